@@ -1,0 +1,113 @@
+"""What every tier uses: the macros' environment, the template as a tagged clone, renders, their programs."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import copier
+from jinja2 import FileSystemLoader, StrictUndefined
+from jinja2.sandbox import SandboxedEnvironment
+
+ROOT = Path(__file__).parent.parent
+Answers = dict[str, Any]
+
+
+def environment() -> SandboxedEnvironment:
+    """Jinja as Copier sets it up for this template, without Copier's own context."""
+    return SandboxedEnvironment(
+        loader=FileSystemLoader(ROOT),
+        undefined=StrictUndefined,
+        extensions=["jinja2_ansible_filters.AnsibleCoreFiltersExtension"],
+        keep_trailing_newline=True,
+    )
+
+
+def macro(file: str, name: str, *arguments: object) -> str:
+    """What one macro answers."""
+    return str(getattr(environment().get_template(f"macros/{file}.jinja").module, name)(*arguments))
+
+
+def specs(tools: object, profile: str = "explicit") -> list[dict[str, Any]]:
+    """The full specification of each tool in an answer."""
+    policy = json.loads(macro("specs", "policy_of", profile, "", "", "", ""))
+    found: list[dict[str, Any]] = json.loads(macro("specs", "specs", tools, policy))
+    return found
+
+
+def git(folder: Path, *words: str) -> str:
+    """Run git in a folder under a fixed author."""
+    who = ["-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"]
+    return subprocess.run(
+        ["git", *who, *words], cwd=folder, check=True, capture_output=True, text=True
+    ).stdout
+
+
+def clone_template(to: Path, tag: str = "v99.0.0") -> Path:
+    """The working tree, dirty files included, as a repository under a tag above every release."""
+    listed = git(ROOT, "ls-files", "--cached", "--others", "--exclude-standard", "-z").split("\0")
+    for name in filter(None, listed):
+        if (ROOT / name).is_file():
+            (to / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, to / name)
+    git(to, "init", "--quiet", "--initial-branch=main")
+    git(to, "add", "--all")
+    git(to, "commit", "--quiet", "--message=template")
+    git(to, "tag", tag)
+    return to
+
+
+def render(template: Path, to: Path, answers: Answers | None = None, **options: Any) -> Path:
+    """A project from answers, without trust and so without the hook."""
+    settings = {"defaults": True, "skip_tasks": True, "quiet": True} | options
+    copier.run_copy(str(template), to, data=answers or {}, **settings)
+    return to
+
+
+def python(project: Path, *words: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    """Run Python in a project with its package importable and its user's own settings out of reach."""
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("FASTMCP_", "PYTEST_"))}
+    own = {
+        "PYTHONPATH": str(project / "src"),
+        "HOME": str(project),
+        "XDG_DATA_HOME": str(project / ".data"),
+        "NO_COLOR": "1",
+    }
+    return subprocess.run(
+        [sys.executable, *words],
+        cwd=project,
+        env=clean | own | environ,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def server(project: Path, *words: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    """Run the generated command line."""
+    package = next((project / "src").iterdir()).name
+    return python(project, "-c", f"from {package}.cli import main; main()", *words, **environ)
+
+
+def check(project: Path) -> dict[str, str]:
+    """What ruff, mypy and the project's own suite have to say; an empty mapping when all is well."""
+    steps = {
+        "format": ["-m", "ruff", "format", "--check", "--no-cache", "."],
+        "lint": ["-m", "ruff", "check", "--no-cache", "."],
+        "types": ["-m", "mypy", "--config-file", "config/mypy.ini"],
+        "tests": [
+            "-m",
+            "pytest",
+            "-c",
+            "config/pytest.ini",
+            "--rootdir",
+            ".",
+            "-p",
+            "no:cacheprovider",
+        ],
+    }
+    done = {name: python(project, *words) for name, words in steps.items()}
+    return {n: (r.stdout + r.stderr)[-4000:] for n, r in done.items() if r.returncode}
