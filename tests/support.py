@@ -5,25 +5,30 @@ import os
 import shutil
 import subprocess
 import sys
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import copier
 from jinja2 import FileSystemLoader, StrictUndefined
 from jinja2.sandbox import SandboxedEnvironment
+from pydantic_core import to_jsonable_python
 
 ROOT = Path(__file__).parent.parent
 Answers = dict[str, Any]
 
 
+@cache
 def environment() -> SandboxedEnvironment:
     """Jinja as Copier sets it up for this template, without Copier's own context."""
-    return SandboxedEnvironment(
+    jinja = SandboxedEnvironment(
         loader=FileSystemLoader(ROOT),
         undefined=StrictUndefined,
         extensions=["jinja2_ansible_filters.AnsibleCoreFiltersExtension"],
         keep_trailing_newline=True,
     )
+    jinja.filters["to_json"] = partial(jinja.filters["to_json"], default=to_jsonable_python)
+    return jinja
 
 
 def macro(file: str, name: str, *arguments: object) -> str:
