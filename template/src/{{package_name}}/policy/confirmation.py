@@ -23,13 +23,14 @@ from fastmcp import Context
 from fastmcp.exceptions import FastMCPError, ToolError
 from fastmcp.server.dependencies import get_access_token
 from fastmcp.tools.base import InputRequiredToolResult, ToolResult
-from key_value.aio.protocols import AsyncKeyValue
+from key_value.aio.protocols import AsyncCullProtocol, AsyncKeyValue
 from key_value.aio.stores.memory import MemoryStore
+from mcp.server.auth.provider import principal_components
 from mcp.shared.exceptions import MCPError
 from mcp_types import ElicitRequest, ElicitRequestFormParams, ElicitResult, InputRequiredResult
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from opentelemetry import metrics, trace
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, ValidationError
 from pydantic_core import to_jsonable_python
 
 from .behaviors import CONFIRM_FALLBACK, PREVIEW_FIRST, Declaration
@@ -38,16 +39,21 @@ logger = logging.getLogger(__name__)
 fallbacks = metrics.get_meter(__name__).create_counter("mcp.confirmation.fallbacks")
 
 R = TypeVar("R")
+Way = Literal["elicitation", "input_required", "two_step", "refuse"]
 Outcome = Literal["applied", "preview", "declined", "cancelled", "timed_out"]
-COLLECTION = "confirmations"
+PENDING, MUTE = "confirmations", "cannot_be_asked"
 MOST_PENDING = 10_000  # a flood of previews pushes out old previews, never fills the memory
-LONGEST_VALUE = 80
+LONGEST_VALUE, LONGEST_QUESTION, MOST_DETAILS = 80, 1000, 20
 
 
 class ConfirmationSchema(BaseModel):
     """The form a person fills in."""
 
     confirm: bool = Field(description="Confirm the action (true to proceed)")
+
+
+_schema = ConfirmationSchema.model_json_schema()
+FORM: dict[str, Any] = {key: _schema[key] for key in ("type", "properties", "required")}
 
 
 class ConfirmationResult(StrEnum):
@@ -57,6 +63,13 @@ class ConfirmationResult(StrEnum):
     DECLINED = "declined"
     CANCELLED = "cancelled"
     TIMED_OUT = "timed_out"
+
+
+REFUSALS = {
+    ConfirmationResult.DECLINED: "The person said no",
+    ConfirmationResult.CANCELLED: "The person closed the question without an answer",
+    ConfirmationResult.TIMED_OUT: "Nobody answered in time",
+}
 
 
 class Envelope(BaseModel, Generic[R]):
@@ -70,32 +83,37 @@ class Envelope(BaseModel, Generic[R]):
     result: R | None = Field(default=None, description="What the tool answered, when applied")
 
 
-class _Ask(FastMCPError):
-    """Carries a result out of a body that has to wait for a person (`answer_of` takes it)."""
+class _Asked(FastMCPError):
+    """Carries out of a body what the client gets while a person is asked."""
 
     def __init__(self, result: ToolResult) -> None:
-        super().__init__("a person is asked first", log_level=logging.DEBUG)
+        super().__init__("only a tool that the policy declared can ask", log_level=logging.DEBUG)
         self.result = result
 
 
 @dataclass
 class Gate:
-    """Where pending questions live, and for how long; one for each server."""
+    """Where pending questions live, and for how long."""
 
     store: AsyncKeyValue
     seconds: float
+    pended: int = 0
 
 
 @dataclass
 class _Call:
-    """One call of one tool by one caller; `approved` holds the questions a person said yes to."""
+    """One request of a client: the tool it asks for, and what a person answered so far.
+
+    An answer belongs to one digest of tool, arguments, caller and question, and is used once.
+    """
 
     ctx: Context
     tool: str
-    binding: str
-    confirm: bool | None
-    approved: set[str] = field(default_factory=set)
-    loaded: bool = False
+    confirm: bool | None = None  # None: a tool without that parameter
+    binding: str = ""
+    answers: dict[str, ConfirmationResult] = field(default_factory=dict)
+    loaded: str = ""
+    applied: bool = False
 
 
 _gate: Gate | None = None
@@ -115,8 +133,7 @@ def open_gate(where: str, seconds: float) -> None:
     else:
         from key_value.aio.stores.filetree import FileTreeStore
 
-        Path(where).mkdir(parents=True, exist_ok=True)
-        store = FileTreeStore(data_directory=where)
+        store = FileTreeStore(data_directory=Path(where).expanduser())
     _gate = Gate(store, seconds)
 
 
@@ -134,17 +151,17 @@ def digest(*parts: object) -> str:
 
 
 def caller_of(ctx: Context) -> str:
-    """The token's subject, else the session, else the process (see the ADR for what that leaves open)."""
+    """The token's user, else the session, else the process (see the ADR for what that leaves open)."""
     token = get_access_token()
     if token is not None:
-        return f"user:{token.claims.get('sub') or token.client_id}"
+        return f"user:{digest(principal_components(token), token.claims.get('sub'))}"
     return "process" if is_modern(ctx) else f"session:{ctx.session_id}"
 
 
 def is_modern(ctx: Context) -> bool:
     """Whether the connection speaks a protocol without server-initiated requests."""
     request = ctx.request_context
-    return request is not None and request.protocol_version in MODERN_PROTOCOL_VERSIONS
+    return request is None or request.protocol_version in MODERN_PROTOCOL_VERSIONS
 
 
 def can_elicit(ctx: Context) -> bool:
@@ -155,11 +172,16 @@ def can_elicit(ctx: Context) -> bool:
     return elicitation is not None and (elicitation.form is not None or elicitation.url is None)
 
 
+def plain(text: str, longest: int, keep: str = "") -> str:
+    """A text with nothing in it that can steer a terminal, and not too long to read."""
+    text = text if len(text) <= longest else text[: longest - 1] + "…"
+    return "".join(c if c.isprintable() or c in keep else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
 def shortened(value: object) -> str:
-    """A value as one short line a person can read, nothing in it able to steer a terminal."""
+    """A value as one short line."""
     text = value if isinstance(value, str) else json.dumps(to_jsonable_python(value, fallback=str))
-    text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
-    return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 1] + "…"
+    return plain(text, LONGEST_VALUE)
 
 
 def question_of(declaration: Declaration, arguments: Mapping[str, Any]) -> str:
@@ -174,12 +196,24 @@ def question_of(declaration: Declaration, arguments: Mapping[str, Any]) -> str:
     return f"{declaration.title}?" + (f" ({listed})" if listed else "")
 
 
-def _decided(call: _Call, way: str, outcome: str, started: float) -> None:
-    """One line and one span attribute for each decision; never an argument's value."""
-    milliseconds = round((time.perf_counter() - started) * 1000, 1)
-    era = "2026-07-28" if is_modern(call.ctx) else "handshake"
-    entry = {"event": "confirmation", "tool": call.tool, "era": era, "way": way, "outcome": outcome}
-    logger.info(json.dumps(entry | {"ms": milliseconds}))
+def _message(call: _Call, question: str, details: Mapping[str, Any]) -> str:
+    lines = [f"{call.ctx.fastmcp.name} asks: {plain(question, LONGEST_QUESTION, keep='\n')}"]
+    shown = list(details.items())[:MOST_DETAILS]
+    lines += [f"{shortened(name)}: {shortened(value)}" for name, value in shown]
+    return "\n".join(lines + ["…"] * (len(details) > MOST_DETAILS))
+
+
+def _decided(call: _Call, way: Way, outcome: str, started: float) -> None:
+    """One line and two span attributes for each decision; never an argument's value."""
+    entry = {
+        "event": "confirmation",
+        "tool": call.tool,
+        "era": "2026-07-28" if is_modern(call.ctx) else "handshake",
+        "way": way,
+        "outcome": outcome,
+        "ms": round((time.perf_counter() - started) * 1000, 1),
+    }
+    logger.info(json.dumps(entry))
     trace.get_current_span().set_attributes(
         {"mcp.confirmation.way": way, "mcp.confirmation.outcome": outcome}
     )
@@ -187,7 +221,7 @@ def _decided(call: _Call, way: str, outcome: str, started: float) -> None:
         fallbacks.add(1, {"tool": call.tool, "way": way})
 
 
-def _read(answer: Any) -> ConfirmationResult:
+def _read(answer: object) -> ConfirmationResult:
     """The person's answer; anything but an accepted form with `confirm: true` is no."""
     if not isinstance(answer, ElicitResult) or answer.action == "cancel":
         return ConfirmationResult.CANCELLED
@@ -196,131 +230,121 @@ def _read(answer: Any) -> ConfirmationResult:
     return ConfirmationResult.DECLINED
 
 
-async def _claim(call: _Call, key: str) -> dict[str, Any] | None:
-    """Take a pending question out of the store; None unless this very call, once, is its owner."""
-    found = await gate().store.get(key, collection=COLLECTION)
-    if found is None or found.get("binding") != call.binding:
-        return None
-    return found if await gate().store.delete(key, collection=COLLECTION) else None
+async def _pend(call: _Call, name: str, key: str) -> None:
+    """Remember that `key` was asked, and what the same request had confirmed before."""
+    store, entry = gate().store, {"asked": key, "confirmed": sorted(call.answers)}
+    await store.put(name, entry, collection=PENDING, ttl=gate().seconds)
+    gate().pended += 1
+    if gate().pended % 500 == 1 and isinstance(store, AsyncCullProtocol):
+        await store.cull()
 
 
-async def _pend(call: _Call, key: str, question: str) -> None:
-    entry = {
-        "binding": call.binding,
-        "question": digest(question),
-        "approved": sorted(call.approved),
-    }
-    await gate().store.put(key, entry, collection=COLLECTION, ttl=gate().seconds)
-
-
-async def _load(call: _Call) -> ConfirmationResult | None:
-    """Read what came back with this call: the answer to a question we asked, or `confirm=true`."""
-    if call.loaded:
-        return None
-    call.loaded = True
-    answer = ConfirmationResult.CONFIRMED
-    if is_modern(call.ctx) and can_elicit(call.ctx):
-        # Only sealed state that we issued counts: answers that come without it were never asked for.
-        key = call.ctx.request_state
-        if key is None:
-            return None
-        found = await _claim(call, key)
-        if found is None:
-            return None
-        answer = _read((call.ctx.input_responses or {}).get("confirmation"))
-    elif call.confirm is True:
-        found = await _claim(call, f"preview-{call.binding}")
-        if found is None:
-            return None
+async def _load(call: _Call, way: Way) -> None:
+    """Take what this request answers out of the store: only what we asked for counts, and once."""
+    if way == "input_required":
+        # The SDK unsealed the state and found it made for this tool, these arguments and this user.
+        state = call.ctx.request_state
+        name, answer = state and f"asked-{state}", None
     else:
-        return None
-    call.approved.update(found["approved"])
-    if answer is not ConfirmationResult.CONFIRMED:
-        return answer
-    call.approved.add(found["question"])
-    return None
+        name, answer = call.confirm and f"preview-{call.binding}", ConfirmationResult.CONFIRMED
+    if not name or name == call.loaded:
+        return
+    call.loaded = name
+    entry = await gate().store.get(name, collection=PENDING)
+    if entry is None or not await gate().store.delete(name, collection=PENDING):
+        return
+    given = answer or _read((call.ctx.input_responses or {}).get("confirmation"))
+    call.answers = dict.fromkeys(entry["confirmed"], ConfirmationResult.CONFIRMED)
+    call.answers[entry["asked"]] = given
 
 
-async def _elicit(call: _Call, message: str) -> ConfirmationResult | None:
-    """Ask during the call (handshake era). None: this client cannot be asked after all."""
-    mute = f"mute-{digest(call.ctx.session_id)}"
-    if await gate().store.get(mute, collection=COLLECTION):
-        return None
-    schema = ConfirmationSchema.model_json_schema()
+async def _elicit(ctx: Context, message: str) -> ConfirmationResult | None:
+    """Ask during the call. None: this client could not be asked after all."""
     try:
         with anyio.move_on_after(gate().seconds):
-            return _read(await call.ctx.session.elicit_form(message, schema, call.ctx.request_id))
-    except MCPError as error:
-        if error.error.code == -32601:
-            await gate().store.put(mute, {"mute": True}, collection=COLLECTION, ttl=86_400)
+            return _read(await ctx.session.elicit_form(message, FORM, ctx.request_id))
+    except (MCPError, ValidationError) as error:
+        if isinstance(error, MCPError) and error.error.code == -32601:
+            mute = digest(ctx.session_id)
+            await gate().store.put(mute, {"mute": True}, collection=MUTE, ttl=86_400)
         return None
     return ConfirmationResult.TIMED_OUT
 
 
 async def _confirm(
-    call: _Call, question: str, preview: dict[str, Any] | None
+    call: _Call, key: str, question: str, preview: Mapping[str, Any] | None
 ) -> ConfirmationResult:
-    """Ask one question; comes back with the answer, or leaves by `_Ask` with what to tell the client."""
+    """Ask one question; comes back with the answer, or leaves with what the client gets instead."""
     started = time.perf_counter()
-    answer = await _load(call)
+    ctx, fallback = call.ctx, CONFIRM_FALLBACK if call.confirm is not None else "refuse"
+    way: Way = fallback
+    if can_elicit(ctx) and is_modern(ctx):
+        way = "input_required"
+    elif can_elicit(ctx) and not await gate().store.get(digest(ctx.session_id), collection=MUTE):
+        way = "elicitation"
+    await _load(call, way)
+    answer = call.answers.get(key)
+    message = _message(call, question, preview or {})
+    previews = PREVIEW_FIRST and call.confirm is False
+    if answer is None and way == "elicitation" and not previews:
+        answer = await _elicit(ctx, message)
+        way = "elicitation" if answer else fallback
     if answer is not None:
-        _decided(call, "input_required", answer, started)
+        _decided(call, way, answer, started)
         return answer
-    if digest(question) in call.approved:
-        _decided(call, "approved", ConfirmationResult.CONFIRMED, started)
-        return ConfirmationResult.CONFIRMED
-    shown = {"question": question, "details": preview}
-    if PREVIEW_FIRST and call.confirm is False:
-        if not can_elicit(call.ctx):
-            await _pend(call, f"preview-{call.binding}", question)
-        _decided(call, "preview", "preview", started)
-        raise _Ask(_preview(call, shown, "Show it to the person; to go on"))
-    message = f"{call.ctx.fastmcp.name} asks: {question}"
-    if preview is not None:
-        message += "\n" + "\n".join(
-            f"{name}: {shortened(value)}" for name, value in preview.items()
+    if call.applied:
+        # Asking now would run the body once more, and with it what a person confirmed once.
+        raise ToolError(f"{call.tool}: a confirmed action was applied, so no other can be asked for")
+    if way == "input_required" and not previews:
+        state = secrets.token_urlsafe(24)
+        await _pend(call, f"asked-{state}", key)
+        _decided(call, way, "asked", started)
+        form = ElicitRequestFormParams(message=message, requested_schema=FORM)
+        requests: dict[str, Any] = {"confirmation": ElicitRequest(params=form)}
+        raise _Asked(
+            InputRequiredToolResult(
+                InputRequiredResult(input_requests=requests, request_state=state)
+            )
         )
-    if can_elicit(call.ctx):
-        if is_modern(call.ctx):
-            key = secrets.token_urlsafe(24)
-            await _pend(call, key, question)
-            _decided(call, "input_required", "asked", started)
-            params = ElicitRequestFormParams(
-                message=message, requested_schema=ConfirmationSchema.model_json_schema()
-            )
-            asked = InputRequiredResult(
-                input_requests={"confirmation": ElicitRequest(params=params)}, request_state=key
-            )
-            raise _Ask(InputRequiredToolResult(asked))
-        answer = await _elicit(call, message)
-        if answer is not None:
-            _decided(call, "elicitation", answer, started)
-            return answer
-    if CONFIRM_FALLBACK == "refuse" or call.confirm is None:
-        _decided(call, "refuse", "refused", started)
+    if way == "refuse":
+        _decided(call, way, "refused", started)
         raise ToolError(
             f"{call.tool} needs a person's confirmation, and this client cannot ask for one; "
             "use a client that supports elicitation. Nothing was changed."
         )
-    await _pend(call, f"preview-{call.binding}", question)
-    _decided(call, "two_step", "preview", started)
-    raise _Ask(_preview(call, shown, "Ask the person; when they agree"))
-
-
-def _preview(call: _Call, shown: dict[str, Any], how: str) -> ToolResult:
-    minutes = max(1, round(gate().seconds / 60))
+    if way == "two_step":
+        await _pend(call, f"preview-{call.binding}", key)
+    _decided(call, way, "preview", started)
     following = (
-        f"Nothing was changed. {how}, call {call.tool} again with the same arguments and "
-        f"confirm=true within {minutes} minutes."
+        f"Nothing was changed. Show this to the person; when they agree, call {call.tool} again with "
+        f"the same arguments and confirm=true within {max(1, round(gate().seconds / 60))} minutes."
     )
-    envelope = Envelope[Any](
-        confirmed=False, outcome="preview", preview=shown | {"next": following}
-    )
-    return _result(envelope, f"{shown['question']}\n{following}")
+    shown = {"question": question, "details": preview, "next": following}
+    envelope = Envelope[Any](confirmed=False, outcome="preview", preview=shown)
+    raise _Asked(_result(envelope, f"{message}\n{following}"))
 
 
 def _result(envelope: Envelope[Any], text: str) -> ToolResult:
     return ToolResult(content=text, structured_content=envelope.model_dump(mode="json"))
+
+
+def _call_of(ctx: Context) -> _Call | None:
+    """The call that `ctx` belongs to; a context variable alone would follow into other requests."""
+    call = _call.get()
+    return call if call and call.ctx.request_context is ctx.request_context else None
+
+
+async def serve(ctx: Context, tool: str, running: Awaitable[ToolResult]) -> ToolResult:
+    """Await a tool's run; a question out of a body, however deep, is what its outermost tool answers."""
+    if _call_of(ctx):
+        return await running
+    token = _call.set(_Call(ctx, tool))
+    try:
+        return await running
+    except _Asked as asked:
+        return asked.result
+    finally:
+        _call.reset(token)
 
 
 async def gated(
@@ -331,35 +355,51 @@ async def gated(
     confirm: bool,
     run: Callable[[], Awaitable[R]],
     preview: Callable[[], Awaitable[Any]] | None,
-) -> Envelope[R] | ToolResult:
+) -> ToolResult:
     """Run `run` once a person agreed to exactly these validated `arguments`.
 
     Returns:
-        The envelope, or the result that asks the client to ask.
+        The envelope as a tool result.
 
     Raises:
         ToolError: The preview refused, or the client cannot ask and the policy is `refuse`.
     """
-    call = _Call(ctx, tool, digest(tool, arguments, caller_of(ctx)), confirm)
+    call = _call_of(ctx) or _Call(ctx, tool)
     question = question_of(declaration, arguments)
-    token = _call.set(call)
+    binding = digest(tool, arguments, caller_of(ctx))
+    key, outermost, asked = digest(binding, question), call.confirm is None, None
+    if outermost:
+        call.tool, call.confirm, call.binding = tool, confirm, binding
     try:
-        described = to_jsonable_python(await preview()) if preview else None
-        answer = await _confirm(call, question, described)
-        if answer is ConfirmationResult.CONFIRMED:
-            return Envelope(confirmed=True, outcome="applied", result=await run())
-    except _Ask as asked:
-        return asked.result
+        details = to_jsonable_python(await preview(), fallback=str) if preview else None
+        answer = await _confirm(call, key, question, details)
+        if answer is not ConfirmationResult.CONFIRMED:
+            envelope = Envelope[Any](confirmed=False, outcome=answer.value)
+            return _result(envelope, f"{REFUSALS[answer]}; {tool} changed nothing.")
+        try:
+            value = await run()
+        except _Asked as left:
+            asked = left
+            raise
+        finally:
+            if asked is None:  # what a question interrupted runs again, with this answer
+                call.answers.pop(key, None)
+                call.applied = True
+    except _Asked as left:
+        if not outermost or isinstance(left.result, InputRequiredToolResult):
+            raise
+        return left.result
     finally:
-        _call.reset(token)
-    envelope = Envelope[Any].model_validate({"confirmed": False, "outcome": answer.value})
-    return _result(envelope, f"The person did not agree ({answer}); {tool} changed nothing.")
+        if outermost:
+            call.confirm = None
+    envelope = Envelope[Any](confirmed=True, outcome="applied", result=to_jsonable_python(value))
+    return _result(envelope, f"{tool} was applied: {json.dumps(envelope.result)}")
 
 
 async def require_confirmation(
     ctx: Context, message: str, *, preview: Mapping[str, Any] | None = None
 ) -> ConfirmationResult:
-    """Ask a question that only the body can word. Call it before the first side effect.
+    """Ask a question that only the body can word. Ask all of them before the first side effect.
 
     On 2026-07-28 the body runs again from its start with the answer, so what comes before must be
     safe to repeat. A client that cannot ask gets the preview when the tool is declared with
@@ -376,12 +416,6 @@ async def require_confirmation(
     Raises:
         ToolError: This client cannot be asked.
     """
-    call = _call.get()
-    if call is None or call.ctx.request_id != ctx.request_id:
-        call = _Call(ctx, "this tool", digest("body", message, caller_of(ctx)), None)
-    return await _confirm(call, message, dict(preview) if preview is not None else None)
-
-
-def answer_of(error: Exception) -> ToolResult | None:
-    """The result that a body's question left with, when `error` is one."""
-    return error.result if isinstance(error, _Ask) else None
+    call = _call_of(ctx) or _Call(ctx, "this tool")
+    key = digest("body", call.tool, call.binding, caller_of(ctx), message)
+    return await _confirm(call, key, message, preview)

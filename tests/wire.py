@@ -1,0 +1,90 @@
+"""Generated servers as real processes, asked by a real client over stdio and HTTP."""
+
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from fastmcp import Client
+from fastmcp.client.elicitation import ElicitResult
+from fastmcp.client.transports import StdioTransport
+from mcp_types import Tool
+
+ERAS = ["legacy", "2026-07-28"]
+HINTS = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"]
+
+
+def command(project: Path, *words: str) -> list[str]:
+    """The generated command line, run by this interpreter."""
+    package = next((project / "src").iterdir()).name
+    return [sys.executable, "-c", f"from {package}.cli import main; main()", *words]
+
+
+def environ(project: Path, home: Path) -> dict[str, str]:
+    """An environment in which a server finds its package and an empty home."""
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("FASTMCP_", "PYTEST_"))}
+    return clean | {
+        "PYTHONPATH": str(project / "src"),
+        "HOME": str(home),
+        "XDG_DATA_HOME": str(home / "data"),
+    }
+
+
+def stdio(project: Path, home: Path, era: str, **options: Any) -> Client[StdioTransport]:
+    """A client of one protocol era that starts the server as its child."""
+    program, *words = command(project, "run")
+    with (home / "stderr").open("a") as log:
+        log.write(f"{era}\n")
+    transport = StdioTransport(
+        program,
+        words,
+        env=environ(project, home),
+        cwd=str(project),
+        keep_alive=False,
+        log_file=home / "stderr",
+    )
+    return Client(transport, mode=era, **options)
+
+
+@contextlib.contextmanager
+def http(project: Path, home: Path) -> Iterator[str]:
+    """The address of a server on a free loopback port, for as long as the block runs."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with (home / "stderr").open("ab") as log:
+        process = subprocess.Popen(
+            command(project, "run", "--http", "--port", str(port)),
+            env=environ(project, home),
+            cwd=project,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+        )
+    try:
+        for _ in range(300):
+            if process.poll() is not None:
+                raise AssertionError((home / "stderr").read_text())
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+                break
+            time.sleep(0.1)
+        yield f"http://127.0.0.1:{port}/mcp"
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+async def agree(*asked: object) -> ElicitResult[dict[str, bool]]:
+    """A person who says yes."""
+    return ElicitResult(action="accept", content={"confirm": True})
+
+
+def hints_of(tool: Tool) -> dict[str, bool]:
+    """The hints on the wire; one that is not there is absent."""
+    found = tool.annotations.model_dump(by_alias=True) if tool.annotations else {}
+    return {hint: found[hint] for hint in HINTS if found.get(hint) is not None}
