@@ -1,0 +1,97 @@
+"""The hook: it changes nothing in a fresh project, writes nothing anywhere else, and always ends well."""
+
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import copier
+import pytest
+from support import ROOT, git, render
+
+HOOK = ROOT / "hooks/polish.py"
+
+
+def bytes_of(folder: Path) -> dict[str, str]:
+    """Every file below a folder with the hash of its bytes."""
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in folder.rglob("*")
+        if path.is_file() and ".git" not in path.parts
+    }
+
+
+def run(project: Path, **environ: str) -> subprocess.CompletedProcess[str]:
+    """Run the hook as Copier does, in the project."""
+    return subprocess.run(
+        [sys.executable, str(HOOK)],
+        cwd=project,
+        env=os.environ | environ,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_fresh_copy_is_the_same_with_the_hook_and_without(template: Path, tmp_path: Path) -> None:
+    plain = render(template, tmp_path / "plain")
+    copier.run_copy(str(template), tmp_path / "hooked", defaults=True, unsafe=True, quiet=True)
+    assert bytes_of(plain) == bytes_of(tmp_path / "hooked")
+
+
+def test_it_says_in_one_line_what_it_did(template: Path, tmp_path: Path) -> None:
+    done = run(render(template, tmp_path / "p"))
+    assert (done.returncode, done.stdout) == (0, "formatted and linted with ruff\n")
+
+
+@pytest.mark.parametrize("place", ["git repository", "old folder"])
+def test_it_writes_nothing_where_something_was_before(
+    template: Path, tmp_path: Path, place: str
+) -> None:
+    project = render(template, tmp_path / "p")
+    ugly = project / "src/notes_mcp/extend.py"
+    ugly.write_text("x = {  }\n")
+    if place == "git repository":
+        git(project, "init", "--quiet")
+    else:
+        mine = project / "mine.txt"
+        mine.write_text("mine")
+        os.utime(mine, (1, 1))
+    before = bytes_of(project)
+    done = run(project)
+    assert bytes_of(project) == before
+    assert "ruff format --check has something to say" in done.stdout
+    assert done.returncode == 0
+
+
+def test_recopy_keeps_what_the_owner_wrote(template: Path, tmp_path: Path) -> None:
+    project = render(template, tmp_path / "p")
+    git(project, "init", "--quiet")
+    git(project, "add", "--all")
+    git(project, "commit", "--quiet", "--message=start")
+    mine = project / "src/notes_mcp/extend.py"
+    mine.write_text("x = {  }\n")
+    copier.run_recopy(project, defaults=True, overwrite=True, unsafe=True, quiet=True)
+    assert mine.read_text() == "x = {  }\n"
+
+
+def test_without_ruff_it_names_the_remedy(template: Path, tmp_path: Path) -> None:
+    project = render(template, tmp_path / "p")
+    code = (
+        "import importlib.util, runpy, sys\n"
+        "find = importlib.util.find_spec\n"
+        "importlib.util.find_spec = lambda name, *a: None if name == 'ruff' else find(name, *a)\n"
+        f"runpy.run_path({str(HOOK)!r}, run_name='__main__')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=project,
+        env=os.environ | {"PATH": "/nowhere"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0
+    assert done.stdout.count("\n") == 1
+    assert "uv tool install ruff" in done.stdout
