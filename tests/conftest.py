@@ -1,9 +1,10 @@
 """Fixtures shared by the tiers."""
 
+import functools
 from pathlib import Path
 
 import pytest
-from support import clone_template, render
+from support import Renders, answers, clone_template, render
 
 
 @pytest.fixture(scope="session")
@@ -16,3 +17,11 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def project(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The project that `copier copy --defaults` makes; tests must not write in it."""
     return render(template, tmp_path_factory.mktemp("default"))
+
+
+@pytest.fixture(scope="session")
+def example(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Renders:
+    """The project of a named example, one for all tests; tests must not write in it."""
+    return functools.cache(
+        lambda name: render(template, tmp_path_factory.mktemp(name), answers(name))
+    )

@@ -104,3 +104,29 @@ def gated(tool: Tool, destructive: str, confirm: str) -> bool:
     """Whether a person is asked before a tool."""
     said = tool.get("confirm")
     return gate_wanted(tool, destructive, confirm) if said is None else said is not False
+
+
+def doubted(tool: Tool, table: str, destructive: str) -> dict[str, bool]:
+    """The hints that the name of a tool belies, so that they need an exception with its reason."""
+    wire, true = hints(tool, table, destructive), truth(tool, destructive)
+    verb = next((word for word in tool["name"].split("_")[:3] if word in BEHAVIOR_OF), "")
+    kind = BEHAVIOR_OF.get(verb, "")
+    said = {param["name"] for param in tool.get("params", [])}
+    versioned = bool(said & VERSIONS) or ("params" not in tool and behavior(tool) == "update")
+    replaces = verb in {"set", "put", "replace"}
+    writes = not true[READ]
+    overwrites = replaces or kind == "update" or verb == "write"
+    found = {
+        "read_only": kind == "read" if writes else kind not in ("", "read"),
+        "idempotent": writes
+        and (kind == "update" and versioned if true[SAME] else replaces and not versioned),
+        "destructive": writes
+        and not true[LOSS]
+        and (kind == "delete" or (overwrites and destructive == "deletes_and_overwrites")),
+    }
+    known = {exception["hint"] for exception in tool.get("exceptions", [])}
+    return {
+        hint: true[WIRE[hint]]
+        for hint, wrong in found.items()
+        if wrong and WIRE[hint] in wire and hint not in known
+    }

@@ -2,6 +2,7 @@
 
 import keyword
 import re
+import unicodedata
 from collections.abc import Callable
 from typing import Any
 
@@ -20,89 +21,37 @@ def words(text: str) -> list[str]:
 
 # What ends a literal, opens a block, or means something, in some language that a render is written in.
 FRAGMENTS = [
-    *('"', "'", '"""', "'''", "\\", "\\\\", "\\n", "\\N{BULLET}", "\\x41", "\\u0041", "\\'", '\\"'),
-    *(
-        "{",
-        "}",
-        "{{ 7 * 7 }}",
-        "{{",
-        "}}",
-        "{% raw %}",
-        "{% endraw %}",
-        "{% endyield %}",
-        "{# x #}",
+    *words(
+        r"""" ' \ \\ \n \N{BULLET} \x41 \u0041 \' \" { } {{ }} {{7*7}} {%raw%} {%endraw%} {%endyield%} {#x#}"""
     ),
-    *(
-        "#",
-        "# noqa",
-        "# type: ignore",
-        "# fmt: off",
-        "%s",
-        "%(x)s",
-        "{0}",
-        "$HOME",
-        "$(id)",
-        "`id`",
+    *words(
+        """%s %(x)s {0} $HOME $(id) `id` # #noqa @x !x ~ &a *a ... !!python/name:os [table] [x](y)"""
     ),
-    *(": ", "- ", "--- ", "...", "!!python/name:os", "&a", "*a", "| ", "> ", "@x", "? ", "!x", "~"),
-    *(
-        "[x](y)",
-        "**b**",
-        "_i_",
-        "```",
-        "<!-- x -->",
-        "<script>",
-        "&amp;",
-        "# H",
-        "1. ",
-        "+ ",
-        "|---|",
+    *words(
+        """**b** _i_ ``` <!--x--> <script> &amp; |---| 0.0.0.0 /tmp/x /dev/shm password TODO null true"""
     ),
+    *words("""1e3 0x1f 2026-01-31 yes a word 漢字 ｗｉｄｅ かな 한국어 שלום é ﬁ İ 🚀 🇩🇪 👍🏽"""),
     *(
-        "= 1",
-        "[table]",
-        "0.0.0.0",
-        "/tmp/x",
-        "/dev/shm",
-        "password",
-        "SELECT * FROM x",
-        "TODO",
-        "XXX",
-    ),
-    *(
-        "漢字",
-        "ｗｉｄｅ",
-        "かな",
-        "한국어",
-        "שלום",
-        "é",
-        "e\u0301",
-        "ﬁ",
-        "İ",
-        "🚀",
-        "🇩🇪",
-        "👍🏽",
-        "\u00a0",
-        "\u3000",
-    ),
-    *(
-        "null",
-        "true",
-        "1e3",
-        "0x1f",
-        "2026-01-31",
-        "yes",
-        "a",
         " ",
         "  ",
-        "word",
-        "The note.",
-        "\\",
+        "\u00a0",
+        "\u3000",
+        ": ",
+        "- ",
+        "--- ",
+        "| ",
+        "> ",
+        "? ",
+        "1. ",
+        "+ ",
+        "# H",
+        "= 1",
     ),
+    *('"""', "'''", "# type: ignore", "# fmt: off", "SELECT * FROM x", "The note.", "{% set x %}"),
 ]
 UNSEEN = "\u115f\u1160\u17b4\u17b5\u180e\u3164\ufeff\uffa0\ufffe\uffff"
 LETTERS = st.characters(
-    exclude_categories=["Cc", "Cf", "Cs", "Zl", "Zp", "Cn"], exclude_characters=UNSEEN
+    exclude_categories=["Cc", "Cf", "Cs", "Cn", "Zl", "Zp", "Mn"], exclude_characters=UNSEEN
 )
 PLACEHOLDER = re.compile(r"\{[A-Za-z_][A-Za-z0-9_.-]*\}")
 
@@ -118,7 +67,13 @@ def texts(most: int, *, lines: bool = False) -> SearchStrategy[str]:
     plain = st.sampled_from(["Get a note.", "Do it, then say so (twice)!", "It's 100% done."]).map(
         lambda text: text[:most]
     )
-    return st.one_of(mixed, mixed, mixed, plain, long).filter(lambda text: text.strip() != "")
+    drawn = st.one_of(mixed, mixed, mixed, plain, long)
+    return drawn.map(composed).filter(lambda text: 0 < len(text.strip()) <= len(text) <= most)
+
+
+def composed(text: str) -> str:
+    """The form in which a keyboard types a letter with its accent."""
+    return unicodedata.normalize("NFC", text)
 
 
 # Names ---------------------------------------------------------------------------------------------------
@@ -152,6 +107,7 @@ FIELDS = [
     *("self", "cls", "json", "copy", "schema", "model_name", "request", "result", "each", "str"),
     *("note_id", "note_ids", "order_id", "x.y", "tags", "note", "data", "args", "kwargs", "len"),
     *("field", "read", "backend", "ctx", "None", "match", "print", "validate", "dict", "uuid4"),
+    *("p" * 64, "p-" * 32),
 ]
 
 
@@ -170,7 +126,8 @@ def tool_names(draw: Draw) -> str:
     """A name whose verb is known or not, up to the longest."""
     verb = draw(st.one_of(st.sampled_from(sorted(design.BEHAVIOR_OF)), WORDS.filter(str.isalpha)))
     name = "_".join([verb, *draw(st.lists(WORDS, max_size=4))])
-    return (name + draw(st.sampled_from(["", "", "", "_" + "x" * 60])))[:64].rstrip("_")
+    name += draw(st.sampled_from(["", "", "", "", "_", "__x", "_" + "x" * 60]))
+    return name[:64]
 
 
 PARAM_NAMES = st.one_of(
@@ -323,12 +280,12 @@ def results(draw: Draw) -> Any:
 @st.composite
 def tools(draw: Draw, name: str, policy: tuple[str, str, str]) -> Any:
     """One tool under a given name: a name when that says enough, else a mapping."""
-    _, destructive, confirm = policy
+    table, destructive, confirm = policy
     tool: Answers = {"name": name}
     verb = name.split("_")[0]
     if verb not in design.BEHAVIOR_OF or draw(st.integers(0, 3)) == 0:
         tool["behavior"] = draw(st.sampled_from(sorted(design.VERBS)))
-        if draw(st.integers(0, 2)) == 0:
+        if draw(st.integers(0, 2)) == 0 and not design.doubted(tool, table, destructive):
             return f"{name}={tool['behavior']}"
     elif draw(st.integers(0, 3)) == 0:
         return name
@@ -377,6 +334,9 @@ def tools(draw: Draw, name: str, policy: tuple[str, str, str]) -> Any:
         tool["exceptions"] = [
             {"hint": h, "value": hints[h], "why": draw(texts(200))} for h in picked
         ]
+    for hint, value in design.doubted(tool, table, destructive).items():
+        doubt = {"hint": hint, "value": value, "why": draw(texts(200))}
+        tool["exceptions"] = [*tool.get("exceptions", []), doubt]
     said = draw(st.sampled_from([None, None, True, False, "question"]))
     if said == "question":
         said = draw(texts(200).filter(lambda text: not PLACEHOLDER.search(text)))
@@ -446,7 +406,7 @@ def answer_sets(draw: Draw) -> Answers:
     ]
     answers["tools"] = answers["tools"] or ["ping"]
     if all(isinstance(tool, str) for tool in answers["tools"]):
-        answers["tools"] = draw(st.sampled_from([", ", ",", "\n", " ,\n"])).join(answers["tools"])
+        answers["tools"] = draw(st.sampled_from([", ", ",", " , "])).join(answers["tools"])
     if draw(st.booleans()):
         answers["resources"] = draw(st.lists(resources(), max_size=3, unique_by=lambda r: r["uri"]))
     answers["backend"] = draw(st.sampled_from(["sqlite", "sqlite", "none"]))

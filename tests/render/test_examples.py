@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from support import EXAMPLES, Renders, answers, clone_template, python, render, rendered_example
+from support import EXAMPLES, Renders, answers, python, render, rendered_example
 
 ROOT = Path(__file__).parents[2]
 
@@ -64,9 +64,8 @@ def test_the_same_answers_give_the_same_bytes(
 
 
 @pytest.mark.parametrize("name", ["notes", "orders"])
-def test_the_committed_render_is_fresh(name: str, tmp_path: Path) -> None:
-    template = clone_template(tmp_path / "template")
-    fresh = contents(rendered_example(template, tmp_path / "render", name))
+def test_the_committed_render_is_fresh(template: Path, name: str, tmp_path: Path) -> None:
+    fresh = contents(rendered_example(template, tmp_path, name))
     kept = contents(ROOT / "examples/rendered" / name)
     stale = sorted(path for path in fresh | kept if fresh.get(path) != kept.get(path))
     assert not stale, f"examples/rendered/{name} is stale; run scripts/render-examples: {stale}"

@@ -1,0 +1,25 @@
+"""Append Note."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, Field
+
+from ..backend import backend
+from ..policy import append
+
+
+class AppendNoteResult(BaseModel):
+    """What append_note answers."""
+
+    id: int = Field(description="The ID of the note.")
+    etag: str = Field(description="Changes whenever the note does.")
+
+
+@append(title="Append Note", why="Each call adds to the note and keeps what is there.")
+async def append_note(
+    note_id: Annotated[int, Field(description="The ID of the note.", ge=1)],
+    content: Annotated[str, Field(description="The text.")],
+) -> AppendNoteResult:
+    """Append to a note; what is there stays."""
+    result = await backend().append("note", note_id, {"content": content})
+    return AppendNoteResult(**result.model_dump())

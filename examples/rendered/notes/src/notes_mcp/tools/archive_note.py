@@ -1,0 +1,24 @@
+"""Archive Note."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, Field
+
+from ..backend import backend
+from ..policy import put
+
+
+class ArchiveNoteResult(BaseModel):
+    """What archive_note answers."""
+
+    id: int = Field(description="The ID of the note.")
+    etag: str = Field(description="Changes whenever the note does.")
+
+
+@put(title="Archive Note", why="The same call again ends in the same state.")
+async def archive_note(
+    note_id: Annotated[int, Field(description="The ID of the note.", ge=1)],
+) -> ArchiveNoteResult:
+    """Archive a note. Doing it again changes nothing more."""
+    result = await backend().put("note", note_id, {"archived": True}, must_exist=True)
+    return ArchiveNoteResult(**result.model_dump())

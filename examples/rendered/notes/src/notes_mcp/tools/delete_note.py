@@ -1,0 +1,23 @@
+"""Delete Note."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, Field
+
+from ..backend import backend
+from ..policy import delete
+
+
+class DeleteNoteResult(BaseModel):
+    """What delete_note answers."""
+
+    deleted: bool = Field(description="Whether the note existed.")
+
+
+@delete(title="Delete Note", why="What is removed stays removed.")
+async def delete_note(
+    note_id: Annotated[int, Field(description="The ID of the note.", ge=1)],
+) -> DeleteNoteResult:
+    """Delete a note permanently."""
+    result = await backend().delete("note", note_id)
+    return DeleteNoteResult(deleted=result)

@@ -1,0 +1,32 @@
+"""Update Note."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, Field
+
+from ..backend import backend
+from ..policy import update
+
+
+class UpdateNoteResult(BaseModel):
+    """What update_note answers."""
+
+    id: int = Field(description="The ID of the note.")
+    etag: str = Field(description="Changes whenever the note does.")
+
+
+@update(title="Update Note", why="The etag is stale after the first call.")
+async def update_note(
+    note_id: Annotated[int, Field(description="The ID of the note.", ge=1)],
+    etag: Annotated[str, Field(description="The etag that get_note returned; a stale one fails.")],
+    title: Annotated[str | None, Field(description="The title.")] = None,
+    content: Annotated[str | None, Field(description="The text.")] = None,
+) -> UpdateNoteResult:
+    """Update a note. A stale etag fails; get_note returns the present one."""
+    result = await backend().update(
+        "note",
+        note_id,
+        {"title": title, "content": content},
+        etag=etag,
+    )
+    return UpdateNoteResult(**result.model_dump())

@@ -1,0 +1,8 @@
+"""Ensure Note: what its probe works on (the suite in tests/policy runs it)."""
+
+from notes_mcp.backend import Backend
+
+
+async def arrange(backend: Backend) -> dict[str, object]:
+    """Prepare the data; answers the arguments of one call."""
+    return {"title": "sample", "content": "sample"}

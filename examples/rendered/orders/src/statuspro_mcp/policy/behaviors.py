@@ -1,0 +1,259 @@
+"""What each behavior promises, and the decorators that declare it.
+
+Managed by the template: change it there; a tool that differs says so with `exceptions=`.
+Source of the hints: the MCP specification's ToolAnnotations; of the choices: docs/adr/policy.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, TypedDict, TypeVar
+
+Behavior = Literal["read", "create", "ensure", "append", "update", "put", "delete", "action"]
+Hint = Literal["read_only", "destructive", "idempotent", "open_world"]
+Preview = Callable[..., Awaitable[Any]]
+Tool = TypeVar("Tool", bound=Callable[..., Awaitable[Any]])
+
+WIRE_NAMES: dict[Hint, str] = {
+    "read_only": "readOnlyHint",
+    "destructive": "destructiveHint",
+    "idempotent": "idempotentHint",
+    "open_world": "openWorldHint",
+}
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What a behavior promises (None: each tool says), and when each hint is on the wire."""
+
+    text: str
+    read_only: bool
+    destructive: bool | None
+    idempotent: bool | None
+    on_the_wire: tuple[str, str, str, str]
+
+
+# A hint is on the wire "always", "never", or only where it is "true" or "false" (explicit profile).
+BEHAVIORS: dict[Behavior, Meaning] = {
+    "read": Meaning(
+        "changes nothing its user can observe (logging is allowed)",
+        read_only=True,
+        destructive=False,
+        idempotent=True,
+        on_the_wire=("always", "always", "always", "always"),
+    ),
+    "create": Meaning(
+        "adds something new each call",
+        read_only=False,
+        destructive=False,
+        idempotent=False,
+        on_the_wire=("always", "always", "always", "always"),
+    ),
+    "ensure": Meaning(
+        "creates it, or gets it when it is there",
+        read_only=False,
+        destructive=False,
+        idempotent=True,
+        on_the_wire=("always", "always", "always", "always"),
+    ),
+    "append": Meaning(
+        "adds to what is there, loses nothing",
+        read_only=False,
+        destructive=False,
+        idempotent=False,
+        on_the_wire=("always", "always", "always", "always"),
+    ),
+    "update": Meaning(
+        "changes what is there; where it takes a version, a stale one fails",
+        read_only=False,
+        destructive=True,
+        idempotent=False,
+        on_the_wire=("always", "always", "always", "always"),
+    ),
+    "put": Meaning(
+        "full replacement or assignment: same input, same end state",
+        read_only=False,
+        destructive=True,
+        idempotent=True,
+        on_the_wire=("always", "always", "always", "always"),
+    ),
+    "delete": Meaning(
+        "removes, revokes, cancels",
+        read_only=False,
+        destructive=True,
+        idempotent=True,
+        on_the_wire=("always", "always", "always", "always"),
+    ),
+    "action": Meaning(
+        "anything else (send, run, start)",
+        read_only=False,
+        destructive=None,
+        idempotent=None,
+        on_the_wire=("always", "always", "always", "always"),
+    ),
+}
+HINTS_PROFILE = "explicit"
+DESTRUCTIVE = "deletes_and_overwrites"
+CONFIRM: Literal["none", "deletes", "destructive", "writes"] = "writes"
+CONFIRM_FALLBACK: Literal["two_step", "refuse"] = "two_step"
+PREVIEW_FIRST = True
+
+
+class Exemption(TypedDict):
+    """One hint (or "confirm") of one tool that differs from its behavior, with the reason."""
+
+    hint: Literal["read_only", "destructive", "idempotent", "open_world", "confirm"]
+    value: bool
+    why: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Declaration:
+    """What a tool file said about its tool."""
+
+    behavior: Behavior
+    title: str
+    description: str | None = None
+    why: str | None = None
+    scopes: Sequence[str] = ()
+    open_world: bool = True
+    confirm: bool | str | None = None
+    preview: Preview | None = field(default=None, repr=False)
+    exceptions: Sequence[Exemption] = ()
+    icon: str | None = None
+    destructive: bool = True
+    idempotent: bool = False
+    said: frozenset[str] = frozenset()
+
+    def behaves(self) -> dict[Hint, bool]:
+        """What is true of the tool, whether or not the profile puts it on the wire."""
+        meaning = BEHAVIORS[self.behavior]
+        hints: dict[Hint, bool] = {
+            "read_only": meaning.read_only,
+            "destructive": self.destructive if meaning.destructive is None else meaning.destructive,
+            "idempotent": self.idempotent if meaning.idempotent is None else meaning.idempotent,
+            "open_world": self.open_world,
+        }
+        for exemption in self.exceptions:
+            if exemption["hint"] != "confirm":
+                hints[exemption["hint"]] = exemption["value"]
+        return hints
+
+    def hints(self) -> dict[str, bool]:
+        """The hints on the wire, by their wire names; one that the profile leaves out is absent."""
+        modes = dict(zip(WIRE_NAMES, BEHAVIORS[self.behavior].on_the_wire, strict=True))
+        exempt = {exemption["hint"] for exemption in self.exceptions}
+        return {
+            WIRE_NAMES[hint]: value
+            for hint, value in self.behaves().items()
+            if hint in exempt or modes[hint] in ("always", str(value).lower())
+        }
+
+    def gate_demanded(self) -> bool:
+        """Whether the profile asks a person before this tool (docs/adr/policy)."""
+        truth = self.behaves()
+        if CONFIRM == "none" or truth["read_only"]:
+            return False
+        if CONFIRM == "writes":
+            return self.behavior != "read"
+        if CONFIRM == "destructive":
+            return truth["destructive"]
+        return self.behavior == "delete" or (self.behavior == "action" and truth["destructive"])
+
+    def gated(self) -> bool:
+        """Whether a person is asked before this tool runs."""
+        if self.confirm is None:
+            return self.gate_demanded()
+        if self.confirm is False and self.gate_demanded():
+            return not any(exemption["hint"] == "confirm" for exemption in self.exceptions)
+        return self.confirm is not False
+
+
+def declaration_of(function: object) -> Declaration | None:
+    """The declaration that a decorator left on `function`, or None."""
+    found = getattr(function, "__declaration__", None)
+    return found if isinstance(found, Declaration) else None
+
+
+class Decorator(Protocol):
+    """The signature of `read create ensure append update put delete`."""
+
+    def __call__(
+        self,
+        *,
+        title: str,
+        description: str | None = None,
+        why: str | None = None,
+        scopes: Iterable[str] = (),
+        open_world: bool = True,
+        confirm: bool | str | None = None,
+        preview: Preview | None = None,
+        exceptions: Iterable[Exemption] = (),
+        icon: str | None = None,
+    ) -> Callable[[Tool], Tool]:
+        """Declare a tool; the function itself comes back unchanged.
+
+        Args:
+            title: What people read; goes into both titles on the wire.
+            description: What models read; the docstring when left out.
+            why: One sentence that justifies the hints, exported to directories.
+            scopes: OAuth scopes that a caller over HTTP needs, all of them.
+            open_world: False when the tool reads only this server's own data.
+            confirm: True or a question with `{parameters}` asks a person first; False needs an
+                exception with its reason where the profile asks.
+            preview: An async function of the same arguments that answers what would happen.
+            exceptions: Hints that differ from the behavior, each with its reason.
+            icon: An https address of an image.
+        """
+        ...
+
+
+class ActionDecorator(Protocol):
+    """The signature of `action`: as the others, and what the behavior cannot know."""
+
+    def __call__(
+        self,
+        *,
+        title: str,
+        description: str | None = None,
+        why: str | None = None,
+        scopes: Iterable[str] = (),
+        open_world: bool = True,
+        confirm: bool | str | None = None,
+        preview: Preview | None = None,
+        exceptions: Iterable[Exemption] = (),
+        icon: str | None = None,
+        destructive: bool = True,
+        idempotent: bool = False,
+    ) -> Callable[[Tool], Tool]:
+        """Declare an action; unsaid it is destructive and not idempotent, the protocol's default."""
+        ...
+
+
+def _declares(behavior: Behavior) -> Callable[..., Callable[[Tool], Tool]]:
+    def decorator(**said: Any) -> Callable[[Tool], Tool]:
+        for several in ("scopes", "exceptions"):
+            said[several] = tuple(said.get(several, ()))
+        declaration = Declaration(behavior=behavior, **said, said=frozenset(said))
+
+        def declare(function: Tool) -> Tool:
+            vars(function)["__declaration__"] = declaration
+            return function
+
+        return declare
+
+    return decorator
+
+
+read: Decorator = _declares("read")
+create: Decorator = _declares("create")
+ensure: Decorator = _declares("ensure")
+append: Decorator = _declares("append")
+update: Decorator = _declares("update")
+put: Decorator = _declares("put")
+delete: Decorator = _declares("delete")
+action: ActionDecorator = _declares("action")
+
+
+def meanings() -> Mapping[Behavior, str]:
+    """Each behavior with its meaning in one line."""
+    return {name: meaning.text for name, meaning in BEHAVIORS.items()}

@@ -1,0 +1,37 @@
+"""The settings every server of this template has; yours are added in ../settings.py.
+
+Managed by the template. Each is an environment variable with the prefix STATUSPRO_MCP_.
+"""
+
+from pathlib import Path
+
+from platformdirs import user_data_path
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+SERVER_NAME = "statuspro-mcp"
+
+
+class PolicySettings(BaseSettings):
+    """What the policy reads from the environment."""
+
+    model_config = SettingsConfigDict(env_prefix="STATUSPRO_MCP_")
+
+    database: str = Field(
+        default_factory=lambda: str(user_data_path(SERVER_NAME) / "data.db"),
+        description="Path of the SQLite file, or :memory:",
+    )
+    metadata: Path | None = Field(
+        default=None, description="A metadata file to use instead of the one in your home folder"
+    )
+    state: str = Field(
+        default="memory",
+        description="Where pending confirmations live: memory, a folder, or a redis:// address",
+    )
+    state_keys: list[str] = Field(
+        default_factory=list,
+        description="Secrets that seal a question between replicas, newest first, as a JSON list",
+    )
+    confirm_seconds: float = Field(
+        default=600, gt=0, description="How long a person may take to answer, in seconds"
+    )

@@ -1,0 +1,17 @@
+"""The resource statuspro://help."""
+
+from ..policy import resource
+
+
+@resource(
+    "statuspro://help",
+    name="Help",
+    description="Find an order first, preview a change, then confirm it.",
+    mime_type="text/markdown",
+)
+async def read_help() -> str:
+    """Read it."""
+    lines = [
+        "Find an order first, preview a change, then confirm it.",
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,10 @@
+"""Get Viable Statuses: what its probe works on (the suite in tests/policy runs it)."""
+
+from statuspro_mcp.backend import Backend
+
+
+async def arrange(backend: Backend) -> dict[str, object]:
+    """Prepare the data; answers the arguments of one call."""
+    fields: dict[str, object] = {"title": "earlier", "content": "earlier"}
+    await backend.create("status", fields, id=1)
+    return {"order_id": 1}

@@ -1,0 +1,165 @@
+"""Each example passes its own gate and serves what was asked, over stdio and HTTP, in both protocol eras."""
+
+import asyncio
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastmcp import Client
+from fastmcp.exceptions import ToolError
+from mcp_types import Tool
+from support import EXAMPLES, Renders, answers, check, server, specs
+from wire import ERAS, agree, hints_of, http, stdio
+
+Specs = dict[str, dict[str, Any]]
+
+
+def asked_for(name: str) -> Specs:
+    """The tools of an example as the macros understand its answers."""
+    said = answers(name)
+    custom = {
+        k: said[k] for k in ("hints", "destructive", "confirm", "confirm_fallback") if k in said
+    }
+    return {spec["name"]: spec for spec in specs(said["tools"], said["profile"], **custom)}
+
+
+def parameters(spec: dict[str, Any]) -> set[str]:
+    """The wire names a tool must take, its gate's among them."""
+    return {param["name"] for param in spec["params"]} | ({"confirm"} if spec["gated"] else set())
+
+
+def faults(tool: Tool, wanted: Specs) -> list[str]:
+    """What is wrong with one tool on the wire."""
+    if tool.name not in wanted:
+        return [] if tool.name == "list_resources" else ["nobody asked for it"]
+    spec, annotations, taken = wanted[tool.name], tool.annotations, tool.input_schema["properties"]
+    checks = {
+        f"title {tool.title!r}": tool.title == spec["title"],
+        "annotations.title": annotations is not None and annotations.title == spec["title"],
+        f"description {tool.description!r}": tool.description == spec["description"],
+        f"hints {hints_of(tool)}": hints_of(tool) == spec["hints"],
+        f"parameters {sorted(taken)}": set(taken) == parameters(spec),
+        "undescribed": all(taken[name].get("description") for name in taken),
+        "parameter texts": all(
+            taken[param["name"]]["description"] == param["description"] for param in spec["params"]
+        ),
+        "open input schema": tool.input_schema["additionalProperties"] is False,
+        "no output schema": bool((tool.output_schema or {}).get("properties")),
+    }
+    return [fault for fault, fine in checks.items() if not fine]
+
+
+async def ask(client: Client[Any], wanted: Specs, hidden: Collection[str] = ()) -> None:
+    """List the tools as one client sees them, and hold them against what was asked for."""
+    async with client:
+        tools = await client.list_tools()
+    assert wanted.keys() - hidden <= {tool.name for tool in tools}
+    assert {tool.name: found for tool in tools if (found := faults(tool, wanted))} == {}
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_it_passes_its_own_gate(example: Renders, name: str) -> None:
+    assert check(example(name)) == {}
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_its_tool_table_is_what_the_server_writes(example: Renders, name: str) -> None:
+    written = server(example(name), "tools", "table")
+    kept = (example(name) / "docs/tools.md").read_text(encoding="utf-8")
+    assert (written.stdout, written.returncode) == (kept, 0), written.stderr
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_it_serves_over_stdio(example: Renders, tmp_path: Path, name: str, era: str) -> None:
+    asyncio.run(ask(stdio(example(name), tmp_path, era), asked_for(name)))
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_it_serves_over_http(example: Renders, tmp_path: Path, name: str) -> None:
+    wanted = asked_for(name)
+    scoped = {tool for tool, spec in wanted.items() if spec["scopes"]}  # this caller has no token
+    with http(example(name), tmp_path) as address:
+        for era in ERAS:
+            asyncio.run(ask(Client(address, mode=era), wanted, hidden=scoped))
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_orders_keep_the_defaults_and_bounds_of_their_seed(
+    example: Renders, tmp_path: Path, era: str
+) -> None:
+    async def work() -> None:
+        async with stdio(example("orders"), tmp_path, era, elicitation_handler=agree) as client:
+            tools = {tool.name: tool.input_schema for tool in await client.list_tools()}
+            one = tools["update_order_status"]["properties"]
+            assert {name: one[name]["default"] for name in one if "default" in one[name]} == {
+                "comment": None,
+                "public": False,
+                "email_customer": True,
+                "email_additional": True,
+                "confirm": False,
+            }
+            many = tools["bulk_update_order_status"]["properties"]
+            assert (many["order_ids"]["minItems"], many["order_ids"]["maxItems"]) == (1, 50)
+            assert {name: many[name]["default"] for name in ("public", "email_customer")} == {
+                "public": False,
+                "email_customer": True,
+            }
+
+            change = {"order_ids": [1, 2], "status_code": "st000003"}
+            seen = (await client.call_tool("bulk_update_order_status", change)).structured_content
+            assert seen is not None
+            assert (seen["outcome"], seen["result"]) == ("preview", None)
+            assert (await client.call_tool("list_orders")).structured_content["total"] == 0
+            done = await client.call_tool("bulk_update_order_status", {**change, "confirm": True})
+            assert done.structured_content == {
+                "confirmed": True,
+                "outcome": "applied",
+                "preview": None,
+                "result": {
+                    "success": True,
+                    "count": 2,
+                    "note": "Bulk updates are queued and processed asynchronously.",
+                },
+            }
+            order = (await client.call_tool("get_order", {"order_id": 2})).structured_content
+            assert order is not None
+            assert (order["status_code"], order["public"]) == ("st000003", False)
+            for ids in ([], list(range(51))):
+                with pytest.raises(ToolError, match="order_ids"):
+                    await client.call_tool("bulk_update_order_status", change | {"order_ids": ids})
+            assert {str(found.uri) for found in await client.list_resources()} == {
+                "statuspro://statuses",
+                "statuspro://help",
+            }
+            (text,) = await client.read_resource("statuspro://help")
+            assert "preview" in text.text
+
+    asyncio.run(work())
+
+
+def test_instruments_are_read_through_their_resources(example: Renders, tmp_path: Path) -> None:
+    async def work() -> None:
+        async with stdio(example("instruments"), tmp_path, "2026-07-28") as client:
+            sensor = {"name": "dmm", "parameters": {"volt": 1.5}}
+            await client.call_tool("add_instrument", sensor)
+            (listed,) = await client.read_resource("resource://available_instruments")
+            assert "dmm" in listed.text
+            (found,) = await client.read_resource("resource://instruments/dmm")
+            assert "volt" in found.text
+            info = await client.call_tool("qcodes_instrument_info", {"name": "dmm"})
+            assert info.structured_content["parameters"] == {"volt": 1.5}
+
+    asyncio.run(work())
+
+
+def test_a_server_without_a_backend_names_the_file_to_write(
+    example: Renders, tmp_path: Path
+) -> None:
+    async def work() -> None:
+        async with stdio(example("tickets"), tmp_path, "2026-07-28") as client:
+            with pytest.raises(ToolError, match=r"src/tickets_mcp/tools/get_ticket\.py"):
+                await client.call_tool("get_ticket", {"ticket_id": 1})
+
+    asyncio.run(work())
