@@ -217,7 +217,7 @@ def lists(draw: Draw, of: str) -> Answers:
 @st.composite
 def choices(draw: Draw) -> Answers:
     """Texts, whole numbers and booleans to choose from."""
-    one = st.one_of(texts(40), st.integers(-5, 5), st.booleans())
+    one = st.one_of(texts(36), st.integers(-5, 5), st.booleans())
     offered = draw(st.lists(one, min_size=1, max_size=5, unique=True))
     more = {"default": draw(st.sampled_from(offered))} if draw(st.booleans()) else {}
     return {"choices": offered} | more

@@ -38,8 +38,6 @@ def environ(project: Path, home: Path) -> dict[str, str]:
 def stdio(project: Path, home: Path, era: str, **options: Any) -> Client[StdioTransport]:
     """A client of one protocol era that starts the server as its child."""
     program, *words = command(project, "run")
-    with (home / "stderr").open("a") as log:
-        log.write(f"{era}\n")
     transport = StdioTransport(
         program,
         words,

@@ -1,14 +1,25 @@
 """The gate of a generated server: each guard is needed, and it holds for replicas, crowds and in the logs."""
 
-import functools
+import contextlib
+import itertools
+import json
+import os
 import shutil
-from collections.abc import Callable
+import socket
+import socketserver
+import sqlite3
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import httpx2
 import pytest
 from support import python, render
+from wire import http
 
-SUITE = "tests/policy/test_confirmation.py"
 PROFILES: dict[str, dict[str, str]] = {
     "": {},
     "preview-first": {"profile": "confirm-all"},
@@ -207,12 +218,7 @@ GUARDS: dict[str, tuple[str, str, list[Edit]]] = {
     "a yes is used up": (
         "",
         "test_row[nested-same-twice-2026-07-28]",
-        [(GATE, "            call.answers.pop(key, None)\n", "")],
-    ),
-    "a yes outlives the next question": (
-        "",
-        "test_row[body-one-yes-2026-07-28]",
-        [(GATE, "interrupted = True", "interrupted = False")],
+        [(GATE, "        call.answers.pop(key, None)\n", "")],
     ),
     "two questions of the same words are two": (
         "",
@@ -311,44 +317,324 @@ GUARDS: dict[str, tuple[str, str, list[Edit]]] = {
 }
 
 
-@pytest.fixture(scope="session")
-def served(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """The project of a policy, one for all tests; tests must not write in it."""
-    answers = {"tools": "get_note, delete_note"}
-    return functools.cache(
-        lambda name: render(template, tmp_path_factory.mktemp("gate"), answers | PROFILES[name])
-    )
+# Imports what is slow once, then runs each job [folder, row, ...] in a fork; its exit code and output stay there.
+RUNNER = """
+import json, os, sys
+import anyio.pytest_plugin, pytest, fastmcp.client, notes_mcp.server
+for name in [name for name in sys.modules if name.startswith("notes_mcp")]:
+    del sys.modules[name]
+sys.path[:] = [path for path in sys.path if not path.endswith("src")]
+OPTIONS = "-c config/pytest.ini --rootdir . -p anyio -p no:cacheprovider --assert=plain --tb=line"
+running = 0
+for folder, *rows in json.load(open(sys.argv[1])):
+    if running >= (os.cpu_count() or 1):
+        os.wait()
+        running -= 1
+    running += 1
+    if os.fork() == 0:
+        out = os.open(folder + "/out", os.O_WRONLY | os.O_CREAT)
+        os.dup2(out, 1)
+        os.dup2(out, 2)
+        os.chdir(folder)
+        sys.path.insert(0, folder + "/src")
+        rows = ["tests/policy/test_confirmation.py::" + row for row in rows]
+        code = pytest.main([*OPTIONS.split(), *rows])
+        print("exit", int(code), flush=True)
+        os._exit(0)
+while running:
+    os.wait()
+    running -= 1
+"""
 
 
-def rows(project: Path, *wanted: str) -> tuple[int, str]:
-    """Run rows of a project's suite."""
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork to be quick")
+def test_without_a_guard_its_row_fails_and_with_it_holds(template: Path, tmp_path: Path) -> None:
+    tools = {"tools": "get_note, delete_note"}
+    whole = {
+        name: render(template, tmp_path / f"-{name}", tools | of) for name, of in PROFILES.items()
+    }
+    jobs = []
+    for number, (profile, row, edits) in enumerate(GUARDS.values()):
+        project = Path(shutil.copytree(whole[profile], tmp_path / str(number)))
+        for file, guard, without in edits:
+            path = project / "src/notes_mcp" / file
+            text = path.read_text(encoding="utf-8")
+            assert text.count(guard) == 1, f"{file} has {text.count(guard)} times {guard!r}"
+            path.write_text(text.replace(guard, without), encoding="utf-8")
+        jobs.append([str(project), row])
+    for name, project in whole.items():
+        jobs.append([str(project), *sorted({row for of, row, _ in GUARDS.values() if of == name})])
+    (tmp_path / "jobs").write_text(json.dumps(jobs))
     done = python(
-        project,
-        *["-m", "pytest", "-c", "config/pytest.ini", "--rootdir", ".", "-p", "no:cacheprovider"],
-        *["-o", "addopts=-q --import-mode=importlib --tb=line"],
-        *(f"{SUITE}::{row}" for row in wanted),
+        whole[""], "-c", RUNNER, str(tmp_path / "jobs"), PYTEST_DISABLE_PLUGIN_AUTOLOAD="1"
     )
-    return done.returncode, done.stdout + done.stderr
+    assert done.returncode == 0, done.stderr
+    said = [(Path(folder) / "out").read_text() for folder, *_ in jobs]
+    needless = {
+        name: text
+        for (name, (_, row, _)), text in zip(GUARDS.items(), said, strict=False)
+        if not ("exit 1\n" in text and f"FAILED tests/policy/test_confirmation.py::{row}" in text)
+    }
+    assert needless == {}
+    assert [text for text in said[len(GUARDS) :] if "exit 0\n" not in text] == []
 
 
-@pytest.mark.parametrize("name", GUARDS)
-def test_without_a_guard_its_row_fails(
-    name: str, served: Callable[[str], Path], tmp_path: Path
+class Balancer(socketserver.ThreadingTCPServer):
+    """Hands each connection to the next replica."""
+
+    daemon_threads = True
+    allow_reuse_address = True
+
+    def __init__(self, ports: list[int]) -> None:
+        """Listen on a free port."""
+        super().__init__(("127.0.0.1", 0), Relay)
+        self.next_port = itertools.cycle(ports)
+        self.served: list[int] = []
+
+
+class Relay(socketserver.BaseRequestHandler):
+    """Copies bytes both ways."""
+
+    def handle(self) -> None:
+        """Serve one connection."""
+        assert isinstance(self.server, Balancer)
+        port = next(self.server.next_port)
+        self.server.served.append(port)
+        with socket.create_connection(("127.0.0.1", port)) as there:
+            up = threading.Thread(target=copy, args=(self.request, there), daemon=True)
+            up.start()
+            copy(there, self.request)
+
+
+def copy(source: socket.socket, to: socket.socket) -> None:
+    """Copy until the source ends."""
+    with contextlib.suppress(OSError):
+        while data := source.recv(65536):
+            to.sendall(data)
+        to.shutdown(socket.SHUT_WR)
+
+
+def post(address: str, arguments: dict[str, Any], can: dict[str, Any], **more: Any) -> Any:
+    """Call send_note in the newest era, by hand and on a new connection: what it came to, and the result."""
+    about = {
+        "protocolVersion": "2026-07-28",
+        "clientInfo": {"name": "raw", "version": "1"},
+        "clientCapabilities": can,
+    }
+    meta = {f"io.modelcontextprotocol/{name}": value for name, value in about.items()}
+    params = {"name": "send_note", "arguments": arguments, "_meta": meta, **more}
+    answer = httpx2.post(
+        address,
+        json={"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params},
+        headers={
+            "Accept": "application/json, text/event-stream",
+            "MCP-Protocol-Version": "2026-07-28",
+            "Mcp-Method": "tools/call",
+            "Mcp-Name": "send_note",
+        },
+        timeout=30,
+    )
+    text = answer.text
+    if answer.headers["content-type"].startswith("text/event-stream"):
+        text = next(line[6:] for line in text.splitlines() if line.startswith("data: {"))
+    return json.loads(text)["result"]
+
+
+@pytest.fixture
+def redis(tmp_path: Path) -> Iterator[str]:
+    """The address of a Redis of our own."""
+    program = shutil.which("redis-server")
+    if program is None:
+        pytest.skip("redis-server is not installed (apt-get install redis-server)")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    words = ["--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(tmp_path)]
+    process = subprocess.Popen([program, *words], stdout=subprocess.DEVNULL)
+    for _ in range(100):
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+            break
+        time.sleep(0.05)
+    yield f"redis://127.0.0.1:{port}/0"
+    process.terminate()
+    process.wait(10)
+
+
+@pytest.mark.parametrize("state", ["redis", "folder"])
+def test_two_replicas_apply_once(
+    state: str,
+    project: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
 ) -> None:
-    profile, row, edits = GUARDS[name]
-    project = Path(shutil.copytree(served(profile), tmp_path / "p"))
-    for file, guard, without in edits:
-        path = project / "src/notes_mcp" / file
-        text = path.read_text(encoding="utf-8")
-        assert text.count(guard) == 1, f"{file} has {text.count(guard)} times {guard!r}"
-        path.write_text(text.replace(guard, without), encoding="utf-8")
-    code, said = rows(project, row)
-    assert code == 1, said
-    assert "1 failed" in said, said
+    where = request.getfixturevalue("redis") if state == "redis" else str(tmp_path / "state")
+    monkeypatch.setenv("NOTES_MCP_STATE", where)
+    monkeypatch.setenv("NOTES_MCP_STATE_KEYS", json.dumps(["k" * 32, "before" * 8]))
+    monkeypatch.setenv("NOTES_MCP_DATABASE", str(tmp_path / "notes.db"))
+
+    def sent() -> int:
+        with contextlib.closing(sqlite3.connect(tmp_path / "notes.db")) as db:
+            return int(db.execute("SELECT count(*) FROM records").fetchone()[0])
+
+    homes = [tmp_path / "one", tmp_path / "two"]
+    for home in homes:
+        home.mkdir()
+    with http(project, homes[0]) as one, http(project, homes[1]) as two:
+        ports = [int(address.split(":")[2].split("/")[0]) for address in (one, two)]
+        balancer = Balancer(ports)
+        threading.Thread(target=balancer.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{balancer.server_address[1]}/mcp"
+        form: dict[str, Any] = {"elicitation": {}}
+        asked = post(address, {"note_id": 1}, form)
+        yes = {"confirmation": {"action": "accept", "content": {"confirm": True}}}
+        answer = {"requestState": asked["requestState"], "inputResponses": yes}
+        assert sent() == 0
+        applied = post(address, {"note_id": 1}, form, **answer)
+        assert applied["structuredContent"]["outcome"] == "applied"
+        assert balancer.served == ports
+        for _ in ports:
+            assert "requestState" in post(address, {"note_id": 1}, form, **answer)
+        assert sent() == 1
+        confirm = {"note_id": 2, "confirm": True}
+        calls = [{"note_id": 2}, confirm, confirm, confirm]
+        outcomes = [post(address, call, {})["structuredContent"]["outcome"] for call in calls]
+        assert outcomes == ["preview", "applied", "preview", "applied"]
+        assert balancer.served == ports * 4
+        assert sent() == 3
+        balancer.shutdown()
+        balancer.server_close()
 
 
-@pytest.mark.parametrize("profile", PROFILES)
-def test_with_its_guards_every_row_holds(profile: str, served: Callable[[str], Path]) -> None:
-    wanted = sorted({row for of, row, _ in GUARDS.values() if of == profile})
-    code, said = rows(served(profile), *wanted)
-    assert code == 0, said
+CROWD = """
+import asyncio, gc, logging
+from fastmcp import Client
+from fastmcp.client.elicitation import ElicitResult
+from notes_mcp.backend import backend
+from notes_mcp.policy.pending import QUESTIONS, gate_of
+from notes_mcp.server import create_server
+from notes_mcp.settings import Settings
+
+logging.disable()
+SAYS = [("accept", True), ("accept", False), ("decline", None), ("cancel", None)]
+OUTCOMES = ["applied", "declined", "declined", "cancelled"]
+
+async def person(message, *rest):
+    number = int(message.split("note_id: ")[1].split(")")[0])
+    await asyncio.sleep(number % 7 / 100)
+    action, confirm = SAYS[number % 4]
+    return ElicitResult(action=action, content=None if confirm is None else {"confirm": confirm})
+
+async def crowd(server, era):
+    async with Client(server, mode=era, elicitation_handler=person) as client:
+        calls = [client.call_tool("send_note", {"note_id": n}) for n in range(1, 201)]
+        found = [r.structured_content["outcome"] for r in await asyncio.gather(*calls)]
+    assert found == [OUTCOMES[n % 4] for n in range(1, 201)], found
+    done = sorted(record["note_id"] for record in (await backend().snapshot()).values())
+    await backend().delete("send_note", None)
+    assert done == [n for n in range(1, 201) if n % 4 == 0], done
+    waiting = await gate_of(server).store.keys(collection=QUESTIONS)
+    assert waiting == [], waiting
+    gc.collect()
+    return len(gc.get_objects())
+
+async def main():
+    server = create_server(Settings(database=":memory:", state="memory"))
+    for era in ("legacy", "2026-07-28"):
+        await crowd(server, era)
+        before = await crowd(server, era)
+        print(era, await crowd(server, era) - before)
+
+asyncio.run(main())
+"""
+
+
+def test_of_two_hundred_at_once_each_gets_its_own_answer(project: Path) -> None:
+    done = python(project, "-c", CROWD)
+    assert done.returncode == 0, done.stderr
+    grown = {era: int(objects) for era, objects in map(str.split, done.stdout.splitlines())}
+    assert set(grown) == {"legacy", "2026-07-28"}
+    assert max(grown.values()) < 200, grown  # objects more than before: fewer than one a question
+
+
+WATCHED = """
+import asyncio, json, logging, sys
+from opentelemetry import metrics, trace
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+spans, counts = InMemorySpanExporter(), InMemoryMetricReader()
+provider = TracerProvider()
+provider.add_span_processor(SimpleSpanProcessor(spans))
+trace.set_tracer_provider(provider)
+metrics.set_meter_provider(MeterProvider([counts]))
+
+from fastmcp import Client
+from fastmcp.client.elicitation import ElicitResult
+from notes_mcp.server import create_server
+from notes_mcp.settings import Settings
+
+records = []
+class Keep(logging.Handler):
+    def emit(self, record):
+        records.append((record.levelname, record.name, record.getMessage()))
+root = logging.getLogger()
+root.addHandler(Keep())
+root.setLevel("INFO")
+logging.getLogger("fastmcp").propagate = True
+
+def says(action):
+    async def person(*asked):
+        return ElicitResult(action=action, content={"confirm": True} if action == "accept" else None)
+    return person
+
+async def main():
+    server = create_server(Settings(database=":memory:", state="memory"))
+    for era in ("legacy", "2026-07-28"):
+        for person in (says("accept"), says("decline"), says("cancel"), None):
+            async with Client(server, mode=era, elicitation_handler=person) as client:
+                whole = {"note_id": 4711}
+                await client.call_tool("delete_note", whole)
+                if person is None:
+                    await client.call_tool("delete_note", whole | {"confirm": True})
+
+asyncio.run(main())
+data = json.loads(counts.get_metrics_data().to_json())
+points = [
+    [p["attributes"]["way"], p["value"]]
+    for of in data["resource_metrics"] for s in of["scope_metrics"] for m in s["metrics"]
+    if m["name"] == "mcp.confirmation.fallbacks" for p in m["data"]["data_points"]
+]
+attributes = [
+    [s.attributes["mcp.protocol.version"], s.attributes["mcp.confirmation.way"], s.attributes["mcp.confirmation.outcome"], s.status.is_ok]
+    for s in spans.get_finished_spans() if "mcp.confirmation.way" in (s.attributes or {})
+]
+print(json.dumps({"records": records, "points": points, "attributes": attributes}))
+"""
+
+
+def test_each_decision_is_logged_traced_and_counted_without_values(project: Path) -> None:
+    done = python(project, "-c", WATCHED)
+    assert done.returncode == 0, done.stderr
+    seen = json.loads(done.stdout.splitlines()[-1])
+    texts = [text for _, _, text in seen["records"]]
+    assert "4711" not in json.dumps(texts)
+    assert {level for level, _, _ in seen["records"]} <= {"INFO", "DEBUG"}
+    lines = [json.loads(text) for text in texts if '"event": "confirmation"' in text]
+    assert {tuple(line) for line in lines} == {("event", "tool", "era", "way", "outcome", "ms")}
+    old = [("elicitation", said) for said in ("confirmed", "declined", "cancelled")]
+    new = [
+        ("input_required", said)
+        for answer in ("confirmed", "declined", "cancelled")
+        for said in ("asked", answer)
+    ]
+    steps = [("two_step", "preview"), ("two_step", "confirmed")]
+    expected = [("handshake", *said) for said in old + steps]
+    expected += [("2026-07-28", *said) for said in new + steps]
+    assert [(line["era"], line["way"], line["outcome"]) for line in lines] == expected
+    assert [(way, said) for _, way, said, _ in seen["attributes"]] == [of[1:] for of in expected]
+    assert all(ok for *_, ok in seen["attributes"])
+    assert seen["points"] == [["two_step", 4]]

@@ -21,7 +21,7 @@ from fastmcp import Client, FastMCP
 from fastmcp.exceptions import ToolError
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support import server
+from support import python, server
 from texts import Texts, module, served, texts, write
 
 
@@ -265,6 +265,21 @@ def test_a_tool_behind_a_scope_counts_as_known(lab: Path, home: Path) -> None:
     served(write(home / "t.yaml", "tools: {delete_meter: {title: Throw a meter away}}"))
 
 
+@pytest.mark.parametrize("way", ["home", "variable"])
+def test_the_generated_suite_never_reads_the_developers_own_file(
+    lab: Path, home: Path, way: str
+) -> None:
+    poison = write(home / ".lab-texts/metadata.yaml", "version: 99")
+    refused = {"HOME": str(home)} | (
+        {"LAB_TEXTS_METADATA": str(poison)} if way == "variable" else {}
+    )
+    assert "version 99" in server(lab, "tools", "list", **refused).stderr
+    words = ["-m", "pytest", "-c", "config/pytest.ini", "--rootdir", ".", "-p", "no:cacheprovider"]
+    only = ["tests/policy/test_metadata.py", "tests/policy/test_annotations.py", "tests/tools"]
+    done = python(lab, *words, *(only if way == "variable" else []), **refused)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 # Layers
 
 
@@ -441,6 +456,22 @@ def test_the_ways_to_name_a_file(lab: Path, home: Path, way: str) -> None:
     assert done.stderr.startswith(f"lab-texts: {home}/mine.yaml: version 4 is unknown")
 
 
+def test_a_user_without_a_home_can_start(lab: Path, home: Path) -> None:
+    """As in a container that runs under a number that nobody has."""
+    if os.getuid():
+        pytest.skip("only root can become nobody in particular")
+    code = """if True:
+        import os
+        from lab_texts.policy import metadata
+        os.chdir("/")
+        os.setuid(54_321)
+        del os.environ["HOME"]
+        print(metadata.read(metadata.user_file(None)))
+    """
+    done = python(lab, "-c", code)
+    assert done.stdout == "None\n", done.stderr
+
+
 # Files that mean harm
 
 BOMB = "a: &a [x, x]\n" + "".join(
@@ -512,9 +543,9 @@ def test_a_hostile_file_is_refused(
     refusal: Callable[[str | bytes], str], home: Path, text: str | bytes, said: str
 ) -> None:
     served(None)  # what the first server of a process imports does not count
-    started = time.perf_counter()
+    started = time.process_time()
     line = refusal(text)
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1
     assert said in line, line
     assert not re.search(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e]", line)
     assert (home / "texts.yaml").read_bytes() == (
@@ -522,11 +553,25 @@ def test_a_hostile_file_is_refused(
     )
 
 
+def test_thousands_of_unknown_names_are_told_in_a_moment(
+    lab: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A likely name is looked up for what is refused, not for each warning."""
+    metadata, path = module("policy.metadata"), Path("m.yaml")
+    names = "".join(f"  t{n}: {{}}\n" for n in range(3_000))
+    config = metadata.parse(path, f"strict: false\ntools:\n{names}")
+    known = {"tools": {f"tool_{n}": () for n in range(1_000)}}
+    started = time.process_time()
+    metadata.check(path, config, known)
+    assert time.process_time() - started < 1
+    assert len(caplog.messages) == 3_000
+
+
 def refused_path(path: Path) -> str:
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.raises(module("policy.registry").StartError) as caught:
         served(path)
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1
     return str(caught.value)
 
 
@@ -577,7 +622,7 @@ def test_a_wrong_argument_never_breaks_tools_list(over: Callable[[str], Texts]) 
 
 
 def test_a_typo_is_never_ignored(refusal: Callable[[str], str]) -> None:
-    assert refusal("tools: {get_meter: {titel: T}}")
+    assert refusal("tools: {get_meter: {title_: T}}")
     assert refusal("tools: {get_meter: {arguments: {meter_id: {desc: D}}}}")
     assert refusal("resources: {lab://help: {title: T}}")
     assert refusal("stric: false\ntools: {}")

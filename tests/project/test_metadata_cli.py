@@ -270,8 +270,8 @@ REFUSED = {
         "nothing is called 'get_metre'; did you mean get_meter?",
     ),
     "unknown field": (
-        ["set", "get_meter", "titel", "T"],
-        "{mine}: tools.get_meter.titel: Unknown field 'titel', did you mean 'title'?",
+        ["set", "get_meter", "title_", "T"],
+        "{mine}: tools.get_meter.title_: Unknown field 'title_', did you mean 'title'?",
     ),
     "unknown argument": (
         ["set", "get_meter", "arguments.units", "T"],
@@ -579,7 +579,7 @@ def test_edit_offers_to_open_it_again(lab: Path, home: Path, mine: Path) -> None
 
 
 def test_validate_checks_without_running_a_server(cli: Callable[..., Done], mine: Path) -> None:
-    assert cli("validate").err == f"{mine} is not there, so it overrides nothing\n"
+    assert cli("validate") == (0, f"{mine} is not there, so it overrides nothing\n", "")
     write(mine, "tools: {get_meter: {title: T}}")
     assert cli("validate") == (0, f"{mine} is valid\n", "")
     write(mine, "tools: {zz: {title: T}, yy: {title: T}}")

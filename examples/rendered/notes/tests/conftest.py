@@ -1,5 +1,7 @@
 """Yours: fixtures for your own tests. The fixtures of the policy suite are in tests/policy."""
 
+from pathlib import Path
+
 import pytest
 from fastmcp import FastMCP
 
@@ -16,4 +18,4 @@ def anyio_backend() -> str:
 @pytest.fixture
 def server() -> FastMCP:
     """The server on an empty store in memory; no test touches your data."""
-    return create_server(Settings(database=":memory:", state="memory"))
+    return create_server(Settings(database=":memory:", state="memory", metadata=Path("none")))

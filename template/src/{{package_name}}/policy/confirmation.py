@@ -246,11 +246,13 @@ async def _confirm(call: _Call, key: str, question: str, details: Any) -> Confir
         f"the same arguments and confirm=true within {max(1, round(call.gate.seconds / 60))} minutes."
     )
     shown = {"question": question, "details": details, "next": following}
-    raise _Asked(_result(f"{message}\n{following}", outcome="preview", preview=shown))
+    raise _Asked(_result(f"{message}\n{following}", "preview", preview=shown))
 
 
-def _result(text: str, **envelope: Any) -> ToolResult:
-    envelope = Envelope[Any](confirmed=envelope["outcome"] == "applied", **envelope).model_dump()
+def _result(text: str, outcome: str, *, preview: Any = None, result: Any = None) -> ToolResult:
+    """An `Envelope` of values that are plain JSON already."""
+    envelope = {"confirmed": outcome == "applied", "outcome": outcome}
+    envelope |= {"preview": preview, "result": result}
     return ToolResult(content=text, structured_content=envelope)
 
 
@@ -296,19 +298,14 @@ async def gated(
     details = to_jsonable_python(await preview(), fallback=str) if preview else None
     answer = await _confirm(call, key, question, details)
     if answer is not ConfirmationResult.CONFIRMED:
-        return _result(f"{REFUSALS[answer]}; {tool} changed nothing.", outcome=answer.value)
-    interrupted = False
+        return _result(f"{REFUSALS[answer]}; {tool} changed nothing.", answer.value)
     try:
         value = to_jsonable_python(await run())
-    except _Asked:  # the body runs again, with one answer more
-        interrupted = True
-        raise
     finally:
-        if not interrupted:
-            call.answers.pop(key, None)
-            call.applied.append(tool)
+        call.answers.pop(key, None)
+        call.applied.append(tool)
     text = f"{tool} was applied: {json.dumps(value, ensure_ascii=False)}"
-    return _result(text, outcome="applied", result=value)
+    return _result(text, "applied", result=value)
 
 
 async def require_confirmation(

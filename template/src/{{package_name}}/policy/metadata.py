@@ -95,9 +95,10 @@ class MetadataConfig(_Override):
 
 def user_file(setting: Path | None) -> Path | None:
     """The user's own file: the one that is set, else the one in the home folder; `none` is none."""
-    if setting is None or setting == Path():
-        return Path.home() / f".{SERVER_NAME}" / "metadata.yaml"
-    return None if setting == Path("none") else setting.expanduser()
+    if setting == Path("none"):
+        return None
+    own = Path(f"~/.{SERVER_NAME}/metadata.yaml") if setting in (None, Path()) else setting
+    return Path(os.path.expanduser(str(own)))  # Path.expanduser fails where nobody has a home
 
 
 def text_of(path: Path, *, trusted: bool = False) -> str | None:
@@ -215,18 +216,18 @@ def mend(name: str, names: Iterable[str]) -> str:
     return f"did you mean {near[0]}?" if near else f"`{SERVER_NAME} metadata export` has them all"
 
 
-def problems(config: MetadataConfig, known: Known) -> Iterator[tuple[str, str]]:
-    """The names in a file that the server does not have: what is wrong, and how to mend it."""
+def problems(config: MetadataConfig, known: Known) -> Iterator[tuple[str, str, Iterable[str]]]:
+    """Each name that the server does not have: what is wrong, the name, and those there are."""
     for section, items in known.items():
         for name, said in getattr(config, section).items():
             if name not in items:
                 kind = section[:-1].replace("_", " ")
-                yield f"Unknown {kind}: {shortened(name)}", mend(name, items)
+                yield f"Unknown {kind}: {shortened(name)}", name, items
                 continue
             for argument in getattr(said, "arguments", {}):
                 if argument not in items[name]:
                     problem = f"Tool '{name}' has no argument '{shortened(argument)}'"
-                    yield problem, mend(argument, items[name])
+                    yield problem, argument, items[name]
 
 
 def check(path: Path, config: MetadataConfig, known: Known) -> None:
@@ -235,9 +236,9 @@ def check(path: Path, config: MetadataConfig, known: Known) -> None:
     Raises:
         StartError: The file is strict, and names what the server does not have.
     """
-    for problem, what_to_do in problems(config, known):
+    for problem, name, names in problems(config, known):
         if config.strict:
-            raise StartError(f"{path}: {problem}; {what_to_do}")
+            raise StartError(f"{path}: {problem}; {mend(name, names)}")
         logger.warning("%s: %s (skipped)", path, problem)
 
 

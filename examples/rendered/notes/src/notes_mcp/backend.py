@@ -9,6 +9,7 @@ import hashlib
 import json
 import sqlite3
 import threading
+import weakref
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -95,6 +96,7 @@ class SqliteBackend:
             path = str(Path(path).expanduser())
         self._lock = threading.Lock()
         self._db = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=10)
+        self.close = weakref.finalize(self, self._db.close)
         self._db.executescript(
             """
             PRAGMA journal_mode = WAL;

@@ -3,8 +3,8 @@
 Managed by the template: add your own commands through `commands(app)` in extend.py.
 """
 
-import asyncio
 import json
+import logging
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -21,32 +21,55 @@ app = App(name=SERVER_NAME, help="Search and change notes.")
 tools_app = App(name="tools", help="Look at the tools as clients see them.")
 app.command(tools_app)
 app.command("notes_mcp.policy.policy_cli:app", name="policy")
+app.command("notes_mcp.policy.metadata_cli:app", name="metadata")
 
 
-def _server(*, read_only: bool = False) -> "FastMCP":
+def _server(*, read_only: bool = False, metadata: Path | None = None) -> "FastMCP":
     from .server import create_server
+    from .settings import Settings
 
-    return create_server(read_only=read_only)
+    settings = Settings(metadata=metadata) if metadata else Settings()
+    return create_server(settings, read_only=read_only)
+
+
+def _proxy(url: str, *, bare: bool) -> "FastMCP":
+    from fastmcp.server import create_proxy
+
+    if not bare:  # over HTTP it would hand on its clients' tokens
+        sys.exit("--proxy is a bridge from stdio; --http, --read-only, --metadata go to the server")
+    if not url.startswith(("http://", "https://")):
+        sys.exit(f"--proxy {url}: no http or https address; e.g. http://127.0.0.1:8000/mcp")
+    return create_proxy(url, name=SERVER_NAME, provider_error_strategy="raise")
 
 
 @app.command
 def run(
-    *, http: bool = False, host: str = "127.0.0.1", port: int = 8000, read_only: bool = False
+    *,
+    http: bool = False,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    read_only: bool = False,
+    metadata: Path | None = None,
+    proxy: str | None = None,
 ) -> None:
     """Serve over stdio, or over HTTP.
 
-    Parameters
-    ----------
-    http
-        Serve Streamable HTTP at /mcp instead of stdio.
-    host
-        The address to listen on.
-    port
-        The port to listen on.
-    read_only
-        Serve only the tools whose hint says that they change nothing.
+    Args:
+        http: Serve Streamable HTTP at /mcp instead of stdio.
+        host: The address to listen on.
+        port: The port to listen on.
+        read_only: Serve only the tools whose hint says that they change nothing.
+        metadata: A metadata file to use instead of your own; none for none.
+        proxy: Serve over stdio what the server at this address serves, its texts included.
     """
-    server = _server(read_only=read_only)
+    lines = logging.StreamHandler(sys.stderr)
+    lines.setFormatter(logging.Formatter("%(message)s"))
+    logging.getLogger(__package__).addHandler(lines)
+    logging.getLogger(__package__).setLevel(logging.INFO)
+    if proxy:
+        server = _proxy(proxy, bare=not (http or read_only or metadata))
+    else:
+        server = _server(read_only=read_only, metadata=metadata)
     if http:
         server.run("http", host=host, port=port, host_origin_protection="auto", show_banner=False)
     else:
@@ -57,10 +80,8 @@ def run(
 def list_tools(*, json_output: Annotated[bool, Parameter("--json")] = False) -> None:
     """Show every tool with its behavior, hints and gate.
 
-    Parameters
-    ----------
-    json_output
-        Print JSON.
+    Args:
+        json_output: Print JSON.
     """
     from .policy import catalog
 
@@ -75,14 +96,13 @@ def list_tools(*, json_output: Annotated[bool, Parameter("--json")] = False) -> 
 def table(*, write: bool = False) -> None:
     """Print the tool table as Markdown.
 
-    Parameters
-    ----------
-    write
-        Write it to docs/tools.md instead.
+    Args:
+        write: Write it to docs/tools.md instead.
     """
     from .policy import catalog
+    from .server import shipped_server
 
-    text = catalog.markdown(catalog.rows(_server()))
+    text = catalog.markdown(catalog.rows(shipped_server()))
     if write:
         Path("docs").mkdir(exist_ok=True)
         Path("docs/tools.md").write_text(text, encoding="utf-8", newline="\n")
@@ -95,12 +115,12 @@ def table(*, write: bool = False) -> None:
 def wire(name: str) -> None:
     """Print one tool as tools/list puts it on the wire.
 
-    Parameters
-    ----------
-    name
-        The tool's name.
+    Args:
+        name: The tool's name.
     """
-    tool = asyncio.run(_server().get_tool(name))
+    from .policy.registry import run_now
+
+    tool = run_now(_server().get_tool(name))
     if tool is None:
         sys.exit(f"{name!r} is no tool of this server; `{SERVER_NAME} tools list` shows them")
     print(

@@ -2,33 +2,42 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from fastmcp import Client, FastMCP
 from fastmcp.client.elicitation import ElicitResult
+from fastmcp.server.context import set_transport
 
+from notes_mcp.policy.policy_cli import listed
 from notes_mcp.policy.registry import declared
 from notes_mcp.policy.rules import Subject
 from notes_mcp.server import create_server
 from notes_mcp.settings import Settings
 
 ERAS = ["legacy", "2026-07-28"]
-SETTINGS = Settings(database=":memory:", state="memory")
+SETTINGS = Settings(database=":memory:", state="memory", metadata=Path("none"))
 SERVER = create_server(SETTINGS)
+set_transport("stdio")  # where no scope hides a tool
 Call = Callable[..., Awaitable[dict[str, Any]]]
 
 
-async def _listed(era: str) -> list[Subject]:
-    async with Client(SERVER, mode=era) as client:
-        wire = [t.model_dump(by_alias=True, exclude_none=True) for t in await client.list_tools()]
+async def _tools(era: str) -> list[Subject]:
     known = {tool.name: declared(tool) for tool in await SERVER.list_tools(run_middleware=False)}
-    return [Subject(tool, known[tool["name"]]) for tool in wire]
+    async with Client(SERVER, mode=era) as client:
+        return [Subject(tool, known[tool["name"]]) for tool in await listed(client)]
 
 
-WIRE = {era: asyncio.run(_listed(era)) for era in ERAS}
-GATED = {t.name for t in WIRE[ERAS[0]] if t.declaration and t.declaration.gated()}
-BY_TOOL = [pytest.param(t, id=f"{t.name}-{era}") for era, tools in WIRE.items() for t in tools]
+WIRE = {era: asyncio.run(_tools(era)) for era in ERAS}
+TOOLS = WIRE["2026-07-28"]
+GATED = {t.name for t in TOOLS if t.declaration and t.declaration.gated()}
+
+
+def insist(good: bool, wrong: str) -> None:
+    """Fail with nothing but what is wrong and how to mend it."""
+    if not good:
+        pytest.fail(wrong, pytrace=False)
 
 
 @pytest.fixture(params=ERAS)
@@ -42,18 +51,16 @@ def call(era: str) -> Call:
     """Call a tool as a client whose person agrees (or declines: `agree=False`), without the envelope."""
 
     async def work(
-        server: FastMCP, name: str, *, agree: bool = True, **arguments: object
+        server: FastMCP, name: str, arguments: dict[str, Any], *, agree: bool = True
     ) -> dict[str, Any]:
         async def answer(*asked: object) -> ElicitResult[dict[str, bool]]:
             content = {"confirm": True} if agree else None
             return ElicitResult(action="accept" if agree else "decline", content=content)
 
         async with Client(server, mode=era, elicitation_handler=answer) as client:
-            if name in GATED:  # never answers for the person; `confirm-all` previews without it
-                arguments["confirm"] = True
-            found: dict[str, Any] = (
-                await client.call_tool(name, arguments)
-            ).structured_content or {}
+            # `confirm` never answers for the person; without it `confirm-all` only previews
+            given = arguments | ({"confirm": True} if name in GATED else {})
+            found = (await client.call_tool(name, given)).structured_content or {}
         return (found["result"] or {}) if "outcome" in found else found
 
     return work

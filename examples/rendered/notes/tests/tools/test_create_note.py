@@ -5,4 +5,6 @@ from notes_mcp.backend import Backend
 
 async def arrange(backend: Backend) -> dict[str, object]:
     """Prepare the data; answers the arguments of one call."""
+    fields: dict[str, object] = {"title": "earlier", "content": "earlier"}
+    await backend.create("note", fields, id=1000)
     return {"title": "sample", "content": "sample"}

@@ -5,19 +5,23 @@ Managed by the template: add to it through extend.py, settings.py, tools/ and re
 
 import json
 import logging
+import secrets
 import time
 from collections.abc import Mapping
+from pathlib import Path
 
 from fastmcp import FastMCP
 from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
 from fastmcp.tools import ToolResult
+from fastmcp.tools.base import InputRequiredToolResult
 from mcp.server.request_state import RequestStateSecurity
 from mcp_types import CallToolRequestParams
 
 from . import extend as seam
 from . import resources, tools
 from .backend import connect
-from .policy import confirmation, registry
+from .policy import listing, metadata, registry
+from .policy.pending import Gate
 from .settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -35,16 +39,12 @@ class CallLog(Middleware):
         context: MiddlewareContext[CallToolRequestParams],
         call_next: CallNext[CallToolRequestParams, ToolResult],
     ) -> ToolResult:
-        """Time the call, and hand on a question that its body asked."""
+        """Time the call."""
         tool, started, outcome = context.message.name, time.perf_counter(), "error"
         try:
             result = await call_next(context)
-            outcome = "error" if result.is_error else "ok"
-        except Exception as error:
-            asked = confirmation.answer_of(error)
-            if asked is None:
-                raise
-            outcome, result = "asked", asked
+            asked = isinstance(result, InputRequiredToolResult)
+            outcome = "asked" if asked else "error" if result.is_error else "ok"
         finally:
             entry = {
                 "event": "tool_call",
@@ -58,35 +58,44 @@ class CallLog(Middleware):
 
 
 def create_server(settings: Settings | None = None, *, read_only: bool = False) -> FastMCP:
-    """Build the server: settings, registry, middleware, extend(), in that order.
+    """Build the server: settings, registry, middleware, extend(), metadata over all of it.
 
     Args:
         settings: Where data and pending questions live; read from the environment when left out.
         read_only: Serve only the tools whose hint says that they change nothing.
 
     Raises:
-        StartError: A tool or resource file cannot be served; one line says which and why.
+        StartError: A tool, resource or metadata file cannot be served; one line says which and why.
     """
     settings = settings or Settings()
     connect(settings)
-    confirmation.open_gate(settings.state, settings.confirm_seconds)
-    found = registry.load_tools(tools)
-    keys = settings.state_keys
+    keys, seconds = settings.state_keys, settings.confirm_seconds
+    try:
+        gate = Gate(settings.state, seconds)
+        sealed = RequestStateSecurity(keys=keys or [secrets.token_bytes(32)], ttl=seconds)
+    except (ImportError, OSError, ValueError) as error:
+        raise registry.StartError(f"settings state and state_keys: {error}") from error
+    found = registry.load_tools(tools, listing)
     mcp = FastMCP(
         NAME,
         instructions="Read orders, and change their status, comments and due dates.",
         lifespan=seam.lifespan,
         middleware=[CallLog({tool.name: tool.declaration.behavior for tool in found})],
         on_duplicate="error",
-        request_state_security=RequestStateSecurity(keys=keys, ttl=settings.confirm_seconds)
-        if keys
-        else RequestStateSecurity.ephemeral(ttl=settings.confirm_seconds),
+        request_state_security=sealed,
     )
+    gate.guard(mcp)
     for tool in found:
         mcp.add_tool(tool)
     registry.add_resources(mcp, resources)
     seam.extend(mcp)
     registry.refuse_undeclared(mcp)
+    metadata.override(mcp, settings.metadata)
     if read_only:
         mcp.add_transform(registry.ReadOnly())
     return mcp
+
+
+def shipped_server() -> FastMCP:
+    """The server without its user's own texts: what tables, locks and exports are written from."""
+    return create_server(Settings(metadata=Path("none")))

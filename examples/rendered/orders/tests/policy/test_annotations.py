@@ -11,95 +11,106 @@ from fastmcp import Client
 from fastmcp.client.transports import StdioTransport
 
 from statuspro_mcp.policy import catalog, lock
-from statuspro_mcp.policy.behaviors import WIRE_NAMES
+from statuspro_mcp.policy.policy_cli import listed
 from statuspro_mcp.policy.rules import RULES, Subject, examine
+from statuspro_mcp.policy.settings import SERVER_NAME
 
-from .conftest import BY_TOOL, ERAS, SERVER, WIRE
+from .conftest import ERAS, SERVER, TOOLS, WIRE, insist
 
 ROOT = Path(__file__).parent.parent.parent
-each_tool = pytest.mark.parametrize("tool", BY_TOOL)
+FINDINGS = examine(TOOLS)
+HINTS = ("annotations-present", "hints-known", "hints-boolean", "hints-complete")
+TITLES = ("title-written", "titles-equal", "title-not-name")
+ALONE = ("hints-match-behavior", "read-only-excludes-destructive", "parameters-described")
+NAMED = {*HINTS, *TITLES, *ALONE}
+OTHERS = [id for id, rule in RULES.items() if "policy" in rule.profiles.split() and id not in NAMED]
+PINNED = lock.read(ROOT / lock.FILE)
+DESTRUCTIVE = {name for name, of in PINNED.items() if of["hints"].get("destructiveHint")}
+MARKED = {tool.name for tool in TOOLS if tool.annotations.get("destructiveHint") is True}
+ENVIRONMENT = os.environ | {
+    "STATUSPRO_MCP_DATABASE": ":memory:",
+    "STATUSPRO_MCP_METADATA": "none",
+}
+COMMAND = ["-c", "from statuspro_mcp.cli import main; main()"]
+each_tool = pytest.mark.parametrize("tool", [pytest.param(tool, id=tool.name) for tool in TOOLS])
 
 
-def findings(tool: Subject, *rules: str) -> list[str]:
-    """What the named rules, or all, say of one tool."""
-    return [
-        f"{f.tool}: {f.message}; {f.mend} ({f.rule})"
-        for f in examine([tool])
-        if not rules or f.rule in rules
-    ]
+def keeps(rules: tuple[str, ...], tool: str | None = None) -> None:
+    """Fail with what is wrong and how to mend it."""
+    found = [f for f in FINDINGS if f.rule in rules and tool in (None, f.tool)]
+    insist(not found, "\n".join(f"{f.tool}: {f.message}; {f.mend} ({f.rule})" for f in found))
 
 
-@pytest.mark.parametrize("rule", [name for name, of in RULES.items() if "policy" in of.profiles])
-@pytest.mark.parametrize("era", ERAS)
-def test_every_tool_keeps_the_rule(rule: str, era: str) -> None:
-    found = [f for f in examine(WIRE[era]) if f.rule == rule]
-    assert not found, "\n".join(f"{f.tool}: {f.message}; {f.mend}" for f in found)
+@pytest.mark.parametrize("rule", OTHERS)
+def test_every_tool_keeps_the_rule(rule: str) -> None:
+    keeps((rule,))
 
 
 @each_tool
 def test_every_registered_tool_has_annotations(tool: Subject) -> None:
-    assert not findings(
-        tool, "annotations-present", "hints-known", "hints-boolean", "hints-complete"
-    )
+    keeps(HINTS, tool.name)
 
 
 @each_tool
 def test_tool_read_only_hint_matches_policy(tool: Subject) -> None:
-    assert tool.declaration, f"{tool.name} is not declared with a decorator of the policy"
-    wanted = tool.declaration.hints()
-    assert {h: tool.annotations[h] for h in WIRE_NAMES.values() if h in tool.annotations} == wanted
+    insist(tool.declaration is not None, f"{tool.name}: declare it with @read, @put, ... in tools/")
+    keeps(("hints-match-behavior",), tool.name)
 
 
 @each_tool
 def test_destructive_hint_implies_not_read_only(tool: Subject) -> None:
-    assert not findings(tool, "read-only-excludes-destructive")
+    keeps(("read-only-excludes-destructive",), tool.name)
 
 
 @each_tool
 def test_all_tools_have_titles(tool: Subject) -> None:
-    assert not findings(tool, "title-written", "titles-equal", "title-not-name")
-    assert tool.wire["title"] == tool.annotations["title"]
+    keeps(TITLES, tool.name)
 
 
 @each_tool
 def test_all_parameters_have_descriptions(tool: Subject) -> None:
-    assert not findings(tool, "parameters-described")
+    keeps(("parameters-described",), tool.name)
 
 
 def test_the_lock_pins_every_hint_and_gate() -> None:
-    pinned, running = lock.read(ROOT / lock.FILE), lock.lock_of(catalog.rows(SERVER))
-    changed = list(lock.differences(pinned, running))
-    assert not changed, "review, then run `policy lock`:\n" + "\n".join(changed)
+    changed = list(lock.differences(PINNED, lock.lock_of(catalog.rows(SERVER))))
+    mend = f"review it, then run `uv run {SERVER_NAME} policy lock`"
+    insist(not changed, "\n".join([*changed, mend]))
 
 
-def test_only_the_pinned_tools_are_marked_destructive() -> None:
-    pinned = lock.read(ROOT / lock.FILE)
-    marked = {t.name for t in WIRE[ERAS[0]] if t.annotations.get("destructiveHint")}
-    assert marked == {name for name, of in pinned.items() if of["hints"].get("destructiveHint")}
+if DESTRUCTIVE:
+
+    def test_only_the_pinned_tools_are_marked_destructive() -> None:
+        assert sorted(MARKED) == sorted(DESTRUCTIVE)
+
+else:
+
+    def test_no_tool_currently_marked_destructive() -> None:
+        assert not MARKED
 
 
 def test_the_tool_table_is_up_to_date() -> None:
     written = (ROOT / "docs/tools.md").read_text(encoding="utf-8")
-    assert written == catalog.markdown(catalog.rows(SERVER)), "run `tools table --write`"
+    stale = written != catalog.markdown(catalog.rows(SERVER))
+    insist(not stale, f"docs/tools.md is stale; run `uv run {SERVER_NAME} tools table --write`")
+
+
+def test_both_eras_serve_the_same_tools() -> None:
+    handshake, modern = ([tool.wire for tool in WIRE[era]] for era in ERAS)
+    assert handshake == modern
 
 
 @pytest.mark.anyio
 async def test_stdio_serves_the_same_tools() -> None:
-    command = "from statuspro_mcp.cli import main; main()"
-    environment = dict(os.environ, STATUSPRO_MCP_DATABASE=":memory:")
-    transport = StdioTransport(sys.executable, ["-c", command, "run"], env=environment)
+    transport = StdioTransport(sys.executable, [*COMMAND, "run"], env=ENVIRONMENT, keep_alive=False)
     async with Client(transport) as client:
-        listed = {tool.name: tool.annotations for tool in await client.list_tools()}
-    assert {n: a.model_dump(by_alias=True, exclude_none=True) for n, a in listed.items() if a} == {
-        tool.name: tool.annotations for tool in WIRE[ERAS[1]]
-    }
+        assert await listed(client) == [tool.wire for tool in TOOLS]
 
 
 def test_the_command_line_finds_nothing() -> None:
-    command = "from statuspro_mcp.cli import main; main()"
     done = subprocess.run(
-        [sys.executable, "-c", command, "policy", "check", "--json"],
-        env=dict(os.environ, STATUSPRO_MCP_DATABASE=":memory:"),
+        [sys.executable, *COMMAND, "policy", "check", "--json"],
+        env=ENVIRONMENT,
         capture_output=True,
         text=True,
         check=False,

@@ -1,122 +1,126 @@
-"""Every hint proven: each tool runs on the data its tests/tools file arranges, between two snapshots."""
+"""Every hint proven: each tool runs on the data its tests/tools file arranges, between snapshots."""
 
 import importlib.util
+import re
 from collections.abc import Mapping
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 from fastmcp.exceptions import ToolError
 
 from statuspro_mcp.backend import connect
-from statuspro_mcp.policy.behaviors import DESTRUCTIVE, Declaration
+from statuspro_mcp.policy.behaviors import DESTRUCTIVE
 from statuspro_mcp.policy.rules import Subject
 
-from .conftest import ERAS, GATED, SERVER, SETTINGS, WIRE, Call
+from .conftest import GATED, SERVER, SETTINGS, TOOLS, Call, insist
 
 Snapshot = Mapping[str, Mapping[str, Any]]
 PROBES = Path(__file__).parent.parent / "tools"
-UNSEEN = {"etag", "updated_at", "modified_at", "accessed_at"}
+UNSEEN = re.compile(r"(^|_)(at|etag|if_match|modified|mtime|revision|timestamp|version)$")
+MEND = "write `async def arrange(backend)` that answers its arguments, or unprobed = 'why not'"
+PROBED = [t for t in TOOLS if t.declaration and t.name != "list_resources"]
 
 
-def probe_of(name: str) -> ModuleType:
+def probe_of(name: str) -> Any:
     """The owner's file for one tool; fails when there is none, skips when it says `unprobed`."""
     path = PROBES / f"test_{name}.py"
-    mend = "write `async def arrange(backend)` that answers the arguments, or unprobed = 'why not'"
-    assert path.exists(), f"{name} has no probe: in {path} {mend}"
+    insist(path.exists(), f"{name} has no probe: in tests/tools/{path.name} {MEND}")
     spec = importlib.util.spec_from_file_location(f"probe_{name}", path)
     assert spec
     assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    if reason := getattr(module, "unprobed", ""):
+    probe = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(probe)
+    if reason := getattr(probe, "unprobed", ""):
         pytest.skip(f"{name} is unprobed: {reason}")
-    assert hasattr(module, "arrange"), f"{path} has no arrange(): {mend}"
-    return module
+    insist(hasattr(probe, "arrange"), f"{name} has no probe: in tests/tools/{path.name} {MEND}")
+    return probe
 
 
-def visible(data: Snapshot) -> dict[str, dict[str, Any]]:
+def visible(data: Snapshot) -> Snapshot:
     """A snapshot without versions and times."""
-    return {key: {n: v for n, v in of.items() if n not in UNSEEN} for key, of in data.items()}
+    return {k: {n: v for n, v in of.items() if not UNSEEN.search(n)} for k, of in data.items()}
 
 
 def kept(old: object, new: object) -> bool:
     """Whether a value lives on: equal, or the beginning or a part of the new one."""
     if isinstance(old, str) and isinstance(new, str):
         return old in new
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        return all(kept(value, new.get(name)) for name, value in old.items())
     if isinstance(new, list):
         return all(item in new for item in old) if isinstance(old, list) else old in new
-    return old == new
+    return old is None or old == new
+
+
+def overwritten(before: Snapshot, after: Snapshot) -> list[str]:
+    """The values that were there and are not any more."""
+    both = [(key, name) for key, of in before.items() if key in after for name in of]
+    return [f"{k}.{name}" for k, name in both if not kept(before[k][name], after[k].get(name))]
 
 
 def lost(before: Snapshot, after: Snapshot) -> list[str]:
-    """What was there and is not any more, as far as the policy calls its loss destructive."""
-    gone = [key for key in before if key not in after]
-    if DESTRUCTIVE == "deletes":
-        return gone
-    overwritten = [
-        f"{key}.{name}"
-        for key, fields in before.items()
-        for name, value in fields.items()
-        if key in after and not kept(value, after[key].get(name))
-    ]
-    return gone + overwritten
+    """What the policy calls destroyed."""
+    gone = sorted(before.keys() - after.keys())
+    return gone if DESTRUCTIVE == "deletes" else gone + overwritten(before, after)
 
 
-def changed(before: Snapshot, after: Snapshot) -> str:
-    """The difference of two snapshots, and which behavior would be true of it."""
-    added, gone = sorted(after.keys() - before.keys()), sorted(before.keys() - after.keys())
-    other = sorted(key for key in before.keys() & after.keys() if before[key] != after[key])
-    true = "delete" if gone else "update or put" if other else "create" if added else "read"
-    return f"added {added}, removed {gone}, changed {other}: the behavior {true!r} would be true"
+def difference(before: Snapshot, after: Snapshot) -> str:
+    """What was added, removed and changed, in words; empty when nothing was."""
+    changed = [key for key in before.keys() & after.keys() if before[key] != after[key]]
+    steps = {"added": after.keys() - before, "removed": before.keys() - after, "changed": changed}
+    return ", ".join(f"{verb} {', '.join(sorted(keys))}" for verb, keys in steps.items() if keys)
 
 
-def verdict(
-    of: Declaration,
-    before: Snapshot,
-    once: Snapshot,
-    twice: Snapshot,
-    *,
-    refused: bool,
-    versioned: bool,
-) -> str:
+def story(before: Snapshot, once: Snapshot, twice: Snapshot) -> str:
+    """What the two calls did, and which behavior would be true of them."""
+    first, again = difference(before, once), difference(once, twice)
+    if before.keys() - once.keys():
+        true = "action" if again else "delete"
+    elif any(before[key] != once[key] for key in before):
+        true = "put" if not again else "update" if overwritten(before, once) else "append"
+    else:
+        true = ("create" if again else "ensure") if first else "action" if again else "read"
+    calls = f"a call {first or 'changed nothing'}, a second one {again or 'changed nothing more'}"
+    return f"{calls}; the behavior {true!r} would be true"
+
+
+def verdict(tool: Subject, states: list[Snapshot], *, refused: bool) -> str:
     """What a run contradicts, or nothing: the hint, what changed, the behavior that would be true."""
-    truth = of.behaves()
-    if truth["read_only"] and once != before:
-        return f"it says read-only, but {changed(before, once)}"
-    if not truth["destructive"] and (losses := lost(before, once)):
-        return f"it says not destructive, but lost {losses}; {changed(before, once)}"
+    assert tool.declaration
+    said, truth = tool.declaration, tool.declaration.behaves()
+    before, once, twice = states if truth["read_only"] else map(visible, states)
+    did = story(before, once, twice)
+    if truth["read_only"] and not before == once == twice:
+        return f"it says read-only, but {did}"
+    if not truth["destructive"] and (losses := lost(before, once) + lost(once, twice)):
+        return f"it says not destructive, but lost {', '.join(losses)}: {did}"
     if truth["idempotent"] and twice != once:
-        return f"it says idempotent, but a second call {changed(once, twice)}"
-    claims = of.behavior in ("create", "append") or (of.behavior == "update" and versioned)
-    claims = claims or (of.behavior == "action" and "idempotent" in of.said)
-    if claims and not truth["idempotent"] and twice == once and not refused:
-        return "it says not idempotent, but a second call changed nothing: 'ensure' or 'put' would be true"
-    return ""
+        return f"it says idempotent, but {did}"
+    if said.behavior == "delete" and once == before:
+        return "it says delete, but removed nothing; mend its body, or what arrange() prepares"
+    claims = {"create": True, "append": True, "update": tool.versioned}
+    claimed = claims.get(said.behavior, said.idempotent is False) and not truth["idempotent"]
+    return f"it says not idempotent, but {did}" if claimed and twice == once and not refused else ""
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize(
-    "tool", [pytest.param(t, id=t.name) for t in WIRE[ERAS[0]] if t.name != "list_resources"]
-)
+@pytest.mark.parametrize("tool", [pytest.param(t, id=t.name) for t in PROBED])
 async def test_hints_are_true(tool: Subject, call: Call) -> None:
-    assert tool.declaration, f"{tool.name} is not declared with a decorator of the policy"
     backend = connect(SETTINGS)
     arguments = await probe_of(tool.name).arrange(backend)
-    before = visible(await backend.snapshot())
+    states: list[Snapshot] = [await backend.snapshot()]
     if tool.name in GATED:
-        await call(SERVER, tool.name, agree=False, **arguments)
-        assert visible(await backend.snapshot()) == before, (
-            f"{tool.name}: declined, and yet it changed data"
-        )
-    await call(SERVER, tool.name, **arguments)
-    once = visible(await backend.snapshot())
-    refused = False
-    try:
-        await call(SERVER, tool.name, **arguments)
-    except ToolError:
-        refused = True
-    twice = visible(await backend.snapshot())
-    said = verdict(tool.declaration, before, once, twice, refused=refused, versioned=tool.versioned)
-    assert not said, f"{tool.name}: {said}"
+        await call(SERVER, tool.name, arguments, agree=False)
+        changes = difference(states[0], await backend.snapshot())
+        insist(not changes, f"{tool.name}: a person declined, and yet it {changes}")
+    refused = ""
+    for count in (1, 2):
+        try:
+            await call(SERVER, tool.name, arguments)
+        except ToolError as error:
+            refused = str(error)
+            insist(count == 2, f"{tool.name} refused the call that its probe arranges: {refused}")
+        states.append(await backend.snapshot())
+    said = verdict(tool, states, refused=bool(refused))
+    insist(not said, f"{tool.name}: {said}")

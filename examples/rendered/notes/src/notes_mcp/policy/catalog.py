@@ -41,18 +41,7 @@ def _cells(row: Row) -> list[str]:
     return [row["behavior"] or "?", *hints, gate, " ".join(row["scopes"]), "; ".join(row["notes"])]
 
 
-HEAD = [
-    "Tool",
-    "Title",
-    "Behavior",
-    "Read-only",
-    "Destructive",
-    "Idempotent",
-    "Open world",
-    "Gate",
-    "Scopes",
-    "Notes",
-]
+HEAD = "Tool|Title|Behavior|Read-only|Destructive|Idempotent|Open world|Gate|Scopes|Notes"
 
 
 def markdown(found: Sequence[Row]) -> str:
@@ -63,17 +52,17 @@ def markdown(found: Sequence[Row]) -> str:
         "Written by `tools table --write` from the running server; a test fails when it is stale.",
         "Hints are advisory: `-` is one left to the protocol's default. A tool that `asks` waits for a person.",
         "",
-        "| " + " | ".join(HEAD) + " |",
-        "|" + " --- |" * len(HEAD),
+        f"| {HEAD.replace('|', ' | ')} |",
+        "|" + " --- |" * len(HEAD.split("|")),
     ]
     for row in found:
-        cells = [f"`{row['name']}`", *map(_escaped, [row["title"], *_cells(row)])]
+        cells = [f"`{row['name']}`", *map(_escaped, [row["title"] or "", *_cells(row)])]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 
 
 def _escaped(text: str) -> str:
-    return "".join("\\" + c if c in "\\`*_[]<|&" else c for c in text)
+    return "".join("\\" + c if c in "\\`*_[]<|&" else c for c in text.replace("\n", " "))
 
 
 def show(found: Sequence[Row]) -> None:
@@ -83,7 +72,7 @@ def show(found: Sequence[Row]) -> None:
     from rich.text import Text
 
     table = Table()
-    for head in ["Tool", *HEAD[2:8]]:
+    for head in ["Tool", *HEAD.split("|")[2:8]]:
         table.add_column(head, no_wrap=head == "Tool")
     for row in found:
         table.add_row(*map(Text, [row["name"], *_cells(row)[:6]]))

@@ -8,14 +8,12 @@ tool file, or call `require_confirmation`, and never code for one protocol era.
 import hashlib
 import json
 import logging
-import re
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from enum import StrEnum
-from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
 import anyio
@@ -23,8 +21,6 @@ from fastmcp import Context
 from fastmcp.exceptions import FastMCPError, ToolError
 from fastmcp.server.dependencies import get_access_token
 from fastmcp.tools.base import InputRequiredToolResult, ToolResult
-from key_value.aio.protocols import AsyncCullProtocol, AsyncKeyValue
-from key_value.aio.stores.memory import MemoryStore
 from mcp.server.auth.provider import principal_components
 from mcp.shared.exceptions import MCPError
 from mcp_types import ElicitRequest, ElicitRequestFormParams, ElicitResult, InputRequiredResult
@@ -34,6 +30,8 @@ from pydantic import BaseModel, Field, ValidationError
 from pydantic_core import to_jsonable_python
 
 from .behaviors import CONFIRM_FALLBACK, PREVIEW_FIRST, Declaration
+from .pending import Gate, gate_of
+from .questions import message_of, question_of
 
 logger = logging.getLogger(__name__)
 fallbacks = metrics.get_meter(__name__).create_counter("mcp.confirmation.fallbacks")
@@ -41,19 +39,12 @@ fallbacks = metrics.get_meter(__name__).create_counter("mcp.confirmation.fallbac
 R = TypeVar("R")
 Way = Literal["elicitation", "input_required", "two_step", "refuse"]
 Outcome = Literal["applied", "preview", "declined", "cancelled", "timed_out"]
-PENDING, MUTE = "confirmations", "cannot_be_asked"
-MOST_PENDING = 10_000  # a flood of previews pushes out old previews, never fills the memory
-LONGEST_VALUE, LONGEST_QUESTION, MOST_DETAILS = 80, 1000, 20
 
 
 class ConfirmationSchema(BaseModel):
     """The form a person fills in."""
 
     confirm: bool = Field(description="Confirm the action (true to proceed)")
-
-
-_schema = ConfirmationSchema.model_json_schema()
-FORM: dict[str, Any] = {key: _schema[key] for key in ("type", "properties", "required")}
 
 
 class ConfirmationResult(StrEnum):
@@ -63,13 +54,6 @@ class ConfirmationResult(StrEnum):
     DECLINED = "declined"
     CANCELLED = "cancelled"
     TIMED_OUT = "timed_out"
-
-
-REFUSALS = {
-    ConfirmationResult.DECLINED: "The person said no",
-    ConfirmationResult.CANCELLED: "The person closed the question without an answer",
-    ConfirmationResult.TIMED_OUT: "Nobody answered in time",
-}
 
 
 class Envelope(BaseModel, Generic[R]):
@@ -83,6 +67,18 @@ class Envelope(BaseModel, Generic[R]):
     result: R | None = Field(default=None, description="What the tool answered, when applied")
 
 
+FORM: dict[str, Any] = {
+    "type": "object",
+    "properties": ConfirmationSchema.model_json_schema()["properties"],
+    "required": ["confirm"],
+}
+REFUSALS = {
+    ConfirmationResult.DECLINED: "The person said no",
+    ConfirmationResult.CANCELLED: "The person closed the question without an answer",
+    ConfirmationResult.TIMED_OUT: "Nobody answered in time",
+}
+
+
 class _Asked(FastMCPError):
     """Carries out of a body what the client gets while a person is asked."""
 
@@ -92,60 +88,42 @@ class _Asked(FastMCPError):
 
 
 @dataclass
-class Gate:
-    """Where pending questions live, and for how long."""
-
-    store: AsyncKeyValue
-    seconds: float
-    pended: int = 0
-
-
-@dataclass
 class _Call:
-    """One tool's run within a request. An answer is for one digest of tool, arguments, caller and question."""
+    """One tool's run within a request."""
 
     ctx: Context
     tool: str
-    nested: bool = False  # in the body of another tool, with which it shares what follows
+    nested: bool = False  # in the body of another tool, with which it shares the next two
     answers: dict[str, ConfirmationResult] = field(default_factory=dict)
     applied: list[str] = field(default_factory=list)
-    confirm: bool | None = None  # None: there is no such parameter for a client to set
+    confirm: bool | None = None  # None: there is no such parameter for the client to set
     binding: str = ""
     questions: int = 0
 
+    @property
+    def gate(self) -> Gate:
+        """Where questions of this server wait."""
+        return gate_of(self.ctx.fastmcp)
 
-_gate: Gate | None = None
+    @property
+    def fallback(self) -> Way:
+        """What a client gets that cannot be asked."""
+        return "refuse" if self.confirm is None else CONFIRM_FALLBACK
+
+
 _call: ContextVar[_Call | None] = ContextVar("gated_call", default=None)
-
-
-def open_gate(where: str, seconds: float) -> None:
-    """Keep pending questions in `where`: `memory`, a folder, or a `redis://` address."""
-    global _gate
-    store: AsyncKeyValue
-    if where == "memory":
-        store = MemoryStore(max_entries_per_collection=MOST_PENDING)
-    elif where.startswith(("redis://", "rediss://")):
-        from key_value.aio.stores.redis import RedisStore
-
-        store = RedisStore(url=where)
-    else:
-        from key_value.aio.stores.filetree import FileTreeStore
-
-        store = FileTreeStore(data_directory=Path(where).expanduser())
-    _gate = Gate(store, seconds)
-
-
-def gate() -> Gate:
-    """The gate that `create_server` opened."""
-    if _gate is None:
-        raise RuntimeError("no gate is open; create_server() opens it")
-    return _gate
 
 
 def digest(*parts: object) -> str:
     """One name for a combination of values, whatever the order of their keys."""
     text = json.dumps(to_jsonable_python(parts, fallback=str), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def is_modern(ctx: Context) -> bool:
+    """Whether the connection speaks a protocol without server-initiated requests."""
+    request = ctx.request_context
+    return request is None or request.protocol_version in MODERN_PROTOCOL_VERSIONS
 
 
 def caller_of(ctx: Context) -> str:
@@ -156,49 +134,57 @@ def caller_of(ctx: Context) -> str:
     return "process" if is_modern(ctx) else f"session:{ctx.session_id}"
 
 
-def is_modern(ctx: Context) -> bool:
-    """Whether the connection speaks a protocol without server-initiated requests."""
-    request = ctx.request_context
-    return request is None or request.protocol_version in MODERN_PROTOCOL_VERSIONS
-
-
-def can_elicit(ctx: Context) -> bool:
-    """Whether the client says that it can show a form."""
-    request = ctx.request_context
+async def _way(call: _Call) -> Way:
+    """What this client gets; one that could not show a form before is not asked again."""
+    request = call.ctx.request_context
     capabilities = request.session.client_capabilities if request else None
-    elicitation = capabilities.elicitation if capabilities else None
-    return elicitation is not None and (elicitation.form is not None or elicitation.url is None)
+    said = capabilities.elicitation if capabilities else None
+    if said is None or (said.form is None and said.url is not None):
+        return call.fallback
+    if is_modern(call.ctx):
+        return "input_required"
+    return call.fallback if await call.gate.is_mute(call.ctx.session_id) else "elicitation"
 
 
-def plain(text: str, longest: int, keep: str = "") -> str:
-    """A text with nothing in it that can steer a terminal, and not too long to read."""
-    text = text if len(text) <= longest else text[: longest - 1] + "…"
-    return "".join(c if c.isprintable() or c in keep else "\N{REPLACEMENT CHARACTER}" for c in text)
+def _read(answer: object) -> ConfirmationResult:
+    """The person's answer; anything but an accepted form with `confirm: true` is no."""
+    if not isinstance(answer, ElicitResult) or answer.action == "cancel":
+        return ConfirmationResult.CANCELLED
+    if answer.action == "accept" and (answer.content or {}).get("confirm") is True:
+        return ConfirmationResult.CONFIRMED
+    return ConfirmationResult.DECLINED
 
 
-def shortened(value: object) -> str:
-    """A value as one short line."""
-    text = value if isinstance(value, str) else json.dumps(to_jsonable_python(value, fallback=str))
-    return plain(text, LONGEST_VALUE)
+async def _load(call: _Call, way: Way) -> None:
+    """Take in what this request answers: only a question that we asked has an answer, and one."""
+    answer = ConfirmationResult.CONFIRMED
+    if way == "input_required":
+        # The SDK unsealed the state and found it made for this tool, these arguments, this user.
+        if (state := call.ctx.request_state) is None:
+            return
+        name, answer = f"asked-{state}", _read((call.ctx.input_responses or {}).get("confirmation"))
+    elif call.confirm:
+        name = f"preview-{call.binding}"
+    else:
+        return
+    if entry := await call.gate.take(name):
+        earlier = {key: ConfirmationResult(said) for key, said in entry["answers"].items()}
+        call.answers.update(earlier | {entry["asked"]: answer})
 
 
-def question_of(declaration: Declaration, arguments: Mapping[str, Any]) -> str:
-    """The author's question with the arguments filled in, or one made from title and arguments."""
-    if isinstance(declaration.confirm, str):
-        return re.sub(
-            r"\{([A-Za-z_][A-Za-z0-9_.-]*)\}",
-            lambda found: shortened(arguments[found[1]]) if found[1] in arguments else found[0],
-            declaration.confirm,
-        )
-    listed = ", ".join(f"{name}: {shortened(value)}" for name, value in arguments.items())
-    return f"{declaration.title}?" + (f" ({listed})" if listed else "")
-
-
-def _message(call: _Call, question: str, details: Mapping[str, Any]) -> str:
-    lines = [f"{call.ctx.fastmcp.name} asks: {plain(question, LONGEST_QUESTION, keep='\n')}"]
-    shown = list(details.items())[:MOST_DETAILS]
-    lines += [f"{shortened(name)}: {shortened(value)}" for name, value in shown]
-    return "\n".join(lines + ["…"] * (len(details) > MOST_DETAILS))
+async def _elicit(call: _Call, message: str) -> ConfirmationResult | None:
+    """Ask during the call. None: this client could not be asked after all."""
+    try:
+        with anyio.move_on_after(call.gate.seconds):
+            ctx = call.ctx
+            return _read(await ctx.session.elicit_form(message, FORM, ctx.request_id))
+    except ValidationError:
+        return None
+    except MCPError as error:
+        if error.error.code == -32601:
+            await call.gate.mute(call.ctx.session_id)
+        return None
+    return ConfirmationResult.TIMED_OUT
 
 
 def _decided(call: _Call, way: Way, outcome: str, started: float) -> None:
@@ -212,97 +198,33 @@ def _decided(call: _Call, way: Way, outcome: str, started: float) -> None:
         "ms": round((time.perf_counter() - started) * 1000, 1),
     }
     logger.info(json.dumps(entry))
-    trace.get_current_span().set_attributes(
-        {"mcp.confirmation.way": way, "mcp.confirmation.outcome": outcome}
-    )
+    said = {"mcp.confirmation.way": way, "mcp.confirmation.outcome": outcome}
+    trace.get_current_span().set_attributes(said)
     if way in ("two_step", "refuse"):
         fallbacks.add(1, {"tool": call.tool, "way": way})
 
 
-def _read(answer: object) -> ConfirmationResult:
-    """The person's answer; anything but an accepted form with `confirm: true` is no."""
-    if not isinstance(answer, ElicitResult) or answer.action == "cancel":
-        return ConfirmationResult.CANCELLED
-    if answer.action == "accept" and (answer.content or {}).get("confirm") is True:
-        return ConfirmationResult.CONFIRMED
-    return ConfirmationResult.DECLINED
+async def _confirm(call: _Call, key: str, question: str, details: Any) -> ConfirmationResult:
+    """Ask one question; comes back with the answer, or leaves with what the client gets instead.
 
-
-async def _pend(call: _Call, name: str, key: str) -> None:
-    """Remember that `key` was asked, and what the same request had confirmed before."""
-    store, entry = gate().store, {"asked": key, "confirmed": sorted(call.answers)}
-    await store.put(name, entry, collection=PENDING, ttl=gate().seconds)
-    gate().pended += 1
-    if gate().pended % 500 == 1 and isinstance(store, AsyncCullProtocol):
-        await store.cull()
-
-
-async def _load(call: _Call, way: Way) -> None:
-    """Take what this request answers out of the store: only what we asked for counts, and once."""
-    if way == "input_required":
-        # The SDK unsealed the state and found it made for this tool, these arguments and this user.
-        state = call.ctx.request_state
-        name = f"asked-{state}" if state else ""
-    else:
-        name = f"preview-{call.binding}" if call.confirm else ""
-    entry = await gate().store.get(name, collection=PENDING) if name else None
-    if entry is None or not await gate().store.delete(name, collection=PENDING):
-        return
-    answer = ConfirmationResult.CONFIRMED
-    call.answers.update(dict.fromkeys(entry["confirmed"], answer))
-    if way == "input_required":
-        answer = _read((call.ctx.input_responses or {}).get("confirmation"))
-    call.answers[entry["asked"]] = answer
-
-
-async def _elicit(ctx: Context, message: str) -> ConfirmationResult | None:
-    """Ask during the call. None: this client could not be asked after all."""
-    try:
-        with anyio.move_on_after(gate().seconds):
-            return _read(await ctx.session.elicit_form(message, FORM, ctx.request_id))
-    except (MCPError, ValidationError) as error:
-        if isinstance(error, MCPError) and error.error.code == -32601:
-            mute = digest(ctx.session_id)
-            await gate().store.put(mute, {"mute": True}, collection=MUTE, ttl=86_400)
-        return None
-    return ConfirmationResult.TIMED_OUT
-
-
-async def _way(call: _Call) -> Way:
-    """What this client gets; one that could not show a form before is not asked again."""
-    ctx = call.ctx
-    if can_elicit(ctx):
-        if is_modern(ctx):
-            return "input_required"
-        if not await gate().store.get(digest(ctx.session_id), collection=MUTE):
-            return "elicitation"
-    return _fallback(call)
-
-
-def _fallback(call: _Call) -> Way:
-    return "refuse" if call.confirm is None else CONFIRM_FALLBACK
-
-
-async def _confirm(
-    call: _Call, key: str, question: str, preview: Mapping[str, Any] | None
-) -> ConfirmationResult:
-    """Ask one question; comes back with the answer, or leaves with what the client gets instead."""
+    An answer is for one `key`: tool, arguments, caller and question.
+    """
     started, way = time.perf_counter(), await _way(call)
     await _load(call, way)
     answer = call.answers.get(key)
-    message = _message(call, question, preview or {})
+    message = message_of(call.ctx.fastmcp.name, question, details)
     previews = PREVIEW_FIRST and call.confirm is False
     if answer is None and way == "elicitation" and not previews:
-        answer = await _elicit(call.ctx, message)
-        way = "elicitation" if answer else _fallback(call)
+        answer = await _elicit(call, message)
+        way = way if answer else call.fallback
     if answer is not None:
         _decided(call, way, answer, started)
         return answer
-    if call.applied:  # asking would run the body again, and with it what was confirmed once
+    if call.applied:  # to ask would run the body again, and with it what was confirmed once
         raise ToolError(f"{call.applied[0]} was applied; call {call.tool} by itself for the rest")
     if way == "input_required" and not previews:
         state = secrets.token_urlsafe(24)
-        await _pend(call, f"asked-{state}", key)
+        await call.gate.put(f"asked-{state}", {"asked": key, "answers": call.answers})
         _decided(call, way, "asked", started)
         form = ElicitRequestFormParams(message=message, requested_schema=FORM)
         asked = InputRequiredResult(
@@ -317,37 +239,36 @@ async def _confirm(
             "Nothing was changed."
         )
     if way == "two_step":
-        await _pend(call, f"preview-{call.binding}", key)
+        await call.gate.put(f"preview-{call.binding}", {"asked": key, "answers": call.answers})
     _decided(call, way, "preview", started)
     following = (
         f"Nothing was changed. Show this to the person; when they agree, call {call.tool} again with "
-        f"the same arguments and confirm=true within {max(1, round(gate().seconds / 60))} minutes."
+        f"the same arguments and confirm=true within {max(1, round(call.gate.seconds / 60))} minutes."
     )
-    shown = {"question": question, "details": preview, "next": following}
-    envelope = Envelope[Any](confirmed=False, outcome="preview", preview=shown)
-    raise _Asked(_result(envelope, f"{message}\n{following}"))
+    shown = {"question": question, "details": details, "next": following}
+    raise _Asked(_result(f"{message}\n{following}", outcome="preview", preview=shown))
 
 
-def _result(envelope: Envelope[Any], text: str) -> ToolResult:
-    return ToolResult(content=text, structured_content=envelope.model_dump(mode="json"))
+def _result(text: str, **envelope: Any) -> ToolResult:
+    envelope = Envelope[Any](confirmed=envelope["outcome"] == "applied", **envelope).model_dump()
+    return ToolResult(content=text, structured_content=envelope)
 
 
-def _call_of(ctx: Context, tool: str) -> _Call:
+def _call_of(ctx: Context) -> _Call | None:
     """The run that `ctx` belongs to; a context variable alone would follow into other requests."""
     call = _call.get()
-    same = call is not None and call.ctx.request_context is ctx.request_context
-    return call if call and same else _Call(ctx, tool)
+    return call if call and call.ctx.request_context is ctx.request_context else None
 
 
 async def serve(ctx: Context, tool: str, running: Awaitable[ToolResult]) -> ToolResult:
     """Await a tool's run; a question out of a body, however deep, is what the outermost tool answers."""
-    outer = _call_of(ctx, "")
-    nested = bool(outer.tool)
-    token = _call.set(_Call(ctx, tool, nested, outer.answers, outer.applied))
+    outer = _call_of(ctx)
+    call = _Call(ctx, tool, True, outer.answers, outer.applied) if outer else _Call(ctx, tool)
+    token = _call.set(call)
     try:
         return await running
     except _Asked as asked:
-        if nested:
+        if outer:
             raise
         return asked.result
     finally:
@@ -365,33 +286,24 @@ async def gated(
 ) -> ToolResult:
     """Run `run` once a person agreed to exactly these validated `arguments`.
 
-    Returns:
-        The envelope, filled.
-
     Raises:
         ToolError: The preview refused, or this client cannot ask and the policy is `refuse`.
     """
-    call, question = _call_of(ctx, tool), question_of(declaration, arguments)
-    binding = digest(tool, arguments, caller_of(ctx))
-    key, interrupted = digest(binding, question), False
+    call, question = _call_of(ctx) or _Call(ctx, tool), question_of(declaration, arguments)
+    key = digest(tool, arguments, caller_of(ctx))
     if not call.nested:
-        call.confirm, call.binding = confirm, binding
+        call.confirm, call.binding = confirm, key
     details = to_jsonable_python(await preview(), fallback=str) if preview else None
     answer = await _confirm(call, key, question, details)
     if answer is not ConfirmationResult.CONFIRMED:
-        envelope = Envelope[Any](confirmed=False, outcome=answer.value)
-        return _result(envelope, f"{REFUSALS[answer]}; {tool} changed nothing.")
+        return _result(f"{REFUSALS[answer]}; {tool} changed nothing.", outcome=answer.value)
     try:
         value = to_jsonable_python(await run())
-    except _Asked:  # it will run again, with one answer more
-        interrupted = True
-        raise
     finally:
-        if not interrupted:
-            call.answers.pop(key, None)
-            call.applied.append(tool)
-    envelope = Envelope[Any](confirmed=True, outcome="applied", result=value)
-    return _result(envelope, f"{tool} was applied: {json.dumps(value, ensure_ascii=False)}")
+        call.answers.pop(key, None)
+        call.applied.append(tool)
+    text = f"{tool} was applied: {json.dumps(value, ensure_ascii=False)}"
+    return _result(text, outcome="applied", result=value)
 
 
 async def require_confirmation(
@@ -414,7 +326,7 @@ async def require_confirmation(
     Raises:
         ToolError: This client cannot be asked.
     """
-    call = _call_of(ctx, "this tool")
+    call = _call_of(ctx) or _Call(ctx, "this tool")
     call.questions += 1
     key = digest(call.questions, call.tool, call.binding, caller_of(ctx), message)
-    return await _confirm(call, key, message, preview)
+    return await _confirm(call, key, message, to_jsonable_python(preview, fallback=str))

@@ -4,19 +4,15 @@ Managed by the template; the file is yours, and `policy lock` writes it.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from .catalog import Row
+from .catalog import HINTS, Row
+from .registry import StartError
 
 FILE = Path("annotations.lock.json")
-RELAXED = {
-    "readOnlyHint": True,
-    "destructiveHint": False,
-    "idempotentHint": True,
-    "openWorldHint": False,
-}
+RELAXED = dict(zip(HINTS, (True, False, True, False), strict=True))
 Lock = dict[str, dict[str, Any]]
 
 
@@ -34,18 +30,19 @@ def read(path: Path = FILE) -> Lock:
     """The pinned lock; empty when there is no file.
 
     Raises:
-        ValueError: The file is no lock; the message names it.
+        StartError: The file is no lock; the message names it.
     """
     if not path.exists():
         return {}
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         return {
-            str(name): {"hints": dict(of["hints"]), "gated": bool(of["gated"])}
+            name: {"hints": dict(of["hints"]), "gated": bool(of["gated"])}
             for name, of in found.items()
         }
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise ValueError(f"{path}: no lock ({error}); write it anew with `policy lock`") from error
+        mend = "restore it, or delete it and run `policy lock`"
+        raise StartError(f"{path}: no lock ({type(error).__name__}: {error}); {mend}") from error
 
 
 def differences(pinned: Lock, running: Lock) -> Iterator[str]:
@@ -53,24 +50,19 @@ def differences(pinned: Lock, running: Lock) -> Iterator[str]:
 
     Relaxed is: read-only, idempotent or closed-world gained, destructive or the gate lost.
     """
-    for name in sorted(pinned.keys() - running.keys()):
-        yield f"{name}: is gone"
-    for name in sorted(running.keys() - pinned.keys()):
-        yield f"{name}: is new"
-    for name in sorted(pinned.keys() & running.keys()):
-        old, new = pinned[name], running[name]
-        yield from (f"{name}: {line}" for line in _hints(old["hints"], new["hints"]))
+    for name in sorted(pinned.keys() | running.keys()):
+        old, new = pinned.get(name), running.get(name)
+        if old is None or new is None:
+            yield f"{name}: is {'new' if new else 'gone'}"
+            continue
+        for hint, relaxed in RELAXED.items():
+            before, after = old["hints"].get(hint), new["hints"].get(hint)
+            if before is not after:
+                lost = hint == "destructiveHint" and before is True
+                label = "RELAXED: " if lost or after is relaxed else ""
+                yield f"{name}: {label}{hint} {_shown(before)} -> {_shown(after)}"
         if old["gated"] != new["gated"]:
-            yield f"{name}: " + ("gate gained" if new["gated"] else "RELAXED: gate lost")
-
-
-def _hints(old: Mapping[str, bool], new: Mapping[str, bool]) -> Iterator[str]:
-    for hint, relaxed in RELAXED.items():
-        before, after = old.get(hint), new.get(hint)
-        if before != after:
-            lost = hint == "destructiveHint" and after is None
-            label = "RELAXED: " if after is relaxed or lost else ""
-            yield f"{label}{hint} {_shown(before)} -> {_shown(after)}"
+            yield f"{name}: {'gate gained' if new['gated'] else 'RELAXED: gate lost'}"
 
 
 def _shown(value: bool | None) -> str:

@@ -1,7 +1,8 @@
 """The annotation policy as rules: from a tool as the wire shows it to findings.
 
-Managed by the template. A rule never calls a tool. `explain` prints a rule's docstring, which names its
-source; a rule that needs the declaration is skipped on a server that is not ours.
+Managed by the template. A rule calls no tool. Each stands in the docstring of the function that checks it:
+`id | where it applies | what and why | source | mend`; `policy explain ID` prints it. One that needs the
+declaration is skipped on a server that is not ours, never guessed.
 """
 
 import inspect
@@ -12,19 +13,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from .behaviors import BEHAVIORS, DESTRUCTIVE, WIRE_NAMES, Behavior, Declaration
-from .text import hidden
+from .behaviors import BEHAVIORS, DESTRUCTIVE, WIRE_NAMES, Behavior, Declaration, Hint
+from .text import DECOMPOSED, hidden
 
 Profile = Literal["policy", "foreign", "anthropic", "openai"]
-Reading = Iterator[tuple[str, str]]
-OURS: tuple[Profile, ...] = ("policy",)
-ALL: tuple[Profile, ...] = ("policy", "foreign", "anthropic", "openai")
-DEFAULTS = {
-    "readOnlyHint": False,
-    "destructiveHint": True,
-    "idempotentHint": False,
-    "openWorldHint": True,
-}
+HINTS = tuple(WIRE_NAMES.values())
+LONGEST_TEXT = 4000
+LINES = re.compile(r"(^|\.)(description|default|enum|const|examples)(\.|$)")
 _VERBS: dict[Behavior, str] = {
     "read": "get list search find lookup fetch read show count check describe validate resolve ping",
     "create": "create add new insert",
@@ -37,8 +32,22 @@ _VERBS: dict[Behavior, str] = {
 }
 VERBS = {verb: behavior for behavior, verbs in _VERBS.items() for verb in verbs.split()}
 VERSIONS = {"etag", "version", "if_match", "revision"}
-OVERWRITES = {"set", "put", "write", "replace", "update", "edit", "modify", "patch", "rename"}
-SAFE = {*(v for v, behavior in VERBS.items() if behavior == "read"), "status", "info", "view"}
+REPLACES = {"set", "put", "replace"}
+OVERWRITES = {"set", "put", "replace", "write", "update", "edit", "modify", "patch", "rename"}
+ACTION_PARAMETERS = {"action", "operation", "method", "command"}
+SAFE = {*_VERBS["read"].split(), "status", "info", "view"}
+WRITE_SCOPE = re.compile(r"(^|[:._/-])(write|admin|delete|manage|readwrite)([:._/-]|$)")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One line of a checking function's docstring."""
+
+    id: str
+    profiles: str
+    text: str
+    source: str
+    mend: str
 
 
 @dataclass(frozen=True)
@@ -71,173 +80,198 @@ class Subject:
         return self.wire.get("annotations") or {}
 
     @property
-    def parameters(self) -> Mapping[str, Any]:
+    def parameters(self) -> Mapping[str, Mapping[str, Any]]:
         """The parameters' schemas by name."""
         found = (self.wire.get("inputSchema") or {}).get("properties") or {}
-        return found if isinstance(found, Mapping) else {}
+        return {name: of if isinstance(of, Mapping) else {} for name, of in found.items()}
 
     @property
     def verb(self) -> str:
-        """The first word of the name that says what the tool does; a prefix in front is passed over."""
+        """The word of the name that says what the tool does; up to two words in front are passed over."""
         words = re.split(r"[_.-]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", self.name).lower())
         return next((word for word in words[:3] if word in VERBS), "")
 
     @property
     def versioned(self) -> bool:
         """Whether it takes the version of what it changes."""
-        return bool(VERSIONS & set(self.parameters))
+        return not VERSIONS.isdisjoint(self.parameters)
+
+    def says(self, hint: Hint, value: bool) -> bool:
+        """Whether a hint is on the wire with this value, and its file names no exception for it."""
+        return self.annotations.get(WIRE_NAMES[hint]) is value and not self.exempt(hint)
 
     def exempt(self, hint: str) -> bool:
         """Whether its file names an exception to a hint, with the reason."""
-        return self.declaration is not None and any(
-            e["hint"] == hint and e["why"].strip() for e in self.declaration.exceptions
-        )
+        exceptions = self.declaration.exceptions if self.declaration else ()
+        return any(e["hint"] == hint and e["why"].strip() for e in exceptions)
 
 
-@dataclass(frozen=True)
-class Rule:
-    """A named check."""
-
-    id: str
-    profiles: tuple[Profile, ...]
-    source: str
-    check: Callable[[Subject], Reading]
-
-    @property
-    def text(self) -> str:
-        """What it asks and why."""
-        return inspect.getdoc(self.check) or ""
-
-
+Found = Iterator[tuple[str, str]]
+CHECKS: list[Callable[[Subject], Found]] = []
 RULES: dict[str, Rule] = {}
 
 
-def rule(
-    source: str, profiles: tuple[Profile, ...] = ALL
-) -> Callable[[Callable[[Subject], Reading]], Callable[[Subject], Reading]]:
-    """Register a check under its own name, with hyphens."""
-
-    def register(check: Callable[[Subject], Reading]) -> Callable[[Subject], Reading]:
-        name = check.__name__.replace("_", "-")
-        RULES[name] = Rule(name, profiles, source, check)
-        return check
-
-    return register
+def rules(check: Callable[[Subject], Found]) -> Callable[[Subject], Found]:
+    """Register a function that answers (rule, message), and the rules in its docstring."""
+    CHECKS.append(check)
+    for line in (inspect.getdoc(check) or "").splitlines():
+        if "|" in line:
+            found = Rule(*(cell.strip() for cell in line.split("|")))
+            RULES[found.id] = found
+    return check
 
 
-@rule("MCP directory policies; seed of this policy: every tool is annotated")
-def annotations_present(tool: Subject) -> Reading:
-    """A tool without annotations is taken for destructive and open-world by every client."""
+@rules
+def hints_are_written(tool: Subject) -> Found:
+    """Every hint that clients should see is there, well-formed and the behavior's.
+
+    annotations-present | policy foreign anthropic openai | A tool without annotations counts as destructive and open-world. | directory policies; seed 001 | declare it with a decorator of the policy
+    hints-known | policy foreign | A hint whose name has a typo is ignored by every client. | MCP specification, ToolAnnotations | write one of readOnlyHint, destructiveHint, idempotentHint, openWorldHint, title
+    hints-boolean | policy foreign anthropic openai | A hint that is null or a text counts as left out. | MCP specification, ToolAnnotations | write true or false
+    hints-complete | policy | Every hint that the profile demands is there. Needs the declaration. | docs/adr/policy, tool annotations | let the decorator write it; never type hints by hand
+    hints-match-behavior | policy | Each hint is its behavior's, or an exception that gives its reason. Needs the declaration. | docs/adr/policy, tool annotations | change the behavior, or name the exception with its reason
+    read-only-excludes-destructive | policy foreign anthropic openai | A tool that changes nothing cannot destroy. | MCP specification, destructiveHint | decide which
+    default-contradicts | foreign | A hint left out means the protocol's default, which must not belie the verb. | MCP specification, defaults of the hints | write the hint out
+    directory-hints | openai | Three hints are written out on every tool. | OpenAI's app directory | use the explicit profile
+    applicable-hint | anthropic | A tool that reads says readOnlyHint, one that writes destructiveHint. | Anthropic's connectors directory | say the one that applies
+    """
     if not tool.annotations:
-        yield "it has no annotations", "declare it with a decorator of the policy"
-
-
-@rule("MCP specification, ToolAnnotations", ("policy", "foreign"))
-def hints_known(tool: Subject) -> Reading:
-    """FastMCP drops a hint whose name has a typo; an unknown one on the wire is one too."""
-    for key in set(tool.annotations) - {*WIRE_NAMES.values(), "title"}:
-        yield f"annotation {key!r} is unknown", f"one of {', '.join(WIRE_NAMES.values())}, title"
-
-
-@rule("MCP specification, ToolAnnotations: hints are booleans")
-def hints_boolean(tool: Subject) -> Reading:
-    """Clients compare hints with true and false; null or a string counts as left out."""
-    for hint in WIRE_NAMES.values():
-        if hint in tool.annotations and not isinstance(tool.annotations[hint], bool):
-            yield f"{hint} is {tool.annotations[hint]!r}", "write true or false"
-
-
-@rule("docs/adr/policy, annotations: what the profile puts on the wire", OURS)
-def hints_complete(tool: Subject) -> Reading:
-    """Every hint that the profile demands is there. Needs the declaration."""
-    for hint in tool.declaration.hints() if tool.declaration else {}:
-        if hint not in tool.annotations:
-            yield f"{hint} is missing", "let the decorator write it; never type hints by hand"
-
-
-@rule("docs/adr/policy, annotations: a hint follows from the behavior", OURS)
-def hints_match_behavior(tool: Subject) -> Reading:
-    """Each hint equals the declared behavior's, or a named exception. Needs the declaration."""
-    wanted = tool.declaration.hints() if tool.declaration else {}
-    for hint in WIRE_NAMES.values():
-        found = tool.annotations.get(hint)
-        if isinstance(found, bool) and tool.declaration and found is not wanted.get(hint):
-            behavior = tool.declaration.behavior
-            yield (
-                f"{hint} is {found}, but {behavior} says {wanted.get(hint, 'nothing')}",
-                "change the behavior, or name the exception with its reason",
-            )
-
-
-@rule("MCP specification: destructiveHint has no meaning on a read-only tool")
-def read_only_excludes_destructive(tool: Subject) -> Reading:
-    """A tool that changes nothing cannot destroy."""
-    if (
-        tool.annotations.get("readOnlyHint") is True
-        and tool.annotations.get("destructiveHint") is True
-    ):
-        yield "it is read-only and destructive at once", "decide which"
-
-
-@rule("MCP specification: what a hint left out stands for", ("foreign",))
-def default_contradicts(tool: Subject) -> Reading:
-    """A hint left out means the protocol's default; that must not be the opposite of what the verb says."""
-    if tool.verb not in VERBS or not tool.annotations:
+        yield "annotations-present", "it has no annotations"
         return
-    behavior = BEHAVIORS[VERBS[tool.verb]]
-    truth = {"readOnlyHint": behavior.read_only}
-    if not behavior.read_only and tool.annotations.get("readOnlyHint") is not True:
-        truth["destructiveHint"] = bool(behavior.destructive is not False)
-    for hint, value in truth.items():
-        if hint not in tool.annotations and DEFAULTS[hint] is not value:
-            yield (
-                f"{hint} is left out, so clients assume {DEFAULTS[hint]}",
-                f"say {hint}: {str(value).lower()}",
-            )
+    said = {hint: tool.annotations[hint] for hint in HINTS if hint in tool.annotations}
+    unknown = tool.annotations.keys() - said.keys() - {"title"}
+    for name in sorted(unknown):
+        yield "hints-known", f"annotation {name!r} is unknown"
+    for hint, value in said.items():
+        if not isinstance(value, bool):
+            yield "hints-boolean", f"{hint} is {value!r}"
+    if said.get("readOnlyHint") is said.get("destructiveHint") is True:
+        yield "read-only-excludes-destructive", "it is read-only and destructive at once"
+    if unknown:  # a typo is not also a hint left out
+        return
+    if tool.declaration:
+        wanted = tool.declaration.hints()
+        for hint in sorted(wanted.keys() - said.keys()):
+            yield "hints-complete", f"{hint} is missing"
+        for hint, value in said.items():
+            if isinstance(value, bool) and value is not wanted.get(hint):
+                behavior = f"{tool.declaration.behavior} says {wanted.get(hint, 'nothing')}"
+                yield "hints-match-behavior", f"{hint} is {value}, but {behavior}"
+        for exception in tool.declaration.exceptions:
+            if not exception["why"].strip():
+                yield "hints-match-behavior", f"the exception to {exception['hint']} has no reason"
+    if tool.verb:
+        truth = BEHAVIORS[VERBS[tool.verb]]
+        if truth.read_only and "readOnlyHint" not in said:
+            yield "default-contradicts", "readOnlyHint is left out, so clients assume false"
+        elif not truth.read_only and truth.destructive is False and "destructiveHint" not in said:
+            yield "default-contradicts", "destructiveHint is left out, so clients assume true"
+    for hint in sorted({"readOnlyHint", "destructiveHint", "openWorldHint"} - said.keys()):
+        yield "directory-hints", f"{hint} is left out"
+    if said.keys().isdisjoint({"readOnlyHint", "destructiveHint"}):
+        yield "applicable-hint", "neither readOnlyHint nor destructiveHint is there"
 
 
-@rule("MCP directory policies: a title people can read, in annotations.title too")
-def title_written(tool: Subject) -> Reading:
-    """Frameworks derive a title when none is written; only annotations.title shows that one was."""
-    if not str(tool.annotations.get("title") or "").strip():
-        yield "annotations.title is missing", "write title= in the decorator"
+@rules
+def hints_agree_with_the_name(tool: Subject) -> Found:
+    """What a tool is called and what its hints say agree, but for exceptions that give their reason.
+
+    verb-writes | policy foreign anthropic openai | Clients run a read-only tool without asking: no hint is worse to get wrong. | field lessons 6 | say readOnlyHint: false, as every behavior but read does, or name the exception
+    verb-reads | policy foreign | A read that is not called one is asked about each time. | field lessons 6 | say readOnlyHint: true, as @read does, or name the exception
+    replace-is-idempotent | policy foreign | A replacement without a version ends in the same state each time. | docs/adr/policy, idempotency; seed 000 | say idempotentHint: true, as @put does, or name the exception
+    versioned-is-not-idempotent | policy foreign | An update with a version fails the second time. | docs/adr/policy, idempotency; seed 000 | say idempotentHint: false, as @update does, or name the exception
+    overwrite-is-destructive | policy foreign | What removes destroys, and what overwrites where the policy counts that. | docs/adr/policy, destructive; seed 001 | say destructiveHint: true, or name the exception
+    """
+    behavior = VERBS.get(tool.verb)
+    if behavior not in (None, "read") and tool.says("read_only", True):
+        yield "verb-writes", f"{tool.verb!r} writes, but readOnlyHint is true"
+    if tool.annotations.get("readOnlyHint") is True:
+        return
+    if behavior == "read" and tool.says("read_only", False):
+        yield "verb-reads", f"{tool.verb!r} reads, but readOnlyHint is false"
+    if tool.verb in REPLACES and not tool.versioned and tool.says("idempotent", False):
+        yield "replace-is-idempotent", "it replaces without a version, but idempotentHint is false"
+    if behavior == "update" and tool.versioned and tool.says("idempotent", True):
+        yield "versioned-is-not-idempotent", "it takes a version, but idempotentHint is true"
+    loses = DESTRUCTIVE == "deletes_and_overwrites" and tool.verb in OVERWRITES
+    if (behavior == "delete" or loses) and tool.says("destructive", False):
+        verb = f"{tool.verb!r} {'removes' if behavior == 'delete' else 'overwrites'}"
+        yield "overwrite-is-destructive", f"{verb}, but destructiveHint is false"
 
 
-@rule("MCP specification: title precedence differs between clients", ("policy", "foreign"))
-def titles_equal(tool: Subject) -> Reading:
-    """Clients read one or the other, so both say the same."""
-    both = (tool.wire.get("title"), tool.annotations.get("title"))
-    if all(both) and both[0] != both[1]:
-        yield f"title {both[0]!r} and annotations.title {both[1]!r} differ", "write one title"
+@rules
+def texts_are_written(tool: Subject) -> Found:
+    """What people and models read is there, unambiguous and visible.
 
-
-@rule("MCP directory policies: a title is not the name", ("policy", "foreign", "anthropic"))
-def title_not_name(tool: Subject) -> Reading:
-    """A title that repeats the name tells people nothing."""
-    if tool.name in (tool.wire.get("title"), tool.annotations.get("title")):
-        yield "the title is only the name", "write it for people"
-
-
-@rule("MCP specification, tool names; model APIs cap them at 64")
-def name_valid(tool: Subject) -> Reading:
-    """1 to 64 of letters, digits, underscore, hyphen and dot."""
+    name-valid | policy foreign anthropic openai | Clients and model APIs take no other names. | MCP specification, tool names; model APIs cap them at 64 | rename it
+    name-unique | policy foreign anthropic openai | Of two tools with one name a client calls either. | MCP specification, tools/list | rename all but one
+    title-written | policy foreign anthropic openai | Frameworks derive a title; only annotations.title shows that one was written. | directory policies; field lessons 6 | write title= in the decorator
+    titles-equal | policy foreign | Some clients read title, others annotations.title. | MCP specification, title precedence | write one title in both places
+    title-not-name | policy foreign anthropic | A title that repeats the name tells people nothing. | directory policies | write it for people
+    description-present | policy foreign anthropic openai | Models choose a tool by its description. | directory policies | write a docstring
+    parameters-described | policy foreign openai | Models fill in a parameter by its description. | seed 000, phase 3; field lessons 7 | write Annotated[..., Field(description=...)]
+    text-clean | policy foreign anthropic openai | Nothing that people cannot see stands in what models read. | directory policies | write visible, composed text of at most 4,000 characters
+    """
+    title, hinted = tool.wire.get("title"), tool.annotations.get("title")
     if not re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", tool.name):
-        yield f"the name is not 1 to 64 of A-Z a-z 0-9 _ . - (it has {len(tool.name)})", "rename it"
-
-
-@rule("MCP directory policies: a description on every tool")
-def description_present(tool: Subject) -> Reading:
-    """Models choose a tool by its description."""
+        yield "name-valid", f"the name ({len(tool.name)} long) is not 1 to 64 of A-Z a-z 0-9 _ . -"
+    if tool.copies > 1:
+        yield "name-unique", f"{tool.copies} tools have this name"
+    if tool.annotations and not str(hinted or "").strip():
+        yield "title-written", "annotations.title is missing"
+    if hinted and title != hinted and (title or tool.declaration):
+        yield "titles-equal", f"title {title!r} and annotations.title {hinted!r} differ"
+    if tool.name in (title, hinted):
+        yield "title-not-name", "the title is only the name"
     if not str(tool.wire.get("description") or "").strip():
-        yield "it has no description", "write a docstring"
-
-
-@rule("seed of this policy: parameters are described, all of them", ("policy", "foreign", "openai"))
-def parameters_described(tool: Subject) -> Reading:
-    """What no test demands does not happen: a description on every parameter."""
+        yield "description-present", "it has no description"
     for name, schema in tool.parameters.items():
-        if not (isinstance(schema, Mapping) and str(schema.get("description") or "").strip()):
-            yield f"parameter {name!r} has no description", "Annotated[..., Field(description=...)]"
+        if not str(schema.get("description") or "").strip():
+            yield "parameters-described", f"parameter {name!r} has no description"
+    for place, text in _texts({key: of for key, of in tool.wire.items() if key != "icons"}, ""):
+        if found := hidden(text, lines=LINES.search(place) is not None):
+            yield "text-clean", f"{place} holds the hidden character {found}"
+        elif len(text) > LONGEST_TEXT:
+            yield "text-clean", f"{place} is {len(text)} characters long"
+        elif DECOMPOSED.search(text) and unicodedata.normalize("NFC", text) != text:
+            yield "text-clean", f"{place} is not in Unicode normal form C"
+
+
+@rules
+def contract_is_kept(tool: Subject) -> Found:
+    """Schemas, scopes, gate and justification are what the policy asks.
+
+    input-closed | policy | An argument that the tool does not know is refused, not ignored. | MCP specification, inputSchema | let the registry build it
+    output-described | policy | Clients validate what a tool answers. | MCP specification, outputSchema | annotate what the function returns with a Pydantic model
+    one-action | policy foreign anthropic openai | A tool that reads or writes as an argument says cannot be annotated truly. | directory policies; field lessons 4 | make a tool of each
+    read-needs-no-write-scope | policy | A read that needs a write scope is no read, or asks for too much. Needs the declaration. | field lessons 6 | ask for the scope that reads
+    write-justified | policy openai | A tool that writes says why its hints are what they are. Needs the declaration. | OpenAI's app directory | write one sentence in why=
+    gate-present | policy | A tool that the profile gates asks a person first. Needs the declaration. | docs/adr/policy, confirmation | take confirm=False out, or name the exception to confirm with its reason
+    """
+    if (tool.wire.get("inputSchema") or {}).get("additionalProperties") is not False:
+        yield "input-closed", "the input schema is open"
+    if not tool.wire.get("outputSchema"):
+        yield "output-described", "it has no output schema"
+    for name in sorted(ACTION_PARAMETERS & tool.parameters.keys()):
+        parts = [tool.parameters[name], *tool.parameters[name].get("anyOf", ())]
+        words = [str(choice).lower() for part in parts for choice in part.get("enum", ())]
+        safe = [word for word in words if re.split(r"[_\s-]", word)[0] in SAFE]
+        if safe and len(safe) < len(words):
+            yield "one-action", f"{name!r} mixes safe choices ({', '.join(safe)}) with others"
+    said = tool.declaration
+    if said is None:
+        return
+    for scope in filter(WRITE_SCOPE.search, said.scopes):
+        if tool.annotations.get("readOnlyHint") is True:
+            yield "read-needs-no-write-scope", f"it reads, but demands the scope {scope!r}"
+    if not said.behaves()["read_only"] and not (said.why or "").strip():
+        yield "write-justified", "it writes and has no why"
+    answered = ((tool.wire.get("outputSchema") or {}).get("properties") or {}).keys()
+    closed = "confirm" in tool.parameters and {"confirmed", "outcome"} <= answered
+    if said.gate_demanded() and said.confirm is False and not tool.exempt("confirm"):
+        yield "gate-present", "it says confirm=False, but the profile asks a person before it"
+    elif said.gated() and not closed:
+        yield "gate-present", "a person has to be asked before it, but it has no gate"
 
 
 def _texts(value: object, place: str) -> Iterator[tuple[str, str]]:
@@ -245,160 +279,11 @@ def _texts(value: object, place: str) -> Iterator[tuple[str, str]]:
         yield place, value
     elif isinstance(value, Mapping):
         for key, inner in value.items():
-            yield from _texts(str(key), f"{place} key")
+            yield f"{place}.key", str(key)
             yield from _texts(inner, f"{place}.{key}" if place else str(key))
     elif isinstance(value, Sequence):
         for inner in value:
             yield from _texts(inner, place)
-
-
-@rule("MCP directory policies: no hidden text in what a model reads")
-def text_clean(tool: Subject) -> Reading:
-    """No control, bidi, zero-width or tag characters; NFC; no text beyond 4,000 characters."""
-    for place, text in _texts(tool.wire, ""):
-        what = hidden(text)
-        if what:
-            yield f"{place} holds {what}", "take it out"
-        elif len(text) > 4000 and not place.startswith("icons"):
-            yield f"{place} is {len(text)} characters long", "shorten it to 4,000"
-        elif (
-            "default" not in place
-            and "enum" not in place
-            and unicodedata.normalize("NFC", text) != text
-        ):
-            yield f"{place} is not in Unicode normal form C", "normalize it"
-
-
-@rule("MCP specification, inputSchema: unknown arguments are mistakes", OURS)
-def input_closed(tool: Subject) -> Reading:
-    """An argument the tool does not know is refused, not ignored."""
-    if (tool.wire.get("inputSchema") or {}).get("additionalProperties") is not False:
-        yield "the input schema is open", "let the registry build it"
-
-
-@rule("MCP specification, outputSchema: a structured result has a schema", OURS)
-def output_described(tool: Subject) -> Reading:
-    """Clients validate what a tool answers."""
-    if not tool.wire.get("outputSchema"):
-        yield "it has no output schema", "annotate what it returns with a Pydantic model"
-
-
-@rule("the most dangerous defect in the field: clients run a read-only tool without asking")
-def verb_writes(tool: Subject) -> Reading:
-    """A verb that writes is not read-only, but for a named exception."""
-    if tool.annotations.get("readOnlyHint") is True and not tool.exempt("read_only"):
-        if VERBS.get(tool.verb, "read") != "read":
-            yield (
-                f"{tool.verb!r} is no reading verb, but readOnlyHint is true",
-                "use another behavior",
-            )
-
-
-@rule(
-    "field: a read that is not called one is never cached, always asked about",
-    ("policy", "foreign"),
-)
-def verb_reads(tool: Subject) -> Reading:
-    """A verb that reads is read-only, but for a named exception."""
-    if tool.annotations.get("readOnlyHint") is False and not tool.exempt("read_only"):
-        if VERBS.get(tool.verb) == "read":
-            yield (
-                f"{tool.verb!r} reads, but readOnlyHint is false",
-                "use @read, or name the exception",
-            )
-
-
-@rule("docs/adr/policy, idempotency: same input, same end state", ("policy", "foreign"))
-def replace_is_idempotent(tool: Subject) -> Reading:
-    """A replacement without a version ends in the same state each time."""
-    if (
-        tool.verb in {"set", "put", "replace"}
-        and not tool.versioned
-        and not tool.exempt("idempotent")
-    ):
-        if tool.annotations.get("idempotentHint") is False:
-            yield "it replaces without a version, but idempotentHint is false", "use @put"
-
-
-@rule(
-    "docs/adr/policy, idempotency: the version differs after the first call", ("policy", "foreign")
-)
-def versioned_is_not_idempotent(tool: Subject) -> Reading:
-    """An update with a version fails the second time, so it is not idempotent."""
-    if VERBS.get(tool.verb) == "update" and tool.versioned and not tool.exempt("idempotent"):
-        if tool.annotations.get("idempotentHint") is True:
-            yield "it takes a version, but idempotentHint is true", "use @update"
-
-
-@rule("docs/adr/policy, destructive: what counts", OURS)
-def overwrite_is_destructive(tool: Subject) -> Reading:
-    """Where the policy counts overwrites as destructive, a verb that overwrites is."""
-    if DESTRUCTIVE == "deletes_and_overwrites" and tool.verb in OVERWRITES:
-        if tool.annotations.get("destructiveHint") is False and not tool.exempt("destructive"):
-            yield f"{tool.verb!r} overwrites, but destructiveHint is false", "use @update or @put"
-
-
-@rule("least privilege; needs the declaration", OURS)
-def read_needs_no_write_scope(tool: Subject) -> Reading:
-    """A read that demands a write scope is no read, or asks for too much."""
-    if tool.declaration and tool.annotations.get("readOnlyHint") is True:
-        for scope in tool.declaration.scopes:
-            if re.search(r"(^|[:._-])(write|admin|delete|manage)$", scope):
-                yield f"it reads, but demands the scope {scope!r}", "ask for the reading scope"
-
-
-@rule("MCP directory policies: safe and unsafe actions are separate tools")
-def one_action(tool: Subject) -> Reading:
-    """One tool with an `action` that reads or writes cannot be annotated truly."""
-    for name in {"action", "operation", "method", "command"} & set(tool.parameters):
-        schema = tool.parameters[name]
-        words = [str(choice).lower() for choice in schema.get("enum", [])]
-        safe = [w for w in words if re.split(r"[_\s-]", w)[0] in SAFE]
-        if safe and len(safe) < len(words):
-            yield f"{name!r} mixes safe ({safe[0]}) and unsafe choices", "make a tool of each"
-
-
-@rule("directories ask one sentence for each write; needs the declaration", ("policy", "openai"))
-def write_justified(tool: Subject) -> Reading:
-    """Each tool that writes says why its hints are what they are."""
-    if tool.declaration and not tool.declaration.behaves()["read_only"]:
-        if not (tool.declaration.why or "").strip():
-            yield "it writes and has no why", "one sentence in why="
-
-
-@rule("docs/adr/policy, confirmation; needs the declaration", OURS)
-def gate_present(tool: Subject) -> Reading:
-    """A tool that the profile gates has the gate's parameter and envelope."""
-    fields = (tool.wire.get("outputSchema") or {}).get("properties") or {}
-    closed = "confirm" in tool.parameters and {"confirmed", "outcome"} <= set(fields)
-    if tool.declaration and tool.declaration.gate_demanded() and not closed:
-        if not tool.exempt("confirm"):
-            yield (
-                "the profile asks a person before it, but it has no gate",
-                "take confirm=False out",
-            )
-
-
-@rule("OpenAI's directory: readOnly, openWorld and destructive explicit", ("openai",))
-def directory_hints(tool: Subject) -> Reading:
-    """Three hints are written out on every tool."""
-    for hint in ("readOnlyHint", "destructiveHint", "openWorldHint"):
-        if not isinstance(tool.annotations.get(hint), bool):
-            yield f"{hint} is not explicit", "use the explicit profile"
-
-
-@rule("Anthropic's directory: the applicable hint on every tool", ("anthropic",))
-def applicable_hint(tool: Subject) -> Reading:
-    """A reading tool says readOnlyHint, a writing one destructiveHint."""
-    if not {"readOnlyHint", "destructiveHint"} & set(tool.annotations):
-        yield "neither readOnlyHint nor destructiveHint is there", "say the one that applies"
-
-
-@rule("MCP specification, tools/list: names are unique")
-def name_unique(tool: Subject) -> Reading:
-    """Of two tools with one name clients call either, and nobody knows which."""
-    if tool.copies > 1:
-        yield f"{tool.copies} tools have this name", "rename all but one"
 
 
 def examine(tools: Iterable[Subject], profile: Profile = "policy") -> list[Finding]:
@@ -411,9 +296,9 @@ def examine(tools: Iterable[Subject], profile: Profile = "policy") -> list[Findi
     subjects = list(tools)
     counted = Counter(subject.name for subject in subjects)
     return [
-        Finding(each.id, subject.name, message, mend, each.source)
+        Finding(found, subject.name, message, RULES[found].mend, RULES[found].source)
         for subject in (replace(one, copies=counted[one.name]) for one in subjects)
-        for each in RULES.values()
-        if profile in each.profiles
-        for message, mend in each.check(subject)
+        for check in CHECKS
+        for found, message in check(subject)
+        if profile in RULES[found].profiles.split()
     ]

@@ -22,7 +22,8 @@ class PolicySettings(BaseSettings):
         description="Path of the SQLite file, or :memory:",
     )
     metadata: Path | None = Field(
-        default=None, description="A metadata file to use instead of the one in your home folder"
+        default=None,
+        description="A metadata file to use instead of the one in your home folder; none for none",
     )
     state: str = Field(
         default="memory",

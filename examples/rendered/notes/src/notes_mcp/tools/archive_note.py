@@ -15,7 +15,10 @@ class ArchiveNoteResult(BaseModel):
     etag: str = Field(description="Changes whenever the note does.")
 
 
-@put(title="Archive Note", why="The same call again ends in the same state.")
+@put(
+    title="Archive Note",
+    why="It sets what the note holds, and the same call again ends in the same state.",
+)
 async def archive_note(
     note_id: Annotated[int, Field(description="The ID of the note.", ge=1)],
 ) -> ArchiveNoteResult:

@@ -15,7 +15,7 @@ class EnsureNoteResult(BaseModel):
     etag: str = Field(description="Changes whenever the note does.")
 
 
-@ensure(title="Ensure Note", why="A second call finds what the first created.")
+@ensure(title="Ensure Note", why="It creates a note at most once and changes no other.")
 async def ensure_note(
     title: Annotated[str, Field(description="The title.")],
     content: Annotated[str, Field(description="The text.")],

@@ -15,7 +15,10 @@ class UpdateNoteResult(BaseModel):
     etag: str = Field(description="Changes whenever the note does.")
 
 
-@update(title="Update Note", why="The etag is stale after the first call.")
+@update(
+    title="Update Note",
+    why="It overwrites fields of the note, and its etag is stale after the first call.",
+)
 async def update_note(
     note_id: Annotated[int, Field(description="The ID of the note.", ge=1)],
     etag: Annotated[str, Field(description="The etag that get_note returned; a stale one fails.")],

@@ -4,9 +4,9 @@ Managed by the template: change it there; a tool that differs says so with `exce
 Source of the hints: the MCP specification's ToolAnnotations; of the choices: docs/adr/policy.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypedDict, TypeVar
+from typing import Any, Literal, NamedTuple, TypedDict, TypeVar
 
 Behavior = Literal["read", "create", "ensure", "append", "update", "put", "delete", "action"]
 Hint = Literal["read_only", "destructive", "idempotent", "open_world"]
@@ -21,77 +21,36 @@ WIRE_NAMES: dict[Hint, str] = {
 }
 
 
-@dataclass(frozen=True)
-class Meaning:
-    """What a behavior promises (None: each tool says), and when each hint is on the wire."""
+class Meaning(NamedTuple):
+    """What a behavior promises; None: each tool says."""
 
     text: str
     read_only: bool
     destructive: bool | None
     idempotent: bool | None
-    on_the_wire: tuple[str, str, str, str]
 
 
-# A hint is on the wire "always", "never", or only where it is "true" or "false" (explicit profile).
 BEHAVIORS: dict[Behavior, Meaning] = {
-    "read": Meaning(
-        "changes nothing its user can observe (logging is allowed)",
-        read_only=True,
-        destructive=False,
-        idempotent=True,
-        on_the_wire=("always", "always", "always", "always"),
-    ),
-    "create": Meaning(
-        "adds something new each call",
-        read_only=False,
-        destructive=False,
-        idempotent=False,
-        on_the_wire=("always", "always", "always", "always"),
-    ),
-    "ensure": Meaning(
-        "creates it, or gets it when it is there",
-        read_only=False,
-        destructive=False,
-        idempotent=True,
-        on_the_wire=("always", "always", "always", "always"),
-    ),
-    "append": Meaning(
-        "adds to what is there, loses nothing",
-        read_only=False,
-        destructive=False,
-        idempotent=False,
-        on_the_wire=("always", "always", "always", "always"),
-    ),
-    "update": Meaning(
-        "changes what is there; where it takes a version, a stale one fails",
-        read_only=False,
-        destructive=True,
-        idempotent=False,
-        on_the_wire=("always", "always", "always", "always"),
-    ),
-    "put": Meaning(
-        "full replacement or assignment: same input, same end state",
-        read_only=False,
-        destructive=True,
-        idempotent=True,
-        on_the_wire=("always", "always", "always", "always"),
-    ),
-    "delete": Meaning(
-        "removes, revokes, cancels",
-        read_only=False,
-        destructive=True,
-        idempotent=True,
-        on_the_wire=("always", "always", "always", "always"),
-    ),
-    "action": Meaning(
-        "anything else (send, run, start)",
-        read_only=False,
-        destructive=None,
-        idempotent=None,
-        on_the_wire=("always", "always", "always", "always"),
-    ),
+    "read": Meaning("changes nothing a user can observe (logging is allowed)", True, False, True),
+    "create": Meaning("adds something new each call", False, False, False),
+    "ensure": Meaning("creates it, or gets it when it is there", False, False, True),
+    "append": Meaning("adds to what is there, loses nothing", False, False, False),
+    "update": Meaning("changes what is there; a stale version fails", False, True, False),
+    "put": Meaning("replaces or assigns: same input, same end state", False, True, True),
+    "delete": Meaning("removes, revokes, cancels", False, True, True),
+    "action": Meaning("anything else (send, run, start)", False, None, None),
 }
-HINTS_PROFILE = "explicit"
+# When each hint is on the wire, in the order of WIRE_NAMES: "true" is only where it is true (explicit).
+ON_THE_WIRE: dict[Behavior, str] = {
+    "read": "always always always always",
+    "create": "always always always always",
+    "ensure": "always always always always",
+    "append": "always always always always",
+    "update": "always always always always",
+    "put": "always always always always",
+    "delete": "always always always always",
+    "action": "always always always always",
+}
 DESTRUCTIVE = "deletes_and_overwrites"
 CONFIRM: Literal["none", "deletes", "destructive", "writes"] = "writes"
 CONFIRM_FALLBACK: Literal["two_step", "refuse"] = "two_step"
@@ -121,8 +80,7 @@ class Declaration:
     exceptions: Sequence[Exemption] = ()
     icon: str | None = None
     destructive: bool = True
-    idempotent: bool = False
-    said: frozenset[str] = frozenset()
+    idempotent: bool | None = None
 
     def behaves(self) -> dict[Hint, bool]:
         """What is true of the tool, whether or not the profile puts it on the wire."""
@@ -130,7 +88,9 @@ class Declaration:
         hints: dict[Hint, bool] = {
             "read_only": meaning.read_only,
             "destructive": self.destructive if meaning.destructive is None else meaning.destructive,
-            "idempotent": self.idempotent if meaning.idempotent is None else meaning.idempotent,
+            "idempotent": bool(self.idempotent)
+            if meaning.idempotent is None
+            else meaning.idempotent,
             "open_world": self.open_world,
         }
         for exemption in self.exceptions:
@@ -140,7 +100,7 @@ class Declaration:
 
     def hints(self) -> dict[str, bool]:
         """The hints on the wire, by their wire names; one that the profile leaves out is absent."""
-        modes = dict(zip(WIRE_NAMES, BEHAVIORS[self.behavior].on_the_wire, strict=True))
+        modes = dict(zip(WIRE_NAMES, ON_THE_WIRE[self.behavior].split(), strict=True))
         exempt = {exemption["hint"] for exemption in self.exceptions}
         return {
             WIRE_NAMES[hint]: value
@@ -174,8 +134,23 @@ def declaration_of(function: object) -> Declaration | None:
     return found if isinstance(found, Declaration) else None
 
 
-class Decorator(Protocol):
-    """The signature of `read create ensure append update put delete`."""
+def _declare(behavior: Behavior, said: dict[str, Any]) -> Callable[[Tool], Tool]:
+    for several in ("scopes", "exceptions"):
+        said[several] = tuple(said[several])
+    declaration = Declaration(behavior=behavior, **said)
+
+    def declare(function: Tool) -> Tool:
+        vars(function)["__declaration__"] = declaration
+        return function
+
+    return declare
+
+
+class Decorator:
+    """What `read create ensure append update put delete` are."""
+
+    def __init__(self, behavior: Behavior) -> None:
+        self._behavior = behavior
 
     def __call__(
         self,
@@ -204,56 +179,34 @@ class Decorator(Protocol):
             exceptions: Hints that differ from the behavior, each with its reason.
             icon: An https address of an image.
         """
-        ...
+        return _declare(self._behavior, {n: v for n, v in locals().items() if n != "self"})
 
 
-class ActionDecorator(Protocol):
-    """The signature of `action`: as the others, and what the behavior cannot know."""
-
-    def __call__(
-        self,
-        *,
-        title: str,
-        description: str | None = None,
-        why: str | None = None,
-        scopes: Iterable[str] = (),
-        open_world: bool = True,
-        confirm: bool | str | None = None,
-        preview: Preview | None = None,
-        exceptions: Iterable[Exemption] = (),
-        icon: str | None = None,
-        destructive: bool = True,
-        idempotent: bool = False,
-    ) -> Callable[[Tool], Tool]:
-        """Declare an action; unsaid it is destructive and not idempotent, the protocol's default."""
-        ...
+read = Decorator("read")
+create = Decorator("create")
+ensure = Decorator("ensure")
+append = Decorator("append")
+update = Decorator("update")
+put = Decorator("put")
+delete = Decorator("delete")
 
 
-def _declares(behavior: Behavior) -> Callable[..., Callable[[Tool], Tool]]:
-    def decorator(**said: Any) -> Callable[[Tool], Tool]:
-        for several in ("scopes", "exceptions"):
-            said[several] = tuple(said.get(several, ()))
-        declaration = Declaration(behavior=behavior, **said, said=frozenset(said))
+def action(
+    *,
+    title: str,
+    description: str | None = None,
+    why: str | None = None,
+    scopes: Iterable[str] = (),
+    open_world: bool = True,
+    confirm: bool | str | None = None,
+    preview: Preview | None = None,
+    exceptions: Iterable[Exemption] = (),
+    icon: str | None = None,
+    destructive: bool = True,
+    idempotent: bool | None = None,
+) -> Callable[[Tool], Tool]:
+    """Declare an action, as the others; unsaid it is destructive and not idempotent, the protocol's default.
 
-        def declare(function: Tool) -> Tool:
-            vars(function)["__declaration__"] = declaration
-            return function
-
-        return declare
-
-    return decorator
-
-
-read: Decorator = _declares("read")
-create: Decorator = _declares("create")
-ensure: Decorator = _declares("ensure")
-append: Decorator = _declares("append")
-update: Decorator = _declares("update")
-put: Decorator = _declares("put")
-delete: Decorator = _declares("delete")
-action: ActionDecorator = _declares("action")
-
-
-def meanings() -> Mapping[Behavior, str]:
-    """Each behavior with its meaning in one line."""
-    return {name: meaning.text for name, meaning in BEHAVIORS.items()}
+    An `idempotent=False` that is said is a claim, and the probes prove it.
+    """
+    return _declare("action", locals())

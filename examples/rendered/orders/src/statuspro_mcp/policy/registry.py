@@ -14,19 +14,21 @@ from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any, TypeVar, cast, get_type_hints
 
-from fastmcp import Context, FastMCP
+from fastmcp import FastMCP
 from fastmcp.exceptions import ToolError
 from fastmcp.resources import FunctionResource, ResourceTemplate
 from fastmcp.server.auth import require_scopes
-from fastmcp.server.dependencies import get_context
+from fastmcp.server.context import set_transport
+from fastmcp.server.dependencies import get_context, without_injected_parameters
+from fastmcp.server.providers import Provider
 from fastmcp.server.transforms import GetToolNext, Transform
-from fastmcp.tools import FunctionTool, Tool
+from fastmcp.tools import FunctionTool, Tool, ToolResult
 from fastmcp.utilities.versions import VersionSpec
 from mcp_types import Icon, ToolAnnotations
 from pydantic import BaseModel, Field, ValidationError
 
 from .behaviors import Declaration, declaration_of
-from .confirmation import Envelope, gated
+from .confirmation import Envelope, gated, serve
 
 T = TypeVar("T")
 CONFIRM = Annotated[bool, Field(description="True applies what an earlier call previewed.")]
@@ -37,7 +39,11 @@ class StartError(Exception):
 
 
 class PolicyTool(FunctionTool):
-    """A tool that knows its declaration."""
+    """A tool that knows its declaration, and can ask a person."""
+
+    async def run(self, arguments: dict[str, Any]) -> ToolResult:
+        """Run the tool; a question that its body asks is the result."""
+        return await serve(get_context(), self.name, super().run(arguments))
 
     @property
     def declaration(self) -> Declaration:
@@ -69,14 +75,14 @@ def modules(package: ModuleType) -> Iterator[ModuleType]:
             raise StartError(f"{path}: {type(error).__name__}: {reason}") from error
 
 
-def load_tools(package: ModuleType) -> list[PolicyTool]:
-    """The tools of every file in a package.
+def load_tools(package: ModuleType, *more: ModuleType) -> list[PolicyTool]:
+    """The tools of every file in a package, and of more modules.
 
     Raises:
         StartError: A file does not import, declares no tool, or one that another file has.
     """
     found: dict[str, tuple[str, PolicyTool]] = {}
-    for module in modules(package):
+    for module in (*more, *modules(package)):
         path = str(module.__file__)
         functions = {
             value: declaration
@@ -103,9 +109,17 @@ def load_tools(package: ModuleType) -> list[PolicyTool]:
 
 def build_tool(function: Callable[..., Awaitable[Any]], declaration: Declaration) -> PolicyTool:
     """The served form of one declared function: both titles, hints, scopes, gate."""
-    served = _flattened(function)
+    signature, bound = _flattened(function)
+    served = function
     if declaration.gated():
-        served = _gated(served, function.__name__, declaration)
+        served = _gated(function, declaration, signature, bound)
+    elif bound is not _as_they_are:
+
+        @functools.wraps(function)
+        async def flat(**arguments: Any) -> Any:
+            return await function(**bound(arguments))
+
+        served = _wearing(flat, signature)
     tool = PolicyTool.from_function(
         served,
         name=function.__name__,
@@ -133,15 +147,26 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature:
     )
 
 
-def _wear(wrapper: Callable[..., Any], signature: inspect.Signature) -> None:
-    vars(wrapper)["__signature__"] = signature
-    wrapper.__annotations__ = {
-        name: parameter.annotation for name, parameter in signature.parameters.items()
-    } | {"return": signature.return_annotation}
+def _wearing(
+    wrapper: Callable[..., Awaitable[Any]], signature: inspect.Signature
+) -> Callable[..., Awaitable[Any]]:
+    parameters = [
+        of.replace(kind=inspect.Parameter.KEYWORD_ONLY) for of in signature.parameters.values()
+    ]
+    vars(wrapper)["__signature__"] = signature.replace(parameters=parameters)
+    wrapper.__annotations__ = {of.name: of.annotation for of in parameters}
+    wrapper.__annotations__["return"] = signature.return_annotation
+    return wrapper
 
 
-def _flattened(function: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
-    """A function of one Pydantic model as a function of that model's fields, flat on the wire."""
+def _as_they_are(arguments: dict[str, Any]) -> dict[str, Any]:
+    return arguments
+
+
+def _flattened(
+    function: Callable[..., Awaitable[Any]],
+) -> tuple[inspect.Signature, Callable[[dict[str, Any]], dict[str, Any]]]:
+    """The signature with the fields of its one Pydantic model flat, and the way back to the model."""
     signature = _signature(function)
     models = {
         name: parameter.annotation
@@ -149,9 +174,9 @@ def _flattened(function: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitab
         if inspect.isclass(parameter.annotation) and issubclass(parameter.annotation, BaseModel)
     }
     if len(models) != 1:
-        return function
+        return signature, _as_they_are
     ((request, model),) = models.items()
-    parameters = [
+    fields = [
         inspect.Parameter(
             name,
             inspect.Parameter.KEYWORD_ONLY,
@@ -170,28 +195,26 @@ def _flattened(function: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitab
         if name != request
     ]
 
-    @functools.wraps(function)
-    async def flat(**arguments: Any) -> Any:
-        rest = {
-            other.name: arguments.pop(other.name) for other in others if other.name in arguments
-        }
+    def bound(arguments: dict[str, Any]) -> dict[str, Any]:
+        rest = {of.name: arguments[of.name] for of in others if of.name in arguments}
+        said = {name: value for name, value in arguments.items() if name not in rest}
         try:
-            built = model.model_validate(arguments, by_alias=False, by_name=True)
+            return rest | {request: model.model_validate(said, by_alias=False, by_name=True)}
         except ValidationError as error:
             place = error.errors()[0]
             where = ".".join(str(part) for part in place["loc"]) or "arguments"
             raise ToolError(f"{where}: {place['msg']}") from error
-        return await function(**{request: built}, **rest)
 
-    _wear(flat, signature.replace(parameters=parameters + others))
-    return flat
+    return signature.replace(parameters=fields + others), bound
 
 
 def _gated(
-    function: Callable[..., Awaitable[Any]], name: str, declaration: Declaration
+    function: Callable[..., Awaitable[Any]],
+    declaration: Declaration,
+    signature: inspect.Signature,
+    bound: Callable[[dict[str, Any]], dict[str, Any]],
 ) -> Callable[..., Awaitable[Any]]:
     """The function behind the gate: one parameter more, and the envelope as its result."""
-    signature = _signature(function)
     parameters = dict(signature.parameters)
     own = parameters.pop("confirm", None)
     gate_parameter = inspect.Parameter(
@@ -200,34 +223,28 @@ def _gated(
         default=False,
         annotation=own.annotation if own else CONFIRM,
     )
-    wire_names = {parameter: _alias(of) or parameter for parameter, of in parameters.items()}
+    sent = inspect.signature(without_injected_parameters(function)).parameters
+    injected = inspect.signature(function).parameters.keys() - sent.keys()
+    wire_names = {n: _alias(of) or n for n, of in parameters.items() if n not in injected}
+    name, preview = function.__name__, declaration.preview
 
     @functools.wraps(function)
-    async def asked_first(*, confirm: bool = False, **arguments: Any) -> Any:
-        values = {
-            wire: arguments[parameter]
-            for parameter, wire in wire_names.items()
-            if parameter in arguments and not isinstance(arguments[parameter], Context)
-        }
-        passed = arguments | ({"confirm": True} if own else {})
-        preview = declaration.preview
+    async def asked_first(*, confirm: bool = False, **arguments: Any) -> ToolResult:
+        passed = bound(arguments | ({"confirm": True} if own else {}))
         return await gated(
             get_context(),
             name,
             declaration,
-            values,
+            {wire: arguments[n] for n, wire in wire_names.items() if n in arguments},
             confirm,
-            lambda: function(**passed),
+            functools.partial(function, **passed),
             functools.partial(preview, **passed) if preview else None,
         )
 
-    answer = Envelope.__class_getitem__(signature.return_annotation)
-    keyword_only = [of.replace(kind=inspect.Parameter.KEYWORD_ONLY) for of in parameters.values()]
-    _wear(
-        asked_first,
-        signature.replace(parameters=[*keyword_only, gate_parameter], return_annotation=answer),
-    )
-    return asked_first
+    answers = signature.return_annotation
+    answer = Envelope.__class_getitem__(Any if answers is inspect.Signature.empty else answers)
+    behind = [*parameters.values(), gate_parameter]
+    return _wearing(asked_first, signature.replace(parameters=behind, return_annotation=answer))
 
 
 def _alias(parameter: inspect.Parameter) -> str | None:
@@ -295,8 +312,41 @@ class ReadOnly(Transform):
 
 def run_now(work: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine to its end from synchronous code, also inside a running loop."""
+
+    def run() -> T:
+        set_transport("stdio")  # where no scope hides a tool
+        return asyncio.run(work)
+
     with ThreadPoolExecutor(1) as pool:
-        return pool.submit(asyncio.run, work).result()
+        return pool.submit(run).result()
+
+
+def undeclared(tool: Tool) -> str | None:
+    """Why a tool is not served: it says that it destroys, and no decorator put it behind the gate."""
+    hints = tool.annotations
+    if isinstance(tool, PolicyTool) or not (hints and hints.destructive_hint):
+        return None
+    return (
+        f"the destructive tool {tool.name} has no gate; declare one that calls it with @delete or @action "
+        "from the policy, in a file of tools/"
+    )
+
+
+class Undeclared(Transform):
+    """Keeps a destructive tool that bypassed the decorators unserved, however late it came."""
+
+    async def list_tools(self, tools: Sequence[Tool]) -> Sequence[Tool]:
+        """Leave it out."""
+        return [tool for tool in tools if not undeclared(tool)]
+
+    async def get_tool(
+        self, name: str, call_next: GetToolNext, *, version: VersionSpec | None = None
+    ) -> Tool | None:
+        """Refuse it with the reason."""
+        tool = await call_next(name, version=version)
+        if tool and (reason := undeclared(tool)):
+            raise ToolError(reason)
+        return tool
 
 
 def refuse_undeclared(mcp: FastMCP) -> None:
@@ -305,13 +355,8 @@ def refuse_undeclared(mcp: FastMCP) -> None:
     Raises:
         StartError: There is one; the message names its file.
     """
-    for tool in run_now(mcp.list_tools(run_middleware=False)):
-        hints = tool.annotations
-        if isinstance(tool, PolicyTool) or not (hints and hints.destructive_hint):
-            continue
-        function = getattr(tool, "fn", None)
-        place = inspect.getsourcefile(function) if function else "a mounted server"
-        raise StartError(
-            f"{place}: the destructive tool {tool.name} has no gate; declare it with @delete or @action "
-            "from the policy, in a file of tools/"
-        )
+    for tool in run_now(Provider.list_tools(mcp)):
+        if reason := undeclared(tool):
+            code = getattr(getattr(tool, "fn", None), "__code__", None)
+            raise StartError(f"{code.co_filename if code else 'a mounted server'}: {reason}")
+    mcp.add_transform(Undeclared())

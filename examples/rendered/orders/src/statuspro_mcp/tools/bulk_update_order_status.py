@@ -44,7 +44,7 @@ class BulkUpdateOrderStatusRequest(BaseModel):
 
 @put(
     title="Update Status of Many Orders",
-    why="The same call again ends in the same state.",
+    why="It sets what the order holds, and the same call again ends in the same state.",
     exceptions=[
         {
             "hint": "idempotent",

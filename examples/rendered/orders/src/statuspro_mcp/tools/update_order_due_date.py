@@ -16,7 +16,10 @@ class UpdateOrderDueDateResult(BaseModel):
     etag: str = Field(description="Changes whenever the order does.")
 
 
-@put(title="Update Order Due Date", why="The same call again ends in the same state.")
+@put(
+    title="Update Order Due Date",
+    why="It sets what the order holds, and the same call again ends in the same state.",
+)
 async def update_order_due_date(
     order_id: Annotated[int, Field(description="The ID of the order.", ge=1)],
     due_date: Annotated[dt.date, Field(description="The new day.")],

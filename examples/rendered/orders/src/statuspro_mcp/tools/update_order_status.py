@@ -17,7 +17,7 @@ class UpdateOrderStatusResult(BaseModel):
 
 @put(
     title="Update Order Status",
-    why="The same call again ends in the same state.",
+    why="It sets what the order holds, and the same call again ends in the same state.",
     confirm="Change order {order_id} to status {status_code}?",
     exceptions=[
         {

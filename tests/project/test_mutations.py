@@ -1,0 +1,360 @@
+"""Every rule broken once: each mutation of a good project is caught by the rule meant, and by no other.
+
+`pytest -s tests/project/test_mutations.py` prints the table.
+"""
+
+import copy
+import functools
+import importlib
+import json
+import re
+import sys
+import xml.etree.ElementTree as ET
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import python, render, server
+
+Wire = dict[str, Any]
+Change = tuple[str, str]
+NAME = "mutants_mcp"
+
+
+def decorator(old: str, new: str, arguments: str = "") -> list[Change]:
+    """Declare another behavior."""
+    return [(rf"import {old}\n", f"import {new}\n"), (rf"@{old}\(", f"@{new}({arguments}")]
+
+
+def said(arguments: str) -> list[Change]:
+    """Add arguments to the decorator."""
+    return [(r"\n@(\w+)\(", rf"\n@\1({arguments}, ")]
+
+
+def title(text: str) -> list[Change]:
+    """Write another title."""
+    return [(r'\btitle="[^"]*"', f'title="{text}"')]
+
+
+def body(text: str) -> list[Change]:
+    """Do something else before what the body does."""
+    return [(r'(?s)("""\n)(    (?:result|await|return) .*)$', rf"\1    {text}\n\2")]
+
+
+UNCHANGED = 'await backend().get("\\1", \\2)'
+INSTEAD = r'await backend\(\)\.\w+\(\s*"(\w+)",\s*(\w+)(?:.|\n)*?\)\n'
+ACTION = 'destructive=False, idempotent=True, why="It only counts.", '
+BOTH = 'action: Annotated[Literal["get", "purge"], Field(description="What.")] = "get",\n)'
+
+# What an owner may write in a tool file -> the rule, or the words of the behavior probe, that must say so.
+FILES: list[tuple[str, str, str, list[Change]]] = [
+    ("parameter undescribed", "parameters-described", "get_undescribed", [(r'Field\(description="[^"]*", ', "Field(")]),
+    ("title blank", "title-written", "get_untitled", title(" ")),
+    ("title equal to the name", "title-not-name", "get_echo", title("get_echo")),
+    ("description missing", "description-present", "get_wordless", [(r'    """Get.*?"""\n', "")]),
+    ("zero-width space in the description", "text-clean", "get_ghost", [('"""Get a', '"""Get\u200ba')]),
+    ("right-to-left override in the title", "text-clean", "get_reversed", title("Get \u202eesrever")),
+    ("newline in the title", "text-clean", "get_broken", title(r"Get\\nBroken")),
+    ("accent apart from its letter", "text-clean", "get_accent", title("Get Cafe\u0301")),
+    ("text beyond 4,000 characters", "text-clean", "get_novel", [('"""Get a', '"""' + "Get " * 1500)]),
+    ("read with a write scope", "read-needs-no-write-scope", "get_scoped", said('scopes=["a:write"]')),
+    ("write without why", "write-justified", "create_unexplained", [(r', why="[^"]*"', "")]),
+    ("get_* not read-only", "verb-reads", "get_counted", decorator("read", "action", ACTION)),
+    ("delete_* read-only", "verb-writes", "delete_reader", [*decorator("delete", "read"), (r"await backend.*\n", "False\n")]),
+    ("set_* not idempotent", "replace-is-idempotent", "set_flag", decorator("put", "action")),
+    ("put_* not idempotent", "replace-is-idempotent", "put_flag", decorator("put", "action")),
+    ("replace_* not idempotent", "replace-is-idempotent", "replace_flag", decorator("put", "action")),
+    ("update with an etag idempotent", "versioned-is-not-idempotent", "update_stamped", decorator("update", "put")),
+    ("overwrite not destructive", "overwrite-is-destructive", "write_over", [*decorator("put", "ensure"), (INSTEAD, UNCHANGED + "\n")]),
+    ("delete_* not destructive", "overwrite-is-destructive", "remove_softly", [*decorator("delete", "action", "destructive=False, "), (r"await backend.*\n", "False\n")]),
+    ("exception without reason", "hints-match-behavior", "delete_unreasoned", said('exceptions=[{"hint": "idempotent", "value": False, "why": " "}]')),
+    ("read-only and destructive at once", "read-only-excludes-destructive", "get_destroyer", said('exceptions=[{"hint": "destructive", "value": True, "why": "Who knows."}]')),
+    ("gate taken away without reason", "gate-present", "delete_ungated", said("confirm=False")),
+    ("result without a type", "output-described", "get_untyped", [(r"\) -> \w+:", "):")]),
+    ("one tool for reading and purging", "one-action", "run_both", [("import Annotated", "import Annotated, Literal"), (r"(?m)^\) ->", f"    {BOTH} ->")]),
+    ("body writes under @read", "says read-only: put", "get_writer", body('await backend().put("writer", writer_id, {"title": "seen"})')),
+    ("body not idempotent under @put", "says idempotent: append", "set_again", [(r"\.put\(", ".append(")]),
+    ("body not idempotent under @ensure", "says idempotent: create", "ensure_again", [(r"\.ensure\(", ".create(")]),
+    ("body not idempotent under @delete", "says idempotent: action", "delete_again", body('await backend().act("log", {})')),
+    ("body erases under @append", "says not destructive: put", "append_eraser", [(r"\.append\(", ".put(")]),
+    ("body erases under @create", "says not destructive: action", "create_eraser", body('await backend().delete("eraser", None)')),
+    ("body erases under @action(destructive=False)", "says not destructive: action", "send_eraser", [*said("destructive=False"), *body('await backend().delete("eraser", 1)')]),
+    ("create that creates nothing", "says not idempotent: read", "create_nothing", [(r"await backend\(\)\.create\(.*\)\n", 'await backend().get("nothing", 1000)\n')]),
+    ("append that appends nothing", "says not idempotent: read", "append_nothing", [(INSTEAD, UNCHANGED + "\n")]),
+    ("update that takes a stale etag", "says not idempotent: put", "update_stale", [(r",\s*etag=etag", "")]),
+    ("action once, said to be more", "says not idempotent: ensure", "send_once", [*said("idempotent=False"), (r"\}\)\n", "}, once=True)\n")]),
+    ("delete that removes nothing", "says delete", "delete_nothing", [(r"await backend.*\n", "False\n")]),
+    ("declined delete that deletes anyway", "declined", "delete_anyway", [
+        (r"\n@delete\(", '\nasync def look(anyway_id: int) -> dict[str, bool]:\n    return {"gone": await backend().delete("anyway", anyway_id)}\n\n\n@delete(preview=look, '),
+    ]),
+    ("no probe", "no probe", "get_unproved", []),
+]  # fmt: skip
+
+
+def hint(name: str, value: object = None) -> Callable[[Wire], None]:
+    """Write a hint by hand; without a value take it out."""
+
+    def change(wire: Wire) -> None:
+        wire["annotations"].pop(name, None)
+        if value is not None:
+            wire["annotations"][name] = None if value == "null" else value
+
+    return change
+
+
+def field(name: str, value: object = None) -> Callable[[Wire], None]:
+    """Write a field of the tool; without a value take it out."""
+    return lambda wire: wire.pop(name, None) if value is None else wire.update({name: value})
+
+
+def typo(wire: Wire) -> None:
+    wire["annotations"]["readonlyHint"] = wire["annotations"].pop("readOnlyHint")
+
+
+def open_schema(wire: Wire) -> None:
+    del wire["inputSchema"]["additionalProperties"]
+
+
+def no_gate(wire: Wire) -> None:
+    del wire["inputSchema"]["properties"]["confirm"]
+
+
+def no_applicable_hint(wire: Wire) -> None:
+    for name in ("readOnlyHint", "destructiveHint"):
+        del wire["annotations"][name]
+
+
+# What may be wrong on the wire -> the rule; a profile of its own is asked of a server that is not ours.
+ON_THE_WIRE: list[tuple[str, str, str, Callable[[Wire], None], str]] = [
+    ("annotations dropped", "annotations-present", "get_clean", field("annotations"), "policy"),
+    ("hint dropped", "hints-complete", "get_clean", hint("idempotentHint"), "policy"),
+    ("hint flipped", "hints-match-behavior", "get_clean", hint("openWorldHint", False), "policy"),
+    ("hint typo'd", "hints-known", "get_clean", typo, "policy"),
+    ("hint null", "hints-boolean", "get_clean", hint("idempotentHint", "null"), "policy"),
+    ("hint a text", "hints-boolean", "get_clean", hint("readOnlyHint", "true"), "policy"),
+    ("annotations.title missing", "title-written", "get_clean", hint("title"), "policy"),
+    ("title missing", "titles-equal", "get_clean", field("title"), "policy"),
+    ("titles differ", "titles-equal", "get_clean", field("title", "Fetch"), "policy"),
+    ("description empty", "description-present", "get_clean", field("description", ""), "policy"),
+    ("name too long", "name-valid", "get_clean", field("name", "get_" + "x" * 61), "policy"),
+    ("name with a space", "name-valid", "get_clean", field("name", "get clean"), "policy"),
+    ("input schema open", "input-closed", "get_clean", open_schema, "policy"),
+    ("output schema gone", "output-described", "get_clean", field("outputSchema"), "policy"),
+    ("gate gone", "gate-present", "delete_clean", no_gate, "policy"),
+    ("read: hint left out", "default-contradicts", "get_clean", hint("readOnlyHint"), "foreign"),
+    ("create: hint left out", "default-contradicts", "create_clean", hint("destructiveHint"), "foreign"),
+    ("openWorldHint left out", "directory-hints", "get_clean", hint("openWorldHint"), "openai"),
+    ("no applicable hint", "applicable-hint", "get_clean", no_applicable_hint, "anthropic"),
+]  # fmt: skip
+
+# What the running server may say otherwise than the lock -> the line that names it.
+LOCK = [
+    ("create_clean", "readOnlyHint", True, "RELAXED: readOnlyHint false -> true"),
+    ("delete_clean", "destructiveHint", False, "RELAXED: destructiveHint true -> false"),
+    ("delete_clean", "destructiveHint", None, "RELAXED: destructiveHint true -> absent"),
+    ("create_clean", "idempotentHint", True, "RELAXED: idempotentHint false -> true"),
+    ("create_clean", "openWorldHint", False, "RELAXED: openWorldHint true -> false"),
+    ("delete_clean", "gated", False, "RELAXED: gate lost"),
+    ("get_clean", "readOnlyHint", False, "readOnlyHint true -> false"),
+    ("create_clean", "destructiveHint", None, "destructiveHint false -> absent"),
+    ("create_clean", "gated", True, "gate gained"),
+    ("get_clean", "", None, "is gone"),
+]
+CLEAN = ["get_clean", "create_clean", "delete_clean"]
+ROWS: list[str] = []
+
+
+@pytest.fixture(scope="module", autouse=True)
+def table() -> Iterator[None]:
+    """Print what was broken and what caught it."""
+    yield
+    print("", *sorted(ROWS), f"{len(ROWS)} mutations", sep="\n")
+
+
+@pytest.fixture(scope="module")
+def mutants(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """One project with a mutated tool file for each row of FILES, its lock and table written anew."""
+    names = [*CLEAN, *(name for _, _, name, _ in FILES)]
+    project = render(
+        template, tmp_path_factory.mktemp("mutants"), {"server_name": "mutants-mcp", "tools": names}
+    )
+    for what, _, name, changes in FILES:
+        path = project / f"src/{NAME}/tools/{name}.py"
+        text = path.read_text(encoding="utf-8")
+        for pattern, new in changes:
+            text, count = re.subn(pattern, new, text)
+            assert count, f"{what}: {pattern} is not in {name}.py"
+        path.write_text(text, encoding="utf-8")
+    (project / "tests/tools/test_get_unproved.py").unlink()
+    for words in (["policy", "lock"], ["tools", "table", "--write"]):
+        done = server(project, *words)
+        assert done.returncode == 0, done.stderr
+    sys.path.insert(0, str(project / "src"))
+    yield project
+    sys.path.remove(str(project / "src"))
+
+
+def suite(project: Path, *only: str) -> dict[str, str]:
+    """The failures of the project's own annotation suite: each test with what it printed."""
+    report = project / "report.xml"
+    words = ["-c", "config/pytest.ini", "--rootdir", ".", "-p", "no:cacheprovider"]
+    files = ["tests/policy/test_annotations.py", "tests/policy/test_behavior.py"]
+    python(project, "-m", "pytest", *words, f"--junitxml={report}", *only, *files)
+    return {
+        case.attrib["name"]: (wrong.text or "").removeprefix("Failed: ")
+        for case in ET.parse(report).iter("testcase")
+        for wrong in [*case.findall("failure"), *case.findall("error")]
+    }
+
+
+@pytest.fixture(scope="module")
+def failures(mutants: Path) -> dict[str, str]:
+    """What the suite of the mutants says, once for all rows."""
+    return suite(mutants)
+
+
+def words_of(message: str) -> str:
+    """What a behavior probe found, in short."""
+    if found := re.search(r"it says ([\w -]+), but .* behavior '(\w+)' would be true$", message):
+        return f"says {found[1]}: {found[2]}"
+    known = {
+        "has no probe": "no probe",
+        "a person declined": "declined",
+        "it says delete": "says delete",
+    }
+    return next((short for words, short in known.items() if words in message), message)
+
+
+@pytest.fixture(scope="module")
+def caught(failures: dict[str, str]) -> dict[str, set[str]]:
+    """Each tool with what caught it: rules, and probes in both eras."""
+    found: dict[str, set[str]] = {}
+    eras: dict[tuple[str, str], set[str]] = {}
+    for test, message in failures.items():
+        if test.startswith("test_hints_are_true["):
+            era, _, tool = test[len("test_hints_are_true[") : -1].rpartition("-")
+            found.setdefault(tool, set()).add(words_of(message))
+            eras.setdefault((tool, words_of(message)), set()).add(era)
+        else:
+            for tool, rule in re.findall(r"(?m)^(\S+): .* \(([\w-]+)\)$", message):
+                found.setdefault(tool, set()).add(rule)
+    assert all(seen == {"legacy", "2026-07-28"} for seen in eras.values()), eras
+    return found
+
+
+@pytest.mark.parametrize(
+    ("what", "rule", "tool"), [pytest.param(*row[:3], id=row[0]) for row in FILES]
+)
+def test_a_mutated_tool_file(what: str, rule: str, tool: str, caught: dict[str, set[str]]) -> None:
+    assert caught.get(tool) == {rule}
+    ROWS.append(f"tool file  {what:46} {rule}")
+
+
+def test_nothing_else_was_caught(caught: dict[str, set[str]], failures: dict[str, str]) -> None:
+    assert caught.keys() == {name for _, _, name, _ in FILES}
+    alone = {test for test in failures if "[" not in test}
+    assert alone == {"test_the_command_line_finds_nothing"}  # lock and table were written anew
+
+
+def test_the_command_line_finds_what_the_suite_finds(
+    mutants: Path, caught: dict[str, set[str]]
+) -> None:
+    done = server(mutants, "policy", "check", "--json")
+    found = {(f["tool"], f["rule"]) for f in json.loads(done.stdout)}
+    rules = {rule for _, rule, _, _ in FILES} & set(module("policy.rules").RULES)
+    assert done.returncode == 1
+    assert found == {(tool, rule) for tool, of in caught.items() for rule in of & rules}
+
+
+@functools.cache
+def module(name: str) -> Any:
+    """A module of the mutants' package."""
+    return importlib.import_module(f"{NAME}.{name}")
+
+
+@pytest.fixture(scope="module")
+def subjects(mutants: Path) -> dict[str, Any]:
+    """The running server's tools."""
+    settings = module("settings").Settings(database=":memory:", metadata=Path("none"))
+    found, _ = module("policy.policy_cli").own(module("server").create_server(settings))
+    return {subject.name: subject for subject in found}
+
+
+@pytest.mark.parametrize(
+    ("what", "rule", "tool", "change", "profile"),
+    [pytest.param(*row, id=row[0]) for row in ON_THE_WIRE],
+)
+def test_a_mutated_wire(
+    what: str,
+    rule: str,
+    tool: str,
+    change: Callable[[Wire], None],
+    profile: str,
+    subjects: dict[str, Any],
+) -> None:
+    rules, good = module("policy.rules"), subjects[tool]
+    declaration = good.declaration if profile == "policy" else None
+    wire = copy.deepcopy(dict(good.wire))
+    assert not rules.examine([rules.Subject(wire, declaration)], profile)
+    change(wire)
+    found = rules.examine([rules.Subject(wire, declaration)], profile)
+    assert [f.rule for f in found] == [rule]
+    ROWS.append(f"wire       {what:46} {rule}")
+
+
+def test_two_tools_of_one_name(subjects: dict[str, Any]) -> None:
+    twins = [subjects["get_clean"]] * 2
+    assert {f.rule for f in module("policy.rules").examine(twins)} == {"name-unique"}
+    ROWS.append(f"wire       {'two tools of one name':46} name-unique")
+
+
+def test_every_rule_is_broken_once() -> None:
+    broken = {row[1] for row in (*FILES, *ON_THE_WIRE)} | {"name-unique"}
+    assert set(module("policy.rules").RULES) <= broken
+    assert len(FILES) + len(ON_THE_WIRE) + len(LOCK) >= 30
+
+
+@pytest.fixture(scope="module")
+def pinned(subjects: dict[str, Any]) -> Wire:
+    """What the lock holds of the good tools."""
+    lock: Wire = module("policy.lock").read(
+        Path(module("server").__file__).parents[2] / "annotations.lock.json"
+    )
+    return {name: lock[name] for name in CLEAN}
+
+
+@pytest.mark.parametrize(("tool", "what", "value", "line"), LOCK, ids=[row[3] for row in LOCK])
+def test_a_change_against_the_lock(
+    tool: str, what: str, value: bool | None, line: str, pinned: Wire
+) -> None:
+    running = copy.deepcopy(pinned)
+    if not what:
+        del running[tool]
+    elif what == "gated":
+        running[tool]["gated"] = value
+    elif value is None:
+        del running[tool]["hints"][what]
+    else:
+        running[tool]["hints"][what] = value
+    assert list(module("policy.lock").differences(pinned, running)) == [f"{tool}: {line}"]
+    ROWS.append(f"lock       {line:46} the lock")
+
+
+def test_the_suite_names_a_stale_lock_and_a_stale_table(mutants: Path) -> None:
+    lock, page = mutants / "annotations.lock.json", mutants / "docs/tools.md"
+    kept = lock.read_text(encoding="utf-8"), page.read_text(encoding="utf-8")
+    pinned = json.loads(kept[0])
+    pinned["get_clean"]["hints"]["openWorldHint"] = False
+    del pinned["create_clean"]
+    lock.write_text(json.dumps(pinned), encoding="utf-8")
+    page.write_text(kept[1].replace("Get Clean", "Get"), encoding="utf-8")
+    found = suite(mutants, "-k", "lock or table")
+    lock.write_text(kept[0], encoding="utf-8")
+    page.write_text(kept[1], encoding="utf-8")
+    assert found == {
+        "test_the_lock_pins_every_hint_and_gate": "create_clean: is new\nget_clean: openWorldHint false -> true\n"
+        "review it, then run `uv run mutants-mcp policy lock`",
+        "test_the_tool_table_is_up_to_date": "docs/tools.md is stale; run `uv run mutants-mcp tools table --write`",
+    }
+    ROWS.append(f"suite      {'lock and tool table stale':46} their tests")
