@@ -232,7 +232,7 @@ def test_the_sparse_tables_to_the_letter() -> None:
 @pytest.mark.parametrize("confirm", CUSTOM)
 def test_gates_by_setting(confirm: str, destructive: str) -> None:
     harmless = {"name": "start_note", "destructive": False}
-    tools = [*({"name": name} for name in ONE_OF_EACH.values()), harmless]
+    tools: list[dict[str, Any]] = [*({"name": name} for name in ONE_OF_EACH.values()), harmless]
     overwrites = {"update_note", "put_note"} if destructive == "deletes_and_overwrites" else set()
     expected = {
         "none": set(),

@@ -17,7 +17,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from support import python, render
+from support import python, render, server
 from wire import http
 
 PROFILES: dict[str, dict[str, str]] = {
@@ -638,3 +638,138 @@ def test_each_decision_is_logged_traced_and_counted_without_values(project: Path
     assert [(way, said) for _, way, said, _ in seen["attributes"]] == [of[1:] for of in expected]
     assert all(ok for *_, ok in seen["attributes"])
     assert seen["points"] == [["two_step", 4]]
+
+
+ODD = """
+import asyncio
+from typing import Annotated, Any
+from fastmcp import Client, Context
+from fastmcp.client.elicitation import ElicitResult
+from fastmcp.dependencies import Depends
+from pydantic import BaseModel, Field
+from notes_mcp.policy import delete, create, require_confirmation
+from notes_mcp.policy.registry import build_tool
+from notes_mcp.server import create_server
+from notes_mcp.settings import Settings
+
+DONE, QUESTIONS = [], []
+Which = Annotated[str, Field(description="Which.")]
+
+class Gone(BaseModel):
+    name: str
+
+def connection():
+    return object()
+
+@delete(title="Injected", confirm=True)
+async def injected(name: Which, ctx: Context, db: Any = Depends(connection)) -> Gone:
+    DONE.append("injected")
+    return Gone(name=name)
+
+@delete(title="Renamed", confirm="From {from}?")
+async def renamed(from_: Annotated[str, Field(description="Which.", alias="from")]) -> list[Gone]:
+    DONE.append("renamed")
+    return [Gone(name=from_)]
+
+@delete(title="Own parameter", confirm=True)
+async def own(name: Which, confirm: Annotated[bool, Field(description="Mine.")] = False) -> None:
+    assert confirm
+    DONE.append("own")
+
+@delete(title="Outer", confirm=True)
+async def outer(name: Which, ctx: Context) -> Gone:
+    result = await ctx.fastmcp.call_tool("injected", {"name": name})
+    assert result.structured_content["outcome"] == "applied"
+    DONE.append("outer")
+    return Gone(name=name)
+
+@create(title="Its own client", confirm=False, exceptions=[{"hint": "confirm", "value": False, "why": "-"}])
+async def client_of_itself(era: Which, ctx: Context) -> Gone:
+    async with Client(ctx.fastmcp, mode=era, elicitation_handler=person) as client:
+        await client.call_tool("injected", {"name": "inner"})
+    return Gone(name=era)
+
+async def person(question, *rest):
+    QUESTIONS.append(question.split("asks: ")[1])
+    return ElicitResult(action="accept", content={"confirm": True})
+
+async def main():
+    server = create_server(Settings(database=":memory:", state="memory"))
+    for function in (injected, renamed, own, outer, client_of_itself):
+        server.add_tool(build_tool(function, function.__declaration__))
+    CALLS = {
+        "injected": ({"name": "a"}, ["Injected? (name: a)"], ["injected"]),
+        "renamed": ({"from": "b"}, ["From b?"], ["renamed"]),
+        "own": ({"name": "c"}, ["Own parameter? (name: c)"], ["own"]),
+        "outer": ({"name": "d"}, ["Outer? (name: d)", "Injected? (name: d)"], ["injected", "outer"]),
+    }
+    for era in ("legacy", "2026-07-28"):
+        whole = CALLS | {"client_of_itself": ({"era": era}, ["Injected? (name: inner)"], ["injected"])}
+        async with Client(server, mode=era, elicitation_handler=person) as client:
+            for tool, (arguments, questions, done) in whole.items():
+                DONE.clear(), QUESTIONS.clear()
+                await client.call_tool(tool, arguments)
+                assert (QUESTIONS, DONE) == (questions, done), (era, tool, QUESTIONS, DONE)
+        async with Client(server, mode=era) as client:
+            for tool, (arguments, questions, done) in list(CALLS.items())[:3]:
+                DONE.clear()
+                await client.call_tool(tool, arguments)
+                assert DONE == []
+                await client.call_tool(tool, arguments | {"confirm": True})
+                assert DONE == done
+            DONE.clear()
+            await client.call_tool("outer", {"name": "d"})
+            said = await client.call_tool("outer", {"name": "d", "confirm": True}, raise_on_error=False)
+            assert (said.is_error, DONE) == (True, [])
+            assert said.content[0].text.startswith("injected needs"), said.content[0].text
+
+asyncio.run(main())
+"""
+
+
+def test_unusual_tools_are_asked_for_and_applied_in_both_eras(project: Path) -> None:
+    done = python(project, "-c", ODD)
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("STATE_KEYS", '["short"]', "request-state keys must be at least 32 bytes"),
+        ("STATE", "/proc/nowhere/state", "nowhere"),
+    ],
+)
+def test_a_state_that_cannot_be_kept_stops_the_start_with_one_line(
+    project: Path, name: str, value: str, said: str
+) -> None:
+    done = server(project, "tools", "list", **{f"NOTES_MCP_{name}": value})
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("notes-mcp: ")
+    assert done.stderr.count("\n") == 1
+    assert said in done.stderr
+
+
+AWAY = """
+import asyncio
+from fastmcp import Client
+from notes_mcp.backend import backend
+from notes_mcp.server import create_server
+from notes_mcp.settings import Settings
+
+async def main():
+    server = create_server(Settings(database=":memory:", state="redis://127.0.0.1:1/0"))
+    await backend().create("note", {}, id=1)
+    for era in ("legacy", "2026-07-28"):
+        async with Client(server, mode=era) as client:
+            for more in ({}, {"confirm": True}):
+                said = await client.call_tool("delete_note", {"note_id": 1} | more, raise_on_error=False)
+                assert said.is_error
+    assert list(await backend().snapshot()) == ["note/1"]
+
+asyncio.run(main())
+"""
+
+
+def test_a_store_that_is_away_lets_nothing_through(project: Path) -> None:
+    done = python(project, "-c", AWAY)
+    assert done.returncode == 0, done.stderr[-3000:]

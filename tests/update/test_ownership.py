@@ -76,11 +76,17 @@ def bytes_of(project: Path) -> dict[str, str]:
     }
 
 
+def twice(project: Path) -> None:
+    """The same update two times."""
+    update(project, "v2.0.0")
+    update(project, "v2.0.0")
+
+
 WAYS: dict[str, Callable[[Path], None]] = {
-    "update": lambda p: update(p, "v2.0.0"),
-    "update twice": lambda p: (update(p, "v2.0.0"), update(p, "v2.0.0"))[0],
-    "recopy": lambda p: again(p, "v2.0.0"),
-    "across two releases": lambda p: update(p, "v3.0.0"),
+    "update": lambda project: update(project, "v2.0.0"),
+    "update twice": twice,
+    "recopy": lambda project: again(project, "v2.0.0"),
+    "across two releases": lambda project: update(project, "v3.0.0"),
 }
 
 SRC = "src/notes_mcp/"
@@ -88,7 +94,12 @@ SRC = "src/notes_mcp/"
 
 def edit(path: str) -> Callable[[Path], None]:
     """An owner who adds a line to a file."""
-    return lambda project: (project / path).open("a").write("\n# mine\n") and None
+
+    def work(project: Path) -> None:
+        with (project / path).open("a") as file:
+            file.write("\n# mine\n")
+
+    return work
 
 
 def delete(project: Path) -> None:
