@@ -62,7 +62,7 @@ def texts(mcp: FastMCP, era: str = "2026-07-28") -> Texts:
                             name: of.get("description")
                             for name, of in tool.input_schema["properties"].items()
                         },
-                        "icons": [icon.src for icon in tool.icons or []],
+                        "icons": tool.icons and [icon.src for icon in tool.icons],
                     }
                     for name, tool in tools.items()
                 },

@@ -61,7 +61,7 @@ GUARDS: dict[str, tuple[str, str, list[Edit]]] = {
             (
                 GATE,
                 "async def _load(",
-                'def _ANY(c: Any) -> Any:\n    return {"asked": c.binding, "answers": {}}\n\n\nasync def _load(',
+                'def _ANY(c: Any) -> Any:\n    return {"asked": c.key, "answers": {}}\n\n\nasync def _load(',
             ),
         ],
     ),
@@ -103,15 +103,21 @@ GUARDS: dict[str, tuple[str, str, list[Edit]]] = {
         [
             (
                 GATE,
-                "digest(tool, arguments, caller_of(ctx))",
-                "digest(len(arguments) > 9, caller_of(ctx))",
+                "digest(self.tool, literal, caller_of(self.ctx))",
+                "digest(literal, caller_of(self.ctx))",
             )
         ],
     ),
     "an approval is of its arguments": (
         "",
         "test_row[preview-of-other-arguments-2026-07-28]",
-        [(GATE, "digest(tool, arguments, caller_of(ctx))", "digest(tool, caller_of(ctx))")],
+        [
+            (
+                GATE,
+                "digest(self.tool, literal, caller_of(self.ctx))",
+                "digest(self.tool, caller_of(self.ctx))",
+            )
+        ],
     ),
     "an approval is of one user": (
         "",
@@ -126,7 +132,7 @@ GUARDS: dict[str, tuple[str, str, list[Edit]]] = {
     "only confirm=true applies a preview": (
         "",
         "test_row[preview-twice-legacy]",
-        [(GATE, "elif call.confirm:", "elif call.binding:")],
+        [(GATE, "elif call.confirm:", "elif call.key:")],
     ),
     "confirm=true answers nobody's question": (
         "",
@@ -206,7 +212,7 @@ GUARDS: dict[str, tuple[str, str, list[Edit]]] = {
             (
                 GATE,
                 "if preview else None",
-                "if preview and not await _confirm(call, key, question, None) else None",
+                "if preview and not await _confirm(call, call.key, question, None) else None",
             )
         ],
     ),
@@ -218,12 +224,12 @@ GUARDS: dict[str, tuple[str, str, list[Edit]]] = {
     "a yes is used up": (
         "",
         "test_row[nested-same-twice-2026-07-28]",
-        [(GATE, "        call.answers.pop(key, None)\n", "")],
+        [(GATE, "        call.answers.pop(call.key, None)\n", "")],
     ),
     "two questions of the same words are two": (
         "",
         "test_row[body-one-yes-2026-07-28]",
-        [(GATE, "digest(call.questions, ", "digest(")],
+        [(GATE, "digest(call.key, call.questions, message)", "digest(call.key, message)")],
     ),
     "a no stays a no": (
         "",

@@ -19,6 +19,7 @@ import wire
 import yaml
 from fastmcp import Client, FastMCP
 from fastmcp.exceptions import ToolError
+from fastmcp.server.auth import require_scopes
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support import python, server
@@ -261,8 +262,30 @@ def test_tools_of_extend_count_as_known(lab: Path, home: Path, monkeypatch: Any)
     assert (ping_text["title"], ping_text["annotated"]) == ("Are you there?", "Are you there?")
 
 
-def test_a_tool_behind_a_scope_counts_as_known(lab: Path, home: Path) -> None:
-    served(write(home / "t.yaml", "tools: {delete_meter: {title: Throw a meter away}}"))
+def test_a_tool_behind_a_scope_counts_as_known(
+    lab: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also on a mounted server, which lists only what its caller may see."""
+    far = FastMCP("far")
+
+    @far.tool(auth=require_scopes("far:read"))
+    def far_tool() -> str:
+        """Far away."""
+        return "far"
+
+    monkeypatch.setattr(module("extend"), "extend", lambda mcp: mcp.mount(far))
+    served(write(home / "t.yaml", "tools: {delete_meter: {title: T}, far_tool: {title: T}}"))
+
+
+def test_a_look_up_finds_what_a_list_shows(lab: Path, home: Path) -> None:
+    mcp = served(write(home / "t.yaml", FULL))
+
+    async def work() -> list[str | None]:
+        resource = await mcp.get_resource("lab://meters")
+        template = await mcp.get_resource_template("lab://meters/7")
+        return [item.description for item in (resource, template) if item]
+
+    assert asyncio.run(work()) == [COMPOSED, "A meter by number."]
 
 
 @pytest.mark.parametrize("way", ["home", "variable"])
@@ -534,6 +557,8 @@ HOSTILE: dict[str, tuple[str | bytes, str]] = {
     "null text": ("tools:\n  get_meter:\n    title:\n", ":3:11: nothing stands here"),
     "null section": ("tools:\n", ":1:7: nothing stands here"),
     "list as key": ("? [a]\n: b\n", ':1:3: the key ["a"] is no text'),
+    "name of nothing": ('tools: {"": {title: T}}', ': Unknown tool: ""; '),
+    "field of nothing": ('tools: {get_meter: {"": T}}', ': tools.get_meter."": Unknown field'),
     "name of two lines": ('tools: {"a\\nb": {title: T}}', ": Unknown tool: a"),
 }
 
@@ -700,7 +725,7 @@ def wanted(code: Texts, said: dict[str, Any]) -> Texts:
         if "description" in of:
             tool["description"] = of["description"] or None
         if "icons" in of:
-            tool["icons"] = of["icons"]
+            tool["icons"] = of["icons"] or None
         for argument, words in of.get("arguments", {}).items():
             if argument in tool["arguments"] and "description" in words:
                 tool["arguments"][argument] = words["description"] or None
@@ -743,8 +768,9 @@ def test_any_file_is_refused_with_its_place_or_on_the_wire_as_written(
         assert "\n" not in line
         assert line.startswith(str(path))
         names = [*said, *(name for of in said.values() if isinstance(of, dict) for name in of)]
-        shown = any(name and name.partition("\n")[0] in line for name in names)
-        assert shown or re.match(r":\d+", line.removeprefix(str(path))), line
+        assert any((name.partition("\n")[0] or '""') in line for name in names) or re.match(
+            r":\d+", line.removeprefix(str(path))
+        ), line
         return
     assert texts(mcp) == wanted(texts(served(None)), said)
 

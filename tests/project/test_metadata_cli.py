@@ -227,6 +227,14 @@ def test_set_and_unset_keep_comments_and_order(cli: Callable[..., Done], mine: P
     assert stat.S_IMODE(mine.stat().st_mode) == 0o600
 
 
+def test_a_text_may_begin_as_an_option_does(cli: Callable[..., Done], mine: Path) -> None:
+    assert cli("set", "get_meter", "description", "--fast\n- or slow").code == 0
+    assert (
+        yaml.safe_load(mine.read_text())["tools"]["get_meter"]["description"] == "--fast\n- or slow"
+    )
+    assert "Usage: lab-texts metadata set" in cli("set", "--help").out
+
+
 @pytest.mark.parametrize(
     "text",
     ["", "# only comments\n", "null\n", "{}\n", "version: 1", "---\n# begun\n", "tools: {}\n"],

@@ -4,6 +4,7 @@ Managed by the template. docs/metadata.md explains the file, docs/adr/policy/000
 """
 
 import difflib
+import json
 import logging
 import os
 import stat
@@ -132,7 +133,7 @@ def _refused(event: Any, problem: str) -> yaml.MarkedYAMLError:
 
 def _value(events: Iterator[Any], event: Any, depth: int = 0) -> Any:
     """The plain data that begins with an event; what YAML readers disagree about is refused."""
-    if isinstance(event, yaml.AliasEvent) or event.anchor or event.tag or depth > DEEPEST:
+    if event.anchor or event.tag or depth > DEEPEST:
         raise _refused(event, "anchors, aliases, tags and deep nesting are refused; write it out")
     if isinstance(event, yaml.SequenceStartEvent):
         items = takewhile(lambda e: not isinstance(e, yaml.SequenceEndEvent), events)
@@ -185,10 +186,14 @@ def parse(path: Path, text: str) -> MetadataConfig:
         raise StartError(f"{path}: {_explained(error)}") from error
 
 
+def _shown(name: str) -> str:
+    return shortened(name) if name.strip() else json.dumps(name)
+
+
 def _explained(error: ValidationError) -> str:
     """The first thing wrong with the shape."""
     first = error.errors()[0]
-    where = [shortened(str(part)) for part in first["loc"]]
+    where = [_shown(str(part)) for part in first["loc"]]
     place, name, said = ".".join(where), (where or [""])[-1], shortened(first["input"])
     if first["type"] == "extra_forbidden" and name in HINTS:
         return f"{place}: overrides change words, never hints; change the tool itself"
@@ -222,11 +227,11 @@ def problems(config: MetadataConfig, known: Known) -> Iterator[tuple[str, str, I
         for name, said in getattr(config, section).items():
             if name not in items:
                 kind = section[:-1].replace("_", " ")
-                yield f"Unknown {kind}: {shortened(name)}", name, items
+                yield f"Unknown {kind}: {_shown(name)}", name, items
                 continue
             for argument in getattr(said, "arguments", {}):
                 if argument not in items[name]:
-                    problem = f"Tool '{name}' has no argument '{shortened(argument)}'"
+                    problem = f"Tool '{name}' has no argument '{_shown(argument)}'"
                     yield problem, argument, items[name]
 
 

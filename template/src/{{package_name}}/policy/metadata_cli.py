@@ -28,6 +28,7 @@ TOOL = "title, description, arguments.NAME, icons (blanks between several) or en
 OTHER = "name, description, use_when or example"
 Name = Annotated[str, Parameter(help="A tool, or the URI of a resource or resource template.")]
 Which = Annotated[str, Parameter(help=f"Of a tool: {TOOL}. Else: {OTHER}.")]
+Words = Annotated[str, Parameter(help="The text.", allow_leading_hyphen=True)]
 app = App(name="metadata", help="Look at and change the texts that models see.")
 HEAD = """\
 # Texts that models see, laid over those of the code; docs/metadata.md explains the fields.
@@ -268,7 +269,7 @@ def show(name: Name) -> None:
 
 
 @app.command(name="set")
-def set_(name: Name, field: Which, value: str) -> None:
+def set_(name: Name, field: Which, value: Words) -> None:
     """Set one text in your file; an empty one clears it. Comments and order stay."""
     _change(name, field, value)
 
