@@ -68,14 +68,13 @@ def test_several_mistakes_are_heard_together() -> None:
     ]
     assert heard("tool", said).splitlines() == [
         'tools[1] "Get note": unknown key "titel"; did you mean title?',
-        'tools[1] "Get note": name "Get note" is not good; '
-        "put a comma between two names, e.g. search_notes, get_note",
-        'tools[2] "shelve_note": the verb "shelve" is unknown; say what the tool does, e.g. '
-        "shelve_note=put (one of read, create, ensure, append, update, put, delete, action)",
+        'tools[1] "Get note": no good name; e.g. get_note (a lower-case letter, then a-z, 0-9 and _)',
+        '"shelve_note": unknown verb; add =put or =read =create =ensure =append =update =delete '
+        "=action, e.g. shelve_note=put (tools[2])",
         'tools[3] "get_note" param 1 "a": type "it" is unknown; use one of str int float bool date '
         "datetime uuid url email dict any, list[str], or choices: [a, b]",
         'tools[3] "get_note" param 2 "a": the name "a" is there twice; rename one, e.g. a_2',
-        'tools[4] "get_note": the name "get_note" is there twice; rename one, e.g. get_note_2',
+        '"get_note": named twice; e.g. get_note_2 (tools[4])',
     ]
 
 
@@ -114,67 +113,57 @@ def test_no_hidden_character_in_any_text(place: str, hidden: str) -> None:
 @pytest.mark.parametrize("hidden", HIDDEN, ids=ascii)
 @pytest.mark.parametrize("key", ["description", "author", "domain", "server_name", "package_name"])
 def test_no_hidden_character_in_the_other_answers(key: str, hidden: str) -> None:
-    with pytest.raises(ValueError, match=f"^{key}: {key} ") as caught:
+    with pytest.raises(ValueError, match=f"^{key}: ") as caught:
         answered({key: f"a{hidden}b"})
     assert str(caught.value).isprintable()
+
+
+LETTERS = "(a lower-case letter, then a-z, 0-9 and _, {most} at most)"
+HYPHENS = "(lower-case letters, digits, single hyphens, 40 at most)"
 
 
 @pytest.mark.parametrize(
     ("key", "said", "message"),
     [
-        (
-            "domain",
-            "Notes",
-            "begin with a lower-case letter, then a-z, 0-9 and _ (32 at most); e.g. orders",
+        ("domain", "My Orders", f'write my_orders, not "My Orders" {LETTERS}'),
+        ("domain", "n" * 33, f'write {"n" * 32}, not "{"n" * 18}… {LETTERS}'),
+        ("domain", "a\n", f'write orders, not "a\\n" {LETTERS}'),
+        ("domain", "", f'write orders, not "" {LETTERS}'),
+        ("server_name", "My--Server", f'write my-server, not "My--Server" {HYPHENS}'),
+        ("server_name", "s" * 41, f'write {"s" * 36}, not "{"s" * 18}… {HYPHENS}'),
+        ("package_name", "a-b", f'write a_b, not "a-b" {LETTERS}'),
+        ("package_name", "p" * 41, f'write {"p" * 36}, not "{"p" * 18}… {LETTERS}'),
+        *(
+            (
+                "package_name",
+                name,
+                f'write {name}_mcp; "{name}" hides a module (Python or a dependency has that name)',
+            )
+            for name in (
+                "json",
+                "fastmcp",
+                "pydantic",
+                "class",
+                "tests",
+                "asyncio",
+                "mcp",
+                "concurrent",
+            )
         ),
+        ("description", "", '"" is empty; write something, or leave it out for the default'),
+        ("description", "x" * 301, f'"{"x" * 58}… is 301 characters long; shorten it to 300'),
         (
-            "domain",
-            "n" * 33,
-            "begin with a lower-case letter, then a-z, 0-9 and _ (32 at most); e.g. orders",
-        ),
-        (
-            "domain",
-            "a\n",
-            "begin with a lower-case letter, then a-z, 0-9 and _ (32 at most); e.g. orders",
-        ),
-        (
-            "server_name",
-            "a--b",
-            "lower-case letters, digits and single hyphens (40 at most); e.g. orders-mcp",
-        ),
-        (
-            "server_name",
-            "s" * 41,
-            "lower-case letters, digits and single hyphens (40 at most); e.g. orders-mcp",
-        ),
-        (
-            "package_name",
-            "a-b",
-            "begin with a lower-case letter, then a-z, 0-9 and _ (40 at most); e.g. orders_mcp",
-        ),
-        (
-            "package_name",
-            "p" * 41,
-            "begin with a lower-case letter, then a-z, 0-9 and _ (40 at most); e.g. orders_mcp",
+            "author",
+            "a\nb",
+            '"a\\nb" holds a control or invisible character; take it out, e.g. "a b"',
         ),
     ],
 )
-def test_mistakes_in_names(key: str, said: str, message: str) -> None:
+def test_mistakes_in_the_other_answers(key: str, said: str, message: str) -> None:
     with pytest.raises(ValueError, match=key) as caught:
         answered({key: said})
-    assert str(caught.value) == f"{key}: {key} {json.dumps(said)} is not good: {message}"
-
-
-@pytest.mark.parametrize(
-    "name", ["json", "fastmcp", "pydantic", "class", "tests", "asyncio", "mcp"]
-)
-def test_a_package_hides_no_other(name: str) -> None:
-    with pytest.raises(ValueError, match="package_name") as caught:
-        answered({"package_name": name})
-    assert str(caught.value) == (
-        f'package_name: package_name "{name}" is the name of a Python module that it would hide; '
-        f"e.g. {name}_mcp"
-    )
+    most = {"domain": 32, "package_name": 40}.get(key, 0)
+    assert str(caught.value) == f"{key}: {message.format(most=most)}"
 
 
 def test_every_module_of_this_python_is_refused() -> None:
@@ -186,7 +175,7 @@ def test_every_module_of_this_python_is_refused() -> None:
 # Through Copier -------------------------------------------------------------------------------------------
 
 BAD = {"tools": ["get_note", {"name": "shelve_note"}, {"name": "get_note"}]}
-LAST = 'tools[3] "get_note": the name "get_note" is there twice; rename one, e.g. get_note_2'
+LAST = '"get_note": named twice; e.g. get_note_2 (tools[3])'
 
 
 @pytest.mark.parametrize("there", [False, True], ids=["new", "existing"])
@@ -202,7 +191,7 @@ def test_copier_stops_before_anything_is_written(
             str(template), project, data=BAD, defaults=True, quiet=True, skip_tasks=True
         )
     assert str(caught.value).splitlines()[-1] == LAST
-    assert 'tools[2] "shelve_note": the verb "shelve" is unknown' in str(caught.value)
+    assert '"shelve_note": unknown verb; add =put' in str(caught.value)
     left = [path.name for path in tmp_path.rglob("*")]
     assert left == (["p", "mine.txt"] if there else [])
 
@@ -233,7 +222,7 @@ def test_the_last_line_on_the_terminal_is_ours(template: Path, tmp_path: Path) -
             "its description is missing; e.g. description: Every note.",
         ),
         ({"tools": [{"name": "delete_note", "confirm": False}]}, "or take confirm out"),
-        ({"domain": "Notes"}, "e.g. orders"),
+        ({"domain": "Notes"}, "then a-z, 0-9 and _, 32 at most)"),
         ({"tools": [{dt.date(2026, 1, 31): 1}]}, 'put it in quotes, e.g. "name"'),
     ],
 )

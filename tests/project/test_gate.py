@@ -652,8 +652,8 @@ from typing import Annotated, Any
 from fastmcp import Client, Context
 from fastmcp.client.elicitation import ElicitResult
 from fastmcp.dependencies import Depends
-from pydantic import BaseModel, Field
-from notes_mcp.policy import delete, create, require_confirmation
+from pydantic import BaseModel, Field, SecretStr
+from notes_mcp.policy import delete, create
 from notes_mcp.policy.registry import build_tool
 from notes_mcp.server import create_server
 from notes_mcp.settings import Settings
@@ -682,6 +682,10 @@ async def own(name: Which, confirm: Annotated[bool, Field(description="Mine.")] 
     assert confirm
     DONE.append("own")
 
+@delete(title="Secret", confirm=True)
+async def secret(name: Annotated[SecretStr, Field(description="Which.")]) -> None:
+    DONE.append(name.get_secret_value())
+
 @delete(title="Outer", confirm=True)
 async def outer(name: Which, ctx: Context) -> Gone:
     result = await ctx.fastmcp.call_tool("injected", {"name": name})
@@ -701,7 +705,7 @@ async def person(question, *rest):
 
 async def main():
     server = create_server(Settings(database=":memory:", state="memory"))
-    for function in (injected, renamed, own, outer, client_of_itself):
+    for function in (injected, renamed, own, secret, outer, client_of_itself):
         server.add_tool(build_tool(function, function.__declaration__))
     CALLS = {
         "injected": ({"name": "a"}, ["Injected? (name: a)"], ["injected"]),
@@ -724,6 +728,10 @@ async def main():
                 await client.call_tool(tool, arguments | {"confirm": True})
                 assert DONE == done
             DONE.clear()
+            shown = await client.call_tool("secret", {"name": "a"})
+            assert shown.structured_content["preview"]["question"] == 'Secret? (name: "**********")'
+            other = await client.call_tool("secret", {"name": "b", "confirm": True})
+            assert (other.structured_content["outcome"], DONE) == ("preview", [])
             await client.call_tool("outer", {"name": "d"})
             said = await client.call_tool("outer", {"name": "d", "confirm": True}, raise_on_error=False)
             assert (said.is_error, DONE) == (True, [])

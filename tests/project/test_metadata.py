@@ -288,18 +288,15 @@ def test_a_look_up_finds_what_a_list_shows(lab: Path, home: Path) -> None:
     assert asyncio.run(work()) == [COMPOSED, "A meter by number."]
 
 
-@pytest.mark.parametrize("way", ["home", "variable"])
-def test_the_generated_suite_never_reads_the_developers_own_file(
-    lab: Path, home: Path, way: str
-) -> None:
-    poison = write(home / ".lab-texts/metadata.yaml", "version: 99")
-    refused = {"HOME": str(home)} | (
-        {"LAB_TEXTS_METADATA": str(poison)} if way == "variable" else {}
-    )
+def test_the_generated_suite_never_reads_the_developers_own_file(lab: Path, home: Path) -> None:
+    """One in the home folder and one in the environment would each stop every server that reads it."""
+    write(home / ".lab-texts/metadata.yaml", "version: 98")
+    poison = write(home / "mine.yaml", "version: 99")
+    refused = {"HOME": str(home), "LAB_TEXTS_METADATA": str(poison)}
     assert "version 99" in server(lab, "tools", "list", **refused).stderr
+    assert "version 98" in server(lab, "tools", "list", HOME=str(home)).stderr
     words = ["-m", "pytest", "-c", "config/pytest.ini", "--rootdir", ".", "-p", "no:cacheprovider"]
-    only = ["tests/policy/test_metadata.py", "tests/policy/test_annotations.py", "tests/tools"]
-    done = python(lab, *words, *(only if way == "variable" else []), **refused)
+    done = python(lab, *words, **refused)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -351,6 +348,7 @@ def test_an_empty_text_clears_what_is_optional(over: Callable[[str], Texts]) -> 
         'resources: {lab://help: {description: ""}}'
     )
     assert found["tools"]["get_meter"]["description"] is None
+    assert found["tools"]["get_meter"]["icons"] is None
     assert found["tools"]["get_meter"]["arguments"]["unit"] is None
     assert found["resources"]["lab://help"]["description"] is None
 
@@ -520,8 +518,8 @@ HOSTILE: dict[str, tuple[str | bytes, str]] = {
     "two documents": ("version: 1\n---\nversion: 1\n", ":2:1: a second document begins"),
     "no mapping": ("- tools", ": the file: Input should be a valid dictionary"),
     "list of tools": ("tools: [get_meter]", ": tools: Input should be a valid dictionary"),
-    "10 MiB": (b"#" * (10 * 2**20), " is 10485760 bytes long; at most 65536"),
-    "one byte too many": (b"#" * 65_537, " is 65537 bytes long; at most 65536"),
+    "10 MiB": (b"#" * (10 * 2**20), " is 10485760 bytes long; at most 1048576"),
+    "one byte too many": (b"#" * 1_048_577, " is 1048577 bytes long; at most 1048576"),
     "BOM": ("\ufeffversion: 1\n", ":1: U+FEFF is a hidden character"),
     "NUL": ("version: 1\n# \0\n", ":2: U+0000 is a hidden character"),
     "escaped NUL": (

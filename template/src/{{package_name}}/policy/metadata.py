@@ -17,7 +17,6 @@ from typing import Annotated, Any, TypeVar
 import yaml
 from fastmcp import FastMCP
 from fastmcp.resources import Resource, ResourceTemplate
-from fastmcp.server.context import set_transport
 from fastmcp.server.providers import Provider
 from fastmcp.server.transforms import Transform
 from fastmcp.tools import Tool
@@ -33,7 +32,7 @@ from .text import HIDDEN, hidden
 
 logger = logging.getLogger(__name__)
 PACKAGED = Path(__file__).parent.parent / "metadata.yaml"
-MOST_BYTES = 65_536
+MOST_BYTES = 1_048_576
 DEEPEST = 6
 HINTS = {*WIRE_NAMES, *WIRE_NAMES.values(), "annotations", "hints"}
 YAML_1_1: Any = yaml.SafeLoader("")  # knows which unquoted words some readers take for no text
@@ -338,7 +337,6 @@ class Overrides(Transform):
 
 
 async def _registered(mcp: FastMCP) -> list[Item]:
-    set_transport("stdio")  # where no scope hides a tool
     templates = await Provider.list_resource_templates(mcp)
     return [*await Provider.list_tools(mcp), *await Provider.list_resources(mcp), *templates]
 

@@ -1,12 +1,12 @@
 """Fixtures of the policy suite. Managed by the template; your own go in tests/conftest.py."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fastmcp import Client, FastMCP
+from fastmcp import Client
 from fastmcp.client.elicitation import ElicitResult
 from fastmcp.server.context import set_transport
 
@@ -40,27 +40,37 @@ def insist(good: bool, wrong: str) -> None:
         pytest.fail(wrong, pytrace=False)
 
 
-@pytest.fixture(params=ERAS)
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    """One event loop for all tests here, so that they share a connection."""
+    return "asyncio"
+
+
+@pytest.fixture(scope="session", params=ERAS)
 def era(request: pytest.FixtureRequest) -> str:
     """Each protocol era in turn."""
     return str(request.param)
 
 
-@pytest.fixture
-def call(era: str) -> Call:
+@pytest.fixture(scope="session")
+async def call(era: str) -> AsyncIterator[Call]:
     """Call a tool as a client whose person agrees (or declines: `agree=False`), without the envelope."""
+    agrees = True
 
-    async def work(
-        server: FastMCP, name: str, arguments: dict[str, Any], *, agree: bool = True
-    ) -> dict[str, Any]:
-        async def answer(*asked: object) -> ElicitResult[dict[str, bool]]:
-            content = {"confirm": True} if agree else None
-            return ElicitResult(action="accept" if agree else "decline", content=content)
+    async def answer(*asked: object) -> ElicitResult[dict[str, bool]]:
+        content = {"confirm": True} if agrees else None
+        return ElicitResult(action="accept" if agrees else "decline", content=content)
 
-        async with Client(server, mode=era, elicitation_handler=answer) as client:
+    async with Client(SERVER, mode=era, elicitation_handler=answer) as client:
+
+        async def work(
+            name: str, arguments: dict[str, Any], *, agree: bool = True
+        ) -> dict[str, Any]:
+            nonlocal agrees
+            agrees = agree
             # `confirm` never answers for the person; without it `confirm-all` only previews
             given = arguments | ({"confirm": True} if name in GATED else {})
             found = (await client.call_tool(name, given)).structured_content or {}
-        return (found["result"] or {}) if "outcome" in found else found
+            return (found["result"] or {}) if "outcome" in found else found
 
-    return work
+        yield work

@@ -139,7 +139,7 @@ def main() -> None:
     extend.commands(app)
     try:
         app()
-    except StartError as error:
+    except (StartError, OSError) as error:
         sys.exit(f"{SERVER_NAME}: {error}")
     except ValidationError as error:
         first = error.errors()[0]

@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from fastmcp import Client
 from fastmcp.client.transports import StdioTransport
 
 from statuspro_mcp.policy import catalog, lock
-from statuspro_mcp.policy.policy_cli import listed
+from statuspro_mcp.policy.policy_cli import app, listed
 from statuspro_mcp.policy.rules import RULES, Subject, examine
 from statuspro_mcp.policy.settings import SERVER_NAME
 
@@ -27,11 +26,10 @@ OTHERS = [id for id, rule in RULES.items() if "policy" in rule.profiles.split() 
 PINNED = lock.read(ROOT / lock.FILE)
 DESTRUCTIVE = {name for name, of in PINNED.items() if of["hints"].get("destructiveHint")}
 MARKED = {tool.name for tool in TOOLS if tool.annotations.get("destructiveHint") is True}
-ENVIRONMENT = os.environ | {
+OWN = {
     "STATUSPRO_MCP_DATABASE": ":memory:",
     "STATUSPRO_MCP_METADATA": "none",
 }
-COMMAND = ["-c", "from statuspro_mcp.cli import main; main()"]
 each_tool = pytest.mark.parametrize("tool", [pytest.param(tool, id=tool.name) for tool in TOOLS])
 
 
@@ -102,17 +100,17 @@ def test_both_eras_serve_the_same_tools() -> None:
 
 @pytest.mark.anyio
 async def test_stdio_serves_the_same_tools() -> None:
-    transport = StdioTransport(sys.executable, [*COMMAND, "run"], env=ENVIRONMENT, keep_alive=False)
+    command = ["-c", "from statuspro_mcp.cli import main; main()", "run"]
+    transport = StdioTransport(sys.executable, command, os.environ | OWN, keep_alive=False)
     async with Client(transport) as client:
         assert await listed(client) == [tool.wire for tool in TOOLS]
 
 
-def test_the_command_line_finds_nothing() -> None:
-    done = subprocess.run(
-        [sys.executable, *COMMAND, "policy", "check", "--json"],
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, json.loads(done.stdout or "null")) == (0, []), done.stderr
+def test_the_command_line_finds_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, value in OWN.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(SystemExit) as ended:
+        app(["check", "--json"])
+    assert (ended.value.code, json.loads(capsys.readouterr().out)) == (0, [])

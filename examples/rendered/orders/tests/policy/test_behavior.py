@@ -13,7 +13,7 @@ from statuspro_mcp.backend import connect
 from statuspro_mcp.policy.behaviors import DESTRUCTIVE
 from statuspro_mcp.policy.rules import Subject
 
-from .conftest import GATED, SERVER, SETTINGS, TOOLS, Call, insist
+from .conftest import GATED, SETTINGS, TOOLS, Call, insist
 
 Snapshot = Mapping[str, Mapping[str, Any]]
 PROBES = Path(__file__).parent.parent / "tools"
@@ -111,13 +111,13 @@ async def test_hints_are_true(tool: Subject, call: Call) -> None:
     arguments = await probe_of(tool.name).arrange(backend)
     states: list[Snapshot] = [await backend.snapshot()]
     if tool.name in GATED:
-        await call(SERVER, tool.name, arguments, agree=False)
+        await call(tool.name, arguments, agree=False)
         changes = difference(states[0], await backend.snapshot())
         insist(not changes, f"{tool.name}: a person declined, and yet it {changes}")
     refused = ""
     for count in (1, 2):
         try:
-            await call(SERVER, tool.name, arguments)
+            await call(tool.name, arguments)
         except ToolError as error:
             refused = str(error)
             insist(count == 2, f"{tool.name} refused the call that its probe arranges: {refused}")

@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar
 
 import anyio
@@ -89,16 +90,26 @@ class _Asked(FastMCPError):
 
 @dataclass
 class _Call:
-    """One tool's run within a request."""
+    """One tool's run within a request, with its arguments as the client sent them."""
 
     ctx: Context
     tool: str
+    arguments: Mapping[str, Any]
     nested: bool = False  # in the body of another tool, with which it shares the next two
     answers: dict[str, ConfirmationResult] = field(default_factory=dict)
     applied: list[str] = field(default_factory=list)
     confirm: bool | None = None  # None: there is no such parameter for the client to set
-    binding: str = ""
     questions: int = 0
+    request: object = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.request = self.ctx.request_context  # which is another one in another task
+
+    @cached_property
+    def key(self) -> str:
+        """What an answer is bound to: this tool, these arguments, this caller."""
+        literal = {name: value for name, value in self.arguments.items() if name != "confirm"}
+        return digest(self.tool, literal, caller_of(self.ctx))
 
     @property
     def gate(self) -> Gate:
@@ -164,7 +175,7 @@ async def _load(call: _Call, way: Way) -> None:
             return
         name, answer = f"asked-{state}", _read((call.ctx.input_responses or {}).get("confirmation"))
     elif call.confirm:
-        name = f"preview-{call.binding}"
+        name = f"preview-{call.key}"
     else:
         return
     if entry := await call.gate.take(name):
@@ -205,10 +216,7 @@ def _decided(call: _Call, way: Way, outcome: str, started: float) -> None:
 
 
 async def _confirm(call: _Call, key: str, question: str, details: Any) -> ConfirmationResult:
-    """Ask one question; comes back with the answer, or leaves with what the client gets instead.
-
-    An answer is for one `key`: tool, arguments, caller and question.
-    """
+    """Ask the question `key`; comes back with its answer, or leaves with what the client gets instead."""
     started, way = time.perf_counter(), await _way(call)
     await _load(call, way)
     answer = call.answers.get(key)
@@ -221,6 +229,7 @@ async def _confirm(call: _Call, key: str, question: str, details: Any) -> Confir
         _decided(call, way, answer, started)
         return answer
     if call.applied:  # to ask would run the body again, and with it what was confirmed once
+        _decided(call, "refuse", "refused", started)
         raise ToolError(f"{call.applied[0]} was applied; call {call.tool} by itself for the rest")
     if way == "input_required" and not previews:
         state = secrets.token_urlsafe(24)
@@ -239,31 +248,36 @@ async def _confirm(call: _Call, key: str, question: str, details: Any) -> Confir
             "Nothing was changed."
         )
     if way == "two_step":
-        await call.gate.put(f"preview-{call.binding}", {"asked": key, "answers": call.answers})
+        await call.gate.put(f"preview-{call.key}", {"asked": key, "answers": call.answers})
     _decided(call, way, "preview", started)
     following = (
         f"Nothing was changed. Show this to the person; when they agree, call {call.tool} again with "
         f"the same arguments and confirm=true within {max(1, round(call.gate.seconds / 60))} minutes."
     )
     shown = {"question": question, "details": details, "next": following}
-    raise _Asked(_result(f"{message}\n{following}", outcome="preview", preview=shown))
+    raise _Asked(_result(f"{message}\n{following}", "preview", preview=shown))
 
 
-def _result(text: str, **envelope: Any) -> ToolResult:
-    envelope = Envelope[Any](confirmed=envelope["outcome"] == "applied", **envelope).model_dump()
+def _result(text: str, outcome: str, *, preview: Any = None, result: Any = None) -> ToolResult:
+    """An `Envelope` of values that are plain JSON already."""
+    envelope = {"confirmed": outcome == "applied", "outcome": outcome}
+    envelope |= {"preview": preview, "result": result}
     return ToolResult(content=text, structured_content=envelope)
 
 
 def _call_of(ctx: Context) -> _Call | None:
     """The run that `ctx` belongs to; a context variable alone would follow into other requests."""
     call = _call.get()
-    return call if call and call.ctx.request_context is ctx.request_context else None
+    return call if call and call.request is ctx.request_context else None
 
 
-async def serve(ctx: Context, tool: str, running: Awaitable[ToolResult]) -> ToolResult:
+async def serve(
+    ctx: Context, tool: str, arguments: Mapping[str, Any], running: Awaitable[ToolResult]
+) -> ToolResult:
     """Await a tool's run; a question out of a body, however deep, is what the outermost tool answers."""
     outer = _call_of(ctx)
-    call = _Call(ctx, tool, True, outer.answers, outer.applied) if outer else _Call(ctx, tool)
+    shared = (True, outer.answers, outer.applied) if outer else ()
+    call = _Call(ctx, tool, arguments, *shared)
     token = _call.set(call)
     try:
         return await running
@@ -289,21 +303,21 @@ async def gated(
     Raises:
         ToolError: The preview refused, or this client cannot ask and the policy is `refuse`.
     """
-    call, question = _call_of(ctx) or _Call(ctx, tool), question_of(declaration, arguments)
-    key = digest(tool, arguments, caller_of(ctx))
+    call = _call_of(ctx) or _Call(ctx, tool, arguments)
     if not call.nested:
-        call.confirm, call.binding = confirm, key
+        call.confirm = confirm
+    question = question_of(declaration, arguments)
     details = to_jsonable_python(await preview(), fallback=str) if preview else None
-    answer = await _confirm(call, key, question, details)
+    answer = await _confirm(call, call.key, question, details)
     if answer is not ConfirmationResult.CONFIRMED:
-        return _result(f"{REFUSALS[answer]}; {tool} changed nothing.", outcome=answer.value)
+        return _result(f"{REFUSALS[answer]}; {tool} changed nothing.", answer.value)
     try:
         value = to_jsonable_python(await run())
     finally:
-        call.answers.pop(key, None)
+        call.answers.pop(call.key, None)
         call.applied.append(tool)
     text = f"{tool} was applied: {json.dumps(value, ensure_ascii=False)}"
-    return _result(text, outcome="applied", result=value)
+    return _result(text, "applied", result=value)
 
 
 async def require_confirmation(
@@ -326,7 +340,7 @@ async def require_confirmation(
     Raises:
         ToolError: This client cannot be asked.
     """
-    call = _call_of(ctx) or _Call(ctx, "this tool")
+    call = _call_of(ctx) or _Call(ctx, "this tool", {})
     call.questions += 1
-    key = digest(call.questions, call.tool, call.binding, caller_of(ctx), message)
+    key = digest(call.key, call.questions, message)
     return await _confirm(call, key, message, to_jsonable_python(preview, fallback=str))

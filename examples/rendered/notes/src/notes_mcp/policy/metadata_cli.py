@@ -10,10 +10,10 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import yaml
-from cyclopts import App
+from cyclopts import App, Parameter
 from fastmcp import Client, FastMCP
 from fastmcp.client.transports import StdioTransport
 from fastmcp.tools import Tool
@@ -24,6 +24,11 @@ from . import metadata as m
 from .registry import StartError, run_now
 from .settings import SERVER_NAME
 
+TOOL = "title, description, arguments.NAME, icons (blanks between several) or enabled"
+OTHER = "name, description, use_when or example"
+Name = Annotated[str, Parameter(help="A tool, or the URI of a resource or resource template.")]
+Which = Annotated[str, Parameter(help=f"Of a tool: {TOOL}. Else: {OTHER}.")]
+Words = Annotated[str, Parameter(help="The text.", allow_leading_hyphen=True)]
 app = App(name="metadata", help="Look at and change the texts that models see.")
 HEAD = """\
 # Texts that models see, laid over those of the code; docs/metadata.md explains the fields.
@@ -258,45 +263,20 @@ def list_() -> None:
 
 
 @app.command
-def show(name: str) -> None:
-    """Show what overrides one tool or resource.
-
-    Parameters
-    ----------
-    name
-        A tool's name, or the URI of a resource or resource template.
-    """
+def show(name: Name) -> None:
+    """Show what overrides one tool or resource."""
     print("\n".join(_said(name)) or sys.exit(f"nothing overrides {name!r}"))
 
 
 @app.command(name="set")
-def set_(name: str, field: str, value: str) -> None:
-    """Set one text in your file; its comments and order stay.
-
-    Parameters
-    ----------
-    name
-        A tool's name, or the URI of a resource or resource template.
-    field
-        Of a tool: title, description, arguments.NAME, icons, enabled. Of others: name, description,
-        use_when, example.
-    value
-        The text; "" clears all but titles and names; several icons have blanks between.
-    """
+def set_(name: Name, field: Which, value: Words) -> None:
+    """Set one text in your file; an empty one clears it. Comments and order stay."""
     _change(name, field, value)
 
 
 @app.command
-def unset(name: str, field: str | None = None) -> None:
-    """Take one text, or all that is said of a name, out of your file.
-
-    Parameters
-    ----------
-    name
-        A tool's name, or the URI of a resource or resource template.
-    field
-        As for `set`.
-    """
+def unset(name: Name, field: Which | None = None) -> None:
+    """Take one text, or all that is said of a name, out of your file."""
     _change(name, field, None)
 
 
@@ -314,11 +294,12 @@ def validate(*, url: str | None = None, server: str | None = None) -> None:
     path = _path()
     config = m.read(path)
     if config is None:
-        sys.exit(f"{path} is not there, so it overrides nothing")
+        print(f"{path} is not there, so it overrides nothing")
+        return
     target: Any = url or (shlex.split(server) if server else None)
     known = run_now(_running(target, config)) if target else _overrides(shipped_server()).known
-    found = list(m.problems(config, known))
-    print("\n".join(f"{path}: {problem}; {mend}" for problem, mend in found) or f"{path} is valid")
+    found = [f"{path}: {what}; {m.mend(n, of)}" for what, n, of in m.problems(config, known)]
+    print("\n".join(found) or f"{path} is valid")
     sys.exit(bool(found and config.strict))
 
 

@@ -43,7 +43,7 @@ class PolicyTool(FunctionTool):
 
     async def run(self, arguments: dict[str, Any]) -> ToolResult:
         """Run the tool; a question that its body asks is the result."""
-        return await serve(get_context(), self.name, super().run(arguments))
+        return await serve(get_context(), self.name, arguments, super().run(arguments))
 
     @property
     def declaration(self) -> Declaration:
@@ -75,8 +75,9 @@ def modules(package: ModuleType) -> Iterator[ModuleType]:
             raise StartError(f"{path}: {type(error).__name__}: {reason}") from error
 
 
+@functools.cache
 def load_tools(package: ModuleType, *more: ModuleType) -> list[PolicyTool]:
-    """The tools of every file in a package, and of more modules.
+    """The tools of every file in a package, and of more modules; the servers of a process share them.
 
     Raises:
         StartError: A file does not import, declares no tool, or one that another file has.

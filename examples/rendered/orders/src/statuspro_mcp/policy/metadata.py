@@ -4,6 +4,7 @@ Managed by the template. docs/metadata.md explains the file, docs/adr/policy/000
 """
 
 import difflib
+import json
 import logging
 import os
 import stat
@@ -16,7 +17,6 @@ from typing import Annotated, Any, TypeVar
 import yaml
 from fastmcp import FastMCP
 from fastmcp.resources import Resource, ResourceTemplate
-from fastmcp.server.context import set_transport
 from fastmcp.server.providers import Provider
 from fastmcp.server.transforms import Transform
 from fastmcp.tools import Tool
@@ -32,7 +32,7 @@ from .text import HIDDEN, hidden
 
 logger = logging.getLogger(__name__)
 PACKAGED = Path(__file__).parent.parent / "metadata.yaml"
-MOST_BYTES = 65_536
+MOST_BYTES = 1_048_576
 DEEPEST = 6
 HINTS = {*WIRE_NAMES, *WIRE_NAMES.values(), "annotations", "hints"}
 YAML_1_1: Any = yaml.SafeLoader("")  # knows which unquoted words some readers take for no text
@@ -95,9 +95,10 @@ class MetadataConfig(_Override):
 
 def user_file(setting: Path | None) -> Path | None:
     """The user's own file: the one that is set, else the one in the home folder; `none` is none."""
-    if setting is None or setting == Path():
-        return Path.home() / f".{SERVER_NAME}" / "metadata.yaml"
-    return None if setting == Path("none") else setting.expanduser()
+    if setting == Path("none"):
+        return None
+    own = Path(f"~/.{SERVER_NAME}/metadata.yaml") if setting in (None, Path()) else setting
+    return Path(os.path.expanduser(str(own)))  # Path.expanduser fails where nobody has a home
 
 
 def text_of(path: Path, *, trusted: bool = False) -> str | None:
@@ -131,7 +132,7 @@ def _refused(event: Any, problem: str) -> yaml.MarkedYAMLError:
 
 def _value(events: Iterator[Any], event: Any, depth: int = 0) -> Any:
     """The plain data that begins with an event; what YAML readers disagree about is refused."""
-    if isinstance(event, yaml.AliasEvent) or event.anchor or event.tag or depth > DEEPEST:
+    if event.anchor or event.tag or depth > DEEPEST:
         raise _refused(event, "anchors, aliases, tags and deep nesting are refused; write it out")
     if isinstance(event, yaml.SequenceStartEvent):
         items = takewhile(lambda e: not isinstance(e, yaml.SequenceEndEvent), events)
@@ -184,10 +185,14 @@ def parse(path: Path, text: str) -> MetadataConfig:
         raise StartError(f"{path}: {_explained(error)}") from error
 
 
+def _shown(name: str) -> str:
+    return shortened(name) if name.strip() else json.dumps(name)
+
+
 def _explained(error: ValidationError) -> str:
     """The first thing wrong with the shape."""
     first = error.errors()[0]
-    where = [shortened(str(part)) for part in first["loc"]]
+    where = [_shown(str(part)) for part in first["loc"]]
     place, name, said = ".".join(where), (where or [""])[-1], shortened(first["input"])
     if first["type"] == "extra_forbidden" and name in HINTS:
         return f"{place}: overrides change words, never hints; change the tool itself"
@@ -215,18 +220,18 @@ def mend(name: str, names: Iterable[str]) -> str:
     return f"did you mean {near[0]}?" if near else f"`{SERVER_NAME} metadata export` has them all"
 
 
-def problems(config: MetadataConfig, known: Known) -> Iterator[tuple[str, str]]:
-    """The names in a file that the server does not have: what is wrong, and how to mend it."""
+def problems(config: MetadataConfig, known: Known) -> Iterator[tuple[str, str, Iterable[str]]]:
+    """Each name that the server does not have: what is wrong, the name, and those there are."""
     for section, items in known.items():
         for name, said in getattr(config, section).items():
             if name not in items:
                 kind = section[:-1].replace("_", " ")
-                yield f"Unknown {kind}: {shortened(name)}", mend(name, items)
+                yield f"Unknown {kind}: {_shown(name)}", name, items
                 continue
             for argument in getattr(said, "arguments", {}):
                 if argument not in items[name]:
-                    problem = f"Tool '{name}' has no argument '{shortened(argument)}'"
-                    yield problem, mend(argument, items[name])
+                    problem = f"Tool '{name}' has no argument '{_shown(argument)}'"
+                    yield problem, argument, items[name]
 
 
 def check(path: Path, config: MetadataConfig, known: Known) -> None:
@@ -235,9 +240,9 @@ def check(path: Path, config: MetadataConfig, known: Known) -> None:
     Raises:
         StartError: The file is strict, and names what the server does not have.
     """
-    for problem, what_to_do in problems(config, known):
+    for problem, name, names in problems(config, known):
         if config.strict:
-            raise StartError(f"{path}: {problem}; {what_to_do}")
+            raise StartError(f"{path}: {problem}; {mend(name, names)}")
         logger.warning("%s: %s (skipped)", path, problem)
 
 
@@ -332,7 +337,6 @@ class Overrides(Transform):
 
 
 async def _registered(mcp: FastMCP) -> list[Item]:
-    set_transport("stdio")  # where no scope hides a tool
     templates = await Provider.list_resource_templates(mcp)
     return [*await Provider.list_tools(mcp), *await Provider.list_resources(mcp), *templates]
 

@@ -67,8 +67,10 @@ async def foreign(
     Raises:
         Exception: Whatever kept it from answering within the time limit.
     """
-    words = shlex.split(server or "")
-    transport: Any = url or StdioTransport(words[0], words[1:], keep_alive=False, log_file=log)
+    words = shlex.split(server or "") or [""]
+    transport: Any = url or StdioTransport(
+        words[0], words[1:], dict(os.environ), keep_alive=False, log_file=log
+    )
     with anyio.fail_after(seconds):
         async with Client(transport, init_timeout=seconds) as client:
             return [Subject(tool) for tool in await listed(client)]
