@@ -101,7 +101,7 @@ def test_a_mistake_is_shown_and_mended(terminal: Terminal, tmp_path: Path) -> No
         "package_name": ("json", 'write json_mcp; "json" hides', "orders_api"),
         "tools": (
             "search_orders, shelve_order",
-            '"shelve_order": unknown verb; add =put or',
+            '"shelve_order": unknown verb; add =put',
             "search_orders, get_order, shelve_order=put",
         ),
     }
