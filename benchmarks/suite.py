@@ -30,7 +30,12 @@ def cpu() -> float:
 def seconds(folder: Path, *words: str) -> float:
     """The CPU time of a Python that succeeds, with no more of pytest's plugins than the project has."""
     before = cpu()
-    own = {"PYTHONPATH": str(folder / "src"), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    own = {
+        "PYTHONPATH": str(folder / "src"),
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        "PYTHONPYCACHEPREFIX": str(folder.parent / "bytecode"),
+        "PYTHONDONTWRITEBYTECODE": "",
+    }
     command = [sys.executable, *words]
     done = subprocess.run(command, cwd=folder, env=os.environ | own, capture_output=True, text=True)
     if done.returncode:

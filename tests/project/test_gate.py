@@ -773,11 +773,10 @@ from notes_mcp.settings import Settings
 async def main():
     server = create_server(Settings(database=":memory:", state="redis://127.0.0.1:1/0"))
     await backend().create("note", {}, id=1)
-    for era in ("legacy", "2026-07-28"):
+    for era, more in (("legacy", {}), ("2026-07-28", {"confirm": True})):
         async with Client(server, mode=era) as client:
-            for more in ({}, {"confirm": True}):
-                said = await client.call_tool("delete_note", {"note_id": 1} | more, raise_on_error=False)
-                assert said.is_error
+            said = await client.call_tool("delete_note", {"note_id": 1} | more, raise_on_error=False)
+            assert said.is_error
     assert list(await backend().snapshot()) == ["note/1"]
 
 asyncio.run(main())
