@@ -3,7 +3,6 @@
 import keyword
 import re
 import unicodedata
-from collections.abc import Callable
 from typing import Any
 
 import design
@@ -11,7 +10,6 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 Answers = dict[str, Any]
-Draw = DrawFn
 
 
 def words(text: str) -> list[str]:
@@ -22,32 +20,19 @@ def words(text: str) -> list[str]:
 # What ends a literal, opens a block, or means something, in some language that a render is written in.
 FRAGMENTS = [
     *words(
-        r"""" ' \ \\ \n \N{BULLET} \x41 \u0041 \' \" { } {{ }} {{7*7}} {%raw%} {%endraw%} {%endyield%} {#x#}"""
+        r"""" ' \ \\ \n \N{BULLET} \x41 \u0041 \' \" { } {{ }} {{7*7}} {%raw%} {%endraw%} {#x#}"""
+    ),
+    *words("{%endyield%} %s %(x)s {0} $HOME $(id) `id` # #noqa @x !x ~ &a *a ... !!python/name:os"),
+    *words(
+        "[table] [x](y) **b** _i_ ``` <!--x--> <script> &amp; |---| 0.0.0.0 /tmp/x /dev/shm null"
     ),
     *words(
-        """%s %(x)s {0} $HOME $(id) `id` # #noqa @x !x ~ &a *a ... !!python/name:os [table] [x](y)"""
+        "password TODO true 1e3 0x1f 2026-01-31 yes a word é ﬁ İ 漢字 ｗｉｄｅ かな 한국어 שלום 🚀 🇩🇪 👍🏽"
     ),
-    *words(
-        """**b** _i_ ``` <!--x--> <script> &amp; |---| 0.0.0.0 /tmp/x /dev/shm password TODO null true"""
+    *"  ¦\u00a0¦\u3000¦: ¦- ¦--- ¦| ¦> ¦? ¦1. ¦+ ¦# H¦= 1¦# type: ignore¦# fmt: off¦{% set x %}".split(
+        "¦"
     ),
-    *words("""1e3 0x1f 2026-01-31 yes a word 漢字 ｗｉｄｅ かな 한국어 שלום é ﬁ İ 🚀 🇩🇪 👍🏽"""),
-    *(
-        " ",
-        "  ",
-        "\u00a0",
-        "\u3000",
-        ": ",
-        "- ",
-        "--- ",
-        "| ",
-        "> ",
-        "? ",
-        "1. ",
-        "+ ",
-        "# H",
-        "= 1",
-    ),
-    *('"""', "'''", "# type: ignore", "# fmt: off", "SELECT * FROM x", "The note.", "{% set x %}"),
+    *(" ", '"""', "'''", "SELECT * FROM x", "The note."),
 ]
 UNSEEN = "\u115f\u1160\u17b4\u17b5\u180e\u3164\ufeff\uffa0\ufffe\uffff"
 LETTERS = st.characters(
@@ -86,7 +71,7 @@ WORDS = st.one_of(
 TAKEN = set(
     words(
         "action annotated any append backend bool create ctx delete dict dt ensure field float int len "
-        "list put read resource str sum update uuid4"
+        "list put read resource str update uuid4"
     )
 ) | set(keyword.kwlist)
 FIELDS = [
@@ -122,7 +107,7 @@ def python_name(wire: str) -> str:
 
 
 @st.composite
-def tool_names(draw: Draw) -> str:
+def tool_names(draw: DrawFn) -> str:
     """A name whose verb is known or not, up to the longest."""
     verb = draw(st.one_of(st.sampled_from(sorted(design.BEHAVIOR_OF)), WORDS.filter(str.isalpha)))
     name = "_".join([verb, *draw(st.lists(WORDS, max_size=4))])
@@ -177,7 +162,7 @@ TYPES = [*SAMPLES, *(f"list[{name}]" for name in SAMPLES)]
 
 
 @st.composite
-def numbers(draw: Draw, kind: str) -> Answers:
+def numbers(draw: DrawFn, kind: str) -> Answers:
     """Bounds that leave room, and perhaps a default between them."""
     values = sorted(draw(st.lists(SAMPLES[kind], min_size=3, max_size=3)))
     low, value, high = values
@@ -190,7 +175,7 @@ def numbers(draw: Draw, kind: str) -> Answers:
 
 
 @st.composite
-def strings(draw: Draw) -> Answers:
+def strings(draw: DrawFn) -> Answers:
     """A pattern or lengths, and perhaps a default that keeps them."""
     pattern = draw(st.sampled_from([None, None, *PATTERNS]))
     value = PATTERNS[pattern] if pattern else draw(SAMPLES["str"])
@@ -203,7 +188,7 @@ def strings(draw: Draw) -> Answers:
 
 
 @st.composite
-def lists(draw: Draw, of: str) -> Answers:
+def lists(draw: DrawFn, of: str) -> Answers:
     """How many, and perhaps a default of that many."""
     values = draw(st.lists(SAMPLES[of], max_size=4))
     said: Answers = {}
@@ -215,7 +200,7 @@ def lists(draw: Draw, of: str) -> Answers:
 
 
 @st.composite
-def choices(draw: Draw) -> Answers:
+def choices(draw: DrawFn) -> Answers:
     """Texts, whole numbers and booleans to choose from."""
     one = st.one_of(texts(36), st.integers(-5, 5), st.booleans())
     offered = draw(st.lists(one, min_size=1, max_size=5, unique=True))
@@ -224,7 +209,7 @@ def choices(draw: Draw) -> Answers:
 
 
 @st.composite
-def params(draw: Draw, name: str) -> Answers:
+def params(draw: DrawFn, name: str) -> Answers:
     """One parameter under a given name."""
     kind = draw(st.sampled_from([*TYPES, "str", "str", "int", "choices"]))
     if kind == "choices":
@@ -260,7 +245,7 @@ RESULT_DEFAULTS: dict[str, SearchStrategy[Any]] = {
 
 
 @st.composite
-def results(draw: Draw) -> Any:
+def results(draw: DrawFn) -> Any:
     """A field of `returns`: its type, or a mapping."""
     kind = draw(st.sampled_from(TYPES))
     if draw(st.booleans()):
@@ -278,7 +263,7 @@ def results(draw: Draw) -> Any:
 
 
 @st.composite
-def tools(draw: Draw, name: str, policy: tuple[str, str, str]) -> Any:
+def tools(draw: DrawFn, name: str, policy: tuple[str, str, str]) -> Any:
     """One tool under a given name: a name when that says enough, else a mapping."""
     table, destructive, confirm = policy
     tool: Answers = {"name": name}
@@ -360,7 +345,7 @@ URIS = st.sampled_from(
 
 
 @st.composite
-def resources(draw: Draw) -> Answers:
+def resources(draw: DrawFn) -> Answers:
     """One resource or resource template."""
     said = {
         "uri": draw(URIS),
@@ -371,17 +356,15 @@ def resources(draw: Draw) -> Answers:
     return said | ({"mime_type": kind} if kind else {})
 
 
-def _policy(answers: Answers) -> tuple[str, str, str]:
+def policy_of(answers: Answers) -> tuple[str, str, str]:
+    """Hints, destructive and confirm of a profile."""
     if answers["profile"] == "custom":
         return answers["hints"], answers["destructive"], answers["confirm"]
     return design.PROFILES[answers["profile"]]
 
 
-policy_of: Callable[[Answers], tuple[str, str, str]] = _policy
-
-
 @st.composite
-def answer_sets(draw: Draw) -> Answers:
+def answer_sets(draw: DrawFn) -> Answers:
     """Every question answered, or left to its default."""
     answers: Answers = {"profile": draw(st.sampled_from([*design.PROFILES, "custom"]))}
     if answers["profile"] == "custom":
