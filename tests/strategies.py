@@ -12,9 +12,9 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 Answers = dict[str, Any]
 
 
-def words(text: str) -> list[str]:
+def words(text: str, between: str | None = None) -> list[str]:
     """The words of a text."""
-    return text.split()
+    return text.split(between)
 
 
 # What ends a literal, opens a block, or means something, in some language that a render is written in.
@@ -29,8 +29,9 @@ FRAGMENTS = [
     *words(
         "password TODO true 1e3 0x1f 2026-01-31 yes a word é ﬁ İ 漢字 ｗｉｄｅ かな 한국어 שלום 🚀 🇩🇪 👍🏽"
     ),
-    *"  ¦\u00a0¦\u3000¦: ¦- ¦--- ¦| ¦> ¦? ¦1. ¦+ ¦# H¦= 1¦# type: ignore¦# fmt: off¦{% set x %}".split(
-        "¦"
+    *words(
+        "  ¦\u00a0¦\u3000¦: ¦- ¦--- ¦| ¦> ¦? ¦1. ¦+ ¦# H¦= 1¦# type: ignore¦# fmt: off¦{% set x %}",
+        "¦",
     ),
     *(" ", '"""', "'''", "SELECT * FROM x", "The note."),
 ]
@@ -266,22 +267,22 @@ def results(draw: DrawFn) -> Any:
 def tools(draw: DrawFn, name: str, policy: tuple[str, str, str]) -> Any:
     """One tool under a given name: a name when that says enough, else a mapping."""
     table, destructive, confirm = policy
+    maybe, now_and_then = st.booleans, st.integers(0, 3).map(lambda n: n == 0)
     tool: Answers = {"name": name}
     verb = name.split("_")[0]
-    if verb not in design.BEHAVIOR_OF or draw(st.integers(0, 3)) == 0:
+    if verb not in design.BEHAVIOR_OF or draw(now_and_then):
         tool["behavior"] = draw(st.sampled_from(sorted(design.VERBS)))
         if draw(st.integers(0, 2)) == 0 and not design.doubted(tool, table, destructive):
             return f"{name}={tool['behavior']}"
-    elif draw(st.integers(0, 3)) == 0:
+    elif draw(now_and_then):
         return name
-    maybe = st.booleans
     if draw(maybe()):
         tool["title"] = draw(texts(100).filter(lambda title: title != name))
     if draw(maybe()):
         tool["description"] = draw(texts(2000, lines=True))
-    if draw(st.integers(0, 3)) == 0:
+    if draw(now_and_then):
         tool["module"] = draw(MODULES)
-    if draw(st.integers(0, 3)) == 0:
+    if draw(now_and_then):
         tool["record"] = draw(st.sampled_from(["note", "order", "r" * 40, "x1", "status"]))
     if draw(st.integers(0, 3)):
         names = draw(st.lists(PARAM_NAMES, max_size=6, unique_by=python_name))
@@ -290,11 +291,8 @@ def tools(draw: DrawFn, name: str, policy: tuple[str, str, str]) -> Any:
         names = draw(st.lists(RESULT_NAMES, min_size=1, max_size=5, unique=True))
         tool["returns"] = {name: draw(results()) for name in names}
     if design.behavior(tool) == "action":
-        tool |= draw(
-            st.fixed_dictionaries(
-                {}, optional=dict.fromkeys(("destructive", "idempotent"), maybe())
-            )
-        )
+        of_actions = dict.fromkeys(("destructive", "idempotent"), maybe())
+        tool |= draw(st.fixed_dictionaries({}, optional=of_actions))
     flags = dict.fromkeys(("request_model", "open_world"), maybe())
     tool |= draw(st.fixed_dictionaries({}, optional=flags))
     if draw(maybe()):
@@ -304,7 +302,7 @@ def tools(draw: DrawFn, name: str, policy: tuple[str, str, str]) -> Any:
     )
     if unexplained or draw(maybe()):
         tool["why"] = draw(texts(500))
-    if draw(st.integers(0, 3)) == 0:
+    if draw(now_and_then):
         tool["icon"] = draw(
             st.sampled_from(["https://example.com/a.png?\"'\\{}", "data:image/png;base64,AA=="])
         )

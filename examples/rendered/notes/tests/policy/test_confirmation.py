@@ -14,7 +14,13 @@ from mcp_types import ToolAnnotations
 from pydantic import BaseModel, Field, model_validator
 
 from notes_mcp import extend
-from notes_mcp.policy import behaviors, create, delete, pending, require_confirmation
+from notes_mcp.policy import (
+    behaviors,
+    create,
+    delete,
+    pending,
+    require_confirmation,
+)
 from notes_mcp.policy.registry import StartError, build_tool
 from notes_mcp.server import create_server
 

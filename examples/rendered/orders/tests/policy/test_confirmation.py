@@ -14,7 +14,13 @@ from mcp_types import ToolAnnotations
 from pydantic import BaseModel, Field, model_validator
 
 from statuspro_mcp import extend
-from statuspro_mcp.policy import behaviors, create, delete, pending, require_confirmation
+from statuspro_mcp.policy import (
+    behaviors,
+    create,
+    delete,
+    pending,
+    require_confirmation,
+)
 from statuspro_mcp.policy.registry import StartError, build_tool
 from statuspro_mcp.server import create_server
 

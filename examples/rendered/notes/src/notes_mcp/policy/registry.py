@@ -11,6 +11,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from traceback import extract_tb
 from types import ModuleType
 from typing import Annotated, Any, TypeVar, cast, get_type_hints
 
@@ -71,8 +72,10 @@ def modules(package: ModuleType) -> Iterator[ModuleType]:
         try:
             yield importlib.import_module(".".join((package.__name__, *parts)))
         except Exception as error:
+            lines = [f.lineno for f in extract_tb(error.__traceback__) if f.filename == str(path)]
+            place = f"{path}:{lines[-1]}" if lines else path
             reason = " ".join(str(error).split())
-            raise StartError(f"{path}: {type(error).__name__}: {reason}") from error
+            raise StartError(f"{place}: {type(error).__name__}: {reason}") from error
 
 
 @functools.cache

@@ -4,6 +4,7 @@ Managed by the template: change it there; a tool that differs says so with `exce
 Source of the hints: the MCP specification's ToolAnnotations; of the choices: docs/adr/policy.
 """
 
+import inspect
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypedDict, TypeVar
@@ -135,11 +136,22 @@ def declaration_of(function: object) -> Declaration | None:
 
 
 def _declare(behavior: Behavior, said: dict[str, Any]) -> Callable[[Tool], Tool]:
+    if isinstance(said["scopes"], str):
+        raise TypeError('scopes is a list, as in scopes=["notes:write"]')
     for several in ("scopes", "exceptions"):
         said[several] = tuple(said[several])
+    for exemption in said["exceptions"]:
+        hint = exemption.get("hint") if isinstance(exemption, dict) else exemption
+        if hint not in (*WIRE_NAMES, "confirm") or exemption.keys() != {"hint", "value", "why"}:
+            known = ", ".join((*WIRE_NAMES, "confirm"))
+            example = '{"hint": "idempotent", "value": False, "why": "Its id goes stale."}'
+            raise TypeError(f"no exception to {hint!r}; write {example}, hint one of {known}")
     declaration = Declaration(behavior=behavior, **said)
 
     def declare(function: Tool) -> Tool:
+        if not inspect.iscoroutinefunction(function):
+            name = getattr(function, "__name__", function)
+            raise TypeError(f"{name} is not async; @{behavior} goes on an `async def` function")
         vars(function)["__declaration__"] = declaration
         return function
 

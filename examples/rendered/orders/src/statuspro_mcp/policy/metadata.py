@@ -32,7 +32,7 @@ from .text import HIDDEN, hidden
 
 logger = logging.getLogger(__name__)
 PACKAGED = Path(__file__).parent.parent / "metadata.yaml"
-MOST_BYTES = 1_048_576
+MOST_BYTES = 65_536
 DEEPEST = 6
 HINTS = {*WIRE_NAMES, *WIRE_NAMES.values(), "annotations", "hints"}
 YAML_1_1: Any = yaml.SafeLoader("")  # knows which unquoted words some readers take for no text
