@@ -353,6 +353,25 @@ def test_the_version_parameter_names_its_source(version: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("said", "implemented"),
+    [
+        ({}, True),
+        ({"required": False}, True),
+        ({"max_length": 16}, True),
+        ({"type": "int"}, False),
+        ({"choices": ["a"]}, False),
+        ({"pattern": "^a$"}, False),
+        ({"max_length": 15}, False),
+    ],
+)
+def test_a_version_that_is_no_etag_of_ours_needs_a_body_of_its_own(
+    said: Tool, implemented: bool
+) -> None:
+    params = [{"name": "note_id"}, {"name": "version"} | said]
+    assert spec({"name": "update_note", "params": params})["implemented"] is implemented
+
+
+@pytest.mark.parametrize(
     ("said", "optional", "has_default"),
     [
         ({}, False, False),

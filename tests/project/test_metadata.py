@@ -518,8 +518,8 @@ HOSTILE: dict[str, tuple[str | bytes, str]] = {
     "two documents": ("version: 1\n---\nversion: 1\n", ":2:1: a second document begins"),
     "no mapping": ("- tools", ": the file: Input should be a valid dictionary"),
     "list of tools": ("tools: [get_meter]", ": tools: Input should be a valid dictionary"),
-    "10 MiB": (b"#" * (10 * 2**20), " is 10485760 bytes long; at most 1048576"),
-    "one byte too many": (b"#" * 1_048_577, " is 1048577 bytes long; at most 1048576"),
+    "10 MiB": (b"#" * (10 * 2**20), " is 10485760 bytes long; at most 65536"),
+    "one byte too many": (b"#" * 65_537, " is 65537 bytes long; at most 65536"),
     "BOM": ("\ufeffversion: 1\n", ":1: U+FEFF is a hidden character"),
     "NUL": ("version: 1\n# \0\n", ":2: U+0000 is a hidden character"),
     "escaped NUL": (

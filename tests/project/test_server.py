@@ -89,7 +89,7 @@ def test_a_context_parameter_is_given_and_not_in_the_schema(mine: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("broken", "import nothing_here\n", "broken.py: ModuleNotFoundError: No module named"),
+        ("broken", "import nothing_here\n", "broken.py:1: ModuleNotFoundError: No module named"),
         ("half", "def x(:\n", "half.py: SyntaxError: "),
         ("empty", '"""Nothing."""\n', "empty.py: declares no tool; decorate one"),
         (

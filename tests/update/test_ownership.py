@@ -263,12 +263,10 @@ def test_a_stricter_validator_stops_an_update_instead_of_dropping_the_tools(
     git(tmp_path, "clone", "--quiet", str(releases), str(strict))
     path = strict / "copier.yml"
     text = path.read_text()
-    old = "{{ v.tool_errors(tools) }}"
-    path.write_text(
-        text.replace(
-            old, old + "{% if 'delete_note' in tools %}delete_note is refused now{% endif %}"
-        )
-    )
+    old = "{% set wrong = v.tool_errors(tools) %}"
+    assert old in text
+    new = "{% if 'delete_note' in tools %}delete_note is refused now{% endif %}"
+    path.write_text(text.replace(old, old + new))
     git(strict, "commit", "--quiet", "--all", "--message=strict")
     git(strict, "tag", "v4.0.0")
     answers = project / ".copier-answers.yml"

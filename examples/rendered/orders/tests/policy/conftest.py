@@ -11,14 +11,17 @@ from fastmcp.client.elicitation import ElicitResult
 from fastmcp.server.context import set_transport
 
 from statuspro_mcp.policy.policy_cli import listed
-from statuspro_mcp.policy.registry import declared
+from statuspro_mcp.policy.registry import StartError, declared
 from statuspro_mcp.policy.rules import Subject
 from statuspro_mcp.server import create_server
 from statuspro_mcp.settings import Settings
 
 ERAS = ["legacy", "2026-07-28"]
 SETTINGS = Settings(database=":memory:", state="memory", metadata=Path("none"))
-SERVER = create_server(SETTINGS)
+try:
+    SERVER = create_server(SETTINGS)
+except StartError as error:
+    pytest.exit(str(error), returncode=1)
 set_transport("stdio")  # where no scope hides a tool
 Call = Callable[..., Awaitable[dict[str, Any]]]
 

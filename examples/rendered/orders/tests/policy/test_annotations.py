@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -106,11 +107,12 @@ async def test_stdio_serves_the_same_tools() -> None:
         assert await listed(client) == [tool.wire for tool in TOOLS]
 
 
-def test_the_command_line_finds_nothing(
+def test_the_command_line_finds_the_same(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name, value in OWN.items():
         monkeypatch.setenv(name, value)
     with pytest.raises(SystemExit) as ended:
         app(["check", "--json"])
-    assert (ended.value.code, json.loads(capsys.readouterr().out)) == (0, [])
+    assert json.loads(capsys.readouterr().out) == [asdict(finding) for finding in FINDINGS]
+    assert ended.value.code == bool(FINDINGS)

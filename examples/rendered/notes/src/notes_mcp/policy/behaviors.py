@@ -140,17 +140,17 @@ def _declare(behavior: Behavior, said: dict[str, Any]) -> Callable[[Tool], Tool]
         raise TypeError('scopes is a list, as in scopes=["notes:write"]')
     for several in ("scopes", "exceptions"):
         said[several] = tuple(said[several])
-    for exemption in said["exceptions"]:
-        hint = exemption.get("hint") if isinstance(exemption, dict) else exemption
-        if hint not in (*WIRE_NAMES, "confirm") or exemption.keys() != {"hint", "value", "why"}:
-            known = ", ".join((*WIRE_NAMES, "confirm"))
+    known = (*WIRE_NAMES, "confirm")
+    for of in said["exceptions"]:
+        if not isinstance(of, dict) or {*of} != {"hint", "value", "why"} or of["hint"] not in known:
             example = '{"hint": "idempotent", "value": False, "why": "Its id goes stale."}'
-            raise TypeError(f"no exception to {hint!r}; write {example}, hint one of {known}")
+            raise TypeError(f"exception {of!r}: write {example}; hint is one of {', '.join(known)}")
     declaration = Declaration(behavior=behavior, **said)
 
     def declare(function: Tool) -> Tool:
-        if not inspect.iscoroutinefunction(function):
-            name = getattr(function, "__name__", function)
+        given: object = function
+        if not inspect.iscoroutinefunction(given):
+            name = getattr(given, "__name__", given)
             raise TypeError(f"{name} is not async; @{behavior} goes on an `async def` function")
         vars(function)["__declaration__"] = declaration
         return function

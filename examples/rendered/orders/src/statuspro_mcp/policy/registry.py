@@ -74,7 +74,8 @@ def modules(package: ModuleType) -> Iterator[ModuleType]:
         except Exception as error:
             lines = [f.lineno for f in extract_tb(error.__traceback__) if f.filename == str(path)]
             place = f"{path}:{lines[-1]}" if lines else path
-            reason = " ".join(str(error).split())
+            said = str(error).replace("Decorator.__call__()", 'a decorator, as @read(title="Get"),')
+            reason = " ".join(said.split())
             raise StartError(f"{place}: {type(error).__name__}: {reason}") from error
 
 

@@ -228,7 +228,8 @@ def texts_are_written(tool: Subject) -> Found:
     for name, schema in tool.parameters.items():
         if not str(schema.get("description") or "").strip():
             yield "parameters-described", f"parameter {name!r} has no description"
-    for place, text in _texts({key: of for key, of in tool.wire.items() if key != "icons"}, ""):
+    shown = {key: of for key, of in sorted(tool.wire.items()) if key != "icons"}
+    for place, text in _texts(shown, ""):
         if found := hidden(text, lines=LINES.search(place) is not None):
             yield "text-clean", f"{place} holds the hidden character {found}"
         elif len(text) > LONGEST_TEXT:

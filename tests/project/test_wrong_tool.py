@@ -1,0 +1,93 @@
+"""What a new user gets to read who writes a tool by hand, and wrong: one line, the place and the mend."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from support import python
+
+GOOD = '''\
+"""Mine."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, Field
+
+from ..policy import read
+
+
+class Mine(BaseModel):
+    """What it answers."""
+
+    ok: bool = Field(description="Whether it is.")
+
+
+@read(title="Get Mine")
+async def get_mine(mine_id: Annotated[int, Field(description="The ID.")]) -> Mine:
+    """Get mine."""
+    return Mine(ok=True)
+'''
+ABOVE = '@read(title="Get Mine")'
+PARAMETER = 'mine_id: Annotated[int, Field(description="The ID.")]'
+# What is written instead of what -> what the terminal says after the file's path.
+WRONG = {
+    "nothing wrong": ("", "", None),
+    "no decorator": (ABOVE, "", ": declares no tool; decorate one, or begin the file name with _"),
+    "no async": ("async def", "def", ":16: TypeError: get_mine is not async; @read goes on an `async def` function"),
+    "a class": ("async def get_mine(", "class GetMine:\n    pass\n\n\nasync def other(", ":16: TypeError: GetMine is not async; @read goes on an `async def` function"),
+    "a module that is not there": ("from typing", "import nosuch\nfrom typing", ":3: ModuleNotFoundError: No module named 'nosuch'"),
+    "a syntax error": ("return Mine", "return return Mine", ": SyntaxError: invalid syntax (get_mine.py, line 19)"),
+    "a name that is not there": ("Annotated[int", "Annotated[Note", ":17: NameError: name 'Note' is not defined"),
+    "no brackets": (ABOVE, "@read", ':16: TypeError: a decorator, as @read(title="Get"), takes 1 positional argument but 2 were given'),
+    "no title": (ABOVE, "@read()", ":16: TypeError: a decorator, as @read(title=\"Get\"), missing 1 required keyword-only argument: 'title'"),
+    "hints typed by hand": (ABOVE, '@read(title="Get", readOnlyHint=True)', ":16: TypeError: a decorator, as @read(title=\"Get\"), got an unexpected keyword argument 'readOnlyHint'"),
+    "scopes as a text": (ABOVE, '@read(title="Get", scopes="notes:read")', ':16: TypeError: scopes is a list, as in scopes=["notes:write"]'),
+    "an exception as a text": (ABOVE, '@read(title="Get", exceptions=["idempotent"])', ":16: TypeError: exception 'idempotent': write {"),
+    "an exception by its wire name": (ABOVE, '@read(title="Get", exceptions=[{"hint": "openWorldHint", "value": False, "why": "x"}])', "hint is one of read_only, destructive, idempotent, open_world, confirm"),
+    "any number of arguments": (PARAMETER, "*ids: int", ": ValueError: Functions with *args are not supported as tools"),
+    "a name of another file": ("get_mine", "get_zebra", "/get_zebra.py: the tool get_zebra is already in "),
+}  # fmt: skip
+SCRIPT = """
+import importlib, json, pathlib, sys
+from notes_mcp import tools
+from notes_mcp.policy.registry import StartError, load_tools
+folder, said = pathlib.Path(tools.__file__).parent, {}
+for name, text in json.loads(pathlib.Path(sys.argv[1]).read_text()).items():
+    (folder / "get_mine.py").write_text(text)
+    (folder / "get_zebra.py").write_text(sys.argv[2])
+    for module in ("get_mine", "get_zebra"):
+        sys.modules.pop("notes_mcp.tools." + module, None)
+    importlib.invalidate_caches()
+    load_tools.cache_clear()
+    try:
+        load_tools(tools)
+        said[name] = None
+    except StartError as error:
+        said[name] = str(error)
+print(json.dumps(said))
+"""
+
+
+@pytest.fixture(scope="module")
+def said(project: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str | None]:
+    """What each wrong file made the start say."""
+    mine = shutil.copytree(project, tmp_path_factory.mktemp("wrong") / "mine")
+    texts = {name: GOOD.replace(old, new) if old else GOOD for name, (old, new, _) in WRONG.items()}
+    assert all(text != GOOD for name, text in texts.items() if name != "nothing wrong")
+    (mine / "texts.json").write_text(json.dumps(texts))
+    done = python(mine, "-c", SCRIPT, "texts.json", GOOD.replace("get_mine", "get_zebra"))
+    assert done.returncode == 0, done.stderr
+    found: dict[str, str | None] = json.loads(done.stdout)
+    return found
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_one_line_says_what_to_change(name: str, said: dict[str, str | None]) -> None:
+    line, wanted = said[name], WRONG[name][2]
+    if wanted is None or line is None:
+        assert line == wanted
+    else:
+        assert "\n" not in line
+        assert "/src/notes_mcp/tools/get_" in line
+        assert wanted in line

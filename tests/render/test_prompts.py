@@ -1,0 +1,162 @@
+"""The prompts, walked in a terminal of 80 columns and 24 lines as a person does."""
+
+import filecmp
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from support import ROOT, environment, render
+
+pexpect = pytest.importorskip("pexpect")
+QUESTIONS: dict[str, dict[str, Any]] = {
+    name: asked
+    for name, asked in yaml.safe_load((ROOT / "copier.yml").read_text(encoding="utf-8")).items()
+    if not name.startswith("_") and asked.get("when") is not False
+}
+CUSTOM = ["hints", "destructive", "confirm", "confirm_fallback"]
+CLEAR = "\x05\x15"  # to the end of the line, then delete to its beginning
+REDRAW = "\x0c"
+DOWN = "\x1b[B"
+ENTER = "\r"
+
+
+class Terminal:
+    """A person at the prompts of `copier copy`."""
+
+    def __init__(self, template: Path, project: Path) -> None:
+        """Start it, and wait for nothing."""
+        words = ["-m", "copier", "copy", "--skip-tasks", str(template), str(project)]
+        calm = {
+            "PROMPT_TOOLKIT_NO_CPR": "1",
+            "TERM": "xterm",
+            "PATH": "/usr/bin:/bin",
+            "HOME": str(project.parent),
+        }
+        self.child = pexpect.spawn(
+            sys.executable, words, env=calm, encoding="utf-8", dimensions=(24, 80), timeout=30
+        )
+
+    def sees(self, text: str) -> None:
+        """Wait until the text is on the screen."""
+        self.child.expect_exact(text)
+
+    def asked(self, name: str) -> None:
+        """Wait for a question by the first line of its help."""
+        self.sees(QUESTIONS[name]["help"].splitlines()[0])
+
+    def types(self, text: str) -> None:
+        """Press keys."""
+        self.child.send(text)
+
+    def mistakes(self, text: str, message: str) -> None:
+        """Type something wrong and read on the redrawn screen what is wrong with it."""
+        self.types(CLEAR + text + ENTER)
+        self.types(REDRAW)
+        self.sees(message)
+        self.types(CLEAR)
+
+    def walks(self, answers: dict[str, str]) -> None:
+        """Answer every question, by Enter where nothing else is said."""
+        custom = "profile" in answers
+        for name in QUESTIONS:
+            if custom or name not in CUSTOM:
+                self.asked(name)
+                self.types(answers.get(name, "") + ENTER)
+        self.leaves()
+
+    def leaves(self) -> None:
+        """Wait for the end, which must be a good one."""
+        self.child.expect(pexpect.EOF)
+        self.child.close()
+        assert self.child.exitstatus == 0, self.child.before
+
+
+@pytest.fixture
+def terminal(template: Path, tmp_path: Path) -> Iterator[Terminal]:
+    """A terminal before the first question; the project comes into `tmp_path / "p"`."""
+    opened = Terminal(template, tmp_path / "p")
+    yield opened
+    opened.child.close(force=True)
+
+
+def test_enter_all_the_way_is_the_default_project(
+    terminal: Terminal, template: Path, tmp_path: Path
+) -> None:
+    terminal.walks({})
+    expected = render(template, tmp_path / "expected")
+    files = sorted(p.relative_to(expected) for p in expected.rglob("*") if p.is_file())
+    assert files == sorted(
+        p.relative_to(tmp_path / "p") for p in (tmp_path / "p").rglob("*") if p.is_file()
+    )
+    same = filecmp.cmpfiles(expected, tmp_path / "p", map(str, files), shallow=False)
+    assert same[1:] == ([], [])
+
+
+def test_a_mistake_is_shown_and_mended(terminal: Terminal, tmp_path: Path) -> None:
+    typed = {
+        "domain": ("My Orders", 'write my_orders, not "My Orders"', "orders"),
+        "package_name": ("json", 'write json_mcp; "json" hides', "orders_api"),
+        "tools": (
+            "search_orders, shelve_order",
+            '"shelve_order": unknown verb; add =put',
+            "search_orders, get_order, shelve_order=put",
+        ),
+    }
+    for name in QUESTIONS:
+        if name in CUSTOM:
+            continue
+        terminal.asked(name)
+        wrong, message, right = typed.get(name, ("", "", ""))
+        if wrong:
+            terminal.mistakes(wrong, message)
+            terminal.types(right)
+        terminal.types(ENTER)
+    terminal.leaves()
+    tools = (tmp_path / "p/src/orders_api/tools").glob("*.py")
+    assert {path.stem for path in tools} == {
+        "__init__",
+        "search_orders",
+        "get_order",
+        "shelve_order",
+    }
+
+
+def test_tools_are_checked_against_the_profile_at_the_prompt(terminal: Terminal) -> None:
+    for name in QUESTIONS:
+        if name not in CUSTOM:
+            terminal.asked(name)
+            if name == "tools":
+                break
+            terminal.types(ENTER)
+    terminal.mistakes("get_order=delete", '"get_order": "get" reads, but')
+    unasked = "[{name: delete_order, confirm: false}]"
+    terminal.mistakes(unasked, 'tools[1] "delete_order": confirm: false')
+
+
+def test_a_custom_profile_asks_four_more(terminal: Terminal, tmp_path: Path) -> None:
+    terminal.walks(
+        {
+            "profile": DOWN * 4,
+            "hints": DOWN * 2,
+            "destructive": DOWN,
+            "confirm": DOWN * 2,
+            "confirm_fallback": DOWN,
+            "tools": CLEAR + "delete_order",
+        }
+    )
+    kept = yaml.safe_load((tmp_path / "p/.copier-answers.yml").read_text(encoding="utf-8"))
+    expected = ["custom", "narrow", "deletes", "writes", "refuse"]
+    assert [kept[name] for name in ["profile", *CUSTOM]] == expected
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_every_line_fits_a_terminal(name: str) -> None:
+    asked = QUESTIONS[name]
+    first, *more = environment().from_string(asked["help"]).render().splitlines()
+    assert len(first) + 3 <= 80, "a question begins with an emoji and a space"
+    assert all(len(line) <= 80 and line.startswith("   ") for line in more)
+    for choice in asked.get("choices", []):
+        assert len(choice) + 3 <= 80
