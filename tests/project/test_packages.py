@@ -5,7 +5,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import tarfile
 import zipfile
 from pathlib import Path
@@ -13,48 +12,11 @@ from typing import Any
 
 import pytest
 from fastmcp import Client
-from support import EXAMPLES, ROOT, Renders
+from programs import fetched, npx, run, uv
+from support import Renders
 
-MCPB = ["npx", "--yes", "@anthropic-ai/mcpb@2.1.2"]
+MCPB = npx("@anthropic-ai/mcpb@2.1.2", "mcpb")
 SECRETS = (".env", "notes.db", ".venv/pyvenv.cfg")
-
-
-def run(*words: str | Path, folder: Path, **environ: str) -> subprocess.CompletedProcess[str]:
-    """Run a program in a folder, in an environment without a Python path."""
-    clean = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")}
-    return subprocess.run(
-        list(map(str, words)),
-        cwd=folder,
-        env=clean | environ,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-
-
-def needs(*words: str | Path, folder: Path, **environ: str) -> str:
-    """Run what needs a package registry; skip with its last line where there is none."""
-    try:
-        done = run(*words, folder=folder, **environ)
-    except FileNotFoundError:
-        pytest.skip(f"{words[0]} is not installed")
-    lines = (done.stdout + done.stderr).strip().splitlines()
-    text = "\n".join(lines)
-    if done.returncode and re.search(
-        r"ENOTFOUND|ETIMEDOUT|ECONNREFUSED|EAI_AGAIN|E404|E403|Failed to fetch|network|dns error",
-        text,
-    ):
-        pytest.skip(f"{words[0]}: {lines[-1]}")
-    assert done.returncode == 0, text
-    return text
-
-
-@pytest.fixture(scope="module")
-def uv() -> str:
-    """The uv that scripts/_uv finds."""
-    done = subprocess.run([ROOT / "scripts/_uv"], capture_output=True, text=True, check=True)
-    return done.stdout.strip()
 
 
 @pytest.fixture(scope="module")
@@ -69,9 +31,9 @@ def mine(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def built(mine: Path, uv: str) -> Path:
+def built(mine: Path) -> Path:
     """The folder with the built wheel and sdist."""
-    needs(uv, "build", "--quiet", folder=mine)
+    fetched(uv(), "build", "--quiet", folder=mine)
     return mine / "dist"
 
 
@@ -99,22 +61,28 @@ def test_wheel_and_sdist_hold_what_they_should(built: Path, mine: Path) -> None:
     assert not names & set(SECRETS)
 
 
-def test_the_wheel_alone_serves(built: Path, uv: str, tmp_path: Path) -> None:
+def test_the_wheel_alone_serves(built: Path, tmp_path: Path) -> None:
     empty = tmp_path / "empty"
-    needs(uv, "venv", "--quiet", empty, folder=tmp_path)
+    fetched(uv(), "venv", "--quiet", empty, folder=tmp_path)
     folder = empty / ("Scripts" if os.name == "nt" else "bin")
     wheel = next(built.glob("*.whl"))
-    needs(uv, "pip", "install", "--quiet", "--python", folder / "python", wheel, folder=tmp_path)
+    fetched(
+        uv(), "pip", "install", "--quiet", "--python", folder / "python", wheel, folder=tmp_path
+    )
     program = folder / "notes-mcp"
+    about = "import asyncio, sys\nfrom fastmcp import Client\nfrom notes_mcp.server import create_server\n"
+    asked = "async def main():\n async with Client(create_server()) as c: print(c.server_info.version)\n"
+    said = run(folder / "python", "-c", f"{about}{asked}asyncio.run(main())", folder=tmp_path)
+    assert said.stdout == "0.1.0\n", said.stderr
     assert run(program, "--version", folder=tmp_path).stdout == "0.1.0\n"
     assert len(tools(str(program), "run")) == 9
     checked = run(program, "policy", "check", folder=tmp_path)
     assert (checked.returncode, checked.stdout) == (0, "9 tools checked, 0 findings\n")
 
 
-def test_the_bundle_is_valid_small_and_serves(mine: Path, uv: str, tmp_path: Path) -> None:
-    needs(*MCPB, "validate", mine / "manifest.json", folder=tmp_path)
-    needs(*MCPB, "pack", mine, tmp_path / "notes.mcpb", folder=tmp_path)
+def test_the_bundle_is_valid_small_and_serves(mine: Path, tmp_path: Path) -> None:
+    fetched(*MCPB, "validate", mine / "manifest.json", folder=tmp_path)
+    fetched(*MCPB, "pack", mine, tmp_path / "notes.mcpb", folder=tmp_path)
     with zipfile.ZipFile(tmp_path / "notes.mcpb") as bundle:
         names = bundle.namelist()
         bundle.extractall(tmp_path / "bundle")
@@ -124,8 +92,8 @@ def test_the_bundle_is_valid_small_and_serves(mine: Path, uv: str, tmp_path: Pat
     here = str(tmp_path / "bundle")
     words = [word.replace("${__dirname}", here) for word in start["args"]]
     assert start["command"] == "uv"
-    needs(uv, "sync", "--quiet", "--no-dev", folder=tmp_path / "bundle")
-    assert len(tools(uv, *words)) == 9
+    fetched(uv(), "sync", "--quiet", "--no-dev", folder=tmp_path / "bundle")
+    assert len(tools(uv(), *words)) == 9
 
 
 def wrong_entry(entry: dict[str, Any]) -> list[str]:
@@ -153,14 +121,14 @@ def wrong_entry(entry: dict[str, Any]) -> list[str]:
     return [name for name, fine in checks.items() if not fine]
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", ["notes", "unusual"])
 def test_the_registry_entry_is_what_the_registry_takes(example: Renders, name: str) -> None:
     assert wrong_entry(json.loads((example(name) / "server.json").read_text("utf-8"))) == []
 
 
-@pytest.mark.parametrize("name", ["unusual", "orders"])
+@pytest.mark.parametrize("name", ["unusual"])
 def test_a_manifest_of_any_answers_is_valid(example: Renders, name: str, tmp_path: Path) -> None:
-    needs(*MCPB, "validate", example(name) / "manifest.json", folder=tmp_path)
+    fetched(*MCPB, "validate", example(name) / "manifest.json", folder=tmp_path)
 
 
 def test_the_container_runs_as_nobody_and_is_asked_how_it_is(project: Path) -> None:
@@ -170,7 +138,4 @@ def test_the_container_runs_as_nobody_and_is_asked_how_it_is(project: Path) -> N
     assert words.count("FROM") == 2
     assert words.index("USER") > len(words) - words[::-1].index("FROM") - 1
     assert "USER app" in lines
-    health = next(line for line in lines if line.startswith("HEALTHCHECK"))
-    command = json.loads(health[health.index("[") :])
-    assert run(*command, folder=project).returncode != 0
     assert json.loads(lines[-1].removeprefix("CMD "))[:2] == ["notes-mcp", "run"]
