@@ -1,13 +1,17 @@
 """Suites that other people wrote judge the default server: they share no code and no opinion with this template."""
 
 import json
+import os
 import re
+import shutil
+import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import wire
+import yaml
 from programs import fetched, npx, run, uv
 
 INSPECTOR = npx("@modelcontextprotocol/inspector@2.12.0", "mcp-inspector")
@@ -72,3 +76,15 @@ def test_the_containers_health_check_asks_the_server(
     assert run(sys.executable, *words, folder=tmp_path).returncode == 1
     words[-1] = words[-1].replace("8000", port)
     assert run(sys.executable, *words, folder=tmp_path).returncode == 0
+
+
+def test_the_projects_own_workflow_asks_the_same_tools(project: Path, tmp_path: Path) -> None:
+    workflow = yaml.safe_load((project / ".github/workflows/ci.yml").read_text(encoding="utf-8"))
+    step = workflow["jobs"]["peers"]["steps"][-1]
+    mine = shutil.copytree(project, tmp_path / "mine", ignore=shutil.ignore_patterns(".*cache"))
+    path = f"{Path(uv()).parent}{os.pathsep}{os.environ['PATH']}"
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        text = step["run"].replace("8765", str(free.getsockname()[1]))
+    done = fetched("bash", "-c", text, folder=mine, PATH=path, **step["env"])
+    assert done.stdout.count("Passed:") == 4, done.stdout
