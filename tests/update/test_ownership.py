@@ -11,7 +11,7 @@ import copier
 import pytest
 import yaml
 from lifecycle import SRC, TOOLS, bytes_of, commit, start, update
-from support import clone_template, git, render
+from support import EXAMPLES, answers, clone_template, git, render
 
 STUB = "template/src/{{package_name}}/tools/{% yield tool from specs %}{{ tool.file }}.py{% endyield %}.jinja"
 POLICY = "template/src/{{package_name}}/policy/catalog.py"
@@ -27,6 +27,10 @@ def releases(tmp_path_factory: pytest.TempPathFactory) -> Path:
             path.write_text(path.read_text() + f"\n# release {number}\n")
         git(repository, "commit", "--quiet", "--all", f"--message=v{number}")
         git(repository, "tag", f"v{number}.0.0")
+    with (repository / POLICY).open("a") as file:
+        file.write("\n# release 3.1\n")
+    git(repository, "commit", "--quiet", "--all", "--message=v3.1")
+    git(repository, "tag", "v3.1.0")
     return repository
 
 
@@ -207,6 +211,20 @@ def test_convergence(releases: Path, tmp_path: Path, tag: str) -> None:
     found = bytes_of(project)
     assert set(found) == set(wanted)
     assert {n for n in wanted if wanted[n] != found[n]} <= stubs
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_convergence_of_every_example(releases: Path, tmp_path: Path, name: str) -> None:
+    """A release that changes policy and no stub: after it, an untouched project is a fresh render."""
+    said = answers(name)
+    project = render(releases, tmp_path / "p", said, vcs_ref="v3.0.0")
+    git(project, "init", "--quiet")
+    commit(project, "start")
+    before = bytes_of(project)
+    update(project, "v3.1.0")
+    assert bytes_of(project) != before
+    fresh = render(releases, tmp_path / "fresh", said, vcs_ref="v3.1.0")
+    assert bytes_of(project) == bytes_of(fresh)
 
 
 def test_a_release_without_a_policy_change_changes_the_commit_alone(

@@ -61,6 +61,7 @@ def copier(*words: str) -> None:
     if done.returncode:
         text = (done.stdout + done.stderr).strip() or f"Copier: exit code {done.returncode}"
         _, refused, why = text.rpartition("ValueError: Validation error for question ")
+        why = why.partition(": ")[2]  # behind the question's name
         if "No module named copier" in text:
             text = "Copier is not installed; `uv sync` brings the development dependencies"
         raise StartError(" ".join(why.split()) if refused else text.splitlines()[-1].strip())
