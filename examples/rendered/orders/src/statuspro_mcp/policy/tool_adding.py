@@ -176,9 +176,9 @@ def add(
             file = _written(fresh, tool["name"])
             place = file.relative_to(fresh)
             pinned = json.loads((fresh / LOCK).read_text(encoding="utf-8"))[tool["name"]]
-            gate = "asks first" if pinned["gated"] else "asks nobody"
+            gate = "asks a person first" if pinned["gated"] else "asks nobody"
             hints = " ".join(f"{hint}={str(v).lower()}" for hint, v in pinned["hints"].items())
-            print(f"{place}\n\n{file.read_text(encoding='utf-8')}\n{hints}; {gate}")
+            print(f"{place}\n\n{file.read_text(encoding='utf-8')}\n{hints}\n{gate}")
         if place.exists():
             raise StartError(f"{place} is there; choose another name")
         if asked:
