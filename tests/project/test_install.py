@@ -139,7 +139,17 @@ for words in sys.argv[1:]:
     print("HELP", words)
     app([*words.split(), "--help"], result_action="return_value")
 """
-COMMANDS = ["", "run", "install", "tools", "tools list", "policy", "policy check", "metadata set"]
+COMMANDS = [
+    "",
+    "run",
+    "install",
+    "tools",
+    "tools add",
+    "tools list",
+    "policy",
+    "policy check",
+    "metadata set",
+]
 
 
 def test_help_says_what_each_word_does_without_color(project: Path) -> None:

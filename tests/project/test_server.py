@@ -334,6 +334,19 @@ def test_http_serves_both_eras(http: str, era: str) -> None:
     assert asyncio.run(work()) == 9
 
 
+@pytest.mark.skipif(not shutil.which("curl"), reason="needs curl")
+def test_the_curl_command_of_the_readme_lists_the_tools(project: Path, http: str) -> None:
+    (command,) = re.findall(
+        r"^curl .*?}'$", (project / "README.md").read_text(), re.DOTALL | re.MULTILINE
+    )
+    command = command.replace("http://127.0.0.1:8000/mcp", http)
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True)
+    found = {tool["name"]: tool for tool in json.loads(done.stdout)["result"]["tools"]}
+    wire = json.loads(server(project, "tools", "wire", "get_note").stdout)
+    assert found["get_note"]["annotations"] == wire["annotations"]
+    assert len(found) == 9
+
+
 @pytest.mark.parametrize(
     ("header", "value", "status"),
     [("Host", "evil.example", 421), ("Origin", "http://evil.example", 403)],

@@ -1,12 +1,13 @@
 """Each example becomes a project without trust, canonical and with its texts intact."""
 
 import json
+import re
 import tomllib
 from pathlib import Path
 
 import pytest
 import yaml
-from support import EXAMPLES, Renders, answers, python, render, rendered_example
+from support import EXAMPLES, Renders, answers, git, python, render, rendered_example
 
 ROOT = Path(__file__).parents[2]
 
@@ -52,9 +53,7 @@ def test_data_files_hold_the_texts_unchanged(example: Renders, name: str) -> Non
 
 
 def test_notes_is_what_the_defaults_make(example: Renders, project: Path) -> None:
-    default, notes = contents(project), contents(example("notes"))
-    assert default.pop(".copier-answers.yml") != notes.pop(".copier-answers.yml")
-    assert notes == default
+    assert contents(example("notes")) == contents(project)
 
 
 def test_the_same_answers_give_the_same_bytes(
@@ -69,3 +68,14 @@ def test_the_committed_render_is_fresh(template: Path, name: str, tmp_path: Path
     kept = contents(ROOT / "examples/rendered" / name)
     stale = sorted(path for path in fresh | kept if fresh.get(path) != kept.get(path))
     assert not stale, f"examples/rendered/{name} is stale; run scripts/render-examples: {stale}"
+
+
+def test_no_path_of_the_template_is_forbidden_on_windows() -> None:
+    reserved = re.compile(r"(?i)^(con|prn|aux|nul|com\d|lpt\d)(\.|$)")
+    names = git(ROOT, "ls-files", "--cached", "--others", "--exclude-standard", "-z").split("\0")
+    assert len(names) > 100
+    for name in filter(None, names):
+        assert not re.search(r'[<>:"|?*\\\x00-\x1f]', name), name
+        assert not any(reserved.match(part) or part[-1] in ". " for part in name.split("/")), name
+        assert len(name) < 180, name
+    assert len({name.lower() for name in names}) == len(names)

@@ -4,16 +4,15 @@ The template is cloned at tags v1 and v2 (and v3); v2 changes a policy file and 
 cell can tell an update that arrived from one that did not. The matrix is printed: pytest -s -k survival
 """
 
-import hashlib
 from collections.abc import Callable
 from pathlib import Path
 
 import copier
 import pytest
 import yaml
-from support import Answers, clone_template, git, render
+from lifecycle import SRC, TOOLS, bytes_of, commit, start, update
+from support import EXAMPLES, answers, clone_template, git, render
 
-TOOLS = ["search_notes", "get_note", "create_note", "delete_note"]
 STUB = "template/src/{{package_name}}/tools/{% yield tool from specs %}{{ tool.file }}.py{% endyield %}.jinja"
 POLICY = "template/src/{{package_name}}/policy/catalog.py"
 
@@ -28,29 +27,11 @@ def releases(tmp_path_factory: pytest.TempPathFactory) -> Path:
             path.write_text(path.read_text() + f"\n# release {number}\n")
         git(repository, "commit", "--quiet", "--all", f"--message=v{number}")
         git(repository, "tag", f"v{number}.0.0")
+    with (repository / POLICY).open("a") as file:
+        file.write("\n# release 3.1\n")
+    git(repository, "commit", "--quiet", "--all", "--message=v3.1")
+    git(repository, "tag", "v3.1.0")
     return repository
-
-
-def commit(project: Path, message: str = "mine") -> None:
-    """Commit everything an owner did."""
-    git(project, "add", "--all")
-    git(project, "commit", "--quiet", "--allow-empty", f"--message={message}")
-
-
-def start(template: Path, to: Path, tag: str = "v1.0.0", **answers: object) -> Path:
-    """A project under git from one release."""
-    project = render(template, to, {"tools": TOOLS, **answers}, vcs_ref=tag)
-    git(project, "init", "--quiet")
-    commit(project, "start")
-    return project
-
-
-def update(project: Path, tag: str, answers: Answers | None = None) -> None:
-    """Bring a release to a project, as `copier update --defaults` does, and commit it."""
-    copier.run_update(
-        project, data=answers, defaults=True, overwrite=True, unsafe=True, quiet=True, vcs_ref=tag
-    )
-    commit(project, tag)
 
 
 def again(project: Path, tag: str) -> None:
@@ -67,15 +48,6 @@ def again(project: Path, tag: str) -> None:
     commit(project, "recopy")
 
 
-def bytes_of(project: Path) -> dict[str, str]:
-    """The hash of every file but git's own."""
-    return {
-        str(path.relative_to(project)): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(project.rglob("*"))
-        if path.is_file() and ".git" not in path.relative_to(project).parts
-    }
-
-
 def twice(project: Path) -> None:
     """The same update two times."""
     update(project, "v2.0.0")
@@ -88,8 +60,6 @@ WAYS: dict[str, Callable[[Path], None]] = {
     "recopy": lambda project: again(project, "v2.0.0"),
     "across two releases": lambda project: update(project, "v3.0.0"),
 }
-
-SRC = "src/notes_mcp/"
 
 
 def edit(path: str) -> Callable[[Path], None]:
@@ -242,6 +212,20 @@ def test_convergence(releases: Path, tmp_path: Path, tag: str) -> None:
     found = bytes_of(project)
     assert set(found) == set(wanted)
     assert {n for n in wanted if wanted[n] != found[n]} <= stubs
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_convergence_of_every_example(releases: Path, tmp_path: Path, name: str) -> None:
+    """A release that changes policy and no stub: after it, an untouched project is a fresh render."""
+    said = answers(name)
+    project = render(releases, tmp_path / "p", said, vcs_ref="v3.0.0")
+    git(project, "init", "--quiet")
+    commit(project, "start")
+    before = bytes_of(project)
+    update(project, "v3.1.0")
+    assert bytes_of(project) != before
+    fresh = render(releases, tmp_path / "fresh", said, vcs_ref="v3.1.0")
+    assert bytes_of(project) == bytes_of(fresh)
 
 
 def test_a_release_without_a_policy_change_changes_the_commit_alone(

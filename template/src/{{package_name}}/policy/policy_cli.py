@@ -12,6 +12,7 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated, Any, Literal, TextIO
 
 import anyio
@@ -23,7 +24,7 @@ from pydantic import BaseModel, Field
 
 from . import catalog, lock
 from .behaviors import Declaration, Hint
-from .registry import PolicyTool, declared, run_now
+from .registry import PolicyTool, StartError, declared, run_now
 from .rules import RULES, Finding, Profile, Subject, examine
 
 app = App(name="policy", help="Check hints and gates, here and on any MCP server.")
@@ -168,6 +169,30 @@ def write_lock() -> None:
     pinned, running = lock.read(), lock.lock_of(catalog.rows(shipped_server()))
     lock.FILE.write_text(lock.text_of(running), encoding="utf-8", newline="\n")
     print(*lock.differences(pinned, running), f"{lock.FILE} holds {len(running)} tools", sep="\n")
+
+
+@app.command
+def drift(*, strict: bool = False) -> None:
+    """Compare the policy files with the template at the version this project recorded.
+
+    Exit codes: 0 the same, or a warning; 1 drift, with --strict; 2 could not compare.
+
+    Args:
+        strict: Call drift an error.
+    """
+    from . import recorded
+
+    try:
+        known = recorded.answers()
+        with recorded.rendered(known) as fresh:
+            found = recorded.drift(fresh, Path())
+    except StartError as error:
+        print(f"could not compare with the template: {error}", file=sys.stderr)
+        sys.exit(2)
+    for name, how in found.items():
+        print(f"{name}: {how}")
+    print(f"{len(found)} policy files differ from {known['_src_path']} at {known['_commit']}")
+    sys.exit(1 if found and strict else 0)
 
 
 @app.command

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from fastmcp import FastMCP
 
 app = App(name=SERVER_NAME, help="Search and change notes.")
-tools_app = App(name="tools", help="Look at the tools as clients see them.")
+tools_app = App(name="tools", help="Look at the tools as clients see them, or add one.")
+tools_app.command("notes_mcp.policy.tool_adding:add", name="add")
 app.command(tools_app)
 app.command("notes_mcp.policy.policy_cli:app", name="policy")
 app.command("notes_mcp.policy.metadata_cli:app", name="metadata")

@@ -1,0 +1,98 @@
+"""The template that this project came from, at the version it recorded: rendered anew, compared, asked for more.
+
+Managed by the template. Copier is a development dependency; it runs as its own process.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from .registry import StartError
+
+ANSWERS = Path(".copier-answers.yml")
+SECONDS = 300
+# Yours, and what you share with the template (its `_skip_if_exists`; docs/adr/policy): no policy.
+NOT_POLICY = (
+    *("src/*/tools/*", "src/*/resources/*", "tests/tools/*", "tests/conftest.py"),
+    *("src/*/backend.py", "src/*/settings.py", "src/*/extend.py", "src/*/metadata.yaml"),
+    *("annotations.lock.json", "docs/tools.md", str(ANSWERS)),
+    *("pyproject.toml", "README.md", ".gitignore", "LICENSE"),
+)
+
+
+def answers() -> dict[str, Any]:
+    """What this project answered the template, with `_src_path` and `_commit`.
+
+    Raises:
+        StartError: There are no answers here, or they do not say where they came from.
+    """
+    try:
+        found = yaml.safe_load(ANSWERS.read_text(encoding="utf-8"))
+        return {"_src_path": str(found["_src_path"]), "_commit": str(found["_commit"]), **found}
+    except FileNotFoundError:
+        raise StartError(f"{ANSWERS} is not in {Path.cwd()}; run this in the project") from None
+    except (yaml.YAMLError, UnicodeDecodeError, TypeError, KeyError) as error:
+        why = f"{ANSWERS} names no template and version ({type(error).__name__})"
+        raise StartError(f"{why}; restore it from git") from None
+
+
+def copier(*words: str) -> None:
+    """Run Copier without questions.
+
+    Raises:
+        StartError: It is not installed, did not end in time, or refused; its own last line says why.
+    """
+    command = [sys.executable, "-m", "copier", *words]
+    calm = os.environ | {"GIT_TERMINAL_PROMPT": "0", "GIT_SSH_COMMAND": "ssh -oBatchMode=yes"}
+    try:
+        done = subprocess.run(
+            command, env=calm, capture_output=True, text=True, check=False, timeout=SECONDS
+        )
+    except subprocess.TimeoutExpired:
+        raise StartError(f"Copier did not end within {SECONDS} seconds") from None
+    if done.returncode:
+        text = (done.stdout + done.stderr).strip() or f"Copier: exit code {done.returncode}"
+        _, refused, why = text.rpartition("ValueError: Validation error for question ")
+        why = why.partition(": ")[2]  # behind the question's name
+        if "No module named copier" in text:
+            text = "Copier is not installed; `uv sync` brings the development dependencies"
+        raise StartError(" ".join(why.split()) if refused else text.splitlines()[-1].strip())
+
+
+@contextmanager
+def rendered(of: dict[str, Any]) -> Iterator[Path]:
+    """A fresh render of answers at the version they name, in a folder that goes away.
+
+    Raises:
+        StartError: The template or the version cannot be reached, or the answers are refused.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        data, project = Path(folder) / "data.yml", Path(folder) / "project"
+        kept = {name: value for name, value in of.items() if not name.startswith("_")}
+        data.write_text(yaml.safe_dump(kept, allow_unicode=True), encoding="utf-8")
+        words = ["copy", "--quiet", "--defaults", "--skip-tasks", "--vcs-ref", of["_commit"]]
+        copier(*words, "--data-file", str(data), of["_src_path"], str(project))
+        yield project
+
+
+def drift(fresh: Path, project: Path) -> dict[str, str]:
+    """Each policy file of a fresh render that the project has otherwise: "edited" or "missing"."""
+    found = {}
+    for path in sorted(fresh.rglob("*")):
+        name = path.relative_to(fresh).as_posix()
+        if not path.is_file() or any(fnmatch(name, pattern) for pattern in NOT_POLICY):
+            continue
+        mine = project / name
+        if not mine.is_file():
+            found[name] = "missing"
+        elif mine.read_bytes().replace(b"\r\n", b"\n") != path.read_bytes():
+            found[name] = "edited"
+    return found

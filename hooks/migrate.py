@@ -1,0 +1,67 @@
+"""What a release's `_migrations` may do to a project: repair its answers before, create what is new after.
+
+A policy change needs no migration. A release that renames a question, or whose policy needs a new file of the
+owner's, adds an entry in copier.yml (docs/policy-owners.md shows them); Copier runs it once, in the project.
+    before: migrate.py rename OLD NEW       a question has another name
+    before: migrate.py answer NAME VALUE    an answer (YAML) that the new validators refuse is replaced
+    after:  migrate.py create TEMPLATE PATH...   a file of the owner's that policy needs from now on
+"""
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ANSWERS = Path(".copier-answers.yml")
+
+
+def rename(answers: dict[str, Any], old: str, new: str) -> dict[str, Any]:
+    """The answers with one question under its new name; an answer already there is kept."""
+    if new in answers or old not in answers:
+        return {name: value for name, value in answers.items() if name != old}
+    return {new if name == old else name: value for name, value in answers.items()}
+
+
+def answer(answers: dict[str, Any], name: str, value: str) -> dict[str, Any]:
+    """The answers with one of them replaced by a YAML text."""
+    return answers | {name: yaml.safe_load(value)}
+
+
+def create(answers: dict[str, Any], template: str, *paths: str) -> list[str]:
+    """Create files that the template now has and this project lacks; never overwrite one.
+
+    Returns:
+        The paths that were created.
+    """
+    import copier
+
+    data = {name: value for name, value in answers.items() if not name.startswith("_")}
+    created = []
+    with tempfile.TemporaryDirectory() as folder:
+        options: dict[str, Any] = {"defaults": True, "skip_tasks": True, "quiet": True}
+        copier.run_copy(template, folder, data=data, vcs_ref="HEAD", **options)
+        for path in paths:
+            if not Path(path).exists():
+                Path(path).parent.mkdir(parents=True, exist_ok=True)
+                Path(path).write_bytes((Path(folder) / path).read_bytes())
+                created.append(path)
+    return created
+
+
+def main(step: str, *words: str) -> None:
+    """Do one step in the project that Copier runs this in."""
+    before = ANSWERS.read_text(encoding="utf-8")
+    answers = yaml.safe_load(before)
+    if step == "create":
+        print("created", *create(answers, *words) or ["nothing"])
+        return
+    repaired = {"rename": rename, "answer": answer}[step](answers, *words)
+    head = "".join(line for line in before.splitlines(keepends=True) if line.startswith("#"))
+    text = head + yaml.safe_dump(repaired, sort_keys=False, allow_unicode=True)
+    ANSWERS.write_text(text, encoding="utf-8", newline="\n")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

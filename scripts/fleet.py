@@ -1,0 +1,199 @@
+"""Bring a release of the template to many checkouts, one after the other, and say what became of each.
+
+A checkout is updated on a branch of its own (`template-<version>`) and committed there, ready to push and review.
+A conflict or a failure leaves it as it was. Exit codes: 0 all clean or up to date, 1 some not, 2 wrong usage.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+DONE = {"clean", "up to date"}
+MARKER = "<<<<<<< before updating"
+
+
+@dataclass
+class Result:
+    """What became of one checkout: clean, up to date, conflict (with its files) or failed (with the reason)."""
+
+    project: str
+    outcome: str
+    detail: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+class StepError(Exception):
+    """A step went wrong; the message is its last line."""
+
+
+def run(project: Path, *words: str, env: dict[str, str] | None = None) -> str:
+    """What a command prints.
+
+    Raises:
+        StepError: It failed, or did not end within ten minutes.
+    """
+    try:
+        done = subprocess.run(
+            words,
+            cwd=project,
+            env=os.environ | {"GIT_TERMINAL_PROMPT": "0"} | (env or {}),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=600,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise StepError(f"{words[0]}: {error}") from error
+    if done.returncode:
+        said = (done.stdout + done.stderr).strip().splitlines() or [f"exit code {done.returncode}"]
+        raise StepError(f"{Path(words[0]).name}: {said[-1].strip()}")
+    return done.stdout
+
+
+def version(project: Path) -> str:
+    """The template version that a checkout records.
+
+    Raises:
+        StepError: It is none of the template's.
+    """
+    answers = project / ".copier-answers.yml"
+    if not answers.is_file():
+        raise StepError("no .copier-answers.yml here")
+    lines = answers.read_text(encoding="utf-8").splitlines()
+    found = [line.removeprefix("_commit:").strip() for line in lines if line.startswith("_commit:")]
+    if not found:
+        raise StepError(".copier-answers.yml has no _commit")
+    return found[0].strip("'\"")
+
+
+def conflicts(project: Path) -> list[str]:
+    """The files that a person must look at."""
+    changed = run(project, "git", "status", "--porcelain", "-z", "--untracked-files=all").split(
+        "\0"
+    )
+    found = []
+    for line in filter(None, changed):
+        path = project / line[3:]
+        rejected = line.startswith("U") or line[1:2] == "U" or path.suffix == ".rej"
+        if rejected or (path.is_file() and MARKER.encode() in path.read_bytes()):
+            found.append(line[3:])
+    return found
+
+
+def update(project: Path, ref: str | None, check: str | None) -> Result:
+    """Update one clean checkout on a new branch; all or nothing."""
+    name = str(project)
+    restore: list[tuple[str, ...]] = []
+    try:
+        before = version(project)
+        if run(project, "git", "status", "--porcelain"):
+            return Result(name, "failed", ["uncommitted changes; commit or stash them"])
+        branch = run(project, "git", "rev-parse", "--abbrev-ref", "HEAD").strip()
+        start = run(project, "git", "rev-parse", "HEAD").strip()
+        restore = [("git", "reset", "--hard", "--quiet", start), ("git", "clean", "-fdq")]
+        wanted = ["--vcs-ref", ref] if ref else []
+        command = [sys.executable, "-m", "copier", "update", "--quiet", "--defaults", "--trust"]
+        run(project, *command, *wanted, ".")
+        if found := conflicts(project):
+            result = Result(name, "conflict", found)
+        elif not run(project, "git", "status", "--porcelain"):
+            return Result(name, "up to date", [before])
+        else:
+            after = version(project)
+            if check:
+                run(project, "sh", "-c", check)
+            target = f"template-{after}"
+            run(project, "git", "switch", "--quiet", "--force-create", target)
+            restore += [("git", "switch", "--quiet", branch), ("git", "branch", "-D", target)]
+            run(project, "git", "add", "--all")
+            run(project, "git", "commit", "--quiet", "-m", f"Update the template to {after}")
+            return Result(name, "clean", [f"{before} -> {after}"])
+    except (StepError, OSError) as error:
+        result = Result(name, "failed", [str(error)])
+    for words in restore:
+        run(project, *words)
+    return result
+
+
+def rehearsed(project: Path, ref: str | None, check: str | None) -> Result:
+    """The same in a clone that goes away."""
+    with tempfile.TemporaryDirectory() as folder:
+        clone = Path(folder) / project.name
+        try:
+            run(project, "git", "clone", "--quiet", ".", str(clone))
+            for key in ("user.name", "user.email"):
+                value = subprocess.run(
+                    ["git", "config", key], cwd=project, capture_output=True, text=True, check=False
+                ).stdout.strip()
+                run(clone, "git", "config", key, value or "fleet@example.com")
+        except StepError as error:
+            return Result(str(project), "failed", [str(error)])
+        result = update(clone, ref, check)
+        result.project = str(project)
+        return result
+
+
+def remembered(path: Path, ref: str | None) -> dict[str, Result]:
+    """The results of an earlier run for the same release that need no second one."""
+    if not path.is_file():
+        return {}
+    kept = json.loads(path.read_text(encoding="utf-8"))
+    said = [Result(**entry) for entry in kept["results"] if kept["ref"] == ref]
+    return {result.project: result for result in said if result.outcome in DONE}
+
+
+def main() -> int:
+    """Read the command line, update each checkout, print the table."""
+    parser = argparse.ArgumentParser(prog="scripts/fleet", description=__doc__)
+    parser.add_argument("projects", nargs="+", help="checkouts, or @FILE with one on each line")
+    parser.add_argument("--ref", help="the release, as v2.0.0; else the newest")
+    parser.add_argument("--dry-run", action="store_true", help="try it in clones, change nothing")
+    parser.add_argument("--check", help="a command that must pass before the commit: scripts/check")
+    parser.add_argument("--state", type=Path, help="keep results here, and go on where it stopped")
+    asked = parser.parse_args()
+    names: list[str] = []
+    for word in asked.projects:
+        if word.startswith("@"):
+            try:
+                listed = Path(word[1:]).read_text(encoding="utf-8").splitlines()
+            except OSError as error:
+                parser.error(f"{word}: {error.strerror}")
+            names += [line.strip() for line in listed if line.strip()]
+        else:
+            names.append(word)
+    if asked.state and asked.dry_run:
+        parser.error("--state keeps what was done; with --dry-run nothing is")
+    known = remembered(asked.state, asked.ref) if asked.state else {}
+    results: list[Result] = []
+    for number, name in enumerate(names, 1):
+        project = Path(name).resolve()
+        started = time.monotonic()
+        result = known.get(str(project))
+        if result is None:
+            print(f"[{number}/{len(names)}] {project}", file=sys.stderr)
+            result = (rehearsed if asked.dry_run else update)(project, asked.ref, asked.check)
+            result.seconds = round(time.monotonic() - started, 1)
+        results.append(result)
+        if asked.state:
+            all_known = known | {one.project: one for one in results}
+            kept = {"ref": asked.ref, "results": [asdict(one) for one in all_known.values()]}
+            asked.state.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
+    width = max(len(result.project) for result in results)
+    for result in results:
+        said = f"{result.project:{width}}  {result.outcome:10}  {result.seconds:5.1f} s"
+        print(f"{said}  {', '.join(result.detail)}")
+    counts = {one: sum(r.outcome == one for r in results) for one in ("clean", "up to date")}
+    bad = len(results) - sum(counts.values())
+    spread = ", ".join(f"{count} {what}" for what, count in counts.items())
+    print(f"{len(results)} projects: {spread}, {bad} to look at")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,114 @@
+"""`policy drift`: a project knows whether its policy files are the template's at the version it recorded."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+from lifecycle import SRC, start
+from support import ROOT, clone_template, server
+
+SAME = "0 policy files differ from "
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The template at v1."""
+    return clone_template(tmp_path_factory.mktemp("template"), tag="v1.0.0")
+
+
+@pytest.fixture(scope="module")
+def started(first: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project under git; tests must not write in it."""
+    return start(
+        first, tmp_path_factory.mktemp("started") / "my server ☃", author="Ann 'O' \"{x}\""
+    )
+
+
+@pytest.fixture
+def mine(started: Path, tmp_path: Path) -> Path:
+    """A copy of it to write in."""
+    return shutil.copytree(started, tmp_path / "p")
+
+
+def test_an_untouched_project_has_none(started: Path, first: Path) -> None:
+    done = server(started, "policy", "drift", "--strict")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"{SAME}{first} at v1.0.0\n"
+
+
+def test_what_is_the_owners_is_no_drift(mine: Path) -> None:
+    for name in ("tools/get_note.py", "backend.py", "settings.py", "extend.py", "metadata.yaml"):
+        with (mine / SRC / name).open("a") as file:
+            file.write("\n# mine\n")
+    (mine / SRC / "tools/search_notes.py").unlink()
+    for name in ("pyproject.toml", "README.md", "annotations.lock.json", "docs/tools.md"):
+        with (mine / name).open("a") as file:
+            file.write("\n")
+    for name in ("docs/adr/0001-mine.md", ".github/workflows/mine.yml", SRC + "policy/mine.py"):
+        (mine / name).write_text("mine\n")
+    (mine / "scripts/check").write_bytes(
+        (mine / "scripts/check").read_bytes().replace(b"\n", b"\r\n")
+    )
+    done = server(mine, "policy", "drift", "--strict")
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.startswith(SAME)
+
+
+def test_edited_and_missing_policy_files_are_listed(mine: Path) -> None:
+    with (mine / SRC / "policy/rules.py").open("a") as file:
+        file.write("\n# mine\n")
+    (mine / "docs/adr/policy/0003-confirmation.md").unlink()
+    (mine / "config/ruff.toml").write_text("")
+    expected = [
+        "config/ruff.toml: edited",
+        "docs/adr/policy/0003-confirmation.md: missing",
+        SRC + "policy/rules.py: edited",
+    ]
+    done = server(mine, "policy", "drift")
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[:-1] == expected
+    assert done.stdout.splitlines()[-1].startswith("3 policy files differ from ")
+    assert server(mine, "policy", "drift", "--strict").returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("answers", "why"),
+    [
+        (None, ".copier-answers.yml is not in "),
+        ("", ".copier-answers.yml names no template and version"),
+        ("{", ".copier-answers.yml names no template and version"),
+        ("domain: notes\n", ".copier-answers.yml names no template and version"),
+        ("_src_path: /nowhere/at/all\n_commit: v1.0.0\n", "Local template must be a directory"),
+        ("_src_path: SOURCE\n_commit: v9.9.9\n", "v9.9.9"),
+        ("_src_path: SOURCE\n_commit: v1.0.0\ntools: [shelve_note]\n", "unknown verb; add =put"),
+    ],
+)
+def test_what_cannot_be_compared_is_never_called_clean(
+    mine: Path, first: Path, answers: str | None, why: str
+) -> None:
+    path = mine / ".copier-answers.yml"
+    if answers is None:
+        path.unlink()
+    else:
+        path.write_text(answers.replace("SOURCE", str(first)))
+    done = server(mine, "policy", "drift")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert done.stderr.startswith("could not compare with the template: ")
+    assert why in done.stderr
+
+
+def test_without_copier_it_says_how_to_get_it(mine: Path, tmp_path: Path) -> None:
+    (tmp_path / "copier.py").write_text("raise ModuleNotFoundError('No module named copier')\n")
+    path = os.pathsep.join([str(mine / "src"), str(tmp_path)])
+    done = server(mine, "policy", "drift", PYTHONPATH=path)
+    assert done.returncode == 2
+    assert "Copier is not installed; `uv sync` brings the development dependencies" in done.stderr
+
+
+def test_the_owners_files_are_those_that_copier_skips() -> None:
+    settings = yaml.safe_load((ROOT / "copier.yml").read_text())
+    text = (ROOT / "template/src/{{package_name}}/policy/recorded.py").read_text()
+    for pattern in settings["_skip_if_exists"]:
+        assert f'"{pattern.removeprefix("/").replace("/**", "/*")}"' in text

@@ -1,0 +1,83 @@
+"""An update that is killed or fails: git gives the project back byte for byte, and the next one succeeds."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from lifecycle import TEMPLATE, bytes_of, released, start, update
+from support import clone_template, git
+
+POLICY = TEMPLATE + "policy/catalog.py"
+SEED = 20261121
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """v1; v2 changes policy; v3 the same, but its migration fails; v4 mends that."""
+    made = clone_template(tmp_path_factory.mktemp("faults"), tag="v1.0.0")
+    released(made, made, "v2.0.0", (POLICY, "", "\n# release 2\n"))
+    failing = '_migrations:\n  - version: v3.0.0\n    command: "exit 3"\n\n_tasks:\n'
+    released(made, made, "v3.0.0", ("copier.yml", "_tasks:\n", failing))
+    released(made, made, "v4.0.0", ("copier.yml", failing, "_tasks:\n"))
+    return made
+
+
+def restored(project: Path) -> dict[str, str]:
+    """The project after what the guide says to do; a killed git leaves its lock behind."""
+    (project / ".git/index.lock").unlink(missing_ok=True)
+    git(project, "reset", "--hard", "--quiet")
+    git(project, "clean", "-fdq")
+    return bytes_of(project)
+
+
+def begun(project: Path) -> "subprocess.Popen[bytes]":
+    """An update in a process group of its own."""
+    words = [sys.executable, "-m", "copier", "update", "--defaults", "--trust", "--quiet"]
+    return subprocess.Popen(
+        [*words, "--vcs-ref", "v2.0.0", "."],
+        cwd=project,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="needs process groups")
+def test_killed_at_ten_random_points(repository: Path, tmp_path: Path) -> None:
+    project = start(repository, tmp_path / "p")
+    before = bytes_of(project)
+    started = time.monotonic()
+    assert begun(project).wait() == 0
+    whole = time.monotonic() - started
+    assert bytes_of(project) != before
+    assert restored(project) == before
+    chance = random.Random(SEED)
+    killed, touched = 0, 0
+    for _ in range(10):
+        running = begun(project)
+        time.sleep(chance.uniform(0.5, 1) * whole)
+        if running.poll() is None:
+            os.killpg(running.pid, signal.SIGKILL)
+            killed += 1
+        running.wait()
+        touched += git(project, "status", "--porcelain") != ""
+        assert restored(project) == before
+    print(f"{killed} of 10 killed in {whole:.1f} s, {touched} had written by then (seed {SEED})")
+    assert killed
+    update(project, "v2.0.0")
+    assert bytes_of(project) != before
+
+
+def test_a_failing_migration(repository: Path, tmp_path: Path) -> None:
+    project = start(repository, tmp_path / "p")
+    before = bytes_of(project)
+    with pytest.raises(Exception, match="exit 3"):
+        update(project, "v3.0.0")
+    assert restored(project) == before
+    update(project, "v4.0.0")
+    assert (project / "src/notes_mcp/policy/catalog.py").read_text().endswith("# release 2\n")

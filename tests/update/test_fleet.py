@@ -1,0 +1,226 @@
+"""`scripts/fleet`: many different servers, edited by their owners, brought from v1 to v2 (FLEET=50 for all fifty)."""
+
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from lifecycle import TEMPLATE, bytes_of, commit, released
+from strategies import answer_sets
+from support import ROOT, Answers, clone_template, git, python, render, server
+
+SIZE = int(os.environ.get("FLEET", "8"))
+SEED = 20261121
+RULES = TEMPLATE + "policy/rules.py.jinja"
+LONG = 24
+OWNED = re.compile(
+    r"(src/[^/]+/(tools/|resources/|(backend|settings|extend)\.py$|metadata\.yaml$)"
+    r"|tests/tools/|tests/conftest\.py$|annotations\.lock\.json$|docs/tools\.md$|docs/adr/mine)"
+)
+
+
+def fleet(*words: object) -> subprocess.CompletedProcess[str]:
+    """Run the script as scripts/fleet does."""
+    who = {
+        f"GIT_{role}_{what}": value
+        for role in ("AUTHOR", "COMMITTER")
+        for what, value in (("NAME", "t"), ("EMAIL", "t@example.com"))
+    }
+    return subprocess.run(
+        [sys.executable, str(ROOT / "scripts/fleet.py"), *map(str, words)],
+        env=os.environ | who,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """v1, and v2 with a new rule, another text in each policy ADR and a newer dependency."""
+    made = clone_template(tmp_path_factory.mktemp("template"), tag="v1.0.0")
+    rule = "    name-valid | policy"
+    short = "    name-short | policy | Long names are cut. | our house | shorten it\n"
+    body = '    title, hinted = tool.wire.get("title"), tool.annotations.get("title")\n'
+    check = f'    if len(tool.name) > {LONG}:\n        yield "name-short", "the name is long"\n'
+    return released(
+        made,
+        made,
+        "v2.0.0",
+        (RULES, rule, short + rule),
+        (RULES, body, body + check),
+        ("template/pyproject.toml.jinja", '"fastmcp>=4.1,<5"', '"fastmcp>=4.1.2,<5"'),
+        ("template/AGENTS.md.jinja", "", "\nRelease 2.\n"),
+    )
+
+
+def drawn(count: int) -> list[Answers]:
+    """Different answer sets, the same ones each time."""
+    found: list[Answers] = []
+
+    @seed(SEED)
+    @settings(
+        max_examples=count * 4,
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+        phases=[Phase.generate],
+    )
+    @given(answer_sets())
+    def keep(answers: Answers) -> None:
+        if answers not in found:
+            found.append(answers)
+
+    keep()
+    found.sort(key=lambda answers: len(str(answers)), reverse=True)
+    return found[:count]
+
+
+def lived_in(project: Path, chance: random.Random) -> None:
+    """What an owner may have done: edits, deletions, own files."""
+    src = next((project / "src").iterdir())
+    tools = sorted(path for path in (src / "tools").rglob("*.py") if path.name != "__init__.py")
+    for path in chance.sample(tools, k=min(2, len(tools))):
+        path.write_text(path.read_text(encoding="utf-8") + "\n# mine\n", encoding="utf-8")
+    for name in ("backend.py", "extend.py", "settings.py"):
+        if chance.random() < 0.5 and (src / name).exists():
+            with (src / name).open("a", encoding="utf-8") as file:
+                file.write("\n# mine\n")
+    if chance.random() < 0.5:
+        (src / "tools/_helper.py").write_text('"""Mine."""\n')
+    if chance.random() < 0.5:
+        (project / "docs/adr/mine.md").write_text("# Mine\n")
+    if chance.random() < 0.5:
+        readme = project / "README.md"
+        readme.write_text(readme.read_text(encoding="utf-8") + "\nMine.\n", encoding="utf-8")
+
+
+def failing(project: Path) -> set[str]:
+    """The tests of a project's own suite that fail."""
+    report = project / ".data/report.xml"
+    words = ["-m", "pytest", "-c", "config/pytest.ini", "--rootdir", ".", "-p", "no:cacheprovider"]
+    done = python(project, *words, f"--junitxml={report}")
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    cases = ET.parse(report).iter("testcase")
+    return {case.attrib["name"] for case in cases if case.find("failure") is not None}
+
+
+def test_a_fleet_of_different_servers(repository: Path, tmp_path: Path) -> None:
+    chance = random.Random(SEED)
+    projects = []
+    for number, answers in enumerate(drawn(SIZE)):
+        project = render(repository, tmp_path / f"server {number}", answers, vcs_ref="v1.0.0")
+        git(project, "init", "--quiet")
+        commit(project, "start")
+        lived_in(project, chance)
+        commit(project)
+        projects.append(project)
+    assert len(projects) == SIZE
+    before = [bytes_of(project) for project in projects]
+    listed = tmp_path / "projects.txt"
+    listed.write_text("\n".join(map(str, projects)), encoding="utf-8")
+    rehearsed = fleet(*projects[:2], "--dry-run", "--ref", "v2.0.0")
+    assert rehearsed.returncode == 0, rehearsed.stdout + rehearsed.stderr
+    assert [bytes_of(project) for project in projects] == before
+    done = fleet(f"@{listed}", "--ref", "v2.0.0")
+    print(done.stdout)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.endswith(f"{SIZE} projects: {SIZE} clean, 0 up to date, 0 to look at\n")
+    for project, was in zip(projects, before, strict=True):
+        now = bytes_of(project)
+        mine = {name: digest for name, digest in was.items() if OWNED.match(name)}
+        assert {name: now.get(name) for name in mine} == mine
+        assert not [name for name in now if name.endswith((".rej", ".orig"))]
+        assert git(project, "branch", "--show-current") == "template-v2.0.0\n"
+        assert "Release 2." in (project / "AGENTS.md").read_text(encoding="utf-8")
+        rows = json.loads(server(project, "tools", "list", "--json").stdout)
+        meant = {row["name"] for row in rows if len(row["name"]) > LONG}
+        found = failing(project)
+        assert bool(found) == bool(meant), (project, found)
+        assert found <= {"test_every_tool_keeps_the_rule[name-short]"}, (project, found)
+
+
+@pytest.fixture
+def three(repository: Path, tmp_path: Path) -> list[Path]:
+    """A clean one, one whose policy edit conflicts, one with uncommitted work."""
+    made = []
+    for name in ("clean", "edited", "dirty"):
+        project = render(
+            repository, tmp_path / name, {"tools": "get_note", "backend": "none"}, vcs_ref="v1.0.0"
+        )
+        git(project, "init", "--quiet")
+        commit(project)
+        made.append(project)
+    path = made[1] / "pyproject.toml"
+    path.write_text(path.read_text().replace('"fastmcp>=4.1,<5"', '"fastmcp==4.1.0"'))
+    commit(made[1])
+    (made[2] / "notes.txt").write_text("mine\n")
+    return made
+
+
+def test_each_outcome_and_going_on(three: list[Path], tmp_path: Path) -> None:
+    before = [bytes_of(project) for project in three]
+    state = tmp_path / "state.json"
+    empty = tmp_path / "no project"
+    empty.mkdir()
+    done = fleet(*three, empty, "--ref", "v2.0.0", "--state", state)
+    assert done.returncode == 1
+    lines = [re.split(r"\s{2,}", line) for line in done.stdout.splitlines()]
+    assert [line[1] for line in lines[:4]] == ["clean", "conflict", "failed", "failed"]
+    assert [line[3] for line in lines[:4]] == [
+        "v1.0.0 -> v2.0.0",
+        "pyproject.toml",
+        "uncommitted changes; commit or stash them",
+        "no .copier-answers.yml here",
+    ]
+    assert done.stdout.endswith("4 projects: 1 clean, 0 up to date, 3 to look at\n")
+    assert [bytes_of(project) for project in three[1:]] == before[1:], "left as they were"
+    assert git(three[1], "status", "--porcelain") == ""
+    path = three[1] / "pyproject.toml"
+    path.write_text(path.read_text().replace('"fastmcp==4.1.0"', '"fastmcp>=4.1,<5"'))
+    commit(three[1])
+    (three[2] / "notes.txt").unlink()
+    again = fleet(*three, "--ref", "v2.0.0", "--state", state)
+    assert again.returncode == 0, again.stdout
+    assert str(three[0]) not in again.stderr, "what was done is not done again"
+    assert again.stdout.endswith("3 projects: 3 clean, 0 up to date, 0 to look at\n")
+    last = fleet(*three, "--ref", "v2.0.0")
+    assert last.stdout.endswith("3 projects: 0 clean, 3 up to date, 0 to look at\n")
+    assert last.returncode == 0
+
+
+def test_a_check_that_fails_leaves_the_project(three: list[Path]) -> None:
+    before = bytes_of(three[0])
+    done = fleet(three[0], "--ref", "v2.0.0", "--check", "echo no good; exit 1")
+    assert done.returncode == 1
+    assert "sh: no good" in done.stdout
+    assert bytes_of(three[0]) == before
+    assert git(three[0], "branch", "--format=%(refname:short)").strip() in ("main", "master")
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--state", "x", "--dry-run", "p"], "--state keeps what was done"),
+        (["@/no/such/list"], "No such file"),
+        ([], "required: projects"),
+    ],
+)
+def test_wrong_usage(words: list[str], why: str) -> None:
+    done = fleet(*words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert why in done.stderr
+
+
+def test_the_script_itself_starts() -> None:
+    done = subprocess.run(
+        [str(ROOT / "scripts/fleet"), "--help"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "checkouts, or @FILE" in done.stdout
