@@ -1,5 +1,6 @@
 """What `scripts/render-docs` writes is what is committed, and the reference says what the validators do."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -43,3 +44,15 @@ def test_a_constraint_goes_with_the_types_that_the_reference_names(limit: str) -
         param = {"name": "x", "type": kind, "description": str(sample), limit: LIMITS[limit]}
         wrong = macro("validate", "tool_errors", [{"name": "get_note", "params": [param]}])
         assert ("goes with" not in wrong) == (GOES.get(kind) == named), (limit, kind, wrong)
+
+
+def test_the_readmes_table_is_the_languages() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    reference = tool_language()
+    rows = re.findall(r"^\| `(\w+)` \| ([^|]+) \| (yes|no) \|", readme, re.MULTILINE)
+    assert len(rows) == 8
+    for behavior, verbs, reads in rows:
+        words = verbs.split(" (")[0].strip()
+        assert re.search(
+            rf"^\| `{behavior}` \| [^|]+ \| {words} \| {reads} \|", reference, re.MULTILINE
+        )
