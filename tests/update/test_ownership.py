@@ -111,6 +111,7 @@ CELLS: dict[str, tuple[Callable[[Path], None], str, str, str]] = {
     "edited conftest": (edit("tests/conftest.py"), "tests/conftest.py", "kept", "kept"),
     "edited pyproject": (edit("pyproject.toml"), "pyproject.toml", "kept", "overwritten"),
     "edited README": (edit("README.md"), "README.md", "kept", "overwritten"),
+    "edited entry": (edit("Dockerfile"), "Dockerfile", "kept", "overwritten"),
     "edited policy": (edit(SRC + "policy/lock.py"), SRC + "policy/lock.py", "kept", "overwritten"),
     "untouched policy": (lambda _: None, SRC + "policy/catalog.py", "forward", "forward"),
 }

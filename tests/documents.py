@@ -1,0 +1,155 @@
+"""What is written by a program: the language reference and the README's pictures. `scripts/render-docs` keeps them."""
+
+import importlib
+import io
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import yaml
+from rich.console import Console
+from rich.style import Style
+from rich.text import Text
+from support import ROOT, environment
+
+WIDTH = 100
+TYPED = {"domain": "orders", "tools": "search_orders, get_order, shelve_order=put, delete_order"}
+CLEAR = "\x05\x15"  # to the end of the line, then delete to its beginning
+# rich's own frame, without the font that it would load from a stranger's host
+FRAME = """\
+<svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">
+<style>
+.{unique_id}-matrix {{ font-family: Menlo, Consolas, "DejaVu Sans Mono", monospace; font-size: {char_height}px;
+line-height: {line_height}px; font-variant-east-asian: full-width; }}
+.{unique_id}-title {{ font-size: 18px; font-weight: bold; font-family: arial; }}
+{styles}
+</style>
+<defs>
+<clipPath id="{unique_id}-clip-terminal"><rect x="0" y="0" width="{terminal_width}" height="{terminal_height}"/></clipPath>
+{lines}
+</defs>
+{chrome}
+<g transform="translate({terminal_x}, {terminal_y})" clip-path="url(#{unique_id}-clip-terminal)">
+{backgrounds}
+<g class="{unique_id}-matrix">
+{matrix}
+</g>
+</g>
+</svg>
+"""
+
+
+def tool_language() -> str:
+    """The reference of the tool language, from the macros' tables."""
+    return environment().get_template("docs/tool-language.md.jinja").render()
+
+
+def picture(text: Text, title: str) -> str:
+    """Terminal text as an SVG."""
+    console = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True)
+    console.print(text, soft_wrap=False)
+    drawn = console.export_svg(title=title, code_format=FRAME, unique_id="terminal")
+    return re.sub(" +$", "", drawn, flags=re.MULTILINE)
+
+
+def words(svg: str) -> str:
+    """The text in a picture, which stays when rich draws it in another way."""
+    found = re.findall(r"<text[^>]*>([^<]*)</text>", svg)
+    return " ".join("".join(found).replace("&#160;", " ").split())
+
+
+def runs(cells: Iterable[Any]) -> Iterator[tuple[str, bool, str]]:
+    """Neighboring cells of a screen that look the same, as one text."""
+    for (color, bold), same in groupby(cells, key=lambda cell: (cell.fg, cell.bold)):
+        yield color, bold, "".join(cell.data for cell in same)
+
+
+def prompts(template: Path, folder: Path) -> Text:
+    """The screen of somebody who answers the prompts of `copier copy`."""
+    pexpect: Any = importlib.import_module("pexpect")  # not on Windows
+    pyte: Any = importlib.import_module("pyte")
+    screen = pyte.Screen(WIDTH, 70)
+    stream = pyte.Stream(screen)
+    calm = {"PROMPT_TOOLKIT_NO_CPR": "1", "TERM": "xterm-256color", "PATH": "/usr/bin:/bin"}
+    child = pexpect.spawn(
+        sys.executable,
+        ["-m", "copier", "copy", "--quiet", "--skip-tasks", str(template), "my-orders"],
+        env=calm | {"HOME": str(folder)},
+        cwd=str(folder),
+        encoding="utf-8",
+        dimensions=(70, WIDTH),
+        timeout=30,
+    )
+    questions = yaml.safe_load((ROOT / "copier.yml").read_text(encoding="utf-8"))
+    asked = {
+        name: of["help"].splitlines()[0]
+        for name, of in questions.items()
+        if name[0] != "_" and "help" in of
+    }
+    while (at := child.expect_exact([*asked.values(), pexpect.EOF])) < len(asked):
+        stream.feed(child.before + child.after)
+        name = list(asked)[at]
+        asked.pop(name)
+        child.send((CLEAR + TYPED[name] if name in TYPED else "") + "\r")
+    stream.feed(child.before)
+    child.close()
+    lines = []
+    for row in range(screen.lines):
+        line = Text()
+        for fg, bold, run in runs(screen.buffer[row][column] for column in range(WIDTH)):
+            color = f"#{fg}" if re.fullmatch("[0-9a-f]{6}", fg) else {"brown": "yellow"}.get(fg, fg)
+            line.append(run, Style(color=color, bold=bold))
+        line.rstrip()
+        if "is ready in" in line.plain:
+            break
+        lines.append(line)
+    whole = Text("\n").join(lines)
+    whole.rstrip()
+    return whole
+
+
+def ran(*command: str | Path, folder: Path, **environ: str) -> Text:
+    """What a program prints in a terminal with colors."""
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("FASTMCP_", "PYTEST_"))}
+    clean.pop("NO_COLOR", None)
+    wide = {
+        "FORCE_COLOR": "1",
+        "COLUMNS": str(WIDTH),
+        "HOME": str(folder),
+        "TERM": "xterm-256color",
+    }
+    done = subprocess.run(
+        list(map(str, command)),
+        cwd=folder,
+        env=clean | wide | environ,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    return Text.from_ansi(done.stdout.rstrip())
+
+
+def pictures(template: Path, project: Path) -> dict[str, str]:
+    """The three pictures by the names of their files; `project` gets a program as `uv sync` would make."""
+    program = project / ".venv/bin/notes-mcp"
+    program.parent.mkdir(parents=True, exist_ok=True)
+    program.write_text(
+        f'#!/bin/sh\nPYTHONPATH={project / "src"} exec {sys.executable} -P -m notes_mcp "$@"\n'
+    )
+    program.chmod(0o755)
+    table = ran(program, "tools", "list", folder=project)
+    demo = ran(sys.executable, ROOT / "scripts/demo_client.py", project, folder=project)
+    start, end = demo.plain.index("create_note {"), demo.plain.index("It is yours")
+    called = demo[start:end]
+    called.rstrip()
+    return {
+        "prompts.svg": picture(prompts(template, project.parent), "copier copy"),
+        "tools.svg": picture(table, "notes-mcp tools list"),
+        "confirmation.svg": picture(called, "scripts/demo"),
+    }

@@ -1,0 +1,141 @@
+"""What a server is handed on as: wheel, sdist, bundle, registry entry, container; each opened, most of them run."""
+
+import asyncio
+import json
+import os
+import re
+import shutil
+import tarfile
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastmcp import Client
+from programs import fetched, npx, run, uv
+from support import Renders
+
+MCPB = npx("@anthropic-ai/mcpb@2.1.2", "mcpb")
+SECRETS = (".env", "notes.db", ".venv/pyvenv.cfg")
+
+
+@pytest.fixture(scope="module")
+def mine(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy with what must never be handed on."""
+    mine = tmp_path_factory.mktemp("packages") / "notes"
+    shutil.copytree(project, mine, ignore=shutil.ignore_patterns(".*cache", "__pycache__"))
+    for name in SECRETS:
+        (mine / name).parent.mkdir(exist_ok=True)
+        (mine / name).write_text("secret")
+    return mine
+
+
+@pytest.fixture(scope="module")
+def built(mine: Path) -> Path:
+    """The folder with the built wheel and sdist."""
+    fetched(uv(), "build", "--quiet", folder=mine)
+    return mine / "dist"
+
+
+def tools(command: str, *words: str) -> set[str]:
+    """The tools that a server started by this command lists."""
+    entry = {"command": command, "args": list(words), "env": {"NOTES_MCP_DATABASE": ":memory:"}}
+
+    async def names() -> set[str]:
+        async with Client({"mcpServers": {"it": entry}}) as client:
+            return {tool.name for tool in await client.list_tools()}
+
+    return asyncio.run(names())
+
+
+def test_wheel_and_sdist_hold_what_they_should(built: Path, mine: Path) -> None:
+    wheel = zipfile.ZipFile(next(built.glob("*.whl")))
+    inside = {name for name in wheel.namelist() if ".dist-info/" not in name}
+    assert inside == {p.relative_to(mine / "src").as_posix() for p in mine.glob("src/**/*.*")}
+    about = wheel.read("notes_mcp-0.1.0.dist-info/METADATA").decode()
+    assert "mcp-name: com.example/notes-mcp" in about
+    assert "License-File: LICENSE" in about
+    with tarfile.open(next(built.glob("*.tar.gz"))) as sdist:
+        names = {name.partition("/")[2] for name in sdist.getnames()}
+    assert {"tests/policy/conftest.py", "annotations.lock.json", "pyproject.toml"} <= names
+    assert not names & set(SECRETS)
+
+
+def test_the_wheel_alone_serves(built: Path, tmp_path: Path) -> None:
+    empty = tmp_path / "empty"
+    fetched(uv(), "venv", "--quiet", empty, folder=tmp_path)
+    folder = empty / ("Scripts" if os.name == "nt" else "bin")
+    wheel = next(built.glob("*.whl"))
+    fetched(
+        uv(), "pip", "install", "--quiet", "--python", folder / "python", wheel, folder=tmp_path
+    )
+    program = folder / "notes-mcp"
+    about = "import asyncio, sys\nfrom fastmcp import Client\nfrom notes_mcp.server import create_server\n"
+    asked = "async def main():\n async with Client(create_server()) as c: print(c.server_info.version)\n"
+    said = run(folder / "python", "-c", f"{about}{asked}asyncio.run(main())", folder=tmp_path)
+    assert said.stdout == "0.1.0\n", said.stderr
+    assert run(program, "--version", folder=tmp_path).stdout == "0.1.0\n"
+    assert len(tools(str(program), "run")) == 9
+    checked = run(program, "policy", "check", folder=tmp_path)
+    assert (checked.returncode, checked.stdout) == (0, "9 tools checked, 0 findings\n")
+
+
+def test_the_bundle_is_valid_small_and_serves(mine: Path, tmp_path: Path) -> None:
+    fetched(*MCPB, "validate", mine / "manifest.json", folder=tmp_path)
+    fetched(*MCPB, "pack", mine, tmp_path / "notes.mcpb", folder=tmp_path)
+    with zipfile.ZipFile(tmp_path / "notes.mcpb") as bundle:
+        names = bundle.namelist()
+        bundle.extractall(tmp_path / "bundle")
+    top = {"LICENSE", "README.md", "manifest.json", "pyproject.toml"}
+    assert {name for name in names if not name.startswith("src/notes_mcp/")} == top
+    start = json.loads((tmp_path / "bundle/manifest.json").read_text())["server"]["mcp_config"]
+    here = str(tmp_path / "bundle")
+    words = [word.replace("${__dirname}", here) for word in start["args"]]
+    assert start["command"] == "uv"
+    fetched(uv(), "sync", "--quiet", "--no-dev", folder=tmp_path / "bundle")
+    assert len(tools(uv(), *words)) == 9
+
+
+def wrong_entry(entry: dict[str, Any]) -> list[str]:
+    """What the MCP registry would refuse (its schema of 2025-12-11, said in our own words)."""
+    version = r"\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?"
+    checks = {
+        "name": re.fullmatch(r"[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+", entry["name"])
+        and 3 <= len(entry["name"]) <= 200,
+        "description": 1 <= len(entry["description"]) <= 100,
+        "version": re.fullmatch(version, entry["version"]),
+        "keys": entry.keys() == {"$schema", "name", "description", "version", "packages"},
+    }
+    keys = ["registryType", "identifier", "version", "runtimeHint", "transport", "packageArguments"]
+    for package in entry["packages"]:
+        checks |= {
+            "package keys": sorted(package) == sorted(keys),
+            "package kind": package["registryType"] == "pypi" and package["runtimeHint"] == "uvx",
+            "package version": package["version"] == entry["version"],
+            "transport": package["transport"] == {"type": "stdio"},
+            "arguments": all(
+                argument["type"] == "positional" and isinstance(argument["value"], str)
+                for argument in package["packageArguments"]
+            ),
+        }
+    return [name for name, fine in checks.items() if not fine]
+
+
+@pytest.mark.parametrize("name", ["notes", "unusual"])
+def test_the_registry_entry_is_what_the_registry_takes(example: Renders, name: str) -> None:
+    assert wrong_entry(json.loads((example(name) / "server.json").read_text("utf-8"))) == []
+
+
+@pytest.mark.parametrize("name", ["unusual"])
+def test_a_manifest_of_any_answers_is_valid(example: Renders, name: str, tmp_path: Path) -> None:
+    fetched(*MCPB, "validate", example(name) / "manifest.json", folder=tmp_path)
+
+
+def test_the_container_runs_as_nobody_and_is_asked_how_it_is(project: Path) -> None:
+    """There is no Docker where this runs; what stands in the file is checked line by line."""
+    lines = (project / "Dockerfile").read_text().splitlines()
+    words = [line.split()[0] for line in lines if line and not line.startswith("#")]
+    assert words.count("FROM") == 2
+    assert words.index("USER") > len(words) - words[::-1].index("FROM") - 1
+    assert "USER app" in lines
+    assert json.loads(lines[-1].removeprefix("CMD "))[:2] == ["notes-mcp", "run"]

@@ -1,0 +1,90 @@
+"""Suites that other people wrote judge the default server: they share no code and no opinion with this template."""
+
+import json
+import os
+import re
+import shutil
+import socket
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import wire
+import yaml
+from programs import fetched, npx, run, uv
+
+INSPECTOR = npx("@modelcontextprotocol/inspector@2.12.0", "mcp-inspector")
+CONFORMANCE = npx("@modelcontextprotocol/conformance@0.2.0-alpha.12", "conformance")
+# The three findings of pytest-mcp-tools 0.3 that are its opinion and not the protocol's.
+OPINIONS = {
+    "test_tool_annotations_are_consistent": "readOnlyHint=True and idempotentHint=True",
+    "test_search_notes_input_schema_field_types": "'cursor' type is missing",  # text or null
+    "test_update_note_input_schema_field_types": "'title' type is missing",  # text or null
+}
+
+
+@pytest.fixture(scope="module")
+def address(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The default server over HTTP."""
+    with wire.http(project, tmp_path_factory.mktemp("peers")) as address:
+        yield address
+
+
+def test_the_conformance_suite_misses_its_own_fixtures_only(address: str, tmp_path: Path) -> None:
+    known = Path(__file__).with_name("conformance.yml")
+    asked = ["--requirements", "2026-07-28", "--expected-failures", str(known)]
+    done = fetched(*CONFORMANCE, "server", "--url", address, *asked, folder=tmp_path)
+    found = re.search(r"Total: (\d+) passed", done.stdout)
+    assert found, done.stdout
+    assert int(found[1]) >= 112
+
+
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+def test_the_inspector_lists_and_calls(address: str, tmp_path: Path, era: str) -> None:
+    start = [*INSPECTOR, "--cli", "--protocol-era", era, "--server-url", address, "--method"]
+    listed = fetched(*start, "tools/list", "--strict", folder=tmp_path)
+    tools = {tool["name"]: tool for tool in json.loads(listed.stdout)["tools"]}
+    assert len(tools) == 9
+    assert tools["delete_note"]["annotations"]["destructiveHint"] is True
+    words = ["tools/call", "--tool-name", "delete_note", "--tool-arg", "note_id=1"]
+    called = fetched(*start, *words, folder=tmp_path)
+    assert json.loads(called.stdout)["structuredContent"]["outcome"] == "preview"
+
+
+def test_pytest_mcp_tools_finds_only_what_the_protocol_allows(address: str, tmp_path: Path) -> None:
+    start = [uv(), "tool", "run", "--quiet", "--with", "pytest-mcp-tools==0.3.0", "pytest"]
+    option = f"--mcp-tools={address.removesuffix('/mcp')}"
+    done = fetched(*start, option, "-p", "no:cacheprovider", folder=tmp_path, codes=(1,))
+    failed = re.findall(r"^FAILED \.::(\S+) - ", done.stdout, re.MULTILINE)
+    assert sorted(failed) == sorted(OPINIONS)
+    assert [text for text in OPINIONS.values() if text not in done.stdout] == []
+    passed = re.search(r"(\d+) passed", done.stdout)
+    assert passed is not None
+    assert int(passed[1]) >= 113
+
+
+def test_the_containers_health_check_asks_the_server(
+    address: str, project: Path, tmp_path: Path
+) -> None:
+    text = (project / "Dockerfile").read_text(encoding="utf-8")
+    (command,) = re.findall(r"^HEALTHCHECK .*?(\[.*\])$", text, re.MULTILINE)
+    program, *words = json.loads(command)
+    assert program == "python"
+    port = address.split(":")[-1].removesuffix("/mcp")
+    assert "8000" in words[-1]
+    assert run(sys.executable, *words, folder=tmp_path).returncode == 1
+    words[-1] = words[-1].replace("8000", port)
+    assert run(sys.executable, *words, folder=tmp_path).returncode == 0
+
+
+def test_the_projects_own_workflow_asks_the_same_tools(project: Path, tmp_path: Path) -> None:
+    workflow = yaml.safe_load((project / ".github/workflows/ci.yml").read_text(encoding="utf-8"))
+    step = workflow["jobs"]["peers"]["steps"][-1]
+    mine = shutil.copytree(project, tmp_path / "mine", ignore=shutil.ignore_patterns(".*cache"))
+    path = f"{Path(uv()).parent}{os.pathsep}{os.environ['PATH']}"
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        text = step["run"].replace("8765", str(free.getsockname()[1]))
+    done = fetched("bash", "-c", text, folder=mine, PATH=path, **step["env"])
+    assert done.stdout.count("Passed:") == 4, done.stdout

@@ -1,0 +1,45 @@
+"""What `scripts/render-docs` writes is what is committed, and the reference says what the validators do."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from documents import pictures, tool_language, words
+from support import ROOT, macro
+
+RENEW = "run `uv run scripts/render-docs`"
+TYPES = {"int": 1, "float": 1.5, "str": "s", "bool": True, "list[str]": ["s"], "dict": {}}
+GOES = {"int": "int, float", "float": "int, float", "str": "str", "list[str]": "lists"}
+LIMITS = {
+    **dict.fromkeys(["ge", "le", "gt", "lt"], 1),
+    **dict.fromkeys(["min_length", "max_length", "min_items", "max_items"], 1),
+    "pattern": "^a$",
+}
+
+
+def test_the_reference_is_fresh() -> None:
+    kept = (ROOT / "docs/tool-language.md").read_text(encoding="utf-8")
+    assert kept == tool_language(), RENEW
+
+
+def test_the_pictures_are_fresh(template: Path, project: Path, tmp_path: Path) -> None:
+    pytest.importorskip("pexpect")
+    mine = tmp_path / "notes"
+    shutil.copytree(project, mine, ignore=shutil.ignore_patterns(".*cache", "__pycache__"))
+    drawn = pictures(template, mine)
+    assert len(drawn) == 3
+    for name, svg in drawn.items():
+        kept = (ROOT / "docs" / name).read_text(encoding="utf-8")
+        assert words(kept) == words(svg), f"{name} is stale; {RENEW}"
+        assert f"docs/{name}" in (ROOT / "README.md").read_text(encoding="utf-8")
+        assert "http" not in kept.replace("http://www.w3.org/2000/svg", "")
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+def test_a_constraint_goes_with_the_types_that_the_reference_names(limit: str) -> None:
+    line = next(line for line in tool_language().splitlines() if line.startswith(f"| `{limit}` |"))
+    named = line.split("|")[-2].strip()
+    for kind, sample in TYPES.items():
+        param = {"name": "x", "type": kind, "description": str(sample), limit: LIMITS[limit]}
+        wrong = macro("validate", "tool_errors", [{"name": "get_note", "params": [param]}])
+        assert ("goes with" not in wrong) == (GOES.get(kind) == named), (limit, kind, wrong)
