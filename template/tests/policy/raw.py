@@ -79,9 +79,10 @@ class Raw:
         if outcome(message) == "asked":
             result = message["result"]
             self.states.append(result["requestState"])
-            said = self.say(result["inputRequests"]["confirmation"]["params"]["message"])
+            ((name, asked),) = result["inputRequests"].items()
+            said = self.say(asked["params"]["message"])
             if said is not None:
-                more = {"requestState": self.states[-1], "inputResponses": {"confirmation": said}}
+                more = {"requestState": self.states[-1], "inputResponses": {name: said}}
                 again = self.sent[number - 1] | more
                 return await self.receive(await self.send("tools/call", **again))
         return message
