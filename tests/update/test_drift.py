@@ -82,6 +82,7 @@ def test_edited_and_missing_policy_files_are_listed(mine: Path) -> None:
         ("domain: notes\n", ".copier-answers.yml names no template and version"),
         ("_src_path: /nowhere/at/all\n_commit: v1.0.0\n", "Local template must be a directory"),
         ("_src_path: SOURCE\n_commit: v9.9.9\n", "v9.9.9"),
+        ("_src_path: .\n_commit: v1.0.0\n", "_src_path . is relative, so it could be any folder"),
         ("_src_path: SOURCE\n_commit: v1.0.0\ntools: [shelve_note]\n", "unknown verb; add =put"),
     ],
 )

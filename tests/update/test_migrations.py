@@ -248,7 +248,8 @@ def test_h_a_dependency_bump(repository: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "other"), [("profile", "confirm-all"), ("profile", "narrow"), ("backend", "none")]
+    ("name", "other"),
+    [("profile", "confirm-all"), ("profile", "narrow"), ("backend", "none"), ("consent", "url")],
 )
 def test_i_an_owner_changes_an_answer_and_changes_it_back(
     first: Path, tmp_path: Path, name: str, other: str

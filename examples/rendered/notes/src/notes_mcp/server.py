@@ -8,6 +8,7 @@ import logging
 import secrets
 import time
 from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from fastmcp import FastMCP
@@ -57,6 +58,14 @@ class CallLog(Middleware):
         return result
 
 
+def _version() -> str | None:
+    """The version of this package; none in a checkout that is not installed."""
+    try:
+        return version(NAME)
+    except PackageNotFoundError:
+        return None
+
+
 def create_server(settings: Settings | None = None, *, read_only: bool = False) -> FastMCP:
     """Build the server: settings, registry, middleware, extend(), metadata over all of it.
 
@@ -78,6 +87,7 @@ def create_server(settings: Settings | None = None, *, read_only: bool = False) 
     found = registry.load_tools(tools)
     mcp = FastMCP(
         NAME,
+        version=_version(),
         instructions="Search and change notes.",
         lifespan=seam.lifespan,
         middleware=[CallLog({tool.name: tool.declaration.behavior for tool in found})],

@@ -38,6 +38,8 @@ class Raw:
         self.answers, self.can, self.modern = answers, can, era == MODERN
         self.sent: list[Message] = []
         self.came: dict[int, Message] = {}
+        self.asked: list[Message] = []
+        self.heard: list[Message] = []
         self.questions: list[str] = []
         self.states: list[str] = []
 
@@ -66,10 +68,13 @@ class Raw:
         assert isinstance(item, SessionMessage)
         message = item.message.model_dump(by_alias=True, exclude_unset=True)
         if message.get("method") == "elicitation/create":
+            self.asked.append(message)
             if said := self.say(message["params"]["message"]):
                 await self.post(id=message["id"], **(said if "error" in said else {"result": said}))
         elif "id" in message:
             self.came[message["id"]] = message
+        else:
+            self.heard.append(message)
 
     async def receive(self, number: int) -> Message:
         """What a request comes to, when the person has answered in the way of either era."""
@@ -79,9 +84,10 @@ class Raw:
         if outcome(message) == "asked":
             result = message["result"]
             self.states.append(result["requestState"])
-            said = self.say(result["inputRequests"]["confirmation"]["params"]["message"])
+            ((name, asked),) = result["inputRequests"].items()
+            said = self.say(asked["params"]["message"])
             if said is not None:
-                more = {"requestState": self.states[-1], "inputResponses": {"confirmation": said}}
+                more = {"requestState": self.states[-1], "inputResponses": {name: said}}
                 again = self.sent[number - 1] | more
                 return await self.receive(await self.send("tools/call", **again))
         return message

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from fastmcp import Client, FastMCP
 
+from notes_mcp.policy import metadata
 from notes_mcp.policy.registry import StartError
 from notes_mcp.server import create_server
 
@@ -48,7 +49,10 @@ async def read(mcp: FastMCP, era: str) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 @pytest.mark.anyio
-async def test_every_text_can_be_overridden_and_no_hint_moves(tmp_path: Path, era: str) -> None:
+async def test_every_text_can_be_overridden_and_no_hint_moves(
+    tmp_path: Path, era: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(metadata, "MOST_BYTES", 2**24)  # hundreds of tools are more than one file
     numbers = count()
 
     def renamed(texts: Any) -> Any:

@@ -17,12 +17,40 @@ from .policy.settings import SERVER_NAME
 if TYPE_CHECKING:
     from fastmcp import FastMCP
 
-app = App(name=SERVER_NAME, help="Read orders, and change their status, comments and due dates.")
+EXITS = "Exit codes: 0 done, 1 findings or refused (one line on stderr), 2 not understood or could not check."
+PLAIN = Parameter(negative=())
+app = App(
+    name=SERVER_NAME,
+    help="Read orders, and change their status, comments and due dates.",
+    help_epilogue=EXITS,
+    default_parameter=PLAIN,
+)
 tools_app = App(name="tools", help="Look at the tools as clients see them, or add one.")
-tools_app.command("statuspro_mcp.policy.tool_adding:add", name="add")
+tools_app.command(
+    "statuspro_mcp.policy.tool_adding:add",
+    name="add",
+    help="Add a tool: asked for in the terminal, or said in one line.",
+)
 app.command(tools_app)
-app.command("statuspro_mcp.policy.policy_cli:app", name="policy")
-app.command("statuspro_mcp.policy.metadata_cli:app", name="metadata")
+app.command(
+    "statuspro_mcp.policy.policy_cli:app",
+    name="policy",
+    help="Check hints and gates, here and on any MCP server.",
+)
+app.command(
+    "statuspro_mcp.policy.metadata_cli:app",
+    name="metadata",
+    help="Look at and change the texts that models see.",
+)
+app.command(
+    "statuspro_mcp.policy.install:install",
+    name="install",
+    help="""Tell Claude Code, Cursor or VS Code how to start this server.
+
+    In all your folders, through the programs `claude` and `code` or a link that Cursor opens; or in one.
+    """,
+)
+app.register_install_completion_command(help="Teach your shell to complete these commands.")
 
 
 def _server(*, read_only: bool = False, metadata: Path | None = None) -> "FastMCP":

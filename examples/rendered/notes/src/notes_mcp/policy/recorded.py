@@ -32,16 +32,21 @@ def answers() -> dict[str, Any]:
     """What this project answered the template, with `_src_path` and `_commit`.
 
     Raises:
-        StartError: There are no answers here, or they do not say where they came from.
+        StartError: There are no answers here, or they do not say for certain where they came from.
     """
     try:
         found = yaml.safe_load(ANSWERS.read_text(encoding="utf-8"))
-        return {"_src_path": str(found["_src_path"]), "_commit": str(found["_commit"]), **found}
+        found = {**found, "_src_path": str(found["_src_path"]), "_commit": str(found["_commit"])}
     except FileNotFoundError:
         raise StartError(f"{ANSWERS} is not in {Path.cwd()}; run this in the project") from None
     except (yaml.YAMLError, UnicodeDecodeError, TypeError, KeyError) as error:
         why = f"{ANSWERS} names no template and version ({type(error).__name__})"
         raise StartError(f"{why}; restore it from git") from None
+    source = found["_src_path"]
+    if ":" not in source and not Path(source).expanduser().is_absolute():
+        why = f"{ANSWERS}: _src_path {source} is relative, so it could be any folder"
+        raise StartError(f"{why}; write the template's whole path or address")
+    return found
 
 
 def copier(*words: str) -> None:
