@@ -62,7 +62,7 @@ def test_what_else_stands_in_the_file_stays(project: Path, tmp_path: Path, clien
         key: {"other": {"strange": [1]}},
     }
     path.write_text(json.dumps(others), encoding="utf-8")
-    path.chmod(0o600)
+    path.chmod(0o640)
     for _ in range(2):
         done = server(project, "install", client, "--workspace", str(tmp_path))
         assert done.returncode == 0, done.stderr
@@ -70,7 +70,7 @@ def test_what_else_stands_in_the_file_stays(project: Path, tmp_path: Path, clien
     entry = {"command": sys.executable, "args": ["-m", "notes_mcp", "run"], "env": {}}
     assert found[key].pop("notes-mcp") == entry
     assert found == others
-    assert path.stat().st_mode & 0o777 == 0o600
+    assert path.stat().st_mode & 0o777 == 0o640
     assert os.listdir(path.parent) == ["mcp.json" if "/" in file else file]
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from fastmcp import Client
 from programs import fetched, npx, run, uv
-from support import Renders
+from support import Renders, macro, python
 
 MCPB = npx("@anthropic-ai/mcpb@2.1.2", "mcpb")
 SECRETS = (".env", "notes.db", ".venv/pyvenv.cfg")
@@ -46,6 +46,30 @@ def tools(command: str, *words: str) -> set[str]:
             return {tool.name for tool in await client.list_tools()}
 
     return asyncio.run(names())
+
+
+@pytest.mark.parametrize("text", ["short", "x" * 300, "a word " * 40, "ä" * 99 + " b"])
+def test_a_registry_takes_any_description(text: str) -> None:
+    short = macro("document", "short", text)
+    assert 0 < len(short) <= 100
+    assert short == text or (short.endswith("…") and text.startswith(short[:-1]))
+
+
+def test_versions_that_differ_are_named(project: Path, tmp_path: Path) -> None:
+    mine = shutil.copytree(project, tmp_path / "mine", ignore=shutil.ignore_patterns(".*cache"))
+    for name, old, new in [
+        ("pyproject.toml", 'version = "0.1.0"', 'version = "0.2.0"'),
+        ("manifest.json", '"version": "0.1.0"', '"version": "0.2.0"'),
+        ("README.md", "mcp-name: com.example", "mcp-name: org.example"),
+    ]:
+        text = (mine / name).read_text(encoding="utf-8")
+        assert old in text
+        (mine / name).write_text(text.replace(old, new), encoding="utf-8")
+    words = ["-m", "pytest", "-c", "config/pytest.ini", "--rootdir", ".", "-p", "no:cacheprovider"]
+    said = python(mine, *words, "tests/policy/test_packages.py").stdout
+    assert "pyproject.toml has version 0.2.0, server.json has 0.1.0, server.json packages" in said
+    assert "README.md lacks the line <!-- mcp-name: com.example/notes-mcp -->" in said
+    assert "2 failed" in said
 
 
 def test_wheel_and_sdist_hold_what_they_should(built: Path, mine: Path) -> None:
