@@ -454,3 +454,19 @@ def test_resources(uri: str, file: str | None, variables: list[str], record: str
     assert file is None or found["file"] == file
     assert record is None or found["record"] == record
     assert found["file"].isidentifier()
+
+
+def test_what_has_no_identity_is_the_one_called_current() -> None:
+    """Its id is a text, in every result of its kind of record; a tool that says int is left to its author."""
+    tools = [
+        {"name": "set_theme", "params": [{"name": "value"}]},
+        "search_themes",
+        {"name": "put_theme", "params": [{"name": "value"}], "returns": {"id": "int"}},
+        {"name": "delete_note", "params": [{"name": "note_id", "type": "int"}]},
+        "create_note",
+    ]
+    theme, listed, said, _, note = specs(tools)
+    assert [field["type"] for field in theme["returns"] if field["name"] == "id"] == ["str"]
+    assert [field["type"] for field in listed["item_fields"] if field["name"] == "id"] == ["str"]
+    assert not said["implemented"]
+    assert [field["type"] for field in note["returns"] if field["name"] == "id"] == ["int"]
