@@ -58,6 +58,8 @@ def test_any_answers_render_clean_and_keep_their_own_rules(tmp_path: Path, name:
     for words in (["format", "--diff"], ["check", "--output-format=concise"]):
         done = python(tmp_path, "-m", "ruff", words[0], "--no-cache", *words[1:], ".")
         assert done.returncode == 0, done.stdout + done.stderr
+    if "domain" not in HOSTILE[name]:  # the tools that come along are named after it
+        return
     suite = ["-c", "config/pytest.ini", "--rootdir", ".", "-p", "no:cacheprovider"]
     only = "tests/policy/test_annotations.py"
     done = python(tmp_path, "-m", "pytest", *suite, only, "-k", "not stdio")
@@ -166,12 +168,16 @@ GUARDS: dict[str, tuple[str, str, str, str]] = {
 DRIVER = """
 import json, os, shutil, sys, tempfile
 from pathlib import Path
-import authlib.integrations.httpx_client, fastmcp, fastmcp.client, joserfc.jwt, pytest, uvicorn, werkzeug.serving
+import authlib.integrations.httpx_client, cyclopts, fastmcp.client, fastmcp.server.auth.providers.jwt, joserfc.jwt
+import key_value.aio.stores.memory, keyring.backends.fail, oidc_provider_mock, opentelemetry.metrics, pytest, rich, uvicorn
+import uvicorn.lifespan.on, uvicorn.protocols.http.auto, uvicorn.protocols.websockets.auto, werkzeug.serving, yaml
 guards, found, running = json.load(sys.stdin), {}, {}
 top = Path(tempfile.mkdtemp())
 files = ["tests/policy/test_consent.py", "tests/policy/test_consent_attacks.py"]
 suite = ["-c", "config/pytest.ini", "--rootdir", ".", "-p", "no:cacheprovider", "-x", *files]
 suite += ["-W", "ignore::pytest.PytestAssertRewriteWarning", "--assert=plain"]
+suite += ["-p", "anyio.pytest_plugin"]
+os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
 
 def wait():
     pid, code = os.wait()
