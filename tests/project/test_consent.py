@@ -6,8 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import httpx2
 import pytest
 from support import Answers, Renders, answers, python, rendered, server
+from wire import http
 
 OURS = re.compile(
     "consent|oauth|oidc|provision|authlib|joserfc|jwt_|elicitationid|keyring|uvicorn|httpx",
@@ -81,6 +83,38 @@ def test_without_settings_nothing_is_asked_and_nothing_kept(example: Renders) ->
     for word in ("status", "revoke"):
         said = server(example("consent"), "consent", word)
         assert (said.returncode, said.stderr) == (1, "nothing is kept in pass-through mode\n")
+
+
+def test_behind_a_proxy_its_pages_are_reached_and_their_queries_not_logged(
+    example: Renders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = {
+        "SERVER_URL": "https://mcp.example.com",
+        "ENABLE_OFFLINE_ACCESS": "true",
+        "CONSENT_DATABASE": ":memory:",
+        "OIDC_ISSUER": "http://127.0.0.1:1",
+        "OIDC_CLIENT_ID": "x",
+        "JWT_ISSUER": "http://127.0.0.1:1",
+        "JWT_AUDIENCE": "x",
+        "JWT_JWKS_URI": "http://127.0.0.1:1/jwks",
+    }
+    for name, value in said.items():
+        monkeypatch.setenv(f"{NAME.upper()}_{name}", value)
+    with http(example("consent"), tmp_path) as address:
+        query = {"code": "the-code-that-is-secret", "state": "the-state-that-is-secret"}
+        page = address.replace("/mcp", "/oauth/callback")
+        seen = [
+            httpx2.get(page, params=query, headers={"Host": host}).status_code
+            for host in ("mcp.example.com", "evil.example.com")
+        ]
+        asked = httpx2.post(address, json={}, headers={"Host": "mcp.example.com"})
+    assert seen == [400, 421]
+    assert asked.status_code == 401
+    place = "https://mcp.example.com/.well-known/oauth-protected-resource/mcp"
+    assert place in asked.headers["www-authenticate"]
+    logged = (tmp_path / "stderr").read_text()
+    assert "GET /oauth/callback" in logged
+    assert "secret" not in logged
 
 
 # What is taken out -> a test of the project that must fail then.
