@@ -157,7 +157,7 @@ GUARDS: dict[str, tuple[str, str, str, str]] = {
         "",
         "id_token_that_does_not_hold",
     ),
-    "safe endpoints": ("oauth", "and secure(address) for", "for", "not_safe"),
+    "safe endpoints": ("oauth", "secure(address) and", "", "not_safe"),
     "no PKCE downgrade": ("oauth", 'if "S256" not in', "if None in", "not_safe"),
     "a limit of links": ("consent_flow", "if len(times) >= MOST_LINKS:", "if False:", "limited"),
     "a limit of starts": ("consent_flow", "MOST_STARTS = 10", "MOST_STARTS = 99", "limited"),
