@@ -18,7 +18,7 @@ WANTED += [" ".join(part.split()) for part in HEADINGS.split(";")[1:]]
 CUSTOM = {"profile": "custom", "hints": "narrow", "destructive": "deletes", "confirm": "writes"}
 ANSWERS: dict[str, Answers] = {
     name: {"profile": name} for name in ("explicit", "end-state", "narrow", "confirm-all")
-} | {"custom": CUSTOM}
+} | {"custom": CUSTOM, "consent": {"consent": "url"}}
 
 
 def table(text: str, head: str) -> list[list[str]]:

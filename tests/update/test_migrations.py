@@ -189,7 +189,8 @@ def test_e_a_stricter_validator_with_a_migration(repository: Path, tmp_path: Pat
     )
     update(project, "v2.0.0")
     assert said(project)["tools"] == kept
-    assert changed(project, before) == {ANSWERS, "docs/adr/policy/0003-confirmation.md"}
+    records = ("0003-confirmation.md", "0005-tool-interface.md")  # they list the tools
+    assert changed(project, before) == {ANSWERS, *(f"docs/adr/policy/{name}" for name in records)}
     assert (project / SRC / "tools/delete_note.py").exists(), "the file is its owner's"
 
 
@@ -205,7 +206,7 @@ def test_f_a_changed_stub_reaches_new_tools_only(repository: Path, tmp_path: Pat
     )
     update(project, "v2.0.0", {"tools": [*TOOLS, "archive_note"]})
     new = {SRC + "tools/archive_note.py", "tests/tools/test_archive_note.py"}
-    assert changed(project, before) == {ANSWERS, *new}
+    assert changed(project, before) == {ANSWERS, "docs/adr/policy/0005-tool-interface.md", *new}
     assert "# the new stub" in (project / SRC / "tools/archive_note.py").read_text()
 
 

@@ -43,7 +43,8 @@ def test_in_one_line(mine: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     new = {SRC + "tools/shelf/archive_note.py", "tests/tools/test_archive_note.py"}
     assert changed(mine) - {SRC + "tools/shelf/__init__.py"} == ADDED | new | {
-        "docs/adr/policy/0003-confirmation.md"
+        "docs/adr/policy/0003-confirmation.md",
+        "docs/adr/policy/0005-tool-interface.md",
     }
     text = (mine / SRC / "tools/shelf/archive_note.py").read_text()
     assert text in done.stdout
