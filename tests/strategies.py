@@ -391,6 +391,7 @@ def answer_sets(draw: DrawFn) -> Answers:
     if draw(st.booleans()):
         answers["resources"] = draw(st.lists(resources(), max_size=3, unique_by=lambda r: r["uri"]))
     answers["backend"] = draw(st.sampled_from(["sqlite", "sqlite", "none"]))
+    answers["consent"] = draw(st.sampled_from([*["none"] * 6, "url"]))
     answers["license"] = draw(st.sampled_from(["MIT", "Apache-2.0", "BSD-3-Clause", "none"]))
     drawn = {
         "domain": st.from_regex("[a-z][a-z0-9_]{0,31}", fullmatch=True),

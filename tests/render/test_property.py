@@ -75,7 +75,8 @@ def written(source: str) -> Spec:
     """What a tool file declares: decorator, keywords and parameters by wire name."""
     tree = parsed(source)
     (function,) = (node for node in tree.body if isinstance(node, ast.AsyncFunctionDef))
-    (call,) = function.decorator_list
+    *more, call = function.decorator_list
+    assert [ast.unparse(one) for one in more] in ([], ["requires_consent"])
     assert isinstance(call, ast.Call)
     assert isinstance(call.func, ast.Name)
     said: Spec = {str(word.arg): value(word.value) for word in call.keywords}
@@ -227,7 +228,7 @@ def check_files(files: dict[str, str], answers: Answers) -> None:
 def test_every_answer_set_renders_clean(tmp_path: Path) -> None:
     """One process renders all sets, then ruff looks at all of them once, each under its own settings."""
     sets: list[Answers] = []
-    seen: set[tuple[str, str]] = set()
+    seen: set[tuple[str, str, str]] = set()
 
     @seed(SEED)
     @drawn(SETS)
@@ -236,8 +237,9 @@ def test_every_answer_set_renders_clean(tmp_path: Path) -> None:
         files = rendered(answers)
         check_files(files, answers)
         for path, text in files.items():
-            if path.endswith(".toml") or (path.endswith(".py") and (path, text) not in seen):
-                seen.add((path, text))
+            key = (answers["consent"], path, text)  # what imports a file is beside it
+            if path.endswith(".toml") or (path.endswith(".py") and key not in seen):
+                seen.add(key)
                 place = tmp_path / str(len(sets)) / path
                 place.parent.mkdir(parents=True, exist_ok=True)
                 place.write_text(text, encoding="utf-8", newline="\n")
