@@ -38,8 +38,6 @@ class Raw:
         self.answers, self.can, self.modern = answers, can, era == MODERN
         self.sent: list[Message] = []
         self.came: dict[int, Message] = {}
-        self.asked: list[Message] = []
-        self.heard: list[Message] = []
         self.questions: list[str] = []
         self.states: list[str] = []
 
@@ -68,13 +66,10 @@ class Raw:
         assert isinstance(item, SessionMessage)
         message = item.message.model_dump(by_alias=True, exclude_unset=True)
         if message.get("method") == "elicitation/create":
-            self.asked.append(message)
             if said := self.say(message["params"]["message"]):
                 await self.post(id=message["id"], **(said if "error" in said else {"result": said}))
         elif "id" in message:
             self.came[message["id"]] = message
-        else:
-            self.heard.append(message)
 
     async def receive(self, number: int) -> Message:
         """What a request comes to, when the person has answered in the way of either era."""
