@@ -43,7 +43,8 @@ def test_what_is_the_owners_is_no_drift(mine: Path) -> None:
         with (mine / SRC / name).open("a") as file:
             file.write("\n# mine\n")
     (mine / SRC / "tools/search_notes.py").unlink()
-    for name in ("pyproject.toml", "README.md", "annotations.lock.json", "docs/tools.md"):
+    shared = ("pyproject.toml", "README.md", "server.json", "manifest.json", ".github/CODEOWNERS")
+    for name in (*shared, "annotations.lock.json", "docs/tools.md"):
         with (mine / name).open("a") as file:
             file.write("\n")
     for name in ("docs/adr/0001-mine.md", ".github/workflows/mine.yml", SRC + "policy/mine.py"):

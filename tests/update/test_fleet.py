@@ -105,6 +105,8 @@ def failing(project: Path) -> set[str]:
     """The tests of a project's own suite that fail."""
     report = project / ".data/report.xml"
     words = ["-m", "pytest", "-c", "config/pytest.ini", "--rootdir", ".", "-p", "no:cacheprovider"]
+    if SIZE < 50:  # the attack table of the gate takes half the time; the fifty run it
+        words.append("--ignore=tests/policy/test_confirmation.py")
     done = python(project, *words, f"--junitxml={report}")
     assert done.returncode in (0, 1), done.stdout + done.stderr
     cases = ET.parse(report).iter("testcase")

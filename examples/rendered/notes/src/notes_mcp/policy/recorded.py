@@ -25,6 +25,7 @@ NOT_POLICY = (
     *("src/*/backend.py", "src/*/settings.py", "src/*/extend.py", "src/*/metadata.yaml"),
     *("annotations.lock.json", "docs/tools.md", str(ANSWERS)),
     *("pyproject.toml", "README.md", ".gitignore", "LICENSE"),
+    *("server.json", "manifest.json", ".github/CODEOWNERS"),
 )
 
 
