@@ -470,3 +470,11 @@ def test_what_has_no_identity_is_the_one_called_current() -> None:
     assert [field["type"] for field in listed["item_fields"] if field["name"] == "id"] == ["str"]
     assert not said["implemented"]
     assert [field["type"] for field in note["returns"] if field["name"] == "id"] == ["int"]
+
+
+def test_a_result_field_that_a_record_holds_otherwise_is_left_to_its_author() -> None:
+    returns = {"id": "int", "etag": {"type": "int", "default": 0}}
+    params = [{"name": "note_id", "type": "int"}, {"name": "title"}]
+    assert not spec({"name": "set_note", "params": params, "returns": returns})["implemented"]
+    returns["etag"] = {"type": "str", "default": ""}
+    assert spec({"name": "set_note", "params": params, "returns": returns})["implemented"]
