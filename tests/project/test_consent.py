@@ -8,7 +8,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from support import Answers, Renders, answers, python, rendered, server
+from support import Answers, Renders, answers, python, render, rendered, server
 from wire import http
 
 OURS = re.compile(
@@ -255,3 +255,11 @@ def test_each_guard_is_missed_when_it_is_gone(example: Renders) -> None:
     assert {name: said for name, said in found.items() if said[0] != 1} == {}
     assert {name: said for name, said in found.items() if "FAILED" not in said[1]} == {}
     assert found.keys() == GUARDS.keys()
+
+
+def test_its_suite_holds_where_every_write_asks(template: Path, tmp_path: Path) -> None:
+    tools = {"consent": "url", "profile": "confirm-all", "tools": ["get_note", "delete_note"]}
+    project = render(template, tmp_path / "p", tools)
+    suite = ["-c", "config/pytest.ini", "--rootdir", ".", "-p", "no:cacheprovider"]
+    done = python(project, "-m", "pytest", *suite, "tests/policy/test_consent.py")
+    assert done.returncode == 0, done.stdout[-3000:]
