@@ -11,11 +11,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 DONE = {"clean", "up to date"}
 MARKER = "<<<<<<< before updating"
+HALF = "and it could not be put back; see git status"
 
 
 @dataclass
@@ -32,7 +34,7 @@ class StepError(Exception):
     """A step went wrong; the message is its last line."""
 
 
-def run(project: Path, *words: str, env: dict[str, str] | None = None) -> str:
+def run(project: Path, *words: str) -> str:
     """What a command prints.
 
     Raises:
@@ -42,7 +44,7 @@ def run(project: Path, *words: str, env: dict[str, str] | None = None) -> str:
         done = subprocess.run(
             words,
             cwd=project,
-            env=os.environ | {"GIT_TERMINAL_PROMPT": "0"} | (env or {}),
+            env=os.environ | {"GIT_TERMINAL_PROMPT": "0"},
             capture_output=True,
             text=True,
             check=False,
@@ -86,6 +88,16 @@ def conflicts(project: Path) -> list[str]:
     return found
 
 
+def undo(project: Path, steps: list[tuple[str, ...]]) -> bool:
+    """Put a checkout back; whether that went well."""
+    try:
+        for words in steps:
+            run(project, *words)
+    except StepError:
+        return False
+    return True
+
+
 def update(project: Path, ref: str | None, check: str | None) -> Result:
     """Update one clean checkout on a new branch; all or nothing."""
     name = str(project)
@@ -109,16 +121,20 @@ def update(project: Path, ref: str | None, check: str | None) -> Result:
             if check:
                 run(project, "sh", "-c", check)
             target = f"template-{after}"
-            run(project, "git", "switch", "--quiet", "--force-create", target)
-            restore += [("git", "switch", "--quiet", branch), ("git", "branch", "-D", target)]
+            run(
+                project, "git", "switch", "--quiet", "--create", target
+            )  # never over somebody's own
+            back = ("--detach", start) if branch == "HEAD" else (branch,)
+            restore += [("git", "switch", "--quiet", *back), ("git", "branch", "-D", target)]
             run(project, "git", "add", "--all")
             run(project, "git", "commit", "--quiet", "-m", f"Update the template to {after}")
             return Result(name, "clean", [f"{before} -> {after}"])
     except (StepError, OSError) as error:
         result = Result(name, "failed", [str(error)])
-    for words in restore:
-        run(project, *words)
-    return result
+    except KeyboardInterrupt:
+        undo(project, restore)
+        raise
+    return result if undo(project, restore) else Result(name, "failed", [*result.detail, HALF])
 
 
 def rehearsed(project: Path, ref: str | None, check: str | None) -> Result:
@@ -140,12 +156,25 @@ def rehearsed(project: Path, ref: str | None, check: str | None) -> Result:
 
 
 def remembered(path: Path, ref: str | None) -> dict[str, Result]:
-    """The results of an earlier run for the same release that need no second one."""
-    if not path.is_file():
+    """The results of an earlier run for the same release that need no second one.
+
+    Raises:
+        ValueError: The file is none of ours.
+    """
+    if not path.exists():
         return {}
-    kept = json.loads(path.read_text(encoding="utf-8"))
-    said = [Result(**entry) for entry in kept["results"] if kept["ref"] == ref]
+    try:
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        said = [Result(**entry) for entry in kept["results"] if kept["ref"] == ref]
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise ValueError(f"{path} holds no results of an earlier run; delete it") from error
     return {result.project: result for result in said if result.outcome in DONE}
+
+
+def keep(path: Path, ref: str | None, results: Iterable[Result]) -> None:
+    """Write what is known so far, for the next run."""
+    kept = {"ref": ref, "results": [asdict(one) for one in results]}
+    path.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
 
 
 def main() -> int:
@@ -169,7 +198,14 @@ def main() -> int:
             names.append(word)
     if asked.state and asked.dry_run:
         parser.error("--state keeps what was done; with --dry-run nothing is")
-    known = remembered(asked.state, asked.ref) if asked.state else {}
+    if not names:
+        parser.error("no project is named")
+    try:
+        known = remembered(asked.state, asked.ref) if asked.state else {}
+        if asked.state:
+            keep(asked.state, asked.ref, known.values())
+    except (OSError, ValueError) as error:
+        parser.error(f"--state: {error}")
     results: list[Result] = []
     for number, name in enumerate(names, 1):
         project = Path(name).resolve()
@@ -182,8 +218,7 @@ def main() -> int:
         results.append(result)
         if asked.state:
             all_known = known | {one.project: one for one in results}
-            kept = {"ref": asked.ref, "results": [asdict(one) for one in all_known.values()]}
-            asked.state.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
+            keep(asked.state, asked.ref, all_known.values())
     width = max(len(result.project) for result in results)
     for result in results:
         said = f"{result.project:{width}}  {result.outcome:10}  {result.seconds:5.1f} s"
@@ -196,4 +231,8 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        print("stopped; the project at hand was put back", file=sys.stderr)
+        sys.exit(130)

@@ -7,8 +7,17 @@ from pathlib import Path
 import pytest
 import yaml
 from lifecycle import SRC, start
-from support import ROOT, clone_template, server
+from pathspec import GitIgnoreSpec
+from support import ROOT, clone_template, git, server
 
+SHARED = (
+    "/README.md",
+    "/.gitignore",
+    "/LICENSE",
+    "/server.json",
+    "/manifest.json",
+    "/.github/CODEOWNERS",
+)
 SAME = "0 policy files differ from "
 
 
@@ -78,6 +87,7 @@ def test_edited_and_missing_policy_files_are_listed(mine: Path) -> None:
     ("answers", "why"),
     [
         (None, ".copier-answers.yml is not in "),
+        ("FOLDER", "Is a directory"),
         ("", ".copier-answers.yml names no template and version"),
         ("{", ".copier-answers.yml names no template and version"),
         ("domain: notes\n", ".copier-answers.yml names no template and version"),
@@ -93,6 +103,9 @@ def test_what_cannot_be_compared_is_never_called_clean(
     path = mine / ".copier-answers.yml"
     if answers is None:
         path.unlink()
+    elif answers == "FOLDER":
+        path.unlink()
+        path.mkdir()
     else:
         path.write_text(answers.replace("SOURCE", str(first)))
     done = server(mine, "policy", "drift")
@@ -109,8 +122,16 @@ def test_without_copier_it_says_how_to_get_it(mine: Path, tmp_path: Path) -> Non
     assert "Copier is not installed; `uv sync` brings the development dependencies" in done.stderr
 
 
-def test_the_owners_files_are_those_that_copier_skips() -> None:
-    settings = yaml.safe_load((ROOT / "copier.yml").read_text())
-    text = (ROOT / "template/src/{{package_name}}/policy/recorded.py").read_text()
-    for pattern in settings["_skip_if_exists"]:
-        assert f'"{pattern.removeprefix("/").replace("/**", "/*")}"' in text
+def test_every_policy_file_is_compared(mine: Path) -> None:
+    """By a list that this test makes of the template's own settings, not of those of the check."""
+    skipped = yaml.safe_load((ROOT / "copier.yml").read_text())["_skip_if_exists"]
+    owned = GitIgnoreSpec.from_lines([*skipped, "pyproject.toml", *SHARED, "/.copier-answers.yml"])
+    edited = []
+    for name in git(mine, "ls-files", "-z").split("\0")[:-1]:
+        with (mine / name).open("a") as file:
+            file.write("\n# mine\n")
+        if not owned.match_file(name):
+            edited.append(f"{name}: edited")
+    assert SRC + "policy/settings.py: edited" in edited
+    done = server(mine, "policy", "drift")
+    assert done.stdout.splitlines()[:-1] == sorted(edited), done.stderr

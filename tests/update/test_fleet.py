@@ -206,16 +206,49 @@ def test_a_check_that_fails_leaves_the_project(three: list[Path]) -> None:
     assert git(three[0], "branch", "--format=%(refname:short)").strip() in ("main", "master")
 
 
+def test_a_branch_of_that_name_is_not_taken(three: list[Path]) -> None:
+    project = three[0]
+    git(project, "branch", "template-v2.0.0")
+    (project / "mine.txt").write_text("mine\n")
+    commit(project)
+    git(project, "switch", "--quiet", "--detach")
+    refs = git(project, "for-each-ref") + git(project, "rev-parse", "HEAD")
+    done = fleet(project, "--ref", "v2.0.0")
+    assert done.returncode == 1, done.stdout
+    assert "a branch named 'template-v2.0.0' already exists" in done.stdout
+    assert git(project, "for-each-ref") + git(project, "rev-parse", "HEAD") == refs
+    assert git(project, "branch", "--show-current") == "", "still on no branch"
+    assert git(project, "status", "--porcelain") == ""
+
+
+def test_a_commit_that_is_refused_leaves_the_project(three: list[Path]) -> None:
+    hook = three[0] / ".git/hooks/pre-commit"
+    hook.write_text("#!/bin/sh\necho not today >&2; exit 1\n")
+    hook.chmod(0o755)
+    git(three[0], "switch", "--quiet", "--detach")
+    before = bytes_of(three[0])
+    done = fleet(three[0], "--ref", "v2.0.0")
+    assert done.returncode == 1
+    assert "not today" in done.stdout
+    assert bytes_of(three[0]) == before
+    assert git(three[0], "branch", "--list", "template-*") == ""
+    assert git(three[0], "branch", "--show-current") == ""
+
+
 @pytest.mark.parametrize(
     ("words", "why"),
     [
         (["--state", "x", "--dry-run", "p"], "--state keeps what was done"),
         (["@/no/such/list"], "No such file"),
         ([], "required: projects"),
+        (["@EMPTY"], "no project is named"),
+        (["p", "--state", "EMPTY"], "EMPTY holds no results of an earlier run; delete it"),
+        (["p", "--state", "EMPTY/no"], "--state: "),
     ],
 )
-def test_wrong_usage(words: list[str], why: str) -> None:
-    done = fleet(*words)
+def test_wrong_usage(words: list[str], why: str, tmp_path: Path) -> None:
+    (tmp_path / "EMPTY").touch()
+    done = fleet(*(word.replace("EMPTY", str(tmp_path / "EMPTY")) for word in words))
     assert (done.returncode, done.stdout) == (2, "")
     assert why in done.stderr
 

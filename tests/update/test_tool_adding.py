@@ -69,6 +69,21 @@ def test_in_one_line(mine: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("shelve_note=put", {"name": "shelve_note", "behavior": "put"}),
+        ("archive_note_", "archive_note_"),
+    ],
+)
+def test_a_name_as_in_the_answers(mine: Path, said: str, kept: object) -> None:
+    done = server(mine, "tools", "add", said)
+    assert done.returncode == 0, done.stderr
+    assert (mine / SRC / f"tools/{said.partition('=')[0]}.py").exists()
+    answers = yaml.safe_load((mine / ".copier-answers.yml").read_text())
+    assert answers["tools"][-1] == kept
+
+
+@pytest.mark.parametrize(
     ("words", "why"),
     [
         (["shelve_note"], "unknown verb; add =put or =read"),
@@ -78,6 +93,8 @@ def test_in_one_line(mine: Path) -> None:
         (["archive_note", "--param", "a:int:A.\u202e"], "holds a control or invisible character"),
         (["archive_note", "--confirm", "Archive {who}?"], "who"),
         (["import"], "import"),
+        (["archive_note, get_shelf"], "archive_note, get_shelf"),
+        (["archive_note=give"], "give"),
         ([], "no terminal to ask in; say it: tools add NAME"),
     ],
 )

@@ -4,12 +4,12 @@ Managed by the template. Copier is a development dependency; it runs as its own 
 """
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +20,10 @@ from .registry import StartError
 ANSWERS = Path(".copier-answers.yml")
 SECONDS = 300
 # Yours, and what you share with the template (its `_skip_if_exists`; docs/adr/policy): no policy.
-NOT_POLICY = (
-    *("src/*/tools/*", "src/*/resources/*", "tests/tools/*", "tests/conftest.py"),
-    *("src/*/backend.py", "src/*/settings.py", "src/*/extend.py", "src/*/metadata.yaml"),
-    *("annotations.lock.json", "docs/tools.md", str(ANSWERS)),
-    *("pyproject.toml", "README.md", ".gitignore", "LICENSE"),
-    *("server.json", "manifest.json", ".github/CODEOWNERS"),
+NOT_POLICY = re.compile(
+    r"src/[^/]+/((tools|resources)/.+|(backend|settings|extend)\.py|metadata\.yaml)"
+    r"|tests/(tools/.+|conftest\.py)|annotations\.lock\.json|docs/tools\.md|\.copier-answers\.yml"
+    r"|pyproject\.toml|README\.md|\.gitignore|LICENSE|server\.json|manifest\.json|\.github/CODEOWNERS"
 )
 
 
@@ -40,7 +38,7 @@ def answers() -> dict[str, Any]:
         found = {**found, "_src_path": str(found["_src_path"]), "_commit": str(found["_commit"])}
     except FileNotFoundError:
         raise StartError(f"{ANSWERS} is not in {Path.cwd()}; run this in the project") from None
-    except (yaml.YAMLError, UnicodeDecodeError, TypeError, KeyError) as error:
+    except (yaml.YAMLError, ValueError, TypeError, KeyError) as error:
         why = f"{ANSWERS} names no template and version ({type(error).__name__})"
         raise StartError(f"{why}; restore it from git") from None
     source = found["_src_path"]
@@ -50,20 +48,24 @@ def answers() -> dict[str, Any]:
     return found
 
 
-def copier(*words: str) -> None:
-    """Run Copier without questions.
+def copier(data: dict[str, Any], *words: str) -> None:
+    """Run Copier with these answers, and without questions.
 
     Raises:
         StartError: It is not installed, did not end in time, or refused; its own last line says why.
     """
-    command = [sys.executable, "-m", "copier", *words]
-    calm = os.environ | {"GIT_TERMINAL_PROMPT": "0", "GIT_SSH_COMMAND": "ssh -oBatchMode=yes"}
-    try:
-        done = subprocess.run(
-            command, env=calm, capture_output=True, text=True, check=False, timeout=SECONDS
-        )
-    except subprocess.TimeoutExpired:
-        raise StartError(f"Copier did not end within {SECONDS} seconds") from None
+    calm = {"GIT_SSH_COMMAND": "ssh -oBatchMode=yes"} | os.environ | {"GIT_TERMINAL_PROMPT": "0"}
+    with tempfile.TemporaryDirectory() as folder:
+        said = Path(folder) / "data.yml"
+        said.write_text(yaml.safe_dump(data, allow_unicode=True), encoding="utf-8")
+        options = ["--quiet", "--defaults", "--data-file", str(said)]
+        command = [sys.executable, "-m", "copier", words[0], *options, *words[1:]]
+        try:
+            done = subprocess.run(
+                command, env=calm, capture_output=True, text=True, check=False, timeout=SECONDS
+            )
+        except subprocess.TimeoutExpired:
+            raise StartError(f"Copier did not end within {SECONDS} seconds") from None
     if done.returncode:
         text = (done.stdout + done.stderr).strip() or f"Copier: exit code {done.returncode}"
         _, refused, why = text.rpartition("ValueError: Validation error for question ")
@@ -80,12 +82,11 @@ def rendered(of: dict[str, Any]) -> Iterator[Path]:
     Raises:
         StartError: The template or the version cannot be reached, or the answers are refused.
     """
+    kept = {name: value for name, value in of.items() if not name.startswith("_")}
     with tempfile.TemporaryDirectory() as folder:
-        data, project = Path(folder) / "data.yml", Path(folder) / "project"
-        kept = {name: value for name, value in of.items() if not name.startswith("_")}
-        data.write_text(yaml.safe_dump(kept, allow_unicode=True), encoding="utf-8")
-        words = ["copy", "--quiet", "--defaults", "--skip-tasks", "--vcs-ref", of["_commit"]]
-        copier(*words, "--data-file", str(data), of["_src_path"], str(project))
+        project = Path(folder) / "project"
+        source = (of["_commit"], of["_src_path"])
+        copier(kept, "copy", "--skip-tasks", "--vcs-ref", *source, str(project))
         yield project
 
 
@@ -94,7 +95,7 @@ def drift(fresh: Path, project: Path) -> dict[str, str]:
     found = {}
     for path in sorted(fresh.rglob("*")):
         name = path.relative_to(fresh).as_posix()
-        if not path.is_file() or any(fnmatch(name, pattern) for pattern in NOT_POLICY):
+        if not path.is_file() or NOT_POLICY.fullmatch(name):
             continue
         mine = project / name
         if not mine.is_file():

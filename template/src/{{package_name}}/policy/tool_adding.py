@@ -8,16 +8,14 @@ import json
 import re
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import Annotated, Any
 
-import yaml
 from cyclopts import Parameter
 
 from .behaviors import BEHAVIORS, Behavior
 from .lock import FILE as LOCK
-from .recorded import ANSWERS, answers, copier, rendered
+from .recorded import answers, copier, rendered
 from .registry import StartError
 from .rules import VERBS
 from .settings import SERVER_NAME
@@ -106,20 +104,22 @@ def _extended(known: dict[str, Any], tool: dict[str, Any]) -> list[Any]:
 
 
 def _written(fresh: Path, name: str) -> Path:
-    """The file that a render has for a tool."""
-    (path,) = [p for p in fresh.glob("src/*/tools/**/*.py") if p.stem.strip("_") == name]
-    return path
+    """The file that a render has for a tool.
+
+    Raises:
+        StartError: It has none, or several: that was no name.
+    """
+    found = list(fresh.glob(f"src/*/tools/**/{name}.py"))
+    if len(found) != 1:
+        raise StartError(f"{name!r} is no name of one tool; write it as archive_note")
+    return found[0]
 
 
 def _apply(known: dict[str, Any], tools: list[Any]) -> None:
     """Let Copier write it, then renew what is derived; all or nothing."""
     _clean()  # asking takes a while; what was edited meanwhile must not be undone below
     try:
-        with tempfile.TemporaryDirectory() as folder:
-            data = Path(folder) / "data.yml"
-            data.write_text(yaml.safe_dump({"tools": tools}, allow_unicode=True), encoding="utf-8")
-            words = ["update", "--quiet", "--defaults", "--trust", "--vcs-ref", known["_commit"]]
-            copier(*words, "--answers-file", str(ANSWERS), "--data-file", str(data), ".")
+        copier({"tools": tools}, "update", "--trust", "--vcs-ref", known["_commit"], ".")
         for words in (["policy", "lock"], ["tools", "table", "--write"]):
             command = [sys.executable, "-m", __name__.partition(".")[0], *words]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -145,7 +145,7 @@ def add(
     """Add a tool: asks for it in the terminal, or takes it from the options when a name is there.
 
     Args:
-        name: Its name, the verb first.
+        name: Its name, the verb first; `archive_note=put` says its behavior as well.
         behavior: What it does, where the verb does not say so.
         title: What people read; else from the name.
         description: What models read; else from the title.
@@ -157,12 +157,13 @@ def add(
     known = answers()
     _clean()
     asked = name is None
+    name, _, verb = (name or "").partition("=")  # archive_note=put, as in the answers
     if asked and not sys.stdin.isatty():
         raise StartError("no terminal to ask in; say it: tools add NAME [--behavior ...]")
     try:
         options = {
             "name": name,
-            "behavior": behavior,
+            "behavior": behavior or verb,
             "title": title,
             "description": description,
             "params": [parameter(text) for text in param or []],

@@ -186,7 +186,7 @@ def drift(*, strict: bool = False) -> None:
         known = recorded.answers()
         with recorded.rendered(known) as fresh:
             found = recorded.drift(fresh, Path())
-    except StartError as error:
+    except (StartError, OSError) as error:
         print(f"could not compare with the template: {error}", file=sys.stderr)
         sys.exit(2)
     for name, how in found.items():
