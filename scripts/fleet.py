@@ -16,6 +16,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 DONE = {"clean", "up to date"}
+_COUNT = int(os.environ.get("GIT_CONFIG_COUNT", "0"))
+CALM = os.environ | {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_CONFIG_COUNT": str(_COUNT + 1),
+    f"GIT_CONFIG_KEY_{_COUNT}": "status.showUntrackedFiles",  # what git does not show is deleted
+    f"GIT_CONFIG_VALUE_{_COUNT}": "all",
+}
 MARKER = "<<<<<<< before updating"
 HALF = "and it could not be put back; see git status"
 
@@ -44,7 +51,7 @@ def run(project: Path, *words: str) -> str:
         done = subprocess.run(
             words,
             cwd=project,
-            env=os.environ | {"GIT_TERMINAL_PROMPT": "0"},
+            env=CALM,
             capture_output=True,
             text=True,
             check=False,
@@ -98,14 +105,39 @@ def undo(project: Path, steps: list[tuple[str, ...]]) -> bool:
     return True
 
 
+def taken(project: Path, branch: str) -> bool:
+    """Whether a branch holds work that is not merged here."""
+    if not run(project, "git", "branch", "--list", branch):
+        return False
+    try:
+        run(project, "git", "merge-base", "--is-ancestor", branch, "HEAD")
+    except StepError:
+        return True
+    return False
+
+
+def ready(project: Path, ref: str | None) -> str:
+    """The version that a checkout records, once nothing stands in the way of an update.
+
+    Raises:
+        StepError: Something does.
+    """
+    before = version(project)
+    if Path(run(project, "git", "rev-parse", "--show-toplevel").strip()).resolve() != project:
+        raise StepError("not the root of its repository; run `copier update` in it by hand")
+    if run(project, "git", "status", "--porcelain"):
+        raise StepError("uncommitted changes; commit or stash them")
+    if ref and taken(project, f"template-{ref}"):
+        raise StepError(f"the branch template-{ref} is there; merge it or delete it")
+    return before
+
+
 def update(project: Path, ref: str | None, check: str | None) -> Result:
     """Update one clean checkout on a new branch; all or nothing."""
     name = str(project)
     restore: list[tuple[str, ...]] = []
     try:
-        before = version(project)
-        if run(project, "git", "status", "--porcelain"):
-            return Result(name, "failed", ["uncommitted changes; commit or stash them"])
+        before = ready(project, ref)
         branch = run(project, "git", "rev-parse", "--abbrev-ref", "HEAD").strip()
         start = run(project, "git", "rev-parse", "HEAD").strip()
         restore = [("git", "reset", "--hard", "--quiet", start), ("git", "clean", "-fdq")]
@@ -118,16 +150,17 @@ def update(project: Path, ref: str | None, check: str | None) -> Result:
             return Result(name, "up to date", [before])
         else:
             after = version(project)
+            target = f"template-{after}"
+            if taken(project, target):
+                raise StepError(f"the branch {target} is there; merge it or delete it")
+            run(project, "git", "add", "--all")  # before the check, which may leave files behind
             if check:
                 run(project, "sh", "-c", check)
-            target = f"template-{after}"
-            run(
-                project, "git", "switch", "--quiet", "--create", target
-            )  # never over somebody's own
+            run(project, "git", "switch", "--quiet", "--force-create", target)
             back = ("--detach", start) if branch == "HEAD" else (branch,)
             restore += [("git", "switch", "--quiet", *back), ("git", "branch", "-D", target)]
-            run(project, "git", "add", "--all")
             run(project, "git", "commit", "--quiet", "-m", f"Update the template to {after}")
+            undo(project, [("git", "reset", "--hard", "--quiet"), ("git", "clean", "-fdq")])
             return Result(name, "clean", [f"{before} -> {after}"])
     except (StepError, OSError) as error:
         result = Result(name, "failed", [str(error)])
@@ -140,19 +173,28 @@ def update(project: Path, ref: str | None, check: str | None) -> Result:
 def rehearsed(project: Path, ref: str | None, check: str | None) -> Result:
     """The same in a clone that goes away."""
     with tempfile.TemporaryDirectory() as folder:
-        clone = Path(folder) / project.name
+        clone = (Path(folder) / project.name).resolve()
         try:
+            ready(project, ref)
             run(project, "git", "clone", "--quiet", ".", str(clone))
             for key in ("user.name", "user.email"):
-                value = subprocess.run(
-                    ["git", "config", key], cwd=project, capture_output=True, text=True, check=False
-                ).stdout.strip()
-                run(clone, "git", "config", key, value or "fleet@example.com")
-        except StepError as error:
+                value = run(project, "git", "config", "--default", "", key).strip()
+                if value:
+                    run(clone, "git", "config", key, value)
+        except (StepError, OSError) as error:
             return Result(str(project), "failed", [str(error)])
         result = update(clone, ref, check)
         result.project = str(project)
         return result
+
+
+def holds(result: Result) -> bool:
+    """Whether what an earlier run did is still there: merged, or on the branch that waits."""
+    project, after = Path(result.project), result.detail[-1].rpartition(" ")[2]
+    try:
+        return version(project) == after or taken(project, f"template-{after}")
+    except (StepError, OSError):
+        return False
 
 
 def remembered(path: Path, ref: str | None) -> dict[str, Result]:
@@ -168,7 +210,7 @@ def remembered(path: Path, ref: str | None) -> dict[str, Result]:
         said = [Result(**entry) for entry in kept["results"] if kept["ref"] == ref]
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise ValueError(f"{path} holds no results of an earlier run; delete it") from error
-    return {result.project: result for result in said if result.outcome in DONE}
+    return {one.project: one for one in said if one.outcome in DONE and holds(one)}
 
 
 def keep(path: Path, ref: str | None, results: Iterable[Result]) -> None:
@@ -193,11 +235,13 @@ def main() -> int:
                 listed = Path(word[1:]).read_text(encoding="utf-8").splitlines()
             except OSError as error:
                 parser.error(f"{word}: {error.strerror}")
-            names += [line.strip() for line in listed if line.strip()]
+            names += [line.strip() for line in listed if line.strip() and line[0] != "#"]
         else:
             names.append(word)
     if asked.state and asked.dry_run:
         parser.error("--state keeps what was done; with --dry-run nothing is")
+    if asked.state and not asked.ref:
+        parser.error("--state goes with --ref: without it a newer release would look done")
     if not names:
         parser.error("no project is named")
     try:
@@ -208,7 +252,7 @@ def main() -> int:
         parser.error(f"--state: {error}")
     results: list[Result] = []
     for number, name in enumerate(names, 1):
-        project = Path(name).resolve()
+        project = Path(name).expanduser().resolve()
         started = time.monotonic()
         result = known.get(str(project))
         if result is None:

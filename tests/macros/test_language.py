@@ -472,6 +472,27 @@ def test_what_has_no_identity_is_the_one_called_current() -> None:
     assert [field["type"] for field in note["returns"] if field["name"] == "id"] == ["int"]
 
 
+def test_an_id_that_is_a_number_is_arranged_as_it_is_sent() -> None:
+    """The store keeps IDs as text, where 1 and 1.0 are two."""
+    (tool,) = specs([{"name": "get_note", "params": [{"name": "note_id", "type": "float"}]}])
+    assert macro("body", "sample", tool["params"][0]) == "1.0"
+    many = dict(tool["params"][0], type="list[float]")
+    assert macro("body", "sample", many) == "[1.0]"
+
+
+def test_an_id_that_is_called_ids_and_is_one_has_its_type() -> None:
+    params = [{"name": "note_ids", "type": "email"}, {"name": "text"}]
+    (tool,) = specs([{"name": "append_note", "params": params}])
+    assert [f["type"] for f in tool["returns"] if f["name"] == "id"] == ["str"]
+
+
+def test_ensure_cannot_make_up_a_uuid() -> None:
+    keyed = {"name": "get_job", "params": [{"name": "job_id", "type": "uuid"}]}
+    assert not specs([keyed, "ensure_job"])[1]["implemented"]
+    params = [{"name": "job_id", "type": "uuid"}, {"name": "title"}]
+    assert specs([keyed, {"name": "ensure_job", "params": params}])[1]["implemented"]
+
+
 def test_a_result_field_that_a_record_holds_otherwise_is_left_to_its_author() -> None:
     returns = {"id": "int", "etag": {"type": "int", "default": 0}}
     params = [{"name": "note_id", "type": "int"}, {"name": "title"}]

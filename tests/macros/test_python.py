@@ -131,7 +131,7 @@ GOOD: dict[str, list[Any]] = {
     "date": ["2026-01-31", "2024-02-29", "2000-02-29"],
     "datetime": ["2026-01-31T12:00:00", "2026-01-31 23:59:59.5Z", "2026-01-31T12:00:00+14:00"],
     "uuid": ["123e4567-e89b-42d3-a456-426614174000"],
-    "url": ["https://example.com", "ftp://a.b:21/x?y#z"],
+    "url": ["https://example.com", "ftp://a.b:21/x?y#z", "http://localhost:65535/", "http://a?x=1"],
     "email": ["ann@example.com", "a.b+c@x-y.co.uk"],
     "dict": [{}, {"a": [1]}],
     "any": [None, 1, "a", [], {}],
@@ -146,7 +146,7 @@ BAD: dict[str, list[Any]] = {
     "date": ["2026-02-29", "1900-02-29", "2026-13-01", "0000-01-01", "2026-01-31\n", "31.1.2026"],
     "datetime": ["2026-01-31", "2026-01-31T24:00:00", "2026-01-31T12:00", "2026-02-30T12:00:00"],
     "uuid": ["123e4567", 1],
-    "url": ["example.com", "https://", "https://a b"],
+    "url": ["example.com", "https://", "https://a b", "http://a:65536/", "http://a:123456/"],
     "email": ["ann", "ann@example", "a@b@c.de", "a..b@c.de", "ä@example.com"],
     "dict": [[], "a"],
     "list[int]": [["a"], [1, True], 1, {"a": 1}],
@@ -182,6 +182,7 @@ def compiles(pattern: str) -> bool:
         *("^st\\d{6}$", "a|b", "(ab)+", "[a-z]{2,4}", "^[A-Z]{2}-\\d{3,}$", "^order-id$", "^$"),
         *("^(\\d{1,3}\\.){3}\\d{1,3}$", "(((a|b)*c)*d)?", "^[\\w.-]{1,64}@[\\w-]{1,64}$", "[^\"']"),
         *("^\\+?[0-9 ]{3,20}$", "^#[0-9a-f]{6}$", "é+", "^/[a-z0-9._~/-]*$", "x*?"),
+        *("^[^*]+$", "[()]", "[$]", "[{}]", "[&]", "[?|]", "[^()\\s]{2,5}"),
     ],
 )
 def test_patterns_that_people_write(pattern: str) -> None:
@@ -205,7 +206,18 @@ def test_patterns_that_people_write(pattern: str) -> None:
             "a{,2}",
             "(?i)a",
         ),
-        *("\\w{999}", "(\\w{90}){9}", "((((a))))", "[a~~b]", "a\n", "\\Z", "\\p{L}", "[[:alpha:]]"),
+        *(
+            "\\w{999}",
+            "(\\w{90}){9}",
+            "((((a))))",
+            "[a~~b]",
+            "[a&&b]",
+            "[a||b]",
+            "a\n",
+            "\\Z",
+            "\\p{L}",
+            "[[:alpha:]]",
+        ),
     ],
 )
 def test_patterns_that_one_engine_or_both_refuse(pattern: str) -> None:

@@ -17,7 +17,7 @@ def test_the_guide_for_authors_is_true(template: Path, tmp_path: Path) -> None:
     (project / "src/orders_mcp/tools/shelve_order.py").write_text(tool)
     said = python(project, *SUITE, *PROOFS)
     rows = re.findall(r"^\| `([^`]+)` \|", TEXT, re.MULTILINE)
-    assert len(rows) == 3
+    assert len(rows) == 4
     assert [row for row in rows if row not in said.stdout] == []
     assert "5 failed" in said.stdout
     (project / "tests/tools/test_shelve_order.py").write_text(probe)

@@ -20,4 +20,4 @@ def test_it_grows_no_further(project: Path) -> None:
     files = [f for f in made if not {"__pycache__", ".mypy_cache"} & set(f.parts)]
     lines = sum(len(path.read_text().splitlines()) for path in files if path.suffix == ".py")
     assert len(files) <= 84
-    assert lines <= 4810
+    assert lines <= 4850

@@ -77,6 +77,19 @@ def test_it_serves_over_stdio(example: Renders, tmp_path: Path, name: str, era: 
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
+def test_the_metadata_file_in_its_guide_is_valid(
+    example: Renders, tmp_path: Path, name: str
+) -> None:
+    guide = (example(name) / "docs/metadata.md").read_text(encoding="utf-8")
+    own = tmp_path / "metadata.yaml"
+    own.write_text(guide.partition("```yaml\n")[2].partition("```")[0], encoding="utf-8")
+    own.chmod(0o600)
+    package = next((example(name) / "src").iterdir()).name.upper()
+    done = server(example(name), "metadata", "validate", **{f"{package}_METADATA": str(own)})
+    assert (done.returncode, done.stdout) == (0, f"{own} is valid\n"), done.stderr
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_it_serves_over_http(example: Renders, tmp_path: Path, name: str) -> None:
     wanted = asked_for(name)
     scoped = {tool for tool, spec in wanted.items() if spec["scopes"]}  # this caller has no token

@@ -71,6 +71,7 @@ FILES: list[tuple[str, str, str, list[Change]]] = [
     ("exception without reason", "hints-match-behavior", "delete_unreasoned", said('exceptions=[{"hint": "idempotent", "value": False, "why": " "}]')),
     ("read-only and destructive at once", "read-only-excludes-destructive", "get_destroyer", said('exceptions=[{"hint": "destructive", "value": True, "why": "Who knows."}]')),
     ("gate taken away without reason", "gate-present", "delete_ungated", said("confirm=False")),
+    ("question that names no parameter", "question-names-parameters", "delete_asker", said('confirm="Delete {nope}?"')),
     ("result without a type", "output-described", "get_untyped", [(r"\) -> \w+:", "):")]),
     ("one tool for reading and purging", "one-action", "run_both", [("import Annotated", "import Annotated, Literal"), (r"(?m)^\) ->", f"    {BOTH} ->")]),
     ("body writes under @read", "says read-only: put", "get_writer", body('await backend().put("writer", writer_id, {"title": "seen"})')),
@@ -84,11 +85,14 @@ FILES: list[tuple[str, str, str, list[Change]]] = [
     ("append that appends nothing", "says not idempotent: read", "append_nothing", [(INSTEAD, UNCHANGED + "\n")]),
     ("update that takes a stale etag", "says not idempotent: put", "update_stale", [(r",\s*etag=etag", "")]),
     ("action once, said to be more", "says not idempotent: ensure", "send_once", [*said("idempotent=False"), (r"\}\)\n", "}, once=True)\n")]),
+    ("body deletes under @put", "says put: delete", "set_gone", [(r"\n    return", '\n    await backend().delete("gone", gone_id)\n    return')]),
+    ("body puts under @delete", "says delete", "delete_putter", [(r"await backend.*\n", 'bool(await backend().put("putter", putter_id, {"seen": True}))\n')]),
     ("delete that removes nothing", "says delete", "delete_nothing", [(r"await backend.*\n", "False\n")]),
     ("declined delete that deletes anyway", "declined", "delete_anyway", [
         (r"\n@delete\(", '\nasync def look(anyway_id: int) -> dict[str, bool]:\n    return {"gone": await backend().delete("anyway", anyway_id)}\n\n\n@delete(preview=look, '),
     ]),
     ("no probe", "no probe", "get_unproved", []),
+    ("probe that answers nothing", "no arguments", "get_silent", []),
 ]  # fmt: skip
 
 
@@ -187,6 +191,8 @@ def mutants(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
             assert count, f"{what}: {pattern} is not in {name}.py"
         path.write_text(text, encoding="utf-8")
     (project / "tests/tools/test_get_unproved.py").unlink()
+    silent = project / "tests/tools/test_get_silent.py"
+    silent.write_text(silent.read_text().replace("return {", "_ = {"))
     for words in (["policy", "lock"], ["tools", "table", "--write"]):
         done = server(project, *words)
         assert done.returncode == 0, done.stderr
@@ -222,6 +228,7 @@ def words_of(message: str) -> str:
         "has no probe": "no probe",
         "a person declined": "declined",
         "it says delete": "says delete",
+        "has to return its arguments": "no arguments",
     }
     return next((short for words, short in known.items() if words in message), message)
 

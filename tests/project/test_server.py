@@ -278,17 +278,19 @@ def test_stale_update_says_what_to_do_and_paging_pages(project: Path) -> None:
             await c.call_tool("update_note", {"note_id": 1, "etag": old, "title": "newer"})
         except ToolError as error:
             print(error)
-        try:
-            await c.call_tool("search_notes", {"cursor": "x"})
-        except ToolError as error:
-            print(error)
+        for cursor in ("9" * 30, "x"):
+            try:
+                await c.call_tool("search_notes", {"cursor": cursor})
+            except ToolError as error:
+                print(error)
         """,
     )
     lines = out.splitlines()
     assert lines[0] == "5 [['n0', 'n1'], ['n2', 'n3'], ['n4']]"
     assert "was changed since" in lines[1]
     assert "read it again" in lines[1]
-    assert lines[2].startswith("cursor 'x' is not one of ours")
+    assert lines[2].startswith("cursor '99999")
+    assert lines[3].startswith("cursor 'x' is not one of ours")
 
 
 def free_port() -> int:
@@ -430,6 +432,26 @@ def test_a_bad_setting_is_one_line(project: Path) -> None:
     assert re.fullmatch(r"notes-mcp: setting confirm_seconds: .*'soon'.*\n", done.stderr)
 
 
+def test_a_port_that_is_none_is_not_understood(project: Path) -> None:
+    done = server(project, "run", "--http", "--port", "99999")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "99999" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("words", [("policy", "lock"), ("tools", "table", "--write")])
+def test_what_writes_a_file_does_so_in_the_project_only(
+    project: Path, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    (tmp_path / "src").symlink_to(project / "src")
+    done = server(tmp_path, *words)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        f"notes-mcp: there is no pyproject.toml in {tmp_path}; run this in the project\n"
+    )
+    assert [path.name for path in tmp_path.iterdir() if path.name != ".data"] == ["src"]
+
+
 def test_wire_prints_one_tool_and_a_wrong_name_is_one_line(project: Path) -> None:
     shown = json.loads(server(project, "tools", "wire", "delete_note").stdout)
     assert shown["annotations"]["destructiveHint"] is True
@@ -454,3 +476,11 @@ def test_without_a_backend_a_tool_names_the_file_to_edit(template: Path, tmp_pat
     assert out == (
         "get_note is not implemented yet; write its body in src/notes_mcp/tools/get_note.py\n"
     )
+    probe = project / "tests/tools/test_get_note.py"
+    probe.write_text(
+        "async def arrange(backend: object) -> dict[str, object]:\n    return {'note_id': 1}\n"
+    )
+    words = ("-m", "pytest", "-c", "config/pytest.ini", "--rootdir", ".", "-p", "no:cacheprovider")
+    said = python(project, *words, "tests/policy/test_behavior.py").stdout
+    assert "write snapshot() in backend.py: without it no hint is proven" in said
+    assert "passed" not in said

@@ -54,7 +54,7 @@ def faults(path: Path, said: str = "") -> list[str]:
         body = prose[head.end() : following.start() if following else None]
         if not body.strip() and (following is None or len(following[1]) <= len(head[1])):
             found.append(f"empty section {head[2]}")
-    left = r"\{%-? (?:if|for|set|import|end)|\{#-? |\bUndefined\b|\bNone\b"
+    left = r"\{\{-? ?\w|\{%-? (?:if|for|set|import|end)|\{#-? |\bUndefined\b|\bNone\b"
     found += [f"leftover {it}" for it in re.findall(left, prose) if it not in said]
     return found
 
@@ -104,11 +104,12 @@ def test_every_command_in_a_document_is_there(example: Renders, name: str) -> No
 
 def test_a_fault_would_be_found(tmp_path: Path) -> None:
     path = tmp_path / "x.md"
-    path.write_text("# A\n\n[b](c.md) [d](#e)\n\n## Empty\n\n## F\n\nNone {% if x %}\n")
+    path.write_text("# A\n\n[b](c.md) [d](#e)\n\n## Empty\n\n## F\n\nNone {% if x %} {{ t.a }}\n")
     assert faults(path) == [
         "dead link c.md",
         "dead anchor #e",
         "empty section Empty",
         "leftover None",
         "leftover {% if",
+        "leftover {{ t",
     ]

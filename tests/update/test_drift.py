@@ -114,6 +114,16 @@ def test_what_cannot_be_compared_is_never_called_clean(
     assert why in done.stderr
 
 
+@pytest.mark.parametrize("name", ["lock.py", "policy_cli.py", "recorded.py", "rules.py"])
+def test_what_cannot_start_without_a_missing_file_is_never_called_clean(
+    mine: Path, name: str
+) -> None:
+    (mine / SRC / "policy" / name).unlink()
+    done = server(mine, "policy", "drift")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert "is a policy file gone? See `git status`" in done.stderr
+
+
 def test_without_copier_it_says_how_to_get_it(mine: Path, tmp_path: Path) -> None:
     (tmp_path / "copier.py").write_text("raise ModuleNotFoundError('No module named copier')\n")
     path = os.pathsep.join([str(mine / "src"), str(tmp_path)])

@@ -4,6 +4,7 @@ import json
 import os
 import random
 import re
+import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -208,17 +209,72 @@ def test_a_check_that_fails_leaves_the_project(three: list[Path]) -> None:
 
 def test_a_branch_of_that_name_is_not_taken(three: list[Path]) -> None:
     project = three[0]
-    git(project, "branch", "template-v2.0.0")
+    git(project, "switch", "--quiet", "--create", "template-v2.0.0")
     (project / "mine.txt").write_text("mine\n")
     commit(project)
-    git(project, "switch", "--quiet", "--detach")
+    git(project, "switch", "--quiet", "--detach", "HEAD~1")
     refs = git(project, "for-each-ref") + git(project, "rev-parse", "HEAD")
     done = fleet(project, "--ref", "v2.0.0")
     assert done.returncode == 1, done.stdout
-    assert "a branch named 'template-v2.0.0' already exists" in done.stdout
+    assert "the branch template-v2.0.0 is there; merge it or delete it" in done.stdout
+    assert "  0.0 s  " in done.stdout or "  0.1 s  " in done.stdout, "before the update runs"
     assert git(project, "for-each-ref") + git(project, "rev-parse", "HEAD") == refs
     assert git(project, "branch", "--show-current") == "", "still on no branch"
     assert git(project, "status", "--porcelain") == ""
+
+
+def test_what_is_rehearsed_is_what_will_happen(three: list[Path], tmp_path: Path) -> None:
+    git(three[0], "branch", "template-v2.0.0")
+    (three[0] / "mine.txt").write_text("mine\n")
+    commit(three[0])
+    git(three[1], "switch", "--quiet", "--create", "template-v2.0.0")
+    (three[1] / "mine.txt").write_text("mine\n")
+    commit(three[1])
+    git(three[1], "switch", "--quiet", "-")
+    below = tmp_path / "all/servers/one"
+    shutil.copytree(three[0], below, ignore=shutil.ignore_patterns(".git"))
+    git(tmp_path / "all", "init", "--quiet")
+    commit(tmp_path / "all")
+    for words in (["--dry-run"], []):
+        done = fleet(*three, below, "--ref", "v2.0.0", *words)
+        lines = [re.split(r"\s{2,}", line) for line in done.stdout.splitlines()]
+        assert [line[1] for line in lines[:4]] == ["clean", "failed", "failed", "failed"]
+        assert [line[3] for line in lines[1:4]] == [
+            "the branch template-v2.0.0 is there; merge it or delete it",
+            "uncommitted changes; commit or stash them",
+            "not the root of its repository; run `copier update` in it by hand",
+        ]
+
+
+def test_files_that_git_was_told_not_to_show_are_kept(three: list[Path]) -> None:
+    git(three[1], "config", "status.showUntrackedFiles", "no")
+    (three[1] / "notes.txt").write_text("mine\n")
+    done = fleet(three[1], "--ref", "v2.0.0")
+    assert "uncommitted changes; commit or stash them" in done.stdout
+    assert (three[1] / "notes.txt").read_text() == "mine\n"
+
+
+def test_what_a_check_leaves_behind_is_not_committed(three: list[Path]) -> None:
+    done = fleet(three[0], "--ref", "v2.0.0", "--check", "touch left.txt; echo x >> README.md")
+    assert done.returncode == 0, done.stdout
+    assert "left.txt" not in git(three[0], "show", "--stat", "HEAD")
+    assert "README.md" not in git(three[0], "show", "--stat", "HEAD")
+    assert git(three[0], "status", "--porcelain") == ""
+
+
+def test_after_a_roll_back_it_is_done_again(three: list[Path], tmp_path: Path) -> None:
+    words = (three[0], "--ref", "v2.0.0", "--state", tmp_path / "state.json")
+    assert fleet(*words).returncode == 0
+    git(three[0], "switch", "--quiet", "-")
+    assert str(three[0]) not in fleet(*words).stderr, "it waits on its branch"
+    git(three[0], "merge", "--quiet", "template-v2.0.0")
+    assert str(three[0]) not in fleet(*words).stderr, "it is merged"
+    git(three[0], "-c", "user.name=t", "-c", "user.email=t@t", "revert", "--no-edit", "HEAD")
+    again = fleet(*words)
+    assert str(three[0]) in again.stderr
+    assert again.returncode == 0, again.stdout
+    assert "v1.0.0 -> v2.0.0" in again.stdout
+    assert "_commit: v2.0.0" in (three[0] / ".copier-answers.yml").read_text()
 
 
 def test_a_commit_that_is_refused_leaves_the_project(three: list[Path]) -> None:
@@ -242,8 +298,12 @@ def test_a_commit_that_is_refused_leaves_the_project(three: list[Path]) -> None:
         (["@/no/such/list"], "No such file"),
         ([], "required: projects"),
         (["@EMPTY"], "no project is named"),
-        (["p", "--state", "EMPTY"], "EMPTY holds no results of an earlier run; delete it"),
-        (["p", "--state", "EMPTY/no"], "--state: "),
+        (["p", "--state", "x"], "--state goes with --ref"),
+        (
+            ["p", "--ref", "v2.0.0", "--state", "EMPTY"],
+            "EMPTY holds no results of an earlier run; delete it",
+        ),
+        (["p", "--ref", "v2.0.0", "--state", "EMPTY/no"], "--state: "),
     ],
 )
 def test_wrong_usage(words: list[str], why: str, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import copier
 import pytest
 import yaml
 from lifecycle import SRC, TEMPLATE, TOOLS, Edit, bytes_of, commit, released, start, update
-from support import Answers, clone_template, git, python, render, server
+from support import ROOT, Answers, clone_template, git, python, render, server
 
 RULES = TEMPLATE + "policy/rules.py.jinja"
 ANSWERS = ".copier-answers.yml"
@@ -57,10 +57,12 @@ def suite(project: Path, *words: str) -> str:
 
 def test_a_hint_of_a_behavior_changes(repository: Path, tmp_path: Path) -> None:
     """The guide's example: one commit in the template, one command in the project, a lock to review."""
+    old = "'explicit': {'hints': 'explicit', 'destructive': 'deletes_and_overwrites'"
+    if old not in (ROOT / "macros/tables.jinja").read_text():
+        pytest.skip("this fork's profile is another one than the guide begins with")
     tools = ["get_note", "update_note"]
     project = start(repository, tmp_path / "p", tools=tools)
     before = bytes_of(project)
-    old = "'explicit': {'hints': 'explicit', 'destructive': 'deletes_and_overwrites'"
     released(
         repository,
         repository,

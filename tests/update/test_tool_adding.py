@@ -111,6 +111,7 @@ def test_a_mistake_is_one_line_and_changes_nothing(
 
 
 def test_uncommitted_changes_are_named(mine: Path) -> None:
+    git(mine, "config", "status.showUntrackedFiles", "no")
     (mine / "README.md").write_text("mine\n")
     (mine / "new.txt").write_text("mine\n")
     done = server(mine, "tools", "add", "archive_note")
@@ -119,6 +120,24 @@ def test_uncommitted_changes_are_named(mine: Path) -> None:
         "notes-mcp: commit README.md, new.txt first; Copier needs a clean tree\n"
     )
     assert changed(mine) == {"README.md", "new.txt"}
+
+
+def test_work_elsewhere_in_the_repository_is_not_touched(started: Path, tmp_path: Path) -> None:
+    """Copier refuses it as well, and what is undone is what is below the project."""
+    mine = shutil.copytree(started, tmp_path / "all/servers/notes")
+    shutil.rmtree(mine / ".git")
+    other = tmp_path / "all/other.txt"
+    other.write_text("theirs\n")
+    git(tmp_path / "all", "init", "--quiet")
+    commit(tmp_path / "all")
+    other.write_text("theirs, changed\n")
+    done = server(mine, "tools", "add", "archive_note")
+    assert done.stderr == "notes-mcp: commit other.txt first; Copier needs a clean tree\n"
+    assert other.read_text() == "theirs, changed\n"
+    commit(tmp_path / "all")
+    done = server(mine, "tools", "add", "archive_note")
+    assert done.returncode == 0, done.stderr
+    assert (mine / SRC / "tools/archive_note.py").exists()
 
 
 def test_outside_of_git(mine: Path) -> None:
@@ -154,7 +173,7 @@ WALK = [
     ("Description, for the model", "Put a note away."),
     ("A parameter's name", "note_id"),
     ("Its type:", DOWN),
-    ("What it is:", "The ID."),
+    ("What it is:", "The ID: a number."),
     ("Is it required?", "y"),
     ("A parameter's name", ""),
     ("Before it runs:", DOWN + DOWN),
@@ -214,6 +233,7 @@ def test_in_a_terminal(mine: Path) -> None:
     assert 'confirm="Archive note {note_id}?"' in text
     assert '"""Put a note away."""' in text
     assert "note_id: Annotated[int" in text
+    assert 'description="The ID: a number."' in text
     pinned = (mine / "annotations.lock.json").read_text()
     assert '"archive_note"' in pinned
 

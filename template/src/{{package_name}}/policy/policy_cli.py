@@ -166,6 +166,7 @@ def write_lock() -> None:
     """Pin every tool's hints and gate in annotations.lock.json, and say what changed."""
     from ..server import shipped_server
 
+    lock.in_project()
     pinned, running = lock.read(), lock.lock_of(catalog.rows(shipped_server()))
     lock.FILE.write_text(lock.text_of(running), encoding="utf-8", newline="\n")
     print(*lock.differences(pinned, running), f"{lock.FILE} holds {len(running)} tools", sep="\n")

@@ -1,7 +1,8 @@
 """Where the tools keep their records: yours to replace with the client of your own API.
 
-A tool calls `backend()` and knows nothing of SQLite. To serve something else, write a class with the
-methods of `Backend` (only those your tools call) and return it from `connect`.
+A tool calls `backend()` and knows nothing of SQLite. To serve something else, write a class with the methods of
+`Backend` and return it from `connect`; what neither your tools nor `arrange` in tests/tools call, take out of `Backend`,
+but `snapshot`. Tests connect with `database=":memory:"`: answer a class there that reaches no real system.
 """
 
 import asyncio
@@ -127,7 +128,7 @@ class SqliteBackend:
             elif value is not None:
                 clauses.append("json_extract(data, ?) = json_extract(?, '$')")
                 values.extend((f'$."{name}"', _json(value)))
-        if cursor is not None and not cursor.isdecimal():
+        if cursor is not None and not (cursor.isdecimal() and len(cursor) < 19):
             raise ToolError(
                 f"cursor {cursor!r} is not one of ours; leave it out for the first page"
             )

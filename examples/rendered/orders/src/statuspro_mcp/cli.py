@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from cyclopts import App, Parameter
+from cyclopts import App, Parameter, validators
 
 from . import extend
 from .policy.settings import SERVER_NAME
@@ -76,7 +76,7 @@ def run(
     *,
     http: bool = False,
     host: str = "127.0.0.1",
-    port: int = 8000,
+    port: Annotated[int, Parameter(validator=validators.Number(gte=0, lte=65535))] = 8000,
     read_only: bool = False,
     metadata: Path | None = None,
     proxy: str | None = None,
@@ -129,10 +129,12 @@ def table(*, write: bool = False) -> None:
         write: Write it to docs/tools.md instead.
     """
     from .policy import catalog
+    from .policy.lock import in_project
     from .server import shipped_server
 
     text = catalog.markdown(catalog.rows(shipped_server()))
     if write:
+        in_project()
         Path("docs").mkdir(exist_ok=True)
         Path("docs/tools.md").write_text(text, encoding="utf-8", newline="\n")
         print("docs/tools.md is up to date")
@@ -170,6 +172,12 @@ def main() -> None:
         app()
     except (StartError, OSError) as error:
         sys.exit(f"{SERVER_NAME}: {error}")
+    except ImportError as error:
+        why = error.__cause__ if isinstance(error.__cause__, ImportError) else error
+        if not (why.name or "").startswith(str(__package__)):
+            raise
+        print(f"{SERVER_NAME}: {why}; is a policy file gone? See `git status`", file=sys.stderr)
+        sys.exit(2)
     except ValidationError as error:
         first = error.errors()[0]
         where = "_".join(str(part) for part in first["loc"])

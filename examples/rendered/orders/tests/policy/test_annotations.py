@@ -81,7 +81,8 @@ if DESTRUCTIVE:
 
     def test_only_the_pinned_tools_are_marked_destructive() -> None:
         odd = sorted(MARKED ^ DESTRUCTIVE)
-        insist(not odd, f"destructive here or in {lock.FILE}, not in both: {', '.join(odd)}")
+        wrong = f"destructive here or in {lock.FILE}, not in both: {', '.join(odd)}"
+        insist(not odd, f"{wrong}; review them, then run `uv run {SERVER_NAME} policy lock`")
 
 else:
 

@@ -67,11 +67,12 @@ def _escaped(text: str) -> str:
 
 def show(found: Sequence[Row]) -> None:
     """Print the table in the terminal."""
+    from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table()
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))  # as wide as a terminal of 80 columns
     for head in ["Tool", *HEAD.split("|")[2:8]]:
         table.add_column(head, no_wrap=head == "Tool")
     for row in found:

@@ -16,6 +16,16 @@ RELAXED = dict(zip(HINTS, (True, False, True, False), strict=True))
 Lock = dict[str, dict[str, Any]]
 
 
+def in_project() -> None:
+    """Files are written where the project is.
+
+    Raises:
+        StartError: It is elsewhere.
+    """
+    if not Path("pyproject.toml").is_file():
+        raise StartError(f"there is no pyproject.toml in {Path.cwd()}; run this in the project")
+
+
 def lock_of(rows: Sequence[Row]) -> Lock:
     """What the lock holds of the running server."""
     return {row["name"]: {"hints": row["hints"], "gated": row["gated"]} for row in rows}

@@ -10,6 +10,7 @@ from pydantic_core import to_jsonable_python
 from .behaviors import Declaration
 from .text import HIDDEN
 
+NAMED = re.compile(r"\{([A-Za-z_][A-Za-z0-9_.-]*)\}")
 LONGEST_VALUE, LONGEST_QUESTION, MOST_DETAILS = 80, 1000, 20
 
 
@@ -28,8 +29,7 @@ def shortened(value: object) -> str:
 def question_of(declaration: Declaration, arguments: Mapping[str, Any]) -> str:
     """The author's question with the arguments filled in, or one made from title and arguments."""
     if isinstance(declaration.confirm, str):
-        return re.sub(
-            r"\{([A-Za-z_][A-Za-z0-9_.-]*)\}",
+        return NAMED.sub(
             lambda found: shortened(arguments[found[1]]) if found[1] in arguments else found[0],
             declaration.confirm,
         )

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from .behaviors import BEHAVIORS, DESTRUCTIVE, WIRE_NAMES, Behavior, Declaration, Hint
+from .questions import NAMED
 from .text import DECOMPOSED, hidden
 
 Profile = Literal["policy", "foreign", "anthropic", "openai"]
@@ -247,6 +248,7 @@ def contract_is_kept(tool: Subject) -> Found:
     one-action | policy foreign anthropic openai | A tool that reads or writes as an argument says cannot be annotated truly. | directory policies; field lessons 4 | make a tool of each
     read-needs-no-write-scope | policy | A read that needs a write scope is no read, or asks for too much. Needs the declaration. | field lessons 6 | ask for the scope that reads
     write-justified | policy openai | A tool that writes says why its hints are what they are. Needs the declaration. | OpenAI's app directory | write one sentence in why=
+    question-names-parameters | policy | A person reads the values in a question, not a name in braces. Needs the declaration. | docs/adr/policy, confirmation | name a parameter of the tool in confirm=
     gate-present | policy | A tool that the profile gates asks a person first. Needs the declaration. | docs/adr/policy, confirmation | take confirm=False out, or name the exception to confirm with its reason
     """
     if (tool.wire.get("inputSchema") or {}).get("additionalProperties") is not False:
@@ -267,6 +269,11 @@ def contract_is_kept(tool: Subject) -> Found:
             yield "read-needs-no-write-scope", f"it reads, but demands the scope {scope!r}"
     if not said.behaves()["read_only"] and not (said.why or "").strip():
         yield "write-justified", "it writes and has no why"
+    asked = said.confirm if isinstance(said.confirm, str) else ""
+    for name in dict.fromkeys(NAMED.findall(asked)):
+        if name not in tool.parameters:
+            unknown = f"its question names {{{name}}}, which is no parameter"
+            yield "question-names-parameters", unknown
     answered = ((tool.wire.get("outputSchema") or {}).get("properties") or {}).keys()
     closed = "confirm" in tool.parameters and {"confirmed", "outcome"} <= answered
     if said.gate_demanded() and said.confirm is False and not tool.exempt("confirm"):

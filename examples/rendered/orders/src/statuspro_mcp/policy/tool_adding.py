@@ -34,8 +34,8 @@ def _git(*words: str) -> str:
 
 
 def _clean() -> None:
-    """Copier updates no project that has uncommitted changes."""
-    if changed := [line[3:] for line in _git("status", "--porcelain", ".").splitlines()]:
+    """Copier updates no project in a repository that has uncommitted changes."""
+    if changed := [line[3:] for line in _git("status", "--porcelain", "-unormal").splitlines()]:
         more = f" and {len(changed) - 3} more" if len(changed) > 3 else ""
         raise StartError(f"commit {', '.join(changed[:3])}{more} first; Copier needs a clean tree")
 
@@ -79,11 +79,15 @@ def _asked() -> dict[str, Any]:
     tool["title"] = text("Title:", name.replace("_", " ").title())
     tool["description"] = text("Description, for the model (empty: a sentence from the title):")
     params = []
-    while one := text("A parameter's name (empty: no more; none at all: those of its behavior):"):
+    wire = re.compile("([A-Za-z][A-Za-z0-9_.-]{0,63})?")
+    while one := text(
+        "A parameter's name (empty: no more; none at all: those of its behavior):",
+        validate=lambda said: bool(wire.fullmatch(said.strip())) or "as in note_id",
+    ):
         kind = q.select("Its type:", [*TYPES, "list[str]", "list[int]"]).unsafe_ask()
         about = text("What it is:", validate=lambda said: bool(said.strip()) or "one sentence")
-        needed = q.confirm("Is it required?").unsafe_ask()
-        params.append(parameter(f"{one}{'' if needed else '?'}:{kind}:{about}"))
+        optional = {} if q.confirm("Is it required?").unsafe_ask() else {"required": False}
+        params.append({"name": one, "type": kind, "description": about} | optional)
     tool["params"] = params
     gates = ["as the policy says", "ask, with a question made from the title", "ask in my words"]
     gate = q.select("Before it runs:", gates).unsafe_ask()
@@ -124,9 +128,9 @@ def _apply(known: dict[str, Any], tools: list[Any]) -> None:
             command = [sys.executable, "-m", __name__.partition(".")[0], *words]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             if done.returncode:
-                raise StartError(done.stderr.strip())
+                raise StartError(done.stderr.strip().removeprefix(f"{SERVER_NAME}: "))
     except BaseException:  # also Ctrl-C: the tree was clean, so this takes nothing of yours
-        _git("reset", "--hard", "--quiet")
+        _git("restore", "--source=HEAD", "--staged", "--worktree", ".")
         _git("clean", "-fdq", ".")
         raise
 
@@ -192,4 +196,4 @@ def add(
         print(f"{SERVER_NAME}: nothing was written", file=sys.stderr)
         sys.exit(130)
     print(_git("diff", "--no-color", "--", str(LOCK), str(TABLE)))
-    print(f"{place} is yours now, as is its test in tests/tools; commit them with {LOCK}")
+    print(f"{place} is yours now, as is its test in tests/tools; read {LOCK}, then `git add -A`")
