@@ -325,7 +325,7 @@ GUARDS: dict[str, tuple[str, str, list[Edit]]] = {
 
 # Imports what is slow once, then runs each job [folder, row, ...] in a fork; its exit code and output stay there.
 RUNNER = """
-import json, os, sys
+import json, os, signal, sys
 import anyio.pytest_plugin, pytest, fastmcp.client, notes_mcp.server
 for name in [name for name in sys.modules if name.startswith("notes_mcp")]:
     del sys.modules[name]
@@ -338,6 +338,7 @@ for folder, *rows in json.load(open(sys.argv[1])):
         running -= 1
     running += 1
     if os.fork() == 0:
+        signal.alarm(240)  # a gate without its guard may never end
         out = os.open(folder + "/out", os.O_WRONLY | os.O_CREAT)
         os.dup2(out, 1)
         os.dup2(out, 2)
