@@ -74,7 +74,7 @@ def version(project: Path) -> str:
     answers = project / ".copier-answers.yml"
     if not answers.is_file():
         raise StepError("no .copier-answers.yml here")
-    lines = answers.read_text(encoding="utf-8").splitlines()
+    lines = answers.read_text(encoding="utf-8", errors="replace").splitlines()
     found = [line.removeprefix("_commit:").strip() for line in lines if line.startswith("_commit:")]
     if not found:
         raise StepError(".copier-answers.yml has no _commit")
@@ -83,9 +83,7 @@ def version(project: Path) -> str:
 
 def conflicts(project: Path) -> list[str]:
     """The files that a person must look at."""
-    changed = run(project, "git", "status", "--porcelain", "-z", "--untracked-files=all").split(
-        "\0"
-    )
+    changed = run(project, "git", "status", "--porcelain", "-z").split("\0")
     found = []
     for line in filter(None, changed):
         path = project / line[3:]
@@ -165,7 +163,8 @@ def update(project: Path, ref: str | None, check: str | None) -> Result:
     except (StepError, OSError) as error:
         result = Result(name, "failed", [str(error)])
     except KeyboardInterrupt:
-        undo(project, restore)
+        if not undo(project, restore):
+            print(f"{project}: stopped, {HALF}", file=sys.stderr)
         raise
     return result if undo(project, restore) else Result(name, "failed", [*result.detail, HALF])
 
@@ -208,9 +207,9 @@ def remembered(path: Path, ref: str | None) -> dict[str, Result]:
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))
         said = [Result(**entry) for entry in kept["results"] if kept["ref"] == ref]
-    except (OSError, ValueError, TypeError, KeyError) as error:
+        return {one.project: one for one in said if one.outcome in DONE and holds(one)}
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise ValueError(f"{path} holds no results of an earlier run; delete it") from error
-    return {one.project: one for one in said if one.outcome in DONE and holds(one)}
 
 
 def keep(path: Path, ref: str | None, results: Iterable[Result]) -> None:
@@ -233,8 +232,8 @@ def main() -> int:
         if word.startswith("@"):
             try:
                 listed = Path(word[1:]).read_text(encoding="utf-8").splitlines()
-            except OSError as error:
-                parser.error(f"{word}: {error.strerror}")
+            except (OSError, ValueError) as error:
+                parser.error(f"{word}: {getattr(error, 'strerror', None) or 'not UTF-8'}")
             names += [line.strip() for line in listed if line.strip() and line[0] != "#"]
         else:
             names.append(word)
@@ -278,5 +277,5 @@ if __name__ == "__main__":
     try:
         sys.exit(main())
     except KeyboardInterrupt:
-        print("stopped; the project at hand was put back", file=sys.stderr)
+        print("stopped", file=sys.stderr)
         sys.exit(130)

@@ -95,3 +95,21 @@ def test_without_ruff_it_names_the_remedy(template: Path, tmp_path: Path) -> Non
     assert done.returncode == 0
     assert done.stdout.count("\n") == 1
     assert "uv tool install ruff" in done.stdout
+
+
+@pytest.mark.parametrize("how", ["relative", "absolute"])
+def test_a_template_that_an_update_will_not_find_is_named(
+    template: Path, tmp_path: Path, how: str
+) -> None:
+    source = os.path.relpath(template, tmp_path) if how == "relative" else str(template)
+    done = subprocess.run(
+        [sys.executable, "-m", "copier", "copy", "--defaults", "--skip-tasks", source, "my notes"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    said = " ".join(done.stderr.split())
+    assert "notes-mcp is ready in my notes." in said
+    assert ("`copier update` will not find its template" in said) == (how == "relative")

@@ -213,11 +213,13 @@ def test_a_branch_of_that_name_is_not_taken(three: list[Path]) -> None:
     (project / "mine.txt").write_text("mine\n")
     commit(project)
     git(project, "switch", "--quiet", "--detach", "HEAD~1")
+    git(project, "branch", "template-v9.0.0", "template-v2.0.0")
     refs = git(project, "for-each-ref") + git(project, "rev-parse", "HEAD")
+    early = fleet(project, "--ref", "v9.0.0")  # no such release, but that is not even asked
+    assert "the branch template-v9.0.0 is there" in early.stdout
     done = fleet(project, "--ref", "v2.0.0")
     assert done.returncode == 1, done.stdout
     assert "the branch template-v2.0.0 is there; merge it or delete it" in done.stdout
-    assert "  0.0 s  " in done.stdout or "  0.1 s  " in done.stdout, "before the update runs"
     assert git(project, "for-each-ref") + git(project, "rev-parse", "HEAD") == refs
     assert git(project, "branch", "--show-current") == "", "still on no branch"
     assert git(project, "status", "--porcelain") == ""
@@ -252,6 +254,16 @@ def test_files_that_git_was_told_not_to_show_are_kept(three: list[Path]) -> None
     done = fleet(three[1], "--ref", "v2.0.0")
     assert "uncommitted changes; commit or stash them" in done.stdout
     assert (three[1] / "notes.txt").read_text() == "mine\n"
+
+
+def test_leaving_puts_back_the_project_at_hand(three: list[Path]) -> None:
+    before = bytes_of(three[0])
+    done = fleet(
+        *three[:2], "--ref", "v2.0.0", "--check", "touch left.txt; kill -INT $PPID; sleep 9"
+    )
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (130, "stopped")
+    assert bytes_of(three[0]) == before
+    assert git(three[0], "status", "--porcelain") == ""
 
 
 def test_what_a_check_leaves_behind_is_not_committed(three: list[Path]) -> None:
@@ -298,6 +310,8 @@ def test_a_commit_that_is_refused_leaves_the_project(three: list[Path]) -> None:
         (["@/no/such/list"], "No such file"),
         ([], "required: projects"),
         (["@EMPTY"], "no project is named"),
+        (["@LATIN"], "LATIN: not UTF-8"),
+        (["p", "--ref", "v2.0.0", "--state", "ODD"], "ODD holds no results of an earlier run"),
         (["p", "--state", "x"], "--state goes with --ref"),
         (
             ["p", "--ref", "v2.0.0", "--state", "EMPTY"],
@@ -308,7 +322,11 @@ def test_a_commit_that_is_refused_leaves_the_project(three: list[Path]) -> None:
 )
 def test_wrong_usage(words: list[str], why: str, tmp_path: Path) -> None:
     (tmp_path / "EMPTY").touch()
-    done = fleet(*(word.replace("EMPTY", str(tmp_path / "EMPTY")) for word in words))
+    (tmp_path / "LATIN").write_bytes(b"\xe9")
+    (tmp_path / "ODD").write_text(
+        '{"ref": "v2.0.0", "results": [{"project": 1, "outcome": "clean"}]}'
+    )
+    done = fleet(*(re.sub("EMPTY|LATIN|ODD", rf"{tmp_path}/\g<0>", word) for word in words))
     assert (done.returncode, done.stdout) == (2, "")
     assert why in done.stderr
 
