@@ -1,0 +1,198 @@
+"""A metadata file: what it may say, and how it is read without trusting it. Managed by the template."""
+
+import difflib
+import json
+import os
+import stat
+import unicodedata
+from collections.abc import Iterator
+from itertools import takewhile
+from pathlib import Path
+from typing import Annotated, Any
+
+import yaml
+from pydantic import AfterValidator, BaseModel, Field, ValidationError
+from pydantic_core import PydanticCustomError
+
+from .behaviors import WIRE_NAMES
+from .questions import shortened
+from .registry import StartError
+from .settings import SERVER_NAME
+from .text import HIDDEN, hidden
+
+PACKAGED = Path(__file__).parent.parent / "metadata.yaml"
+MOST_BYTES = 65_536
+DEEPEST = 6
+HINTS = {*WIRE_NAMES, *WIRE_NAMES.values(), "annotations", "hints"}
+YAML_1_1: Any = yaml.SafeLoader("")  # knows which unquoted words some readers do not take for text
+
+
+def _clean(text: str) -> str:
+    unseen, blank = hidden(text, lines=True), text.isspace()
+    if unseen or blank or not unicodedata.is_normalized("NFC", text):
+        why = f"not contain {unseen}" if unseen else "not be blank" if blank else "be in form NFC"
+        raise PydanticCustomError("text", "Text should {why}", {"why": why})
+    return text
+
+
+Line = Annotated[str, Field(pattern="^.+$", max_length=100), AfterValidator(_clean)]
+Text = Annotated[str, Field(max_length=2000), AfterValidator(_clean)]
+Image = Annotated[str, Field(pattern="^(https://[!-~]+|data:image/[!-~]+)$")]
+
+
+class _Override(BaseModel, extra="forbid", strict=True, frozen=True):
+    pass
+
+
+class ArgOverride(_Override):
+    """The text of one argument."""
+
+    description: Text | None = None
+
+
+class ToolOverride(_Override):
+    """The texts of one tool, its icons, and whether it is served."""
+
+    title: Line | None = None
+    description: Text | None = None
+    arguments: dict[str, ArgOverride] = Field(default_factory=dict)
+    icons: list[Image] | None = None
+    enabled: bool = True
+
+
+class ResourceOverride(_Override):
+    """The texts of one resource or resource template."""
+
+    name: Line | None = None
+    description: Text | None = None
+    use_when: Text | None = None
+    example: Text | None = None
+
+
+class MetadataConfig(_Override):
+    """What a metadata file says."""
+
+    version: Annotated[int, Field(ge=1, le=1)] = 1
+    strict: bool = True
+    tools: dict[str, ToolOverride] = Field(default_factory=dict)
+    resources: dict[str, ResourceOverride] = Field(default_factory=dict)
+    resource_templates: dict[str, ResourceOverride] = Field(default_factory=dict)
+
+
+def user_file(setting: Path | None) -> Path | None:
+    """The user's own file: the one in the setting, else the one in the home folder; None for `none`."""
+    own = f"~/.{SERVER_NAME}/metadata.yaml" if setting in (None, Path()) else str(setting)
+    return None if own == "none" else Path(os.path.expanduser(own))  # Path's own needs a home
+
+
+def read_text(path: Path, *, trusted: bool = False) -> str | None:
+    """The text of a file, None without one; StartError unless small, regular, UTF-8 and one's own.
+
+    A `trusted` file may be writable by others.
+    """
+    try:
+        info = path.stat()
+        if not stat.S_ISREG(info.st_mode):
+            problem = "is not a regular file"
+        elif os.name == "posix" and info.st_mode & 0o022 and not trusted:
+            problem = f"can be written by others; run `chmod go-w {path}`"
+        elif info.st_size > MOST_BYTES:
+            problem = f"is {info.st_size} bytes long; the limit is {MOST_BYTES}"
+        else:
+            return path.read_bytes().decode()
+    except FileNotFoundError:
+        return None
+    except UnicodeDecodeError:
+        problem = "is not UTF-8; save it as UTF-8"
+    except OSError as error:
+        problem = f"cannot be read: {error.strerror}"
+    raise StartError(f"{path} {problem}")
+
+
+def _refused(event: yaml.Event, problem: str) -> yaml.MarkedYAMLError:
+    return yaml.MarkedYAMLError(problem=problem, problem_mark=event.start_mark)
+
+
+def _value(events: Iterator[Any], event: Any, depth: int = 0) -> Any:
+    """The plain data that begins with an event; what YAML readers disagree about is refused."""
+    if event.anchor or event.tag or depth > DEEPEST:
+        raise _refused(event, "anchors, aliases, tags and deep nesting are refused; write it out")
+    if isinstance(event, yaml.SequenceStartEvent):
+        items = takewhile(lambda e: not isinstance(e, yaml.SequenceEndEvent), events)
+        return [_value(events, item, depth + 1) for item in items]
+    if isinstance(event, yaml.MappingStartEvent):
+        pairs: dict[str, Any] = {}
+        for start in takewhile(lambda e: not isinstance(e, yaml.MappingEndEvent), events):
+            key = _value(events, start, depth + 1)
+            if not isinstance(key, str) or key in pairs:
+                why = "appears twice; keep one" if isinstance(key, str) else "is not text; quote it"
+                raise _refused(start, f"the key {shortened(key)} {why}")
+            pairs[key] = _value(events, next(events), depth + 1)
+        return pairs
+    text = str(event.value)
+    tag = YAML_1_1.resolve(yaml.ScalarNode, text, (True, False)) if event.implicit[0] else "str"
+    if tag.endswith("str"):
+        return text
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    if tag.endswith("int") and text.isdecimal():
+        return int(text)
+    if tag.endswith("null") and not depth:
+        return {}
+    why = f"{shortened(text)} is not text to every YAML reader; quote it, or write true or false"
+    raise _refused(event, why if text else "the value is missing; fill it in or remove the key")
+
+
+def parse(path: Path, text: str) -> MetadataConfig:
+    """What a metadata file says; StartError names the file and the place where its form is wrong."""
+    text = text.replace("\r\n", "\n")
+    if unseen := HIDDEN.search(text.replace("\t", " ")):
+        line = text.count("\n", 0, unseen.start()) + 1
+        raise StartError(f"{path}:{line}: {hidden(unseen[0])} is a hidden character; remove it")
+    events = yaml.parse(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    try:
+        _, first = next(events), next(events)
+        data = {} if isinstance(first, yaml.StreamEndEvent) else _value(events, next(events))
+        if more := [event for event in events if isinstance(event, yaml.DocumentStartEvent)]:
+            raise _refused(more[0], "a second document begins here; keep only one")
+        return MetadataConfig.model_validate(data)
+    except yaml.MarkedYAMLError as error:
+        mark: Any = error.problem_mark
+        why = f"{'' if type(error) is yaml.MarkedYAMLError else 'not YAML: '}{error.problem}"
+        raise StartError(f"{path}:{mark.line + 1}:{mark.column + 1}: {why}") from error
+    except ValidationError as error:
+        raise StartError(f"{path}: {_explained(error)}") from error
+
+
+def layers(setting: Path | None) -> Iterator[tuple[Path, MetadataConfig | None]]:
+    """The packaged file, then the user's, and what each says (None without a file), or StartError."""
+    for path in filter(None, [PACKAGED, user_file(setting)]):
+        text = read_text(path, trusted=path == PACKAGED)
+        yield path, None if text is None else parse(path, text)
+
+
+def shown(name: str) -> str:
+    """A name from a file as one short line, visible even when it is empty or blank."""
+    return shortened(name) if name.strip() else json.dumps(name)
+
+
+def _explained(error: ValidationError) -> str:
+    """The first thing wrong with the form."""
+    first = error.errors()[0]
+    where = [shown(str(part)) for part in first["loc"]]
+    place, name, value = ".".join(where), (where or [""])[-1], shortened(first["input"])
+    if first["type"] == "extra_forbidden" and name in HINTS:
+        return f"{place}: overrides change words, never hints; change the tool itself"
+    if first["type"] == "extra_forbidden":
+        shapes = {1: MetadataConfig, 5: ArgOverride}
+        item = ToolOverride if where[0] == "tools" else ResourceOverride
+        fields = shapes.get(len(where), item).model_fields
+        near = difflib.get_close_matches(name, fields, 1, 0.5)
+        mend = f"did you mean '{near[0]}'?" if near else f"the fields are {', '.join(fields)}"
+        return f"{place}: Unknown field '{name}', {mend}"
+    if place == "version":
+        return f"version {value} is not supported; write `version: 1` or update this server"
+    if first["type"] == "string_pattern_mismatch":
+        kind = "an https:// or data:image/ address" if "icons" in where else "one line of text"
+        return f"{place}: Input should be {kind} (got {value})"
+    return f"{place or 'the file'}: {first['msg']} (got {value})"
