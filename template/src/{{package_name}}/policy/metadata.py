@@ -1,7 +1,4 @@
-"""Lays metadata files over the texts of the code: what people and models read, never a hint.
-
-Managed by the template. docs/metadata.md explains the files, docs/adr/policy/0004-metadata.md the choices.
-"""
+"""Lays metadata files over the texts of the code: words only, never a hint. Managed by the template."""
 
 import difflib
 import logging
@@ -17,15 +14,16 @@ from fastmcp.server.transforms import Transform
 from fastmcp.tools import Tool
 from mcp_types import Icon, ToolAnnotations
 
+from .errors import StartError
 from .metadata_file import PACKAGED, MetadataConfig, ResourceOverride, ToolOverride, layers, shown
-from .registry import StartError, run_now
+from .serving import run_now
 from .settings import SERVER_NAME
 
 logger = logging.getLogger(__name__)
 SECTIONS = {"tool": "tools", "resource": "resources", "template": "resource_templates"}
 Item = Tool | Resource | Template
 T = TypeVar("T", Tool, Resource, Template)
-Known = Mapping[str, Mapping[str, Iterable[str]]]  # section -> name or URI -> its arguments
+Texts = Mapping[str, Mapping[str, Mapping[str, Any]]]  # in the form of a metadata file
 
 
 def mend(name: str, names: Iterable[str]) -> str:
@@ -34,23 +32,22 @@ def mend(name: str, names: Iterable[str]) -> str:
     return f"did you mean {near[0]}?" if near else f"`{SERVER_NAME} metadata export` lists them all"
 
 
-def unknown(config: MetadataConfig, known: Known) -> Iterator[tuple[str, str, Iterable[str]]]:
-    """Each name that the server does not have: what is wrong, the name, and those that it has."""
-    for section, items in known.items():
+def unknown(config: MetadataConfig, texts: Texts) -> Iterator[tuple[str, str, Iterable[str]]]:
+    """Each name that a server does not have: what is wrong, the name, and those that it has."""
+    for section, items in texts.items():
         for name, override in getattr(config, section).items():
             if name not in items:
                 kind = section[:-1].replace("_", " ")
                 yield f"Unknown {kind}: {shown(name)}", name, items
                 continue
-            for argument in getattr(override, "arguments", {}):
-                if argument not in items[name]:
-                    problem = f"Tool '{name}' has no argument '{shown(argument)}'"
-                    yield problem, argument, items[name]
+            arguments = items[name].get("arguments", {})
+            for argument in [a for a in getattr(override, "arguments", {}) if a not in arguments]:
+                yield f"Tool '{name}' has no argument '{shown(argument)}'", argument, arguments
 
 
-def check(path: Path, config: MetadataConfig, known: Known) -> None:
+def check(path: Path, config: MetadataConfig, texts: Texts) -> None:
     """Warn of each unknown name in a file; StartError at the first one if the file is strict."""
-    for problem, name, names in unknown(config, known):
+    for problem, name, names in unknown(config, texts):
         if config.strict:
             raise StartError(f"{path}: {problem}; {mend(name, names)}")
         logger.warning("%s: %s (skipped)", path, problem)
@@ -88,6 +85,14 @@ def _resource_changes(item: Item, override: ResourceOverride) -> dict[str, Any]:
     return {"name": override.name or item.name, "description": composed or None}
 
 
+def _texts(item: Item) -> dict[str, Any]:
+    if not isinstance(item, Tool):
+        return {"name": item.name, "description": item.description}
+    schemas = item.parameters.get("properties", {}).items()
+    arguments = {name: {"description": schema.get("description")} for name, schema in schemas}
+    return {"title": item.title, "description": item.description, "arguments": arguments}
+
+
 def _address(item: Item) -> tuple[str, str]:
     kind, _, name = item.key.rpartition("@")[0].partition(":")
     return SECTIONS[kind], name
@@ -98,19 +103,17 @@ class Overrides(Transform):
 
     def __init__(self, items: Iterable[Item]) -> None:
         self.config = MetadataConfig()
-        self.registered: dict[str, dict[str, Item]] = {s: {} for s in SECTIONS.values()}
-        self.known: dict[str, dict[str, Iterable[str]]] = {s: {} for s in SECTIONS.values()}
+        self.texts: dict[str, dict[str, dict[str, Any]]] = {s: {} for s in SECTIONS.values()}
         for item in items:
             section, name = _address(item)
-            self.registered[section][name] = item
-            self.known[section][name] = getattr(item, "parameters", {}).get("properties", {})
+            self.texts[section][name] = _texts(item)
         self._made: dict[str, tuple[Item, Any]] = {}
 
     def _one(self, item: T | None) -> T | None:
         """An item with its texts replaced; None for a tool that a file takes off the wire."""
         section, name = _address(item) if item else ("tools", "")
         override = getattr(self.config, section).get(name)
-        if item is None or override is None or name not in self.known[section]:
+        if item is None or override is None or name not in self.texts[section]:
             return item
         if not getattr(override, "enabled", True):
             return None
@@ -147,18 +150,14 @@ async def _registered(mcp: FastMCP) -> list[Item]:
 
 
 def override(mcp: FastMCP, setting: Path | None) -> Overrides:
-    """Lay the packaged file and the user's, which a setting may name, over all that is registered.
-
-    Raises:
-        StartError: A file has the wrong form, or is strict and names what the server does not have.
-    """
-    overrides, texts = Overrides(run_now(_registered(mcp))), dict[str, Any]()
+    """Lay the packaged file and the user's (a setting may name it) over a server; may raise StartError."""
+    overrides, layered = Overrides(run_now(_registered(mcp))), dict[str, Any]()
     for path, config in layers(setting):
         if config:
-            check(path, config, overrides.known)
-            texts = merged(texts, config.model_dump(exclude_unset=True))
+            check(path, config, overrides.texts)
+            layered = merged(layered, config.model_dump(exclude_unset=True))
         elif setting and path != PACKAGED:
             logger.warning("%s: no such file, so it overrides nothing", path)
-    overrides.config = MetadataConfig.model_validate(texts)
+    overrides.config = MetadataConfig.model_validate(layered)
     mcp.add_transform(overrides)
     return overrides

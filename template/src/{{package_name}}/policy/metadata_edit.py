@@ -4,21 +4,22 @@ import json
 import os
 import re
 import tempfile
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from .metadata import Known, check
+from .errors import StartError
+from .metadata import Texts, check
 from .metadata_file import MOST_BYTES, parse
-from .registry import StartError
 from .settings import SERVER_NAME
 
 
-def save(path: Path, text: str, known: Known) -> None:
+def save(path: Path, text: str, texts: Texts) -> None:
     """Write a file whole and say so; StartError if the server would refuse it or the disk does."""
-    check(path, parse(path, text), known)
+    check(path, parse(path, text), texts)
     if len(text.encode()) > MOST_BYTES:
         raise StartError(f"{path} would be longer than {MOST_BYTES} bytes; nothing was changed")
     target = path.resolve()
@@ -60,6 +61,11 @@ def pruned(data: Any) -> Any:
     return {k: kept for k, value in data.items() if (kept := pruned(value)) not in ({}, None)}
 
 
+def as_yaml(data: Any) -> str:
+    """Data as a metadata file, without what is empty."""
+    return yaml.safe_dump(pruned(data), sort_keys=False, allow_unicode=True, width=100)
+
+
 def _end(node: Any) -> int:
     """Where the last thing in a node ends (a block's own end mark lies behind the comments)."""
     if isinstance(node, yaml.ScalarNode) or node.flow_style:
@@ -75,9 +81,7 @@ def _line_end(text: str, index: int) -> int:
 def _spliced(text: str, keys: Sequence[str], wanted: Any, *, remove: bool) -> str:
     """The text with what is wanted at a path of keys; every other line stays as it is."""
     node: Any = yaml.compose(text, yaml.SafeLoader)
-    way = list[
-        Any
-    ]()  # the mappings laid out line by line, each with the key and value that lead on
+    way: list[Any] = []  # the block mappings, each with the key and value that lead on
     while len(way) < len(keys) and isinstance(node, yaml.MappingNode) and not node.flow_style:
         pair = next((pair for pair in node.value if pair[0].value == keys[len(way)]), None)
         if pair is None:
@@ -99,9 +103,6 @@ def _spliced(text: str, keys: Sequence[str], wanted: Any, *, remove: bool) -> st
         written = json.dumps(wanted, ensure_ascii=False)
         return text[:start] + written + "\n" * text[:end].endswith("\n") + text[end:]
     at, indent = (_line_end(text, _end(node)), node.start_mark.column) if way else (len(text), 0)
-    for key in keys[len(way) :]:
-        wanted = wanted[key]
-    names = [k if re.fullmatch("[a-z]+(_[a-z]+)*", k) else json.dumps(k) for k in keys[len(way) :]]
-    lines = "\n".join(f"{' ' * (indent + 2 * n)}{name}:" for n, name in enumerate(names))
     before = text[:at] if text[:at].endswith("\n") or not at else f"{text[:at]}\n"
-    return f"{before}{lines} {json.dumps(wanted, ensure_ascii=False)}\n{text[at:]}"
+    key = keys[len(way)]
+    return before + textwrap.indent(as_yaml({key: wanted[key]}), " " * indent) + text[at:]

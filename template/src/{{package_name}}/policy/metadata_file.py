@@ -6,6 +6,7 @@ import os
 import stat
 import unicodedata
 from collections.abc import Iterator
+from functools import partial
 from itertools import takewhile
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,16 +15,16 @@ import yaml
 from pydantic import AfterValidator, BaseModel, Field, ValidationError
 from pydantic_core import PydanticCustomError
 
-from .behaviors import WIRE_NAMES
-from .questions import shortened
-from .registry import StartError
+from .errors import StartError
+from .profile import WIRE_NAMES
 from .settings import SERVER_NAME
-from .text import HIDDEN, hidden
+from .texts import HIDDEN, hidden, shortened
 
 PACKAGED = Path(__file__).parent.parent / "metadata.yaml"
 MOST_BYTES = 65_536
 DEEPEST = 6
 HINTS = {*WIRE_NAMES, *WIRE_NAMES.values(), "annotations", "hints"}
+REFUSED = partial(yaml.MarkedYAMLError, None, None)  # takes what is wrong, and where
 YAML_1_1: Any = yaml.SafeLoader("")  # knows which unquoted words some readers do not take for text
 
 
@@ -86,10 +87,7 @@ def user_file(setting: Path | None) -> Path | None:
 
 
 def read_text(path: Path, *, trusted: bool = False) -> str | None:
-    """The text of a file, None without one; StartError unless small, regular, UTF-8 and one's own.
-
-    A `trusted` file may be writable by others.
-    """
+    """The text of a file, or None; StartError if it is odd, large or (unless trusted) not private."""
     try:
         info = path.stat()
         if not stat.S_ISREG(info.st_mode):
@@ -109,14 +107,11 @@ def read_text(path: Path, *, trusted: bool = False) -> str | None:
     raise StartError(f"{path} {problem}")
 
 
-def _refused(event: yaml.Event, problem: str) -> yaml.MarkedYAMLError:
-    return yaml.MarkedYAMLError(problem=problem, problem_mark=event.start_mark)
-
-
 def _value(events: Iterator[Any], event: Any, depth: int = 0) -> Any:
     """The plain data that begins with an event; what YAML readers disagree about is refused."""
     if event.anchor or event.tag or depth > DEEPEST:
-        raise _refused(event, "anchors, aliases, tags and deep nesting are refused; write it out")
+        why = "anchors, aliases, tags and deep nesting are not allowed; write the text out"
+        raise REFUSED(why, event.start_mark)
     if isinstance(event, yaml.SequenceStartEvent):
         items = takewhile(lambda e: not isinstance(e, yaml.SequenceEndEvent), events)
         return [_value(events, item, depth + 1) for item in items]
@@ -126,7 +121,7 @@ def _value(events: Iterator[Any], event: Any, depth: int = 0) -> Any:
             key = _value(events, start, depth + 1)
             if not isinstance(key, str) or key in pairs:
                 why = "appears twice; keep one" if isinstance(key, str) else "is not text; quote it"
-                raise _refused(start, f"the key {shortened(key)} {why}")
+                raise REFUSED(f"the key {shortened(key)} {why}", start.start_mark)
             pairs[key] = _value(events, next(events), depth + 1)
         return pairs
     text = str(event.value)
@@ -140,7 +135,9 @@ def _value(events: Iterator[Any], event: Any, depth: int = 0) -> Any:
     if tag.endswith("null") and not depth:
         return {}
     why = f"{shortened(text)} is not text to every YAML reader; quote it, or write true or false"
-    raise _refused(event, why if text else "the value is missing; fill it in or remove the key")
+    raise REFUSED(
+        why if text else "the value is missing; fill it in or remove the key", event.start_mark
+    )
 
 
 def parse(path: Path, text: str) -> MetadataConfig:
@@ -154,7 +151,7 @@ def parse(path: Path, text: str) -> MetadataConfig:
         _, first = next(events), next(events)
         data = {} if isinstance(first, yaml.StreamEndEvent) else _value(events, next(events))
         if more := [event for event in events if isinstance(event, yaml.DocumentStartEvent)]:
-            raise _refused(more[0], "a second document begins here; keep only one")
+            raise REFUSED("a second document begins here; keep only one", more[0].start_mark)
         return MetadataConfig.model_validate(data)
     except yaml.MarkedYAMLError as error:
         mark: Any = error.problem_mark
