@@ -1,35 +1,27 @@
 """Lays metadata files over the texts of the code: words only, never a hint. Managed by the template."""
 
-import difflib
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, cast
 
 from fastmcp import FastMCP
-from fastmcp.resources import Resource
-from fastmcp.resources import ResourceTemplate as Template
+from fastmcp.resources import Resource, ResourceTemplate
 from fastmcp.server.providers import Provider
 from fastmcp.server.transforms import Transform
 from fastmcp.tools import Tool
 from mcp_types import Icon, ToolAnnotations
 
 from .errors import StartError
-from .metadata_file import PACKAGED, MetadataConfig, ResourceOverride, ToolOverride, layers, shown
+from .metadata_file import MOST_BYTES, PACKAGED, MetadataConfig, layers, mend, parse, shown
 from .serving import run_now
-from .settings import SERVER_NAME
 
 logger = logging.getLogger(__name__)
 SECTIONS = {"tool": "tools", "resource": "resources", "template": "resource_templates"}
-Item = Tool | Resource | Template
-T = TypeVar("T", Tool, Resource, Template)
-Texts = Mapping[str, Mapping[str, Mapping[str, Any]]]  # in the form of a metadata file
-
-
-def mend(name: str, names: Iterable[str]) -> str:
-    """What to do about an unknown name, given the known ones."""
-    near = difflib.get_close_matches(name, names, 1)
-    return f"did you mean {near[0]}?" if near else f"`{SERVER_NAME} metadata export` lists them all"
+Item = Tool | Resource | ResourceTemplate
+Texts = dict[str, dict[str, dict[str, Any]]]  # as in a file: by section, then by name or URI
 
 
 def unknown(config: MetadataConfig, texts: Texts) -> Iterator[tuple[str, str, Iterable[str]]]:
@@ -40,9 +32,9 @@ def unknown(config: MetadataConfig, texts: Texts) -> Iterator[tuple[str, str, It
                 kind = section[:-1].replace("_", " ")
                 yield f"Unknown {kind}: {shown(name)}", name, items
                 continue
-            arguments = items[name].get("arguments", {})
-            for argument in [a for a in getattr(override, "arguments", {}) if a not in arguments]:
-                yield f"Tool '{name}' has no argument '{shown(argument)}'", argument, arguments
+            known = items[name].get("arguments", {})
+            for argument in [n for n in getattr(override, "arguments", {}) if n not in known]:
+                yield f"Tool '{name}' has no argument '{shown(argument)}'", argument, known
 
 
 def check(path: Path, config: MetadataConfig, texts: Texts) -> None:
@@ -59,32 +51,6 @@ def merged(lower: Mapping[str, Any], upper: Mapping[str, Any]) -> dict[str, Any]
     return {**lower, **upper, **nested}
 
 
-def _tool_changes(tool: Tool, override: ToolOverride) -> dict[str, Any]:
-    """What differs from the code; an empty text is absent on the wire."""
-    texts = override.model_dump(include={"title", "description"}, exclude_none=True)
-    changes: dict[str, Any] = {key: text or None for key, text in texts.items()}
-    if override.title is not None:
-        annotations = tool.annotations or ToolAnnotations()
-        changes["annotations"] = annotations.model_copy(update={"title": override.title})
-    if override.icons is not None:
-        changes["icons"] = [Icon(src=src) for src in override.icons] or None
-    properties = dict(tool.parameters.get("properties", {}))
-    for name in override.arguments.keys() & properties.keys():
-        if (text := override.arguments[name].description) is not None:
-            rest = {k: v for k, v in properties[name].items() if k != "description"}
-            properties[name] = rest | ({"description": text} if text else {})
-            changes["parameters"] = tool.parameters | {"properties": properties}
-    return changes
-
-
-def _resource_changes(item: Item, override: ResourceOverride) -> dict[str, Any]:
-    text = item.description if override.description is None else override.description
-    notes = [("When to use", override.use_when), ("Example", override.example)]
-    lines = "\n".join(f"{label}: {note}" for label, note in notes if note)
-    composed = "\n\n".join(filter(None, [text, lines]))
-    return {"name": override.name or item.name, "description": composed or None}
-
-
 def _texts(item: Item) -> dict[str, Any]:
     if not isinstance(item, Tool):
         return {"name": item.name, "description": item.description}
@@ -93,55 +59,65 @@ def _texts(item: Item) -> dict[str, Any]:
     return {"title": item.title, "description": item.description, "arguments": arguments}
 
 
-def _address(item: Item) -> tuple[str, str]:
-    kind, _, name = item.key.rpartition("@")[0].partition(":")
-    return SECTIONS[kind], name
+def _changes(item: Item, override: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that differ from the code; an empty text is absent on the wire."""
+    text = override.get("description", item.description)
+    if not isinstance(item, Tool):
+        notes = [("When to use", override.get("use_when")), ("Example", override.get("example"))]
+        lines = "\n".join(f"{label}: {note}" for label, note in notes if note)
+        composed = "\n\n".join(filter(None, [text, lines]))
+        return {"name": override.get("name", item.name), "description": composed or None}
+    changes: dict[str, Any] = {"description": text or None}
+    if "title" in override:
+        changes["title"], annotations = override["title"], item.annotations or ToolAnnotations()
+        changes["annotations"] = annotations.model_copy(update={"title": override["title"]})
+    if "icons" in override:
+        changes["icons"] = [Icon(src=src) for src in override["icons"]] or None
+    properties = dict(item.parameters.get("properties", {}))
+    for name, argument in override.get("arguments", {}).items():
+        if name in properties and argument:
+            rest = {k: v for k, v in properties[name].items() if k != "description"}
+            properties[name] = rest | {k: text for k, text in argument.items() if text}
+            changes["parameters"] = item.parameters | {"properties": properties}
+    return changes
 
 
 class Overrides(Transform):
     """Lays what the files say over what was registered at start, in lists and look-ups alike."""
 
     def __init__(self, items: Iterable[Item]) -> None:
-        self.config = MetadataConfig()
-        self.texts: dict[str, dict[str, dict[str, Any]]] = {s: {} for s in SECTIONS.values()}
+        self.layered: Texts = {}
+        self.texts: Texts = {section: {} for section in SECTIONS.values()}
         for item in items:
-            section, name = _address(item)
+            section, name = self._address(item)
             self.texts[section][name] = _texts(item)
-        self._made: dict[str, tuple[Item, Any]] = {}
+        self._made: dict[str, tuple[Item, Item]] = {}
 
-    def _one(self, item: T | None) -> T | None:
+    def _address(self, item: Item) -> tuple[str, str]:
+        kind, _, name = item.key.rpartition("@")[0].partition(":")
+        return SECTIONS[kind], name
+
+    def _one(self, item: Item) -> Item | None:
         """An item with its texts replaced; None for a tool that a file takes off the wire."""
-        section, name = _address(item) if item else ("tools", "")
-        override = getattr(self.config, section).get(name)
-        if item is None or override is None or name not in self.texts[section]:
+        section, name = self._address(item)
+        override = self.layered.get(section, {}).get(name)
+        if override is None or name not in self.texts[section]:
             return item
-        if not getattr(override, "enabled", True):
+        if not override.get("enabled", True):
             return None
-        if self._made.get(item.key, (None,))[0] is not item:
-            changes = _tool_changes if isinstance(item, Tool) else _resource_changes
-            self._made[item.key] = item, item.model_copy(update=changes(item, override))
+        if self._made.get(item.key, (None, None))[0] is not item:
+            self._made[item.key] = item, item.model_copy(update=_changes(item, override))
         return self._made[item.key][1]
 
-    def _all(self, items: Iterable[T]) -> list[T]:
+    async def _all(self, items: Iterable[Item]) -> list[Item]:
         return [overridden for item in items if (overridden := self._one(item))]
 
-    async def list_tools(self, tools: Sequence[Tool]) -> Sequence[Tool]:
-        return self._all(tools)
+    async def _look_up(self, name: str, call_next: Any, **more: Any) -> Item | None:
+        item = await call_next(name, **more)
+        return item and self._one(item)
 
-    async def get_tool(self, name: str, call_next: Any, **more: Any) -> Tool | None:
-        return self._one(await call_next(name, **more))
-
-    async def list_resources(self, resources: Sequence[Resource]) -> Sequence[Resource]:
-        return self._all(resources)
-
-    async def get_resource(self, uri: str, call_next: Any, **more: Any) -> Resource | None:
-        return self._one(await call_next(uri, **more))
-
-    async def list_resource_templates(self, templates: Sequence[Template]) -> Sequence[Template]:
-        return self._all(templates)
-
-    async def get_resource_template(self, uri: str, call_next: Any, **more: Any) -> Template | None:
-        return self._one(await call_next(uri, **more))
+    list_tools = list_resources = list_resource_templates = cast("Any", _all)
+    get_tool = get_resource = get_resource_template = cast("Any", _look_up)
 
 
 async def _registered(mcp: FastMCP) -> list[Item]:
@@ -149,15 +125,35 @@ async def _registered(mcp: FastMCP) -> list[Item]:
     return [*await Provider.list_tools(mcp), *await Provider.list_resources(mcp), *templates]
 
 
-def override(mcp: FastMCP, setting: Path | None) -> Overrides:
+def override(mcp: FastMCP, setting: Path | None) -> None:
     """Lay the packaged file and the user's (a setting may name it) over a server; may raise StartError."""
-    overrides, layered = Overrides(run_now(_registered(mcp))), dict[str, Any]()
+    overrides = Overrides(run_now(_registered(mcp)))
     for path, config in layers(setting):
         if config:
             check(path, config, overrides.texts)
-            layered = merged(layered, config.model_dump(exclude_unset=True))
+            overrides.layered = merged(overrides.layered, config.model_dump(exclude_unset=True))
         elif setting and path != PACKAGED:
             logger.warning("%s: no such file, so it overrides nothing", path)
-    overrides.config = MetadataConfig.model_validate(layered)
     mcp.add_transform(overrides)
-    return overrides
+
+
+def save(path: Path, text: str, texts: Texts) -> None:
+    """Write a file whole or not at all, and say so; StartError if the server or the disk refuses it."""
+    check(path, parse(path, text), texts)
+    if len(text.encode()) > MOST_BYTES:
+        raise StartError(f"{path} would be longer than {MOST_BYTES} bytes; nothing was changed")
+    target = path.resolve()
+    try:
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle, draft = tempfile.mkstemp(prefix=".metadata-", dir=target.parent)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(handle)
+            Path(draft).replace(target)
+        finally:
+            Path(draft).unlink(missing_ok=True)
+    except OSError as error:
+        raise StartError(f"{path}: {error.strerror}; nothing was changed") from error
+    print(f"{path} is saved. Restart the server for the change to take effect.")

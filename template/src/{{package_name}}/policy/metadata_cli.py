@@ -1,39 +1,34 @@
 """The `metadata` commands: look at and change the texts that models see. Managed by the template."""
 
+import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
+from collections.abc import Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import Annotated, Any
 
+import yaml
 from cyclopts import App, Parameter
-from fastmcp import Client
-from fastmcp.client.transports import StdioTransport
 
 from ..server import shipped_server
 from ..settings import Settings
 from .errors import StartError
-from .metadata import SECTIONS, Overrides, Texts, mend, merged, unknown
-from .metadata_edit import as_yaml, changed, pruned, save
-from .metadata_file import MetadataConfig, layers, parse, read_text, user_file
-from .serving import run_now
+from .metadata import SECTIONS, Overrides, merged, save, unknown
+from .metadata_file import layers, mend, parse, read_text, user_file
 from .settings import SERVER_NAME
 
-FIELDS = "title, description, arguments.NAME, icons (with spaces between them) or enabled"
 Name = Annotated[str, Parameter(help="A tool, or the URI of a resource or resource template.")]
-Field = Annotated[str, Parameter(help=f"{FIELDS}; or name, use_when or example.")]
+Field = Annotated[str, Parameter(help="E.g. title, description, arguments.NAME, icons or enabled.")]
 Words = Annotated[str, Parameter(help="The text.", allow_leading_hyphen=True)]
 app = App(name="metadata", help="Look at and change the texts that models see.")
-HEAD = """\
-# Texts that models see, laid over those of the code; docs/metadata.md explains the fields.
-# Keep secrets out of this file: every client of the server can read these texts.
-version: 1
-# strict: false  # warn about names that the server does not have, instead of refusing to start
-"""
+HEAD = "# docs/metadata.md explains this file. Keep secrets out: clients can read it.\nversion: 1\n"
 
 
 def _overrides() -> Overrides:
@@ -48,29 +43,76 @@ def path() -> Path:
     return own or sys.exit("the setting metadata is none, so there is no file of your own")
 
 
-def _all_texts(overrides: Overrides) -> dict[str, Any]:
-    """The texts of the code and the packaged file, in the form of a metadata file."""
-    return merged(overrides.texts, overrides.config.model_dump(exclude_unset=True))
+def _pruned(data: Any) -> Any:
+    """Data without what is empty: mappings, and texts that the code does not have."""
+    if not isinstance(data, dict):
+        return data
+    return {k: kept for k, value in data.items() if (kept := _pruned(value)) not in ({}, None)}
 
 
-def _change(name: str, field: str | None, value: str | None) -> None:
-    """Set one field, or remove it (without a field: everything under the name)."""
+def _yaml(data: Any) -> str:
+    """Data as a metadata file, without what is empty."""
+    return yaml.safe_dump(_pruned(data), sort_keys=False, allow_unicode=True, width=100)
+
+
+def _end(text: str, node: Any) -> int:
+    """Where the last thing in a node ends (a block's own end mark lies behind the comments)."""
+    while not (isinstance(node, yaml.ScalarNode) or node.flow_style):
+        node = node.value[-1][1] if isinstance(node, yaml.MappingNode) else node.value[-1]
+    return len(text[: node.end_mark.index].rstrip())
+
+
+def _spliced(text: str, keys: Sequence[str], wanted: Any, *, remove: bool) -> str:
+    """The text with what is wanted at a path of keys; every other line stays as it is."""
+    node: Any = yaml.compose(text, yaml.SafeLoader)
+    way: list[Any] = []  # the block mappings, each with the key and value that lead on
+    while len(way) < len(keys) and isinstance(node, yaml.MappingNode) and not node.flow_style:
+        pair = next((pair for pair in node.value if pair[0].value == keys[len(way)]), None)
+        if pair is None:
+            break
+        way.append((node, *pair))
+        node, wanted = pair[1], wanted.get(keys[len(way) - 1])
+    if remove and len(way) == len(keys):  # with the lines of keys that this leaves empty
+        for n, (mapping, key, value) in enumerate(reversed(way)):
+            end = text.find("\n", key.end_mark.index if n else _end(text, value)) + 1
+            text = text[: text.rfind("\n", 0, key.start_mark.index) + 1] + text[end or len(text) :]
+            if len(mapping.value) > 1:
+                break
+        return text
+    if len(way) == len(keys) or getattr(node, "flow_style", False):
+        start, end = node.start_mark.index, _end(text, node)
+        if isinstance(node, yaml.MappingNode) and re.search("#.*\n", text[start:end]):
+            return text  # there may be a comment in it
+        return text[:start] + json.dumps(wanted, ensure_ascii=False) + text[end:]
+    text += "" if text.endswith("\n") or not text else "\n"
+    at, indent = (_end(text, node), node.start_mark.column) if way else (len(text) - 1, 0)
+    at, key = text.find("\n", at) + 1, keys[len(way)]
+    return text[:at] + textwrap.indent(_yaml({key: wanted[key]}), " " * indent) + text[at:]
+
+
+def _change(name: str, field: str | None, value: object) -> None:
+    """Set one field, or remove it (None; without a field: everything under the name)."""
     own, texts = path(), _overrides().texts
     raw = read_text(own)
     text = HEAD if raw is None else raw.replace("\r\n", "\n")
-    config = parse(own, text)
-    homes = [s for s, items in texts.items() if name in items or name in getattr(config, s)]
+    wanted = spot = parse(own, text).model_dump(exclude_unset=True)
+    homes = [s for s, items in texts.items() if name in items or name in wanted.get(s, {})]
     if not homes:
         sys.exit(f"no tool or resource is called {name!r}; {mend(name, chain(*texts.values()))}")
     keys = [homes[0], name, *([field] if field else [])]
     if field and field.startswith("arguments."):
         argument = field.removeprefix("arguments.").removesuffix(".description")
         keys[2:] = ["arguments", argument, "description"]
-    typed: Any = {"true": True, "false": False}.get(value, value) if field == "enabled" else value
-    new = changed(
-        own, text, keys, typed.split() if field == "icons" and typed is not None else typed
-    )
-    save(own, new.replace("\n", "\r\n") if raw and "\r\n" in raw else new, texts)
+    for key in keys[:-1]:
+        spot = spot.setdefault(key, {})
+    if value is not None:
+        spot[keys[-1]] = value
+    elif spot.pop(keys[-1], None) is None:
+        sys.exit(f"{own} does not override {'.'.join(keys[1:])}")
+    text = _spliced(text, keys, wanted, remove=value is None)
+    if _pruned(parse(own, text).model_dump(exclude_unset=True)) != _pruned(wanted):
+        sys.exit(f"{own}: only `{SERVER_NAME} metadata edit` can change such a layout")
+    save(own, text.replace("\n", "\r\n") if raw and "\r\n" in raw else text, texts)
 
 
 @app.command
@@ -79,10 +121,10 @@ def init() -> None:
     own, overrides = path(), _overrides()
     if own.exists():
         sys.exit(f"{own} already exists; change it with `{SERVER_NAME} metadata edit`")
-    first = {key: dict(islice(items.items(), 1)) for key, items in _all_texts(overrides).items()}
-    example = "".join(f"# {line}\n" for line in as_yaml(first).splitlines())
+    every = merged(overrides.texts, overrides.layered).items()
+    first = {section: dict(islice(items.items(), 1)) for section, items in every}
+    example = "".join(f"# {line}\n" for line in _yaml(first).splitlines())
     save(own, HEAD + example, overrides.texts)
-    print("Keep secrets out of it: every client of the server can read these texts.")
 
 
 @app.command
@@ -96,18 +138,16 @@ def edit() -> None:
     draft = Path(tempfile.mkdtemp(prefix="metadata-")) / "metadata.yaml"
     draft.write_text(HEAD if before is None else before, encoding="utf-8", newline="")
     while True:
-        if subprocess.run([*shlex.split(editor), str(draft)], check=False).returncode:
-            sys.exit(f"{editor} failed; {own} is unchanged and your text is in {draft}")
         try:
-            text = read_text(draft, trusted=True) or ""
+            subprocess.run([*shlex.split(editor), str(draft)], check=True)
             if read_text(own) != before:
                 sys.exit(f"{own} was changed in the meantime; your text is in {draft}")
-            save(own, text, texts)
+            save(own, read_text(draft, trusted=True) or "", texts)
             return shutil.rmtree(draft.parent)
-        except StartError as error:
+        except (StartError, subprocess.SubprocessError) as error:
             print(error)
             if not sys.stdin.isatty() or input("Open it again? [Y/n] ").lower().startswith("n"):
-                sys.exit(f"{own} is unchanged and your text is in {draft}")
+                sys.exit(f"{own} is unchanged; your text is in {draft}")
 
 
 @app.command(name=["list", "show"])
@@ -115,19 +155,22 @@ def list_(name: Name | None = None) -> None:
     """Show every override, or those of one tool or resource, file by file."""
     listed = ""
     for file, config in layers(Settings().metadata):
-        texts = (config or MetadataConfig()).model_dump(include=SECTIONS, exclude_unset=True)
+        every = config.model_dump(exclude_unset=True) if config else {}
+        texts = {section: every.get(section, {}) for section in SECTIONS.values()}
         if name:
-            texts = {s: {name: items[name]} for s, items in texts.items() if name in items}
-        listed += f"# {file}\n{as_yaml(texts)}" if pruned(texts) else ""
-    print(
-        listed or (f"nothing overrides {name!r}\n" if name else "nothing is overridden\n"), end=""
-    )
+            texts = {section: {name: items.get(name)} for section, items in texts.items()}
+        listed += f"# {file}\n{_yaml(texts)}" if _pruned(texts) else ""
+    if name and not listed:
+        sys.exit(f"nothing overrides {name!r}")
+    print(listed or "nothing is overridden\n", end="")
 
 
 @app.command(name="set")
 def set_(name: Name, field: Field, value: Words) -> None:
     """Set one text in your file; an empty one clears it. Comments and order stay."""
-    _change(name, field, value)
+    typed: object = value.split() if field == "icons" else value
+    flag = {"true": True, "false": False} if field == "enabled" else {}
+    _change(name, field, flag.get(value, typed))
 
 
 @app.command
@@ -137,41 +180,20 @@ def unset(name: Name, field: Field | None = None) -> None:
 
 
 @app.command
-def validate(*, url: str | None = None, server: str | None = None) -> None:
-    """Check your file against this server, or against a running one.
-
-    Args:
-        url: The address of a running server, e.g. http://127.0.0.1:8000/mcp.
-        server: The command line of a server to start and ask over stdio.
-    """
+def validate() -> None:
+    """Check your file against this server."""
     own = path()
     config = dict(layers(own))[own]
     if config is None:
         return print(f"{own} does not exist, so it overrides nothing")
-    texts = run_now(_running(url, server or "", config)) if url or server else _overrides().texts
-    lines = [f"{own}: {what}; {mend(n, names)}" for what, n, names in unknown(config, texts)]
+    names = unknown(config, _overrides().texts)
+    lines = [f"{own}: {problem}; {mend(name, known)}" for problem, name, known in names]
     print("\n".join(lines) or f"{own} is valid")
     sys.exit(bool(lines and config.strict))
-
-
-async def _running(url: str | None, server: str, config: MetadataConfig) -> Texts:
-    """What a running server has; a tool that the file takes off the wire counts as there."""
-    program, *words = shlex.split(server) or [""]
-    target: Any = url or StdioTransport(program, words, dict(os.environ))
-    tools = {n: {"arguments": t.arguments} for n, t in config.tools.items() if not t.enabled}
-    try:
-        async with Client(target) as client:
-            for tool in await client.list_tools():
-                tools[tool.name] = {"arguments": tool.input_schema.get("properties", {})}
-            resources = {str(item.uri): {} for item in await client.list_resources()}
-            templates = {item.uri_template: {} for item in await client.list_resource_templates()}
-    except Exception as error:
-        why = " ".join(str(error).split())
-        raise StartError(f"{url or server} does not answer: {why}") from error
-    return {"tools": tools, "resources": resources, "resource_templates": templates}
 
 
 @app.command
 def export() -> None:
     """Print every text as a metadata file to start from."""
-    print(as_yaml({"version": 1, "strict": True, **_all_texts(_overrides())}), end="")
+    overrides, head = _overrides(), {"version": 1, "strict": True}
+    print(_yaml(head | merged(overrides.texts, overrides.layered)), end="")

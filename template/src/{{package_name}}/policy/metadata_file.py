@@ -5,7 +5,7 @@ import json
 import os
 import stat
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
@@ -23,8 +23,9 @@ from .texts import HIDDEN, hidden, shortened
 PACKAGED = Path(__file__).parent.parent / "metadata.yaml"
 MOST_BYTES = 65_536
 DEEPEST = 6
+ALL = f"`{SERVER_NAME} metadata export` lists them all"
 HINTS = {*WIRE_NAMES, *WIRE_NAMES.values(), "annotations", "hints"}
-REFUSED = partial(yaml.MarkedYAMLError, None, None)  # takes what is wrong, and where
+REFUSED: Any = partial(yaml.MarkedYAMLError, None, None)  # takes what is wrong, and where
 YAML_1_1: Any = yaml.SafeLoader("")  # knows which unquoted words some readers do not take for text
 
 
@@ -173,6 +174,12 @@ def shown(name: str) -> str:
     return shortened(name) if name.strip() else json.dumps(name)
 
 
+def mend(name: str, names: Iterable[str], otherwise: str = ALL) -> str:
+    """What to do about an unknown name, given the known ones."""
+    near = difflib.get_close_matches(name, names, 1, 0.5)
+    return f"did you mean '{near[0]}'?" if near else otherwise
+
+
 def _explained(error: ValidationError) -> str:
     """The first thing wrong with the form."""
     first = error.errors()[0]
@@ -181,12 +188,11 @@ def _explained(error: ValidationError) -> str:
     if first["type"] == "extra_forbidden" and name in HINTS:
         return f"{place}: overrides change words, never hints; change the tool itself"
     if first["type"] == "extra_forbidden":
-        shapes = {1: MetadataConfig, 5: ArgOverride}
+        shapes: dict[int, type[BaseModel]] = {1: MetadataConfig, 5: ArgOverride}
         item = ToolOverride if where[0] == "tools" else ResourceOverride
         fields = shapes.get(len(where), item).model_fields
-        near = difflib.get_close_matches(name, fields, 1, 0.5)
-        mend = f"did you mean '{near[0]}'?" if near else f"the fields are {', '.join(fields)}"
-        return f"{place}: Unknown field '{name}', {mend}"
+        near = mend(name, fields, f"the fields are {', '.join(fields)}")
+        return f"{place}: Unknown field '{name}', {near}"
     if place == "version":
         return f"version {value} is not supported; write `version: 1` or update this server"
     if first["type"] == "string_pattern_mismatch":
