@@ -15,32 +15,32 @@ from fastmcp.tools import Tool
 from mcp_types import Icon, ToolAnnotations
 
 from .errors import StartError
-from .metadata_file import MOST_BYTES, PACKAGED, MetadataConfig, layers, mend, parse, shown
+from .metadata_file import MOST_BYTES, PACKAGED, layers, mend, parse, shown
 from .serving import run_now
 
 logger = logging.getLogger(__name__)
 SECTIONS = {"tool": "tools", "resource": "resources", "template": "resource_templates"}
 Item = Tool | Resource | ResourceTemplate
+Config = Mapping[str, Any]  # what a file says
 Texts = dict[str, dict[str, dict[str, Any]]]  # as in a file: by section, then by name or URI
 
 
-def unknown(config: MetadataConfig, texts: Texts) -> Iterator[tuple[str, str, Iterable[str]]]:
+def unknown(config: Config, texts: Texts) -> Iterator[tuple[str, str, Iterable[str]]]:
     """Each name that a server does not have: what is wrong, the name, and those that it has."""
     for section, items in texts.items():
-        for name, override in getattr(config, section).items():
+        for name, override in config.get(section, {}).items():
             if name not in items:
-                kind = section[:-1].replace("_", " ")
-                yield f"Unknown {kind}: {shown(name)}", name, items
+                yield f"Unknown {section[:-1].replace('_', ' ')}: {shown(name)}", name, items
                 continue
             known = items[name].get("arguments", {})
-            for argument in [n for n in getattr(override, "arguments", {}) if n not in known]:
+            for argument in [n for n in override.get("arguments", {}) if n not in known]:
                 yield f"Tool '{name}' has no argument '{shown(argument)}'", argument, known
 
 
-def check(path: Path, config: MetadataConfig, texts: Texts) -> None:
+def check(path: Path, config: Config, texts: Texts) -> None:
     """Warn of each unknown name in a file; StartError at the first one if the file is strict."""
     for problem, name, names in unknown(config, texts):
-        if config.strict:
+        if config.get("strict", True):
             raise StartError(f"{path}: {problem}; {mend(name, names)}")
         logger.warning("%s: %s (skipped)", path, problem)
 
@@ -113,8 +113,7 @@ class Overrides(Transform):
         return [overridden for item in items if (overridden := self._one(item))]
 
     async def _look_up(self, name: str, call_next: Any, **more: Any) -> Item | None:
-        item = await call_next(name, **more)
-        return item and self._one(item)
+        return self._one(item) if (item := await call_next(name, **more)) else None
 
     list_tools = list_resources = list_resource_templates = cast("Any", _all)
     get_tool = get_resource = get_resource_template = cast("Any", _look_up)
@@ -129,9 +128,9 @@ def override(mcp: FastMCP, setting: Path | None) -> None:
     """Lay the packaged file and the user's (a setting may name it) over a server; may raise StartError."""
     overrides = Overrides(run_now(_registered(mcp)))
     for path, config in layers(setting):
-        if config:
+        if config is not None:
             check(path, config, overrides.texts)
-            overrides.layered = merged(overrides.layered, config.model_dump(exclude_unset=True))
+            overrides.layered = merged(overrides.layered, config)
         elif setting and path != PACKAGED:
             logger.warning("%s: no such file, so it overrides nothing", path)
     mcp.add_transform(overrides)

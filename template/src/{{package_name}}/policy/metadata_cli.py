@@ -9,31 +9,36 @@ import subprocess
 import sys
 import tempfile
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping
 from itertools import chain, islice
 from pathlib import Path
 from typing import Annotated, Any
 
 import yaml
 from cyclopts import App, Parameter
+from fastmcp import Client
+from fastmcp.client.transports import StdioTransport
 
 from ..server import shipped_server
 from ..settings import Settings
 from .errors import StartError
-from .metadata import SECTIONS, Overrides, merged, save, unknown
+from .metadata import SECTIONS, Config, Overrides, Texts, merged, save, unknown
 from .metadata_file import layers, mend, parse, read_text, user_file
+from .serving import run_now
 from .settings import SERVER_NAME
 
 Name = Annotated[str, Parameter(help="A tool, or the URI of a resource or resource template.")]
 Field = Annotated[str, Parameter(help="E.g. title, description, arguments.NAME, icons or enabled.")]
 Words = Annotated[str, Parameter(help="The text.", allow_leading_hyphen=True)]
+Server = Annotated[str, Parameter(["--server", "--url"], help="A command or an address.")]
 app = App(name="metadata", help="Look at and change the texts that models see.")
 HEAD = "# docs/metadata.md explains this file. Keep secrets out: clients can read it.\nversion: 1\n"
 
 
-def _overrides() -> Overrides:
-    """What this server has, and what the packaged file lays over it."""
-    return next(t for t in shipped_server().transforms if isinstance(t, Overrides))
+def _texts() -> tuple[Texts, Texts]:
+    """The texts of the code, and the same with what the packaged file lays over them."""
+    overrides = next(t for t in shipped_server().transforms if isinstance(t, Overrides))
+    return overrides.texts, merged(overrides.texts, overrides.layered)
 
 
 @app.command
@@ -43,14 +48,13 @@ def path() -> Path:
     return own or sys.exit("the setting metadata is none, so there is no file of your own")
 
 
-def _pruned(data: Any) -> Any:
+def _pruned(data: Mapping[str, Any]) -> dict[str, Any]:
     """Data without what is empty: mappings, and texts that the code does not have."""
-    if not isinstance(data, dict):
-        return data
-    return {k: kept for k, value in data.items() if (kept := _pruned(value)) not in ({}, None)}
+    kept = {key: _pruned(it) if isinstance(it, dict) else it for key, it in data.items()}
+    return {key: it for key, it in kept.items() if it not in ({}, None)}
 
 
-def _yaml(data: Any) -> str:
+def _yaml(data: Mapping[str, Any]) -> str:
     """Data as a metadata file, without what is empty."""
     return yaml.safe_dump(_pruned(data), sort_keys=False, allow_unicode=True, width=100)
 
@@ -62,21 +66,21 @@ def _end(text: str, node: Any) -> int:
     return len(text[: node.end_mark.index].rstrip())
 
 
-def _spliced(text: str, keys: Sequence[str], wanted: Any, *, remove: bool) -> str:
+def _spliced(text: str, keys: list[str], wanted: Any) -> str:
     """The text with what is wanted at a path of keys; every other line stays as it is."""
     node: Any = yaml.compose(text, yaml.SafeLoader)
-    way: list[Any] = []  # the block mappings, each with the key and value that lead on
-    while len(way) < len(keys) and isinstance(node, yaml.MappingNode) and not node.flow_style:
-        pair = next((pair for pair in node.value if pair[0].value == keys[len(way)]), None)
-        if pair is None:
+    way: list[Any] = []  # through block mappings: how many keys each has, and the one to follow
+    for name in keys:
+        pairs = node.value if isinstance(node, yaml.MappingNode) and not node.flow_style else []
+        if not (pair := next((pair for pair in pairs if pair[0].value == name), None)):
             break
-        way.append((node, *pair))
-        node, wanted = pair[1], wanted.get(keys[len(way) - 1])
-    if remove and len(way) == len(keys):  # with the lines of keys that this leaves empty
-        for n, (mapping, key, value) in enumerate(reversed(way)):
+        way.append((len(pairs), *pair))
+        node, wanted = pair[1], wanted.get(name)
+    if wanted is None:  # with the lines of keys that this leaves empty
+        for n, (count, key, value) in enumerate(reversed(way)):
             end = text.find("\n", key.end_mark.index if n else _end(text, value)) + 1
             text = text[: text.rfind("\n", 0, key.start_mark.index) + 1] + text[end or len(text) :]
-            if len(mapping.value) > 1:
+            if count > 1:
                 break
         return text
     if len(way) == len(keys) or getattr(node, "flow_style", False):
@@ -92,10 +96,10 @@ def _spliced(text: str, keys: Sequence[str], wanted: Any, *, remove: bool) -> st
 
 def _change(name: str, field: str | None, value: object) -> None:
     """Set one field, or remove it (None; without a field: everything under the name)."""
-    own, texts = path(), _overrides().texts
+    own, texts = path(), _texts()[0]
     raw = read_text(own)
     text = HEAD if raw is None else raw.replace("\r\n", "\n")
-    wanted = spot = parse(own, text).model_dump(exclude_unset=True)
+    wanted = spot = parse(own, text)
     homes = [s for s, items in texts.items() if name in items or name in wanted.get(s, {})]
     if not homes:
         sys.exit(f"no tool or resource is called {name!r}; {mend(name, chain(*texts.values()))}")
@@ -109,8 +113,8 @@ def _change(name: str, field: str | None, value: object) -> None:
         spot[keys[-1]] = value
     elif spot.pop(keys[-1], None) is None:
         sys.exit(f"{own} does not override {'.'.join(keys[1:])}")
-    text = _spliced(text, keys, wanted, remove=value is None)
-    if _pruned(parse(own, text).model_dump(exclude_unset=True)) != _pruned(wanted):
+    text = _spliced(text, keys, wanted)
+    if _pruned(parse(own, text)) != _pruned(wanted):
         sys.exit(f"{own}: only `{SERVER_NAME} metadata edit` can change such a layout")
     save(own, text.replace("\n", "\r\n") if raw and "\r\n" in raw else text, texts)
 
@@ -118,19 +122,18 @@ def _change(name: str, field: str | None, value: object) -> None:
 @app.command
 def init() -> None:
     """Write a metadata file of your own that holds commented examples."""
-    own, overrides = path(), _overrides()
+    own, (texts, every) = path(), _texts()
     if own.exists():
         sys.exit(f"{own} already exists; change it with `{SERVER_NAME} metadata edit`")
-    every = merged(overrides.texts, overrides.layered).items()
-    first = {section: dict(islice(items.items(), 1)) for section, items in every}
+    first = {section: dict(islice(items.items(), 1)) for section, items in every.items()}
     example = "".join(f"# {line}\n" for line in _yaml(first).splitlines())
-    save(own, HEAD + example, overrides.texts)
+    save(own, HEAD + example, texts)
 
 
 @app.command
 def edit() -> None:
     """Open your file in $VISUAL or $EDITOR; what the server would refuse is not saved."""
-    own, texts = path(), _overrides().texts
+    own, texts = path(), _texts()[0]
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or shutil.which("vi")
     if not editor:
         sys.exit("no editor found; set VISUAL or EDITOR, e.g. EDITOR=nano")
@@ -155,8 +158,7 @@ def list_(name: Name | None = None) -> None:
     """Show every override, or those of one tool or resource, file by file."""
     listed = ""
     for file, config in layers(Settings().metadata):
-        every = config.model_dump(exclude_unset=True) if config else {}
-        texts = {section: every.get(section, {}) for section in SECTIONS.values()}
+        texts = {section: (config or {}).get(section, {}) for section in SECTIONS.values()}
         if name:
             texts = {section: {name: items.get(name)} for section, items in texts.items()}
         listed += f"# {file}\n{_yaml(texts)}" if _pruned(texts) else ""
@@ -180,20 +182,37 @@ def unset(name: Name, field: Field | None = None) -> None:
 
 
 @app.command
-def validate() -> None:
-    """Check your file against this server."""
+def validate(*, server: Server = "") -> None:
+    """Check your file against this server, or against one that runs or is started over stdio."""
     own = path()
     config = dict(layers(own))[own]
     if config is None:
         return print(f"{own} does not exist, so it overrides nothing")
-    names = unknown(config, _overrides().texts)
+    names = unknown(config, run_now(_asked(server, config)) if server else _texts()[0])
     lines = [f"{own}: {problem}; {mend(name, known)}" for problem, name, known in names]
     print("\n".join(lines) or f"{own} is valid")
-    sys.exit(bool(lines and config.strict))
+    sys.exit(bool(lines and config.get("strict", True)))
+
+
+async def _asked(server: str, config: Config) -> Texts:
+    """What a server answers that it has, with the tools that the file takes off the wire."""
+    off = {n: it for n, it in config.get("tools", {}).items() if not it.get("enabled", True)}
+    texts: Texts = {"tools": off, "resources": {}, "resource_templates": {}}
+    try:
+        program, *words = shlex.split(server)
+        stdio = StdioTransport(program, words, dict(os.environ))
+        async with Client[Any](server if "://" in program else stdio) as client:
+            for tool in await client.list_tools():
+                texts["tools"][tool.name] = {"arguments": tool.input_schema.get("properties", {})}
+            texts["resources"] = {str(item.uri): {} for item in await client.list_resources()}
+            for template in await client.list_resource_templates():
+                texts["resource_templates"][template.uri_template] = {}
+            return texts
+    except Exception as error:
+        raise StartError(f"{server} does not answer: {' '.join(str(error).split())}") from error
 
 
 @app.command
 def export() -> None:
     """Print every text as a metadata file to start from."""
-    overrides, head = _overrides(), {"version": 1, "strict": True}
-    print(_yaml(head | merged(overrides.texts, overrides.layered)), end="")
+    print(_yaml({"version": 1, "strict": True, **_texts()[1]}), end="")

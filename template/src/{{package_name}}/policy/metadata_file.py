@@ -1,7 +1,6 @@
 """A metadata file: what it may say, and how it is read without trusting it. Managed by the template."""
 
 import difflib
-import json
 import os
 import stat
 import unicodedata
@@ -42,43 +41,29 @@ Text = Annotated[str, Field(max_length=2000), AfterValidator(_clean)]
 Image = Annotated[str, Field(pattern="^(https://[!-~]+|data:image/[!-~]+)$")]
 
 
-class _Override(BaseModel, extra="forbid", strict=True, frozen=True):
-    pass
+class _Described(BaseModel, extra="forbid", strict=True):
+    description: Text = ""
 
 
-class ArgOverride(_Override):
-    """The text of one argument."""
-
-    description: Text | None = None
-
-
-class ToolOverride(_Override):
-    """The texts of one tool, its icons, and whether it is served."""
-
-    title: Line | None = None
-    description: Text | None = None
-    arguments: dict[str, ArgOverride] = Field(default_factory=dict)
-    icons: list[Image] | None = None
+class _Tool(_Described):
+    title: Line = ""
+    arguments: dict[str, _Described] = Field(default_factory=dict)
+    icons: list[Image] = Field(default_factory=list)
     enabled: bool = True
 
 
-class ResourceOverride(_Override):
-    """The texts of one resource or resource template."""
-
-    name: Line | None = None
-    description: Text | None = None
-    use_when: Text | None = None
-    example: Text | None = None
+class _Resource(_Described):
+    name: Line = ""
+    use_when: Text = ""
+    example: Text = ""
 
 
-class MetadataConfig(_Override):
-    """What a metadata file says."""
-
+class _File(BaseModel, extra="forbid", strict=True):
     version: Annotated[int, Field(ge=1, le=1)] = 1
     strict: bool = True
-    tools: dict[str, ToolOverride] = Field(default_factory=dict)
-    resources: dict[str, ResourceOverride] = Field(default_factory=dict)
-    resource_templates: dict[str, ResourceOverride] = Field(default_factory=dict)
+    tools: dict[str, _Tool] = Field(default_factory=dict)
+    resources: dict[str, _Resource] = Field(default_factory=dict)
+    resource_templates: dict[str, _Resource] = Field(default_factory=dict)
 
 
 def user_file(setting: Path | None) -> Path | None:
@@ -136,12 +121,10 @@ def _value(events: Iterator[Any], event: Any, depth: int = 0) -> Any:
     if tag.endswith("null") and not depth:
         return {}
     why = f"{shortened(text)} is not text to every YAML reader; quote it, or write true or false"
-    raise REFUSED(
-        why if text else "the value is missing; fill it in or remove the key", event.start_mark
-    )
+    raise REFUSED(why if text else "a value is missing; add it or remove the key", event.start_mark)
 
 
-def parse(path: Path, text: str) -> MetadataConfig:
+def parse(path: Path, text: str) -> dict[str, Any]:
     """What a metadata file says; StartError names the file and the place where its form is wrong."""
     text = text.replace("\r\n", "\n")
     if unseen := HIDDEN.search(text.replace("\t", " ")):
@@ -153,7 +136,7 @@ def parse(path: Path, text: str) -> MetadataConfig:
         data = {} if isinstance(first, yaml.StreamEndEvent) else _value(events, next(events))
         if more := [event for event in events if isinstance(event, yaml.DocumentStartEvent)]:
             raise REFUSED("a second document begins here; keep only one", more[0].start_mark)
-        return MetadataConfig.model_validate(data)
+        return _File.model_validate(data).model_dump(exclude_unset=True)
     except yaml.MarkedYAMLError as error:
         mark: Any = error.problem_mark
         why = f"{'' if type(error) is yaml.MarkedYAMLError else 'not YAML: '}{error.problem}"
@@ -162,7 +145,7 @@ def parse(path: Path, text: str) -> MetadataConfig:
         raise StartError(f"{path}: {_explained(error)}") from error
 
 
-def layers(setting: Path | None) -> Iterator[tuple[Path, MetadataConfig | None]]:
+def layers(setting: Path | None) -> Iterator[tuple[Path, dict[str, Any] | None]]:
     """The packaged file, then the user's, and what each says (None without a file), or StartError."""
     for path in filter(None, [PACKAGED, user_file(setting)]):
         text = read_text(path, trusted=path == PACKAGED)
@@ -171,7 +154,7 @@ def layers(setting: Path | None) -> Iterator[tuple[Path, MetadataConfig | None]]
 
 def shown(name: str) -> str:
     """A name from a file as one short line, visible even when it is empty or blank."""
-    return shortened(name) if name.strip() else json.dumps(name)
+    return shortened(name) if name.strip() else repr(name)
 
 
 def mend(name: str, names: Iterable[str], otherwise: str = ALL) -> str:
@@ -188,8 +171,8 @@ def _explained(error: ValidationError) -> str:
     if first["type"] == "extra_forbidden" and name in HINTS:
         return f"{place}: overrides change words, never hints; change the tool itself"
     if first["type"] == "extra_forbidden":
-        shapes: dict[int, type[BaseModel]] = {1: MetadataConfig, 5: ArgOverride}
-        item = ToolOverride if where[0] == "tools" else ResourceOverride
+        shapes: dict[int, type[BaseModel]] = {1: _File, 5: _Described}
+        item = _Tool if where[0] == "tools" else _Resource
         fields = shapes.get(len(where), item).model_fields
         near = mend(name, fields, f"the fields are {', '.join(fields)}")
         return f"{place}: Unknown field '{name}', {near}"
