@@ -1,4 +1,4 @@
-"""Fixtures of the attacks."""
+"""What all attacks share. They import the package of the rendered server that they run in."""
 
 import pytest
 from fastmcp.server.context import set_transport
@@ -8,5 +8,5 @@ set_transport("stdio")  # where no scope hides a tool
 
 @pytest.fixture(scope="session")
 def anyio_backend() -> str:
-    """One event loop for all tests, so that they share what belongs to one."""
+    """One event loop for all tests of a file."""
     return "asyncio"

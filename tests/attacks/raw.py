@@ -29,25 +29,25 @@ def outcome(message: Message) -> str:
 
 
 class Raw:
-    """One connection. `answers` are what the person says, the last one for ever; None says nothing."""
+    """One connection. The person gives the `answers` in turn, the last one for ever; None is silence."""
 
     def __init__(
         self, streams: MessageStream, era: str, answers: list[Message | None], can: Message
     ) -> None:
-        """Hold both ends of the connection, and what the person will say."""
+        """Speak over these streams as a client with the capabilities `can`."""
         self.read, self.write = streams
         self.answers, self.can, self.modern = answers, can, era == MODERN
-        self.sent: list[Message] = []
-        self.came: dict[int, Message] = {}
-        self.asked: list[Message] = []
-        self.heard: list[Message] = []
-        self.questions: list[str] = []
-        self.states: list[str] = []
+        self.sent: list[Message] = []  # the parameters of each request
+        self.came: dict[int, Message] = {}  # responses not yet fetched
+        self.asked: list[Message] = []  # elicitation requests, as they came
+        self.heard: list[Message] = []  # notifications, as they came
+        self.questions: list[str] = []  # what the person read
+        self.states: list[str] = []  # sealed states, in the newest era
 
-    async def post(self, **message: object) -> None:
-        """Send one message as it is."""
-        whole = jsonrpc_message_adapter.validate_python({"jsonrpc": "2.0", **message})
-        await self.write.send(SessionMessage(whole))
+    async def post(self, **fields: object) -> None:
+        """Send one message of any kind."""
+        message = jsonrpc_message_adapter.validate_python({"jsonrpc": "2.0", **fields})
+        await self.write.send(SessionMessage(message))
 
     async def send(self, method: str, **params: Any) -> int:
         """Send a request; its number fetches the response."""
@@ -71,9 +71,9 @@ class Raw:
         message = item.message.model_dump(by_alias=True, exclude_unset=True)
         if message.get("method") == "elicitation/create":
             self.asked.append(message)
-            if reply := self.say(message["params"]["message"]):
-                whole = reply if "error" in reply else {"result": reply}
-                await self.post(id=message["id"], **whole)
+            if answer := self.say(message["params"]["message"]):
+                reply = answer if "error" in answer else {"result": answer}
+                await self.post(id=message["id"], **reply)
         elif "id" in message:
             self.came[message["id"]] = message
         else:
@@ -88,9 +88,9 @@ class Raw:
             result = message["result"]
             self.states.append(result["requestState"])
             ((name, asked),) = result["inputRequests"].items()
-            reply = self.say(asked["params"]["message"])
-            if reply is not None:
-                more = {"requestState": self.states[-1], "inputResponses": {name: reply}}
+            answer = self.say(asked["params"]["message"])
+            if answer is not None:
+                more = {"requestState": self.states[-1], "inputResponses": {name: answer}}
                 again = self.sent[number - 1] | more
                 return await self.receive(await self.send("tools/call", **again))
         return message
@@ -111,8 +111,8 @@ async def connect(
             tasks.start_soon(low.run, *theirs, low.create_initialization_options())
             raw = Raw(ours, era, list(answers) or [None], can)
             if era == LEGACY:
-                hello = {"protocolVersion": "2025-11-25", "capabilities": can, "clientInfo": WHO}
-                await raw.receive(await raw.send("initialize", **hello))
+                about = {"protocolVersion": "2025-11-25", "capabilities": can, "clientInfo": WHO}
+                await raw.receive(await raw.send("initialize", **about))
                 await raw.post(method="notifications/initialized")
             yield raw
             tasks.cancel_scope.cancel()
