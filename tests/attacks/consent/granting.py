@@ -19,10 +19,10 @@ from nextcloud_login_mcp.policy import (
     consent_store,
     pending,
 )
-from nextcloud_login_mcp.policy.behaviors import create, delete, read
 from nextcloud_login_mcp.policy.consent import granted_token, requires_consent
-from nextcloud_login_mcp.policy.registry import build_tool
+from nextcloud_login_mcp.policy.declarations import create, declaration_of, delete, read
 from nextcloud_login_mcp.policy.scopes import listed
+from nextcloud_login_mcp.policy.serving import build_tool
 from nextcloud_login_mcp.server import create_server
 from nextcloud_login_mcp.settings import Settings
 from pydantic import BaseModel, Field
@@ -104,7 +104,9 @@ def serving(provider: Provider, **more: Any) -> FastMCP:
     """The rendered server, with the tools above in it."""
     server = create_server(settings(provider, **more))
     for function in (zz_look, zz_drop, zz_outer):
-        server.add_tool(listed(build_tool(function, vars(function)["__declaration__"])))
+        declaration = declaration_of(function)
+        assert declaration
+        server.add_tool(listed(build_tool(function, declaration)))
     return server
 
 
@@ -177,7 +179,9 @@ async def calling(
 
 async def grant_of(server: FastMCP, who: str) -> Any:
     """What the store holds of a user."""
-    return await flow.consent_of(server).grant(flow.User(f"user:{who}", who) if who else flow.LOCAL)
+    return await flow.consent_of(server).grant(
+        consent_store.User(f"user:{who}", who) if who else flow.LOCAL
+    )
 
 
 async def nothing(server: FastMCP, *names: str) -> None:
