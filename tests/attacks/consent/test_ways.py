@@ -3,6 +3,7 @@
 import os
 import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from attacks.consent.granting import (
     SECRET,
     YES,
     Call,
+    Held,
     calling,
     grant_of,
     link_in,
@@ -33,6 +35,9 @@ from fastmcp import Client
 from fastmcp.client.elicitation import ElicitResult
 from fastmcp.client.transports import StdioTransport, StreamableHttpTransport
 from mcp.shared.exceptions import MCPError
+from nextcloud_login_mcp.policy import requires_consent
+from nextcloud_login_mcp.policy.declarations import Declaration
+from nextcloud_login_mcp.policy.serving import build_tool
 
 pytestmark = pytest.mark.anyio
 
@@ -143,6 +148,35 @@ async def test_a_client_that_cannot_show_a_form_gets_the_link_as_text(provider: 
         assert len(call.raw.asked) == 1
         await call.begin()
         assert len(call.raw.asked) == 1
+
+
+Function = Callable[..., Any]
+
+
+def thin(function: Function) -> Function:
+    """Another decorator, which hands on no attribute but its `__wrapped__`."""
+
+    async def call() -> Held:
+        answer: Held = await function()
+        return answer
+
+    call.__name__ = function.__name__
+    vars(call)["__wrapped__"] = function
+    return call
+
+
+@pytest.mark.parametrize("order", [[thin, requires_consent], [requires_consent, thin]])
+async def test_other_decorators_hide_no_consent(provider: Provider, order: list[Function]) -> None:
+    async def zz_thin() -> Held:
+        return Held(token="nobody asked")
+
+    function: Function = zz_thin
+    for decorator in order:
+        function = decorator(function)
+    server = serving(provider)
+    server.add_tool(build_tool(function, Declaration(behavior="read", title="Look")))
+    async with calling(server, LEGACY, "none", tool="zz_thin") as call:
+        assert text_of(call.message).startswith(REQUIRED)
 
 
 async def test_calls_of_one_user_share_a_link(provider: Provider) -> None:
