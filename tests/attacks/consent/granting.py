@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -27,7 +28,7 @@ from nextcloud_login_mcp.server import create_server
 from nextcloud_login_mcp.settings import Settings
 from pydantic import BaseModel, Field
 
-Grant, GATES = consent_store.Grant, pending.gate_of
+Grant, GATES = consent_store.Grant, pending.GATES
 commands, flow = consent_cli, consent_flow
 ERAS = [LEGACY, MODERN]
 SECRET = "a secret of thirty-two characters or more"
@@ -188,6 +189,15 @@ async def nothing(server: FastMCP, *names: str) -> None:
     """Nobody granted anything."""
     for who in names or ("ann", "bob", ""):
         assert await grant_of(server, who) is None
+
+
+async def end(server: FastMCP, link: str) -> None:
+    """Let the time of a link be over, however fast this machine is."""
+    consent = flow.consent_of(server)
+    elicitation = await consent.elicitation(httpx2.URL(link).params["elicitationId"])
+    assert elicitation
+    elicitation.expires_at = time.time()
+    await consent._save(elicitation)
 
 
 def changed(address: str, **params: str) -> str:

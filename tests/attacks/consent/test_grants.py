@@ -123,7 +123,7 @@ async def test_replicas_share_links_and_grants(
             token = (await grant_of(one, "ann")).access_token
             assert call.message["result"]["structuredContent"] == {"token": token}
         for server in (one, other):
-            stores: list[Any] = [flow.consent_of(server).store._rows, GATES(server).store]
+            stores: list[Any] = [flow.consent_of(server).store._rows, GATES[server].store]
             for store in stores:
                 await store.close()
         redis.terminate()

@@ -11,6 +11,7 @@ from attacks.consent.granting import (
     YES,
     calling,
     changed,
+    end,
     nothing,
     serving,
     text_of,
@@ -42,11 +43,12 @@ async def test_a_link_that_was_opened_twice_works_once(server: FastMCP, browser:
         assert heading(await browser.get(first)) == FAILED
 
 
-async def test_an_expired_link_is_worth_nothing(provider: Provider, browser: Browser) -> None:
-    server = serving(provider, elicitation_timeout_seconds=0.6)
+async def test_an_expired_link_is_worth_nothing(
+    provider: Provider, server: FastMCP, browser: Browser
+) -> None:
     async with calling(server, MODERN) as call:
         back = await browser.log_in(call.link, "ann")
-        await anyio.sleep(0.6)
+        await end(server, call.link)
         assert heading(await browser.get(back)) == FAILED
         assert heading(await browser.get(call.link)) == STALE
         assert TOKEN not in provider.asked

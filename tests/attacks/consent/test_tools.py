@@ -21,6 +21,7 @@ from attacks.consent.granting import (
     Grant,
     calling,
     commands,
+    end,
     flow,
     grant_of,
     serving,
@@ -29,7 +30,7 @@ from attacks.consent.granting import (
 )
 from attacks.consent.provider import Browser, Provider, http
 from attacks.raw import LEGACY, MODERN, Message, connect, user
-from fastmcp import Client
+from fastmcp import Client, FastMCP
 from fastmcp.client.transports import StreamableHttpTransport
 from fastmcp.exceptions import ToolError
 
@@ -52,10 +53,9 @@ async def test_the_link_leads_to_the_provider_with_pkce(
         assert query["nonce"]
 
 
-async def test_who_answers_after_the_link_has_ended_is_told_so(provider: Provider) -> None:
-    server = serving(provider, elicitation_timeout_seconds=0.5)
+async def test_who_answers_after_the_link_has_ended_is_told_so(server: FastMCP) -> None:
     async with calling(server, MODERN) as call:
-        await anyio.sleep(0.5)
+        await end(server, call.link)
         assert text_of(await call.go_on()) == TIMED_OUT
 
 

@@ -35,8 +35,7 @@ from fastmcp import Client
 from fastmcp.client.elicitation import ElicitResult
 from fastmcp.client.transports import StdioTransport, StreamableHttpTransport
 from mcp.shared.exceptions import MCPError
-from nextcloud_login_mcp.policy import requires_consent
-from nextcloud_login_mcp.policy.declarations import Declaration
+from nextcloud_login_mcp.policy import read, requires_consent
 from nextcloud_login_mcp.policy.serving import build_tool
 
 pytestmark = pytest.mark.anyio
@@ -174,7 +173,7 @@ async def test_other_decorators_hide_no_consent(provider: Provider, order: list[
     for decorator in order:
         function = decorator(function)
     server = serving(provider)
-    server.add_tool(build_tool(function, Declaration(behavior="read", title="Look")))
+    server.add_tool(build_tool(function, read(title="Look")))
     async with calling(server, LEGACY, "none", tool="zz_thin") as call:
         assert text_of(call.message).startswith(REQUIRED)
 
