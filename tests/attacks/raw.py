@@ -1,0 +1,127 @@
+"""A client that speaks JSON-RPC by hand, to send what no honest client would."""
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any
+
+import anyio
+from fastmcp import FastMCP
+from fastmcp.server.auth import AccessToken
+from mcp.server.auth.middleware.auth_context import auth_context_var
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.shared.memory import MessageStream, create_client_server_memory_streams
+from mcp.shared.message import SessionMessage
+from mcp_types.jsonrpc import jsonrpc_message_adapter
+
+Message = dict[str, Any]
+LEGACY, MODERN = "legacy", "2026-07-28"
+ELICITS: Message = {"elicitation": {}}
+WHO = {"name": "raw", "version": "1"}
+
+
+def outcome(message: Message) -> str:
+    """What a call came to: the envelope's word, `asked`, `error`, or `None` for a tool without a gate."""
+    result = message.get("result", {"isError": True})
+    if result.get("isError"):
+        return "error"
+    structured = result.get("structuredContent")
+    return "asked" if "inputRequests" in result else str(structured and structured.get("outcome"))
+
+
+class Raw:
+    """One connection. The person gives the `answers` in turn, the last one for ever; None is silence."""
+
+    def __init__(
+        self, streams: MessageStream, era: str, answers: list[Message | None], can: Message
+    ) -> None:
+        """Speak over these streams as a client with the capabilities `can`."""
+        self.read, self.write = streams
+        self.answers, self.can, self.modern = answers, can, era == MODERN
+        self.sent: list[Message] = []  # the parameters of each request
+        self.came: dict[int, Message] = {}  # responses not yet fetched
+        self.asked: list[Message] = []  # elicitation requests, as they came
+        self.heard: list[Message] = []  # notifications, as they came
+        self.questions: list[str] = []  # what the person read
+        self.states: list[str] = []  # sealed states, in the newest era
+
+    async def post(self, **fields: object) -> None:
+        """Send one message of any kind."""
+        message = jsonrpc_message_adapter.validate_python({"jsonrpc": "2.0", **fields})
+        await self.write.send(SessionMessage(message))
+
+    async def send(self, method: str, **params: Any) -> int:
+        """Send a request; its number fetches the response."""
+        self.sent.append(params)
+        if self.modern:
+            about = {"protocolVersion": MODERN, "clientInfo": WHO, "clientCapabilities": self.can}
+            meta = {f"io.modelcontextprotocol/{name}": value for name, value in about.items()}
+            params = params | {"_meta": meta}
+        await self.post(id=len(self.sent), method=method, params=params)
+        return len(self.sent)
+
+    def say(self, question: str) -> Message | None:
+        """What the person says to the next question."""
+        self.questions.append(question)
+        return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+
+    async def next(self) -> None:
+        """Take one message in, and answer when it asks."""
+        item = await self.read.receive()
+        assert isinstance(item, SessionMessage)
+        message = item.message.model_dump(by_alias=True, exclude_unset=True)
+        if message.get("method") == "elicitation/create":
+            self.asked.append(message)
+            if answer := self.say(message["params"]["message"]):
+                reply = answer if "error" in answer else {"result": answer}
+                await self.post(id=message["id"], **reply)
+        elif "id" in message:
+            self.came[message["id"]] = message
+        else:
+            self.heard.append(message)
+
+    async def receive(self, number: int) -> Message:
+        """What a request comes to, when the person has answered in the way of either era."""
+        while number not in self.came:
+            await self.next()
+        message = self.came.pop(number)
+        if outcome(message) == "asked":
+            result = message["result"]
+            self.states.append(result["requestState"])
+            ((name, asked),) = result["inputRequests"].items()
+            answer = self.say(asked["params"]["message"])
+            if answer is not None:
+                more = {"requestState": self.states[-1], "inputResponses": {name: answer}}
+                again = self.sent[number - 1] | more
+                return await self.receive(await self.send("tools/call", **again))
+        return message
+
+
+@asynccontextmanager
+async def connect(
+    server: FastMCP, era: str, *answers: Message | None, can: Message = ELICITS
+) -> AsyncIterator[Raw]:
+    """A connection over memory; leaving the block stops the server."""
+    low = server._mcp_server
+    with anyio.fail_after(10):
+        async with (
+            create_client_server_memory_streams() as (ours, theirs),
+            server._lifespan_manager(),
+            anyio.create_task_group() as tasks,
+        ):
+            tasks.start_soon(low.run, *theirs, low.create_initialization_options())
+            raw = Raw(ours, era, list(answers) or [None], can)
+            if era == LEGACY:
+                about = {"protocolVersion": "2025-11-25", "capabilities": can, "clientInfo": WHO}
+                await raw.receive(await raw.send("initialize", **about))
+                await raw.post(method="notifications/initialized")
+            yield raw
+            tasks.cancel_scope.cancel()
+
+
+@contextmanager
+def user(name: str) -> Iterator[None]:
+    """Send the messages of this block with the token of a user, or without one."""
+    token = AccessToken(token=name, client_id="app", scopes=[], subject=name)
+    reset = auth_context_var.set(AuthenticatedUser(token) if name else None)
+    yield
+    auth_context_var.reset(reset)
