@@ -132,7 +132,10 @@ def insist_on(
     wrong = [
         f"{guard.name}: without it {guard.row} holds\n{text}"
         for guard, text in zip(known, outputs, strict=False)
-        if not ("exit 1\n" in text and re.search(f"^FAILED .*{re.escape(guard.row)}", text, re.MULTILINE))
+        if not (
+            "exit 1\n" in text
+            and re.search(f"^FAILED .*{re.escape(guard.row)}", text, re.MULTILINE)
+        )
     ]
     wrong += [
         f"{profile}: a row fails\n{text}"
