@@ -4,7 +4,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -110,6 +110,7 @@ def insist_on(
     projects: Mapping[str, Path],
     folder: Path,
     imports: Sequence[str] = (),
+    words: Callable[..., list[str]] = rows_of,
     **environ: str,
 ) -> None:
     """Fail for a guard that can go without a failure of its row, and for a row that fails with all guards there.
@@ -119,24 +120,29 @@ def insist_on(
         projects: The project of each profile that a guard names.
         folder: An empty folder to work in.
         imports: What else is slow to import.
+        words: The words for pytest that run rows, if these are not below tests/attacks.
         environ: More environment variables.
     """
     runs: list[Run] = [
-        (without(guard, projects[guard.profile], folder / f"copy{n}"), rows_of(guard.row))
+        (without(guard, projects[guard.profile], folder / f"copy{n}"), words(guard.row))
         for n, guard in enumerate(known)
     ]
-    for profile, project in projects.items():
+    profiles = sorted({guard.profile for guard in known})
+    for profile in profiles:
         rows = sorted({guard.row for guard in known if guard.profile == profile})
-        runs.append((project, rows_of(*rows)))
+        runs.append((projects[profile], words(*rows)))
     outputs = forked(runs, folder, imports, **environ)
     wrong = [
         f"{guard.name}: without it {guard.row} holds\n{text}"
         for guard, text in zip(known, outputs, strict=False)
-        if not ("exit 1\n" in text and re.search(f"^FAILED .*{re.escape(guard.row)}", text, re.MULTILINE))
+        if not (
+            "exit 1\n" in text
+            and re.search(f"^FAILED .*{re.escape(guard.row)}", text, re.MULTILINE)
+        )
     ]
     wrong += [
         f"{profile}: a row fails\n{text}"
-        for profile, text in zip(projects, outputs[len(known) :], strict=True)
+        for profile, text in zip(profiles, outputs[len(known) :], strict=True)
         if "exit 0\n" not in text
     ]
     if wrong:

@@ -1,13 +1,16 @@
 """A rendered server with tools that the attacks aim at, whatever tools it has of its own."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 from attacks.raw import Message
 from fastmcp import Context, FastMCP
 from fastmcp.exceptions import ToolError
-from notes_mcp.policy import behaviors, create, delete, require_confirmation
-from notes_mcp.policy.registry import build_tool
+from notes_mcp.policy import create, delete, require_confirmation
+from notes_mcp.policy.declarations import Exemption, declaration_of
+from notes_mcp.policy.profile import CONFIRM_FALLBACK, PREVIEW_FIRST
+from notes_mcp.policy.serving import PolicyTool, build_tool
 from notes_mcp.server import create_server
 from notes_mcp.settings import Settings
 from pydantic import BaseModel, Field, model_validator
@@ -18,8 +21,8 @@ Name = Annotated[str, Field(description="Which one.", min_length=1)]
 Names = Annotated[list[str], Field(description="Which ones.")]
 
 # Where the profile previews first, `confirm` is what asks.
-ASK: Message = {"confirm": True} if behaviors.PREVIEW_FIRST else {}
-TWO_STEP = behaviors.CONFIRM_FALLBACK == "two_step"
+ASK: Message = {"confirm": True} if PREVIEW_FIRST else {}
+TWO_STEP = CONFIRM_FALLBACK == "two_step"
 STEP = "preview" if TWO_STEP else "error"  # what a client gets that cannot be asked
 
 
@@ -79,13 +82,20 @@ async def zz_outer(names: Names, ctx: Context) -> Wiped:
     return Wiped(name="outer")
 
 
-WHY = behaviors.Exemption(hint="confirm", value=False, why="What it calls asks.")
+WHY = Exemption(hint="confirm", value=False, why="What it calls asks.")
 create(title="Call", confirm=False, exceptions=[WHY])(zz_outer)
+
+
+def built(function: Callable[..., object]) -> PolicyTool:
+    """A function with a policy decorator, as it is served."""
+    declaration = declaration_of(function)
+    assert declaration is not None
+    return build_tool(function, declaration)
 
 
 def serving(seconds: float = 600) -> FastMCP:
     """The project's own server with these tools in it."""
     server = create_server(SETTINGS.model_copy(update={"confirm_seconds": seconds}))
     for function in (zz_wipe, zz_batch, zz_both, zz_outer):
-        server.add_tool(build_tool(function, vars(function)["__declaration__"]))
+        server.add_tool(built(function))
     return server

@@ -2,11 +2,11 @@
 
 import pytest
 from attacks.gate.attacked import DONE
-from notes_mcp.policy import behaviors
+from notes_mcp.policy import declarations
 
 
 @pytest.fixture(autouse=True)
 def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     DONE.clear()
-    if behaviors.CONFIRM == "none":
-        monkeypatch.setattr(behaviors, "CONFIRM", "deletes")
+    if declarations.CONFIRM == "none":
+        monkeypatch.setattr(declarations, "CONFIRM", "deletes")

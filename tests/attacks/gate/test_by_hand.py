@@ -7,7 +7,7 @@ from fastmcp.exceptions import ToolError
 from fastmcp.server.auth import require_scopes
 from mcp_types import ToolAnnotations
 from notes_mcp import extend
-from notes_mcp.policy.registry import StartError
+from notes_mcp.policy.errors import StartError
 
 
 @pytest.mark.anyio

@@ -3,14 +3,13 @@
 from typing import Annotated, Any
 
 import pytest
-from attacks.gate.attacked import SETTINGS
+from attacks.gate.attacked import SETTINGS, built
 from attacks.raw import LEGACY, MODERN, Message
 from fastmcp import Client, Context, FastMCP
 from fastmcp.client.elicitation import ElicitResult
 from fastmcp.dependencies import Depends
 from notes_mcp.policy import create, delete
-from notes_mcp.policy.behaviors import Exemption
-from notes_mcp.policy.registry import build_tool
+from notes_mcp.policy.declarations import Exemption
 from notes_mcp.server import create_server
 from pydantic import BaseModel, Field, SecretStr
 
@@ -103,7 +102,7 @@ def server() -> FastMCP:
     QUESTIONS.clear()
     made = create_server(SETTINGS)
     for function in (injected, renamed, own, secret, outer, client_of_itself):
-        made.add_tool(build_tool(function, vars(function)["__declaration__"]))
+        made.add_tool(built(function))
     return made
 
 
