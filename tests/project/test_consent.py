@@ -59,9 +59,8 @@ def test_any_answers_render_clean_and_keep_their_own_rules(tmp_path: Path, name:
         assert done.returncode == 0, done.stdout + done.stderr
     if "domain" not in HOSTILE[name]:  # the tools that come along are named after it
         return
-    suite = ["-c", "config/pytest.ini", "--rootdir", ".", "-p", "no:cacheprovider"]
-    only = "tests/policy/test_annotations.py"
-    done = python(tmp_path, "-m", "pytest", *suite, only, "-k", "not stdio")
+    suite = ["-p", "no:cacheprovider", "tests/policy/test_annotations.py", "-k", "not stdio"]
+    done = python(tmp_path, "-m", "pytest", *suite)
     assert done.returncode == 0, done.stdout[-3000:]
 
 
@@ -78,14 +77,14 @@ def test_without_settings_nothing_is_asked_and_nothing_kept(example: Renders) ->
     assert "search_notes" in listed.stdout
     assert "check_logged_in" not in listed.stdout
     for word in ("status", "revoke"):
-        said = server(example("consent"), "consent", word)
-        assert (said.returncode, said.stderr) == (1, "nothing is kept in pass-through mode\n")
+        done = server(example("consent"), "consent", word)
+        assert (done.returncode, done.stderr) == (1, "nothing is kept in pass-through mode\n")
 
 
 def test_behind_a_proxy_its_pages_are_reached_and_their_queries_not_logged(
     example: Renders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said = {
+    settings = {
         "SERVER_URL": "https://mcp.example.com",
         "ENABLE_OFFLINE_ACCESS": "true",
         "CONSENT_DATABASE": ":memory:",
@@ -95,7 +94,7 @@ def test_behind_a_proxy_its_pages_are_reached_and_their_queries_not_logged(
         "JWT_AUDIENCE": "x",
         "JWT_JWKS_URI": "http://127.0.0.1:1/jwks",
     }
-    for name, value in said.items():
+    for name, value in settings.items():
         monkeypatch.setenv(f"{NAME.upper()}_{name}", value)
     with http(example("consent"), tmp_path) as address:
         query = {"code": "the-code-that-is-secret", "state": "the-state-that-is-secret"}
