@@ -104,7 +104,7 @@ async def test_row(
     row = request.node.name
     monkeypatch.setattr(pending, "MOST", 20)
     server = serving(0.2 if "expired" in row else 600)
-    store: Any = pending.gate_of(server).store
+    store: Any = pending.GATES[server].store
     get = store.get
 
     async def slow(*asked: Any, **more: Any) -> Any:

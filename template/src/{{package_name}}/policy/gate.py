@@ -202,16 +202,16 @@ async def serve(call: Call, running: Awaitable[ToolResult]) -> ToolResult:
 
 
 async def gated(
+    declaration: Declaration,
     arguments: Mapping[str, Any],
     run: Callable[[], Awaitable[object]],
     preview: Callable[[], Awaitable[object]] | None,
 ) -> ToolResult:
-    """Run `run` once a person agreed to exactly these validated `arguments`; ToolError: nobody can be asked."""
+    """Run `run` once a person agreed to these arguments, as the client sent them; ToolError: nobody can be asked."""
     call = _call_of(get_context())
-    if call is None or call.declaration is None:  # its function was taken out of its tool
+    if call is None or call.declaration is not declaration:  # its function was taken out of its tool
         raise ToolError("a gated tool runs through its server only; nothing was changed")
-    call.arguments = arguments
-    question = question_of(call.declaration, arguments)
+    question = question_of(declaration, arguments)
     details = to_jsonable_python(await preview(), fallback=str) if preview else None
     answer = await _confirm(call, call.key, question, details)
     if answer is not ConfirmationResult.CONFIRMED:
