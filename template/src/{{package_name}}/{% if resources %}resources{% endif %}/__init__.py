@@ -1,1 +1,0 @@
-"""Your resources: one file each."""
