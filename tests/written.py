@@ -5,7 +5,7 @@ import re
 from functools import cache
 from typing import Any
 
-from strategies import Answers
+from strategies_values import Answers
 from tables import behavior
 
 Spec = dict[str, Any]

@@ -14,7 +14,8 @@ from typing import Any
 
 import yaml
 from hypothesis import given, seed
-from strategies import Answers, answer_sets, drawn
+from strategies import answer_sets, drawn
+from strategies_values import Answers
 from support import rendered
 from written import asked_tools, check_tool_file, parsed
 

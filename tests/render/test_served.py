@@ -9,7 +9,8 @@ from uuid import UUID
 import pytest
 from hypothesis import given, seed
 from pydantic import AnyUrl, TypeAdapter
-from strategies import Answers, answer_sets, drawn
+from strategies import answer_sets, drawn
+from strategies_values import Answers
 from support import python, render, rendered
 from tables import WIRE
 from written import asked_tools
