@@ -232,9 +232,9 @@ def test_what_has_no_identity_is_the_one_called_current() -> None:
 def test_an_id_that_is_a_number_is_arranged_as_it_is_sent() -> None:
     """The store keeps IDs as text, where 1 and 1.0 are two."""
     (tool,) = specs([{"name": "get_note", "params": [{"name": "note_id", "type": "float"}]}])
-    assert macro("sample", "sample", tool["params"][0]) == "1.0"
+    assert macro("values", "sample", tool["params"][0]) == "1.0"
     many = dict(tool["params"][0], type="list[float]")
-    assert macro("sample", "sample", many) == "[1.0]"
+    assert macro("values", "sample", many) == "[1.0]"
 
 
 def test_an_id_that_is_called_ids_and_is_one_has_its_type() -> None:
