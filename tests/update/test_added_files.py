@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from lifecycle import start, update
-from support import Answers, clone_template, git, server
+from support import Answers, clone_template, git, python, server
 
 RESOURCES = [
     {"uri": "notes://all", "name": "All notes", "description": "Every note."},
@@ -103,7 +103,5 @@ def test_a_resource_of_its_own_is_served_where_none_was_asked_for(
         "        print([str(r.uri) for r in await client.list_resources()])\n"
         "asyncio.run(main())\n"
     )
-    from support import python
-
     done = python(project, "-c", code)
     assert done.stdout == "['notes://mine']\n", done.stderr
