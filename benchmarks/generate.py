@@ -26,7 +26,7 @@ def repository(folder: Path) -> Path:
 
 def copied(into: Path) -> Path:
     """The working tree without its caches."""
-    for name in ("copier.yml", "macros", "template", "hooks"):
+    for name in ("copier.yml", "macros", "writing", "licenses", "src", "template", "hooks"):
         source = ROOT / name
         if source.is_dir():
             shutil.copytree(source, into / name)
@@ -76,7 +76,7 @@ def main(runs: int) -> None:
                 path.write_text("x = 1\n")
         # Names and files are the same; the specification is reduced to what names a file.
         settings = (constant / "copier.yml").read_text()
-        head, _, tail = settings.partition("\nspecs:\n")
+        head, _, tail = settings.partition("\nspecs:")
         plain = (
             "\nspecs:\n  type: json\n  when: false\n  default: \"[{% for n in tools.split(',') %}"
             "{{ ', ' if not loop.first }}{{ {'name': n | trim, 'file': n | trim} | to_json }}{% endfor %}]\"\n"

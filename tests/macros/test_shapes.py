@@ -1,262 +1,19 @@
-"""What the tool language makes of what an author said, held against tables written by hand."""
+"""The parameters and results that a tool gets, and where a result comes from."""
 
 import json
 from typing import Any
 
-import design
 import pytest
-from support import environment, macro, specs
+from support import macro, specs
+from tables import VERSIONS
 
 Tool = dict[str, Any]
-CUSTOM = ["none", "deletes", "destructive", "writes"]
-ONE_OF_EACH = {
-    "read": "get_note",
-    "create": "create_note",
-    "ensure": "ensure_note",
-    "append": "append_note",
-    "update": "update_note",
-    "put": "put_note",
-    "delete": "delete_note",
-    "action": "send_note",
-}
 
 
-def spec(tool: Tool | str, profile: str = "explicit") -> Tool:
+def spec(tool: Tool | str) -> Tool:
     """The specification of one tool."""
-    (found,) = specs([tool], profile)
+    (found,) = specs([tool])
     return found
-
-
-def under(tool: Tool, hints: str, destructive: str, confirm: str) -> Tool:
-    """The specification of one tool under a custom profile."""
-    policy = json.loads(
-        macro("specs", "policy_of", "custom", hints, destructive, confirm, "refuse")
-    )
-    (found,) = json.loads(macro("specs", "specs", [tool], policy))
-    return dict(found)
-
-
-# Names and behaviors --------------------------------------------------------------------------------------
-
-
-def test_the_verbs_are_these_and_no_others() -> None:
-    module: Any = environment().get_template("macros/tables.jinja").module
-    assert module.VERBS == design.BEHAVIOR_OF
-    assert list(module.BEHAVIORS) == list(ONE_OF_EACH)
-
-
-@pytest.mark.parametrize("verb", design.BEHAVIOR_OF)
-def test_the_first_word_says_what_a_tool_does(verb: str) -> None:
-    assert spec(f"{verb}_note")["behavior"] == design.BEHAVIOR_OF[verb]
-    assert spec(verb)["behavior"] == design.BEHAVIOR_OF[verb]
-    assert spec(f"{verb}_note=action")["behavior"] == "action"
-    assert spec({"name": f"{verb}_note", "behavior": "ensure"})["behavior"] == "ensure"
-
-
-@pytest.mark.parametrize("verb", design.VERBS["update"].split())
-@pytest.mark.parametrize(
-    ("params", "behavior"),
-    [
-        (None, "update"),
-        ([], "put"),
-        (["note_id", "title"], "put"),
-        *((["note_id", version], "update") for version in sorted(design.VERSIONS)),
-    ],
-)
-def test_a_change_without_a_version_is_a_put(
-    verb: str, params: list[str] | None, behavior: str
-) -> None:
-    said = {} if params is None else {"params": [{"name": name} for name in params]}
-    found = spec({"name": f"{verb}_note"} | said)
-    assert found["behavior"] == behavior
-    if params is None:
-        assert [param["name"] for param in found["params"]] == [
-            "note_id",
-            "etag",
-            "title",
-            "content",
-        ]
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        "get_note, shelve_note=put",
-        " get_note ,, shelve_note = put ,",
-        ["get_note", "shelve_note=put"],
-        ["get_note", {"name": "shelve_note", "behavior": "put"}],
-        [{"name": "get_note"}, "shelve_note=put"],
-    ],
-)
-def test_names_mappings_and_both_mean_the_same(said: object) -> None:
-    assert specs(said) == specs([{"name": "get_note"}, {"name": "shelve_note", "behavior": "put"}])
-
-
-def test_one_mapping_is_a_list_of_one() -> None:
-    assert specs({"name": "get_note"}) == specs("get_note")
-
-
-@pytest.mark.parametrize(
-    ("name", "title", "camel"),
-    [
-        ("get_note", "Get Note", "GetNote"),
-        ("list_of_the_notes", "List of the Notes", "ListOfTheNotes"),
-        ("get_v2_note", "Get V2 Note", "GetV2Note"),
-        ("a_note", "A Note", "ANote"),
-        ("get__note_", "Get Note", "GetNote"),
-        ("ping", "Ping", "Ping"),
-    ],
-)
-def test_titles_and_classes(name: str, title: str, camel: str) -> None:
-    assert macro("names", "title", name) == title
-    assert macro("names", "camel", name) == camel
-
-
-@pytest.mark.parametrize(
-    ("many", "one"),
-    [
-        *(
-            ("notes", "note"),
-            ("categories", "category"),
-            ("boxes", "box"),
-            ("addresses", "address"),
-        ),
-        *(("branches", "branch"), ("dishes", "dish"), ("news", "news"), ("status", "status")),
-        *(("ties", "tie"), ("note", "note"), ("is", "is"), ("order_lines", "order_line")),
-        *(("classes", "class"), ("glass", "glass"), ("analysis", "analysis"), ("buses", "bus")),
-    ],
-)
-def test_plural_and_singular(many: str, one: str) -> None:
-    assert macro("names", "singular", many) == one
-
-
-@pytest.mark.parametrize(
-    ("tool", "record"),
-    [
-        ("get_note", "note"),
-        ("search_notes", "note"),
-        ("list_order_lines", "order_line"),
-        ("ping", "ping"),
-        ({"name": "get_note", "record": "memo"}, "memo"),
-    ],
-)
-def test_the_kind_of_record(tool: Tool | str, record: str) -> None:
-    assert spec(tool)["record"] == record
-
-
-def test_modules_and_long_names() -> None:
-    found = spec({"name": "get_note", "module": "notes"})
-    assert (found["module"], found["file"]) == ("notes", "notes/get_note")
-    assert spec("get_note")["file"] == "get_note"
-    assert spec("get_" + "x" * 60)["class"] == "Tool"
-
-
-# Hints and gates ------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("profile", design.PROFILES)
-@pytest.mark.parametrize("name", ONE_OF_EACH.values(), ids=list(ONE_OF_EACH))
-@pytest.mark.parametrize("open_world", [None, True, False])
-def test_hints_by_profile(profile: str, name: str, open_world: bool | None) -> None:
-    tool = {"name": name} | ({} if open_world is None else {"open_world": open_world})
-    table, destructive, confirm = design.PROFILES[profile]
-    found = spec(tool, profile)
-    assert found["hints"] == design.hints(tool, table, destructive)
-    assert found["behaves"] == list(design.truth(tool, destructive).values())
-    assert found["gated"] is design.gated(tool, destructive, confirm)
-
-
-@pytest.mark.parametrize("profile", design.PROFILES)
-@pytest.mark.parametrize("destructive", [None, True, False])
-@pytest.mark.parametrize("idempotent", [None, True, False])
-def test_an_action_says_itself_what_it_is(
-    profile: str, destructive: bool | None, idempotent: bool | None
-) -> None:
-    said = {"destructive": destructive, "idempotent": idempotent}
-    tool = {"name": "send_note"} | {k: v for k, v in said.items() if v is not None}
-    table, of, confirm = design.PROFILES[profile]
-    found = spec(tool, profile)
-    assert found["hints"] == design.hints(tool, table, of)
-    assert found["gated"] is design.gated(tool, of, confirm)
-
-
-def test_an_unsaid_action_is_what_the_protocol_assumes() -> None:
-    assert spec("send_note")["hints"] == {
-        "readOnlyHint": False,
-        "destructiveHint": True,
-        "idempotentHint": False,
-        "openWorldHint": True,
-    }
-
-
-@pytest.mark.parametrize("profile", design.PROFILES)
-@pytest.mark.parametrize("hint", design.WIRE)
-@pytest.mark.parametrize("value", [True, False])
-def test_an_exception_is_on_the_wire_in_every_profile(profile: str, hint: str, value: bool) -> None:
-    exceptions = [{"hint": hint, "value": value, "why": "Because."}]
-    tool = {"name": "put_note", "exceptions": exceptions}
-    table, destructive, _ = design.PROFILES[profile]
-    found = spec(tool, profile)["hints"]
-    assert found == design.hints(tool, table, destructive)
-    assert found[design.WIRE[hint]] is value
-
-
-def test_the_sparse_tables_to_the_letter() -> None:
-    """DESIGN's two tables for the default tools, spelled out: nothing derived."""
-    read, loss, same, world = design.WIRE.values()
-    rows: dict[str, tuple[dict[str, bool], dict[str, bool]]] = {
-        "get_note": ({read: True, world: True}, {read: True, same: True}),
-        "create_note": ({same: False, world: True}, {read: False, same: False}),
-        "append_note": ({same: False, world: True}, {read: False, same: False}),
-        "ensure_note": ({same: True, world: True}, {read: False, same: True}),
-        "update_note": ({same: False, world: True}, {read: False, loss: True, same: False}),
-        "put_note": ({same: True, world: True}, {read: False, loss: True, same: True}),
-        "delete_note": (
-            {loss: True, same: True, world: True},
-            {read: False, loss: True, same: True},
-        ),
-        "send_note": (
-            {read: False, loss: True, same: False, world: True},
-            {read: False, loss: True, same: False},
-        ),
-    }
-    for name, (end_state, narrow) in rows.items():
-        assert spec(name, "end-state")["hints"] == end_state, name
-        assert spec(name, "narrow")["hints"] == narrow, name
-    local = {"name": "get_note", "open_world": False}
-    assert spec(local, "narrow")["hints"] == {read: True, same: True, world: False}
-    assert spec(local, "end-state")["hints"] == {read: True, world: False}
-
-
-@pytest.mark.parametrize("destructive", ["deletes", "deletes_and_overwrites"])
-@pytest.mark.parametrize("confirm", CUSTOM)
-def test_gates_by_setting(confirm: str, destructive: str) -> None:
-    harmless = {"name": "start_note", "destructive": False}
-    tools: list[dict[str, Any]] = [*({"name": name} for name in ONE_OF_EACH.values()), harmless]
-    overwrites = {"update_note", "put_note"} if destructive == "deletes_and_overwrites" else set()
-    expected = {
-        "none": set(),
-        "deletes": {"delete_note", "send_note"},
-        "destructive": {"delete_note", "send_note"} | overwrites,
-        "writes": {*ONE_OF_EACH.values(), "start_note"} - {"get_note"},
-    }[confirm]
-    gated = {t["name"] for t in tools if under(t, "explicit", destructive, confirm)["gated"]}
-    assert gated == expected
-
-
-@pytest.mark.parametrize("confirm", CUSTOM)
-@pytest.mark.parametrize("name", ["get_note", "delete_note"])
-def test_a_tool_may_add_a_gate_and_take_one_away_with_a_reason(name: str, confirm: str) -> None:
-    for said in (True, "Really?"):
-        assert under({"name": name, "confirm": said}, "narrow", "deletes", confirm)["gated"]
-    why = [{"hint": "confirm", "value": False, "why": "It can be undone."}]
-    tool = {"name": name, "confirm": False}
-    assert not under(tool | {"exceptions": why}, "narrow", "deletes", confirm)["gated"]
-    wanted = name == "delete_note" and confirm != "none"
-    assert under(tool, "narrow", "deletes", confirm)["gated"] is wanted
-
-
-# Parameters and results -----------------------------------------------------------------------------------
 
 
 def names(found: Tool, what: str = "params") -> list[str]:
@@ -311,7 +68,7 @@ def test_tools_of_one_record_share_its_fields() -> None:
     assert (changed["type"], changed["limits"], changed["optional"]) == ("float", ["ge"], True)
     assert not changed["has_default"], "a default would overwrite what the caller left out"
     assert names(append) == ["order_id", "state"]
-    assert update["description"].endswith("get_order returns the present one.")
+    assert update["description"].endswith("get_order returns the current one.")
 
 
 def test_two_spellings_of_one_parameter_are_one_field() -> None:
@@ -342,7 +99,7 @@ def test_the_identity_parameter(params: list[str], key: str) -> None:
     assert spec({"name": "get_note", "params": [{"name": n} for n in params]})["key"] == key
 
 
-@pytest.mark.parametrize("version", sorted(design.VERSIONS))
+@pytest.mark.parametrize("version", sorted(VERSIONS))
 def test_the_version_parameter_names_its_source(version: str) -> None:
     tool = {"name": "update_note", "params": [{"name": "note_id"}, {"name": version}]}
     _, found = specs(["get_note", tool])
@@ -475,9 +232,9 @@ def test_what_has_no_identity_is_the_one_called_current() -> None:
 def test_an_id_that_is_a_number_is_arranged_as_it_is_sent() -> None:
     """The store keeps IDs as text, where 1 and 1.0 are two."""
     (tool,) = specs([{"name": "get_note", "params": [{"name": "note_id", "type": "float"}]}])
-    assert macro("body", "sample", tool["params"][0]) == "1.0"
+    assert macro("values", "sample", tool["params"][0]) == "1.0"
     many = dict(tool["params"][0], type="list[float]")
-    assert macro("body", "sample", many) == "[1.0]"
+    assert macro("values", "sample", many) == "[1.0]"
 
 
 def test_an_id_that_is_called_ids_and_is_one_has_its_type() -> None:
