@@ -24,11 +24,11 @@ from mcp_types import Icon, ToolAnnotations
 from pydantic import AfterValidator, BaseModel, Field, ValidationError
 from pydantic_core import PydanticCustomError
 
-from .behaviors import WIRE_NAMES
-from .questions import shortened
-from .registry import StartError, run_now
+from .errors import StartError
+from .profile import WIRE_NAMES
+from .serving import run_now
 from .settings import SERVER_NAME
-from .text import HIDDEN, hidden
+from .texts import HIDDEN, hidden, shortened
 
 logger = logging.getLogger(__name__)
 PACKAGED = Path(__file__).parent.parent / "metadata.yaml"

@@ -21,7 +21,8 @@ from fastmcp.tools import Tool
 from ..server import create_server, shipped_server
 from ..settings import Settings
 from . import metadata as m
-from .registry import StartError, run_now
+from .errors import StartError
+from .serving import run_now
 from .settings import SERVER_NAME
 
 TOOL = "title, description, arguments.NAME, icons (blanks between several) or enabled"

@@ -1,91 +1,40 @@
 """The gate: a person is asked before a tool that cannot be taken back.
 
-Managed by the template. Which tools are gated says behaviors.py; which client gets what, and what a
-gate does not protect against, says docs/adr/policy. Authors write `confirm=` and `preview=` in the
-tool file, or call `require_confirmation`, and never code for one protocol era.
+Managed by the template. Which tools are gated follows from declarations.py; which client gets what, and what
+a gate does not protect against, is in docs/adr/policy. Authors write `confirm=` and `preview=` in the tool
+file, or call `require_confirmation`, and never code for one protocol era.
 """
 
 import hashlib
 import json
-import logging
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from enum import StrEnum
 from functools import cached_property
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Literal
 
-import anyio
 from fastmcp import Context
-from fastmcp.exceptions import FastMCPError, ToolError
+from fastmcp.exceptions import ToolError
 from fastmcp.server.dependencies import get_access_token
-from fastmcp.tools.base import InputRequiredToolResult, ToolResult
+from fastmcp.tools.base import ToolResult
 from mcp.server.auth.provider import principal_components
 from mcp.shared.exceptions import MCPError
-from mcp_types import ElicitRequest, ElicitRequestFormParams, ElicitResult, InputRequiredResult
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from mcp_types import ElicitRequestFormParams, ElicitResult
 from opentelemetry import metrics, trace
-from pydantic import BaseModel, Field, ValidationError
 from pydantic_core import to_jsonable_python
 
-from .behaviors import CONFIRM_FALLBACK, PREVIEW_FIRST, Declaration
+from .asking import Asked, elicit, input_required, is_modern, is_mute, log_step, shows
+from .declarations import Declaration
+from .envelope import FORM, REFUSALS, ConfirmationResult, envelope
 from .pending import Gate, gate_of
-from .questions import message_of, question_of
+from .profile import CONFIRM_FALLBACK, PREVIEW_FIRST
+from .texts import message_of, question_of
 
-logger = logging.getLogger(__name__)
 fallbacks = metrics.get_meter(__name__).create_counter("mcp.confirmation.fallbacks")
 
-R = TypeVar("R")
 Way = Literal["elicitation", "input_required", "two_step", "refuse"]
-Outcome = Literal["applied", "preview", "declined", "cancelled", "timed_out"]
-
-
-class ConfirmationSchema(BaseModel):
-    """The form a person fills in."""
-
-    confirm: bool = Field(description="Confirm the action (true to proceed)")
-
-
-class ConfirmationResult(StrEnum):
-    """What a person answered."""
-
-    CONFIRMED = "confirmed"
-    DECLINED = "declined"
-    CANCELLED = "cancelled"
-    TIMED_OUT = "timed_out"
-
-
-class Envelope(BaseModel, Generic[R]):
-    """What every gated tool answers, on every path."""
-
-    confirmed: bool = Field(description="Whether a person agreed")
-    outcome: Outcome = Field(description="What happened; only applied changed anything")
-    preview: dict[str, Any] | None = Field(
-        default=None, description="What would happen, and how to go on"
-    )
-    result: R | None = Field(default=None, description="What the tool answered, when applied")
-
-
-FORM: dict[str, Any] = {
-    "type": "object",
-    "properties": ConfirmationSchema.model_json_schema()["properties"],
-    "required": ["confirm"],
-}
-REFUSALS = {
-    ConfirmationResult.DECLINED: "The person said no",
-    ConfirmationResult.CANCELLED: "The person closed the question without an answer",
-    ConfirmationResult.TIMED_OUT: "Nobody answered in time",
-}
-
-
-class _Asked(FastMCPError):
-    """Carries out of a body what the client gets while a person is asked."""
-
-    def __init__(self, result: ToolResult) -> None:
-        super().__init__("only a tool that the policy declared can ask", log_level=logging.DEBUG)
-        self.result = result
 
 
 @dataclass
@@ -131,12 +80,6 @@ def digest(*parts: object) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def is_modern(ctx: Context) -> bool:
-    """Whether the connection speaks a protocol without server-initiated requests."""
-    request = ctx.request_context
-    return request is None or request.protocol_version in MODERN_PROTOCOL_VERSIONS
-
-
 def caller_of(ctx: Context) -> str:
     """The token's user, else the session, else the process (see the ADR for what that leaves open)."""
     token = get_access_token()
@@ -147,14 +90,11 @@ def caller_of(ctx: Context) -> str:
 
 async def _way(call: _Call) -> Way:
     """What this client gets; one that could not show a form before is not asked again."""
-    request = call.ctx.request_context
-    capabilities = request.session.client_capabilities if request else None
-    said = capabilities.elicitation if capabilities else None
-    if said is None or (said.form is None and said.url is not None):
+    if "form" not in shows(call.ctx):
         return call.fallback
     if is_modern(call.ctx):
         return "input_required"
-    return call.fallback if await call.gate.is_mute(call.ctx.session_id) else "elicitation"
+    return call.fallback if await is_mute(call.ctx) else "elicitation"
 
 
 def _read(answer: object) -> ConfirmationResult:
@@ -179,38 +119,26 @@ async def _load(call: _Call, way: Way) -> None:
     else:
         return
     if entry := await call.gate.take(name):
-        earlier = {key: ConfirmationResult(said) for key, said in entry["answers"].items()}
+        earlier = {key: ConfirmationResult(text) for key, text in entry["answers"].items()}
         call.answers.update(earlier | {entry["asked"]: answer})
 
 
 async def _elicit(call: _Call, message: str) -> ConfirmationResult | None:
     """Ask during the call. None: this client could not be asked after all."""
+    form = ElicitRequestFormParams(message=message, requested_schema=FORM)
     try:
-        with anyio.move_on_after(call.gate.seconds):
-            ctx = call.ctx
-            return _read(await ctx.session.elicit_form(message, FORM, ctx.request_id))
-    except ValidationError:
-        return None
-    except MCPError as error:
-        if error.error.code == -32601:
-            await call.gate.mute(call.ctx.session_id)
-        return None
-    return ConfirmationResult.TIMED_OUT
+        answer = await elicit(call.ctx, form, call.gate.seconds)
+    except TimeoutError:
+        return ConfirmationResult.TIMED_OUT
+    return None if answer is None else _read(answer)
 
 
 def _decided(call: _Call, way: Way, outcome: str, started: float) -> None:
-    """One line and two span attributes for each decision; never an argument's value."""
-    entry = {
-        "event": "confirmation",
-        "tool": call.tool,
-        "era": "2026-07-28" if is_modern(call.ctx) else "handshake",
-        "way": way,
-        "outcome": outcome,
-        "ms": round((time.perf_counter() - started) * 1000, 1),
-    }
-    logger.info(json.dumps(entry))
-    said = {"mcp.confirmation.way": way, "mcp.confirmation.outcome": outcome}
-    trace.get_current_span().set_attributes(said)
+    """One line and two span attributes for each decision."""
+    ms = round((time.perf_counter() - started) * 1000, 1)
+    log_step("confirmation", call.ctx, call.tool, {"way": way, "outcome": outcome, "ms": ms})
+    attributes = {"mcp.confirmation.way": way, "mcp.confirmation.outcome": outcome}
+    trace.get_current_span().set_attributes(attributes)
     if way in ("two_step", "refuse"):
         fallbacks.add(1, {"tool": call.tool, "way": way})
 
@@ -236,10 +164,7 @@ async def _confirm(call: _Call, key: str, question: str, details: Any) -> Confir
         await call.gate.put(f"asked-{state}", {"asked": key, "answers": call.answers})
         _decided(call, way, "asked", started)
         form = ElicitRequestFormParams(message=message, requested_schema=FORM)
-        asked = InputRequiredResult(
-            input_requests={"confirmation": ElicitRequest(params=form)}, request_state=state
-        )
-        raise _Asked(InputRequiredToolResult(asked))
+        raise input_required("confirmation", form, state)
     if way == "refuse":
         _decided(call, way, "refused", started)
         mend = "call it by itself" if call.nested else "use a client that supports elicitation"
@@ -255,14 +180,7 @@ async def _confirm(call: _Call, key: str, question: str, details: Any) -> Confir
         f"the same arguments and confirm=true within {max(1, round(call.gate.seconds / 60))} minutes."
     )
     shown = {"question": question, "details": details, "next": following}
-    raise _Asked(_result(f"{message}\n{following}", "preview", preview=shown))
-
-
-def _result(text: str, outcome: str, *, preview: Any = None, result: Any = None) -> ToolResult:
-    """An `Envelope` of values that are plain JSON already."""
-    envelope = {"confirmed": outcome == "applied", "outcome": outcome}
-    envelope |= {"preview": preview, "result": result}
-    return ToolResult(content=text, structured_content=envelope)
+    raise Asked(envelope(f"{message}\n{following}", "preview", preview=shown))
 
 
 def _call_of(ctx: Context) -> _Call | None:
@@ -274,17 +192,17 @@ def _call_of(ctx: Context) -> _Call | None:
 async def serve(
     ctx: Context, tool: str, arguments: Mapping[str, Any], running: Awaitable[ToolResult]
 ) -> ToolResult:
-    """Await a tool's run; a question out of a body, however deep, is what the outermost tool answers."""
+    """Await a tool's run; a question out of a body, however deep, becomes the result of the outermost tool."""
     outer = _call_of(ctx)
     shared = (True, outer.answers, outer.applied) if outer else ()
     call = _Call(ctx, tool, arguments, *shared)
     token = _call.set(call)
     try:
         return await running
-    except _Asked as asked:
-        if outer:
+    except Asked as asked:
+        if outer or isinstance(asked.instead, MCPError):
             raise
-        return asked.result
+        return asked.instead
     finally:
         _call.reset(token)
 
@@ -310,14 +228,14 @@ async def gated(
     details = to_jsonable_python(await preview(), fallback=str) if preview else None
     answer = await _confirm(call, call.key, question, details)
     if answer is not ConfirmationResult.CONFIRMED:
-        return _result(f"{REFUSALS[answer]}; {tool} changed nothing.", answer.value)
+        return envelope(f"{REFUSALS[answer]}; {tool} changed nothing.", answer.value)
     try:
         value = to_jsonable_python(await run())
     finally:
         call.answers.pop(call.key, None)
         call.applied.append(tool)
     text = f"{tool} was applied: {json.dumps(value, ensure_ascii=False)}"
-    return _result(text, "applied", result=value)
+    return envelope(text, "applied", result=value)
 
 
 async def require_confirmation(

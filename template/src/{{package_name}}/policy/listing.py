@@ -3,7 +3,7 @@
 from fastmcp import Context
 from pydantic import BaseModel, Field
 
-from .behaviors import read
+from .declarations import read
 
 WORKFLOW = "Read the resources that fit first, for context; then call tools."
 
@@ -17,18 +17,18 @@ class ListedResource(BaseModel):
 
 
 class Guidance(BaseModel):
-    """How to go on."""
+    """How to continue."""
 
     workflow: str = Field(description="What to do with the list")
 
 
 class ListResourcesResult(BaseModel):
-    """What list_resources answers."""
+    """Result of list_resources."""
 
-    total_resources: int = Field(description="How many resources there are, templates aside")
+    total_resources: int = Field(description="Number of resources, without the templates")
     resources: list[ListedResource] = Field(description="The resources")
     resource_templates: list[ListedResource] = Field(description="URIs with {variables}")
-    guidance: Guidance = Field(description="How to go on")
+    guidance: Guidance = Field(description="How to continue")
 
 
 @read(title="List Resources", open_world=False)

@@ -1,0 +1,128 @@
+"""From files to tools and resources: every file of tools/ and resources/ loads, or the start stops.
+
+Managed by the template. A file that does not import, declares nothing, or hides what it declares stops the
+start with one line that names it.
+"""
+
+import functools
+import importlib
+import importlib.util
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from traceback import extract_tb
+from types import ModuleType
+from typing import TypeVar
+
+from fastmcp import FastMCP
+from fastmcp.resources import FunctionResource, ResourceTemplate
+
+from .declarations import DECLARED, declaration_of
+from .errors import StartError
+from .serving import PolicyTool, build_tool
+
+T = TypeVar("T")
+BARE = ("Decorator.__call__()", "action()")
+
+
+def subpackage(parent: str, name: str) -> ModuleType | None:
+    """A package inside another one, or None where there is no such folder."""
+    found = importlib.util.find_spec(f"{parent}.{name}")
+    return importlib.import_module(found.name) if found else None
+
+
+def modules(package: ModuleType) -> Iterator[ModuleType]:
+    """Import every file below a package in the order of its path; files beginning with _ are helpers.
+
+    Raises:
+        StartError: A file does not import.
+    """
+    root = Path(next(iter(package.__path__)))
+    for path in sorted(root.rglob("*.py")):
+        parts = path.relative_to(root).with_suffix("").parts
+        if any(part.startswith("_") for part in parts):
+            continue
+        try:
+            yield importlib.import_module(".".join((package.__name__, *parts)))
+        except Exception as error:
+            trace = extract_tb(error.__traceback__)
+            lines = [frame.lineno for frame in trace if frame.filename == str(path)]
+            place = f"{path}:{lines[-1]}" if lines else path
+            reason = " ".join(str(error).split())
+            for internal in BARE:
+                reason = reason.replace(internal, 'a decorator, as @read(title="Get"),')
+            raise StartError(f"{place}: {type(error).__name__}: {reason}") from error
+
+
+@functools.cache
+def load_tools(package: ModuleType, *more: ModuleType) -> list[PolicyTool]:
+    """The tools of every file in a package, and of more modules; the servers of a process share them.
+
+    Raises:
+        StartError: A file does not import, declares no tool, hides one, or declares one that another
+            file has.
+    """
+    tools: dict[str, tuple[str, PolicyTool]] = {}
+    for module in (*more, *modules(package)):
+        path = str(module.__file__)
+        for tool in _tools_of(module, path):
+            if tool.name in tools:
+                first = tools[tool.name][0]
+                raise StartError(f"{path}: the tool {tool.name} is already in {first}")
+            tools[tool.name] = (path, tool)
+    return [tool for _, tool in tools.values()]
+
+
+def _tools_of(module: ModuleType, path: str) -> Iterator[PolicyTool]:
+    """What one module declares: each declaration with the outermost function that carries it."""
+    written = DECLARED.get(module.__name__, [])
+    if not written:
+        raise StartError(f"{path}: declares no tool; decorate one, or begin the file name with _")
+    carriers = {id(declaration_of(value)): value for value in vars(module).values()}
+    for name, declaration in written:
+        function = carriers.get(id(declaration))
+        if function is None:
+            why = "a decorator above it lacks functools.wraps, or its name has another value"
+            raise StartError(f"{path}: the tool {name} is hidden: {why}")
+        try:
+            yield build_tool(function, declaration)
+        except Exception as error:
+            reason = " ".join(str(error).split())
+            raise StartError(f"{path}: {type(error).__name__}: {reason}") from error
+
+
+def resource(
+    uri: str, *, name: str, description: str, mime_type: str = "application/json"
+) -> Callable[[T], T]:
+    """Declare a resource, or a resource template when the URI has `{variables}`; the function is unchanged."""
+
+    def declare(function: T) -> T:
+        vars(function)["__resource__"] = {
+            "uri": uri,
+            "name": name,
+            "description": description,
+            "mime_type": mime_type,
+        }
+        return function
+
+    return declare
+
+
+def add_resources(mcp: FastMCP, package: ModuleType) -> None:
+    """Serve what every file of a package declares with `resource`.
+
+    Raises:
+        StartError: A file does not import, or declares no resource.
+    """
+    for module in modules(package):
+        functions = [value for value in vars(module).values() if hasattr(value, "__resource__")]
+        if not functions:
+            why = "declares no resource; decorate one with @resource(...)"
+            raise StartError(f"{module.__file__}: {why}")
+        for function in functions:
+            options = dict(function.__resource__)
+            if "{" in options["uri"]:
+                uri = options.pop("uri")
+                template = ResourceTemplate.from_function(function, uri_template=uri, **options)
+                mcp.add_template(template)
+            else:
+                mcp.add_resource(FunctionResource.from_function(function, **options))
