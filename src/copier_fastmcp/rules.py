@@ -1,0 +1,300 @@
+"""The annotation rules: from a tool as it is served to findings. No rule calls a tool.
+
+Managed by the template. The same file, byte for byte, is in copier-fastmcp and in the suite of
+every generated project: standard library only, the tables of the tool language are an argument.
+A rule that needs a tool's declaration is skipped where there is none, never guessed.
+"""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+Tables = Mapping[str, Any]
+Wrong = Iterator[tuple[str, str]]
+LONGEST_TEXT = 4000
+MANY_LINES = re.compile(r"(^|\.)(description|default|enum|const|examples)(\.|$)")
+SPEC = "MCP specification, ToolAnnotations"
+NAMES = "MCP specification, tools"
+OPENAI = "OpenAI's app submission guidelines"
+ANTHROPIC = "Anthropic's software directory policy"
+DIRECTORIES = f"{ANTHROPIC}; {OPENAI}"
+HINTS_ADR = "docs/adr/policy/0001-tool-annotations.md"
+OVERWRITES_ADR = "docs/adr/policy/0002-destructive-and-idempotent.md"
+GATE_ADR = "docs/adr/policy/0003-confirmation.md"
+INTERFACE_ADR = "docs/adr/policy/0005-tool-interface.md"
+OURS, OTHERS = ("policy",), ("policy", "foreign")
+PEOPLE, ALL = (*OTHERS, "anthropic"), (*OTHERS, "anthropic", "openai")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What a rule asks, in which profiles, who asks for it, and how to mend what it finds."""
+
+    id: str
+    profiles: tuple[str, ...]
+    text: str
+    source: str
+    mend: str
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong: which rule, where, what, how to mend it, and who asks for it."""
+
+    rule: str
+    tool: str
+    message: str
+    mend: str
+    source: str
+
+
+# fmt: off
+RULES = {rule.id: rule for rule in [
+    Rule("annotations-present", ALL, "A tool without annotations counts as destructive and open-world.", f"{SPEC}; {DIRECTORIES}", "declare it with a decorator of the policy"),
+    Rule("hints-known", OTHERS, "A hint whose name has a typo is ignored by every client.", SPEC, "write one of readOnlyHint, destructiveHint, idempotentHint, openWorldHint, title"),
+    Rule("hints-boolean", ALL, "A hint that is null or a text counts as left out.", SPEC, "write true or false"),
+    Rule("hints-complete", OURS, "Every hint that the profile demands is there. Needs the declaration.", HINTS_ADR, "let the decorator write it; never type hints by hand"),
+    Rule("hints-match-behavior", OURS, "Each hint is its behavior's, or an exception that gives its reason. Needs the declaration.", HINTS_ADR, "change the behavior, or name the exception with its reason"),
+    Rule("read-only-excludes-destructive", ALL, "A tool that changes nothing cannot destroy.", SPEC, "decide which"),
+    Rule("default-contradicts", ("foreign",), "A hint left out means the protocol's default, which must not contradict the name.", SPEC, "write the hint out"),
+    Rule("directory-hints", ("openai",), "Three hints are written out on every tool.", OPENAI, "use the explicit profile"),
+    Rule("applicable-hint", ("anthropic",), "A tool that reads says readOnlyHint, one that writes destructiveHint.", ANTHROPIC, "say the one that applies"),
+    Rule("verb-writes", ALL, "Clients run a read-only tool without asking: no hint does more harm when it is wrong.", SPEC, "say readOnlyHint: false, as every behavior but read does, or name the exception"),
+    Rule("verb-reads", OTHERS, "A read that is not marked as one is asked about each time.", SPEC, "say readOnlyHint: true, as @read does, or name the exception"),
+    Rule("replace-is-idempotent", OTHERS, "A replacement without a version ends in the same state each time.", OVERWRITES_ADR, "say idempotentHint: true, as @put does, or name the exception"),
+    Rule("versioned-is-not-idempotent", OTHERS, "An update with a version fails the second time.", OVERWRITES_ADR, "say idempotentHint: false, as @update does, or name the exception"),
+    Rule("overwrite-is-destructive", OTHERS, "What removes destroys, and so does what overwrites where the policy counts that.", OVERWRITES_ADR, "say destructiveHint: true, or name the exception"),
+    Rule("name-valid", ALL, "Clients and model APIs take no other names, and at most 64 characters.", NAMES, "rename it"),
+    Rule("name-unique", ALL, "Of two tools with one name a client calls either.", NAMES, "rename all but one"),
+    Rule("title-written", ALL, "Frameworks derive a title; only annotations.title shows that one was written.", DIRECTORIES, "write title= in the decorator"),
+    Rule("titles-equal", OTHERS, "Some clients read title, others annotations.title.", NAMES, "write one title in both places"),
+    Rule("title-not-name", PEOPLE, "A title that repeats the name tells people nothing.", ANTHROPIC, "write it for people"),
+    Rule("description-present", ALL, "Models choose a tool by its description.", DIRECTORIES, "write a docstring"),
+    Rule("parameters-described", (*OTHERS, "openai"), "Models fill in a parameter by its description.", INTERFACE_ADR, "write Annotated[..., Field(description=...)]"),
+    Rule("text-clean", ALL, "Nothing that people cannot see stands in what models read.", DIRECTORIES, f"write visible, composed text of at most {LONGEST_TEXT:,} characters"),
+    Rule("input-closed", OURS, "An argument that the tool does not know is refused, not ignored.", INTERFACE_ADR, "let the policy build the tool"),
+    Rule("output-described", OURS, "Clients validate what a tool returns.", INTERFACE_ADR, "annotate what the function returns with a Pydantic model"),
+    Rule("one-action", ALL, "A tool that reads or writes as an argument says cannot be annotated truly.", DIRECTORIES, "make a tool of each"),
+    Rule("read-needs-no-write-scope", OURS, "A read that needs a write scope is no read, or asks for too much. Needs the declaration.", INTERFACE_ADR, "ask for the scope that reads"),
+    Rule("write-justified", (*OURS, "openai"), "A tool that writes says why its hints are what they are. Needs the declaration.", OPENAI, "write one sentence in why="),
+    Rule("question-names-parameters", OURS, "A person reads the values in a question, not a name in braces. Needs the declaration.", GATE_ADR, "name a parameter of the tool in confirm="),
+    Rule("gate-present", OURS, "A tool that the profile gates asks a person first. Needs the declaration.", GATE_ADR, "remove confirm=False, or name the exception to confirm with its reason"),
+]}
+# fmt: on
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool as it is served: its wire form (camelCase JSON) and what is known of it besides.
+
+    `declared` holds the facts of its declaration, None for a tool of another server. `probed` is
+    True when a test runs the tool, False when its owner says why none can, None when unknown.
+    """
+
+    wire: Mapping[str, Any]
+    declared: Mapping[str, Any] | None = None
+    copies: int = 1
+    probed: bool | None = None
+
+    @property
+    def name(self) -> str:
+        """The tool's name."""
+        return str(self.wire.get("name", ""))
+
+    @property
+    def annotations(self) -> Mapping[str, Any]:
+        """The annotations, empty when there are none."""
+        return _mapping(self.wire.get("annotations"))
+
+    @property
+    def parameters(self) -> Mapping[str, Mapping[str, Any]]:
+        """The parameters' schemas by name."""
+        schemas = _mapping(_mapping(self.wire.get("inputSchema")).get("properties"))
+        return {name: _mapping(schema) for name, schema in schemas.items()}
+
+    def verb(self, tables: Tables) -> str:
+        """The word of the name that says what it does; up to two words in front are skipped."""
+        words = re.split(r"[_.-]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", self.name).lower())
+        return next((word for word in words[:3] if _behavior(word, tables)), "")
+
+    def exempt(self, hint: str) -> bool:
+        """Whether its file names an exception to a hint, with the reason."""
+        exceptions = (self.declared or {}).get("exceptions", ())
+        return any(e["hint"] == hint and e["why"].strip() for e in exceptions)
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _behavior(verb: str, tables: Tables) -> str | None:
+    return next((behavior for behavior, verbs in tables["verbs"].items() if verb in verbs), None)
+
+
+def _hints(tool: Tool, tables: Tables) -> Wrong:
+    """Every hint that clients should see is there, well-formed and the behavior's."""
+    if not tool.annotations:
+        yield "annotations-present", "it has no annotations"
+        return
+    names = tables["hints"].values()
+    served = {hint: tool.annotations[hint] for hint in names if hint in tool.annotations}
+    unknown = tool.annotations.keys() - served.keys() - {"title"}
+    yield from (("hints-known", f"annotation {name!r} is unknown") for name in sorted(unknown))
+    for hint, value in served.items():
+        if not isinstance(value, bool):
+            yield "hints-boolean", f"{hint} is {value!r}"
+    if served.get("readOnlyHint") is served.get("destructiveHint") is True:
+        yield "read-only-excludes-destructive", "it is read-only and destructive at once"
+    if unknown:  # a typo is not also a hint left out
+        return
+    if tool.declared:
+        wanted = tool.declared["hints"]
+        missing = sorted(wanted.keys() - served.keys())
+        yield from (("hints-complete", f"{hint} is missing") for hint in missing)
+        for hint, value in served.items():
+            if isinstance(value, bool) and value is not wanted.get(hint):
+                behavior = f"{tool.declared['behavior']} says {wanted.get(hint, 'nothing')}"
+                yield "hints-match-behavior", f"{hint} is {value}, but {behavior}"
+        for exception in tool.declared["exceptions"]:
+            if not exception["why"].strip():
+                yield "hints-match-behavior", f"the exception to {exception['hint']} has no reason"
+    truth = tables["behaviors"].get(_behavior(tool.verb(tables), tables), {})
+    left_out = "readOnlyHint" if truth.get("read_only") else "destructiveHint"
+    if truth.get("destructive") is False and left_out not in served:
+        yield "default-contradicts", f"{left_out} is left out, so clients assume the contrary"
+    for hint in sorted({"readOnlyHint", "destructiveHint", "openWorldHint"} - served.keys()):
+        yield "directory-hints", f"{hint} is left out"
+    if served.keys().isdisjoint({"readOnlyHint", "destructiveHint"}):
+        yield "applicable-hint", "neither readOnlyHint nor destructiveHint is there"
+
+
+def _name(tool: Tool, tables: Tables) -> Wrong:
+    """A name counts against a hint where nothing can be run, if the description agrees with it."""
+    behavior = _behavior(verb := tool.verb(tables), tables)
+    first = re.split("[^a-z]", str(tool.wire.get("description") or "").strip().lower())[0]
+    forms = (first, first.removesuffix("s"), first.removesuffix("es"), re.sub("ies$", "y", first))
+    agrees = behavior in (_behavior(form, tables) for form in forms)
+    if not behavior or not agrees or (tool.declared and tool.probed is not False):
+        return
+
+    def says(hint: str, value: bool) -> bool:
+        return tool.annotations.get(tables["hints"][hint]) is value and not tool.exempt(hint)
+
+    if behavior != "read" and says("read_only", True):
+        yield "verb-writes", f"{verb!r} writes, but readOnlyHint is true"
+    if tool.annotations.get("readOnlyHint") is True:
+        return
+    if behavior == "read" and says("read_only", False):
+        yield "verb-reads", f"{verb!r} reads, but readOnlyHint is false"
+    versioned = not set(tables["versions"]).isdisjoint(tool.parameters)
+    if verb in tables["replacing_verbs"] and not versioned and says("idempotent", False):
+        yield "replace-is-idempotent", "it replaces without a version, but idempotentHint is false"
+    if behavior == "update" and versioned and says("idempotent", True):
+        yield "versioned-is-not-idempotent", "it takes a version, but idempotentHint is true"
+    counts = tables.get("destructive", "deletes_and_overwrites") == "deletes_and_overwrites"
+    loses = behavior == "delete" or (counts and verb in tables["overwriting_verbs"])
+    if loses and says("destructive", False):
+        does = "removes" if behavior == "delete" else "overwrites"
+        yield "overwrite-is-destructive", f"{verb!r} {does}, but destructiveHint is false"
+
+
+def _texts(tool: Tool, tables: Tables) -> Wrong:
+    """What people and models read is there, unambiguous and visible."""
+    title, hinted = tool.wire.get("title"), tool.annotations.get("title")
+    if not re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", tool.name):
+        yield "name-valid", f"the name ({len(tool.name)} long) is not 1 to 64 of A-Z a-z 0-9 _ . -"
+    if tool.copies > 1:
+        yield "name-unique", f"{tool.copies} tools have this name"
+    if tool.annotations and not str(hinted or "").strip():
+        yield "title-written", "annotations.title is missing"
+    if hinted and title != hinted and (title or tool.declared):
+        yield "titles-equal", f"title {title!r} and annotations.title {hinted!r} differ"
+    if tool.name in (title, hinted):
+        yield "title-not-name", "the title is only the name"
+    if not str(tool.wire.get("description") or "").strip():
+        yield "description-present", "it has no description"
+    for name, schema in tool.parameters.items():
+        if not str(schema.get("description") or "").strip():
+            yield "parameters-described", f"parameter {name!r} has no description"
+    shown = {key: of for key, of in sorted(tool.wire.items()) if key != "icons"}
+    for place, text in _strings(shown, ""):
+        newline = None if MANY_LINES.search(place) else re.search("\n", text)
+        if hidden := re.search(tables["hidden"], text) or newline:
+            yield "text-clean", f"{place} holds the hidden character U+{ord(hidden[0]):04X}"
+        elif len(text) > LONGEST_TEXT:
+            yield "text-clean", f"{place} is {len(text)} characters long"
+        elif re.search(tables["decomposed"], text) and unicodedata.normalize("NFC", text) != text:
+            yield "text-clean", f"{place} is not in Unicode normal form C"
+
+
+def _strings(value: object, place: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, str):
+        yield place, value
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield f"{place}.key", str(key)
+            yield from _strings(inner, f"{place}.{key}" if place else str(key))
+    elif isinstance(value, Sequence):
+        for inner in value:
+            yield from _strings(inner, place)
+
+
+def _contract(tool: Tool, tables: Tables) -> Wrong:
+    """Schemas, scopes, gate and justification are what the policy asks."""
+    if _mapping(tool.wire.get("inputSchema")).get("additionalProperties") is not False:
+        yield "input-closed", "the input schema is open"
+    if not tool.wire.get("outputSchema"):
+        yield "output-described", "it has no output schema"
+    for name in sorted(tool.parameters.keys() & set(tables["action_parameters"])):
+        parts = [tool.parameters[name], *map(_mapping, tool.parameters[name].get("anyOf") or ())]
+        choices = [str(choice).lower() for part in parts for choice in part.get("enum") or ()]
+        safe = [one for one in choices if re.split(r"[_\s-]", one)[0] in tables["safe_choices"]]
+        if safe and len(safe) < len(choices):
+            yield "one-action", f"{name!r} mixes safe choices ({', '.join(safe)}) with others"
+    if not (declared := tool.declared):
+        return
+    for scope in declared["scopes"]:
+        if tool.annotations.get("readOnlyHint") is True and re.search(tables["write_scope"], scope):
+            yield "read-needs-no-write-scope", f"it reads, but demands the scope {scope!r}"
+    if not declared["truth"]["read_only"] and not (declared["why"] or "").strip():
+        yield "write-justified", "it writes and has no why"
+    named = re.findall(r"\{([A-Za-z_][A-Za-z0-9_.-]*)\}", declared["question"] or "")
+    for name in dict.fromkeys(name for name in named if name not in tool.parameters):
+        yield (
+            "question-names-parameters",
+            "its question names {" + name + "}, which is no parameter",
+        )
+    results = _mapping(_mapping(tool.wire.get("outputSchema")).get("properties"))
+    closed = "confirm" in tool.parameters and {"confirmed", "outcome"} <= results.keys()
+    waived = declared["confirm_said"] is False and not tool.exempt("confirm")
+    if waived and declared["gate_demanded"]:
+        yield "gate-present", "it says confirm=False, but the profile asks a person before it"
+    elif declared["gated"] and not closed:
+        yield "gate-present", "a person has to be asked before it, but it has no gate"
+
+
+CHECKS = (_hints, _name, _texts, _contract)
+
+
+def examine(tools: Iterable[Tool], tables: Tables, profile: str = "policy") -> list[Finding]:
+    """Every finding on a server's tools.
+
+    Args:
+        tools: The tools as they are served, with their declarations where these are known.
+        tables: The tables of the tool language (tables.json); a project whose policy does not count
+            overwriting as destructive adds `"destructive": "deletes"`.
+        profile: `policy` for a server of the template, `foreign` for any other, or a directory's
+            own rules: `anthropic`, `openai`.
+    """
+    served = list(tools)
+    copies = Counter(tool.name for tool in served)
+    return [
+        Finding(rule, tool.name, message, RULES[rule].mend, RULES[rule].source)
+        for tool in (replace(one, copies=copies[one.name]) for one in served)
+        for check in CHECKS
+        for rule, message in check(tool, tables)
+        if profile in RULES[rule].profiles
+    ]
