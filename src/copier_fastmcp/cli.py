@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 
 from .errors import RefusedError, UnableError, one_line
@@ -63,20 +63,31 @@ def _worth_saying(default: object) -> object:
     return None if default is False else default
 
 
+def _purpose(function: Callable[..., object]) -> str:
+    """What a docstring says before its sections, a paragraph on a line: the terminal wraps it."""
+    from inspect import getdoc
+
+    text = (getdoc(function) or "").partition("\n\nArgs:")[0]
+    return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))
+
+
 def call(verb: str, words: Sequence[str]) -> int:
     """Run a verb with its words; what it returns is the exit code."""
     from cyclopts import App, CycloptsError, Parameter
 
+    function = getattr(import_module(f"{__package__}.{verb}"), verb)
     app = App(
         name=f"{NAME} {verb}",
+        help=_purpose(function),
         help_format="plaintext",
         help_formatter="plain",
         help_epilogue=EXITS,
         version_flags=(),
         default_parameter=Parameter(negative=(), show_default=_worth_saying),
         result_action="return_value",
+        suppress_keyboard_interrupt=False,
     )
-    app.default(getattr(import_module(f"{__package__}.{verb}"), verb))
+    app.default(function)
     try:
         code = app(list(words), exit_on_error=False, print_error=False)
     except CycloptsError as error:
