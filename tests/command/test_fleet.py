@@ -11,22 +11,26 @@ from lifecycle import bytes_of, commit
 from support import git, render
 
 
-@pytest.fixture
-def three(repository: Path, tmp_path: Path) -> list[Path]:
-    """A clean one, one whose policy edit conflicts, one with uncommitted work."""
-    made = []
+@pytest.fixture(scope="module")
+def made(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of three: a clean one, one whose policy edit conflicts, one with uncommitted work."""
+    folder = tmp_path_factory.mktemp("made")
+    answers = {"tools": "get_note", "backend": "none"}
     for name in ("clean", "edited", "dirty"):
-        project = render(
-            repository, tmp_path / name, {"tools": "get_note", "backend": "none"}, vcs_ref="v1.0.0"
-        )
+        project = render(repository, folder / name, answers, vcs_ref="v1.0.0")
         git(project, "init", "--quiet")
         commit(project)
-        made.append(project)
-    path = made[1] / "pyproject.toml"
+    path = folder / "edited/pyproject.toml"
     path.write_text(path.read_text().replace('"fastmcp>=4.1,<5"', '"fastmcp==4.1.0"'))
-    commit(made[1])
-    (made[2] / "notes.txt").write_text("mine\n")
-    return made
+    commit(folder / "edited")
+    (folder / "dirty/notes.txt").write_text("mine\n")
+    return folder
+
+
+@pytest.fixture
+def three(made: Path, tmp_path: Path) -> list[Path]:
+    """A copy of them to write in."""
+    return [shutil.copytree(made / name, tmp_path / name) for name in ("clean", "edited", "dirty")]
 
 
 def test_each_outcome_and_going_on(three: list[Path], tmp_path: Path) -> None:
