@@ -7,7 +7,6 @@ every generated project; the lock itself is its owner's, and pinning writes it.
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -20,10 +19,11 @@ FILE = "annotations.lock.json"
 MEND = "restore it from git, or write it anew: uv run tests/policy/pin.py"
 HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 RELAXED = dict(zip(HINTS, (True, False, True, False), strict=True))
-NAMED = ("properties", "patternProperties", "$defs", "dependentSchemas")
-WORDS = ("default", "deprecated", "description", "examples", "title")
+NAMED = ("properties", "patternProperties", "dependentSchemas")
+WORDS = ("default", "deprecated", "description", "examples")
 AT_LEAST = ("exclusiveMinimum", "minimum", "minItems", "minLength")
 AT_MOST = ("exclusiveMaximum", "maximum", "maxItems", "maxLength")
+TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
 SIDES = ("input", "output")
 TEXTS = ("behavior", "title", "description", "why", "effect", "exceptions")
 ENTRY = ("hints", "gated", "scopes", *TEXTS, *SIDES)
@@ -79,7 +79,7 @@ def read(path: Path) -> Lock:
 
 
 def normal(schema: Any, defs: Schema | None = None, within: tuple[str, ...] = ()) -> Any:
-    """A JSON Schema sorted, with `$ref` in place and without titles and extensions of a library.
+    """A JSON Schema sorted, with `$ref` in place and without what a library adds: titles, `x-...`.
 
     A reference to a schema that it stands in stays.
     """
@@ -87,27 +87,20 @@ def normal(schema: Any, defs: Schema | None = None, within: tuple[str, ...] = ()
         return [normal(item, defs, within) for item in schema]
     if not isinstance(schema, Mapping):
         return schema
-    if defs is None:
-        defs, schema = schema.get("$defs", {}), _untitled(schema, str(schema.get("title")))
+    defs = schema.get("$defs", {}) if defs is None else defs
     target = str(schema.get("$ref", "")).removeprefix("#/$defs/")
     if target in defs and target not in within:
         beside = {key: value for key, value in schema.items() if key != "$ref"}
-        return normal(_untitled(defs[target], target) | beside, defs, (*within, target))
+        return normal({**defs[target], **beside}, defs, (*within, target))
     found: dict[str, Any] = {}
     for key, value in sorted(schema.items()):
-        if key in NAMED and key != "$defs":
-            inner = {name: _untitled(of, name) for name, of in sorted(value.items())}
-            found[key] = {name: normal(of, defs, within) for name, of in inner.items()}
+        if key in NAMED:
+            found[key] = {name: normal(of, defs, within) for name, of in sorted(value.items())}
         elif key in ("required", "type", "enum") and isinstance(value, list):
             found[key] = sorted(value, key=json.dumps)
-        elif key != "$defs" and not key.startswith("x-"):
+        elif key not in ("$defs", "title") and not key.startswith("x-"):
             found[key] = value if key in (*WORDS, "const") else normal(value, defs, within)
     return found
-
-
-def _untitled(schema: Any, name: str) -> Any:
-    names = [re.sub(r"[\W_]", "", str(text)).lower() for text in (schema.get("title"), name)]
-    return {k: v for k, v in schema.items() if k != "title" or names[0] != names[1]}
 
 
 def covers(wide: Any, narrow: Any) -> bool:
@@ -124,30 +117,30 @@ def _choices(schema: Schema) -> list[dict[str, Any]]:
             parts = plain.pop(several)
             return [choice for part in parts for choice in _choices(plain | part)]
     if values := [plain["const"]] if "const" in plain else plain.get("enum"):
-        return [{"enum": [value]} for value in values]
+        return [{"enum": [value], "type": TYPES.get(type(value))} for value in values]
     if isinstance(plain.get("type"), list):
         return [plain | {"type": kind} for kind in plain["type"]]
     return [plain]
 
 
 def _fits(wide: Schema, narrow: Schema) -> bool:
-    outer, inner = wide.get("properties", {}), narrow.get("properties", {})
+    outer, inner = (schema.get("properties", {}) for schema in (wide, narrow))
     unknown = narrow.get("additionalProperties") is not False and outer.keys() - inner.keys()
     if unknown or (wide.get("additionalProperties") is False and inner.keys() - outer.keys()):
         return False
-    return all(_within(key, limit, narrow.get(key)) for key, limit in wide.items())
-
-
-def _within(key: str, limit: Any, other: Any) -> bool:
-    if key == "properties":
-        return all(covers(of, other[name]) for name, of in limit.items() if name in (other or {}))
-    if key == "required":
-        return set(limit) <= set(other or ())
-    if key in AT_LEAST or key in AT_MOST:
-        return other is not None and bool(limit <= other if key in AT_LEAST else limit >= other)
-    if key == "additionalProperties" and limit is True:
-        return True
-    return covers(limit, other) or (limit, other) == ("number", "integer")
+    for key, limit in wide.items():
+        other = narrow.get(key)
+        if key == "properties":
+            fine = all(covers(limit[name], inner[name]) for name in limit.keys() & inner.keys())
+        elif key == "required":
+            fine = set(limit) <= set(other or ())
+        elif key in AT_LEAST or key in AT_MOST:
+            fine = other is not None and (limit <= other if key in AT_LEAST else limit >= other)
+        else:
+            fine = covers(limit, other) or (limit, other) == ("number", "integer") or limit is True
+        if not fine:
+            return False
+    return True
 
 
 def differences(pinned: Lock, running: Lock) -> list[str]:

@@ -21,10 +21,6 @@ NAMES = "MCP specification, tools"
 OPENAI = "OpenAI's app submission guidelines"
 ANTHROPIC = "Anthropic's software directory policy"
 DIRECTORIES = f"{ANTHROPIC}; {OPENAI}"
-HINTS_ADR = "docs/adr/policy/0001-tool-annotations.md"
-OVERWRITES_ADR = "docs/adr/policy/0002-destructive-and-idempotent.md"
-GATE_ADR = "docs/adr/policy/0003-confirmation.md"
-INTERFACE_ADR = "docs/adr/policy/0005-tool-interface.md"
 OURS, OTHERS = ("policy",), ("policy", "foreign")
 PEOPLE, ALL = (*OTHERS, "anthropic"), (*OTHERS, "anthropic", "openai")
 
@@ -56,32 +52,32 @@ RULES = {rule.id: rule for rule in [
     Rule("annotations-present", ALL, "A tool without annotations counts as destructive and open-world.", f"{SPEC}; {DIRECTORIES}", "declare it with a decorator of the policy"),
     Rule("hints-known", OTHERS, "A hint whose name has a typo is ignored by every client.", SPEC, "write one of readOnlyHint, destructiveHint, idempotentHint, openWorldHint, title"),
     Rule("hints-boolean", ALL, "A hint that is null or a text counts as left out.", SPEC, "write true or false"),
-    Rule("hints-complete", OURS, "Every hint that the profile demands is there. Needs the declaration.", HINTS_ADR, "let the decorator write it; never type hints by hand"),
-    Rule("hints-match-behavior", OURS, "Each hint is its behavior's, or an exception that gives its reason. Needs the declaration.", HINTS_ADR, "change the behavior, or name the exception with its reason"),
+    Rule("hints-complete", OURS, "Every hint that the profile demands is there. Needs the declaration.", "docs/adr/policy/0001-tool-annotations.md", "let the decorator write it; never type hints by hand"),
+    Rule("hints-match-behavior", OURS, "Each hint is its behavior's, or an exception that gives its reason. Needs the declaration.", "docs/adr/policy/0001-tool-annotations.md", "change the behavior, or name the exception with its reason"),
     Rule("read-only-excludes-destructive", ALL, "A tool that changes nothing cannot destroy.", SPEC, "decide which"),
     Rule("default-contradicts", ("foreign",), "A hint left out means the protocol's default, which must not contradict the name.", SPEC, "write the hint out"),
     Rule("directory-hints", ("openai",), "Three hints are written out on every tool.", OPENAI, "use the explicit profile"),
     Rule("applicable-hint", ("anthropic",), "A tool that reads says readOnlyHint, one that writes destructiveHint.", ANTHROPIC, "say the one that applies"),
     Rule("verb-writes", ALL, "Clients run a read-only tool without asking: no hint does more harm when it is wrong.", SPEC, "say readOnlyHint: false, as every behavior but read does, or name the exception"),
     Rule("verb-reads", OTHERS, "A read that is not marked as one is asked about each time.", SPEC, "say readOnlyHint: true, as @read does, or name the exception"),
-    Rule("replace-is-idempotent", OTHERS, "A replacement without a version ends in the same state each time.", OVERWRITES_ADR, "say idempotentHint: true, as @put does, or name the exception"),
-    Rule("versioned-is-not-idempotent", OTHERS, "An update with a version fails the second time.", OVERWRITES_ADR, "say idempotentHint: false, as @update does, or name the exception"),
-    Rule("overwrite-is-destructive", OTHERS, "What removes destroys, and so does what overwrites where the policy counts that.", OVERWRITES_ADR, "say destructiveHint: true, or name the exception"),
+    Rule("replace-is-idempotent", OTHERS, "A replacement without a version ends in the same state each time.", "docs/adr/policy/0002-destructive-and-idempotent.md", "say idempotentHint: true, as @put does, or name the exception"),
+    Rule("versioned-is-not-idempotent", OTHERS, "An update with a version fails the second time.", "docs/adr/policy/0002-destructive-and-idempotent.md", "say idempotentHint: false, as @update does, or name the exception"),
+    Rule("overwrite-is-destructive", OTHERS, "What removes destroys, and so does what overwrites where the policy counts that.", "docs/adr/policy/0002-destructive-and-idempotent.md", "say destructiveHint: true, or name the exception"),
     Rule("name-valid", ALL, "Clients and model APIs take no other names, and at most 64 characters.", NAMES, "rename it"),
     Rule("name-unique", ALL, "Of two tools with one name a client calls either.", NAMES, "rename all but one"),
     Rule("title-written", ALL, "Frameworks derive a title; only annotations.title shows that one was written.", DIRECTORIES, "write title= in the decorator"),
     Rule("titles-equal", OTHERS, "Some clients read title, others annotations.title.", NAMES, "write one title in both places"),
     Rule("title-not-name", PEOPLE, "A title that repeats the name tells people nothing.", ANTHROPIC, "write it for people"),
     Rule("description-present", ALL, "Models choose a tool by its description.", DIRECTORIES, "write a docstring"),
-    Rule("parameters-described", (*OTHERS, "openai"), "Models fill in a parameter by its description.", INTERFACE_ADR, "write Annotated[..., Field(description=...)]"),
+    Rule("parameters-described", (*OTHERS, "openai"), "Models fill in a parameter by its description.", "docs/adr/policy/0005-tool-interface.md", "write Annotated[..., Field(description=...)]"),
     Rule("text-clean", ALL, "Nothing that people cannot see stands in what models read.", DIRECTORIES, f"write visible, composed text of at most {LONGEST_TEXT:,} characters"),
-    Rule("input-closed", OURS, "An argument that the tool does not know is refused, not ignored.", INTERFACE_ADR, "let the policy build the tool"),
-    Rule("output-described", OURS, "Clients validate what a tool returns.", INTERFACE_ADR, "annotate what the function returns with a Pydantic model"),
+    Rule("input-closed", OURS, "An argument that the tool does not know is refused, not ignored.", "docs/adr/policy/0005-tool-interface.md", "let the policy build the tool"),
+    Rule("output-described", OURS, "Clients validate what a tool returns.", "docs/adr/policy/0005-tool-interface.md", "annotate what the function returns with a Pydantic model"),
     Rule("one-action", ALL, "A tool that reads or writes as an argument says cannot be annotated truly.", DIRECTORIES, "make a tool of each"),
-    Rule("read-needs-no-write-scope", OURS, "A read that needs a write scope is no read, or asks for too much. Needs the declaration.", INTERFACE_ADR, "ask for the scope that reads"),
+    Rule("read-needs-no-write-scope", OURS, "A read that needs a write scope is no read, or asks for too much. Needs the declaration.", "docs/adr/policy/0005-tool-interface.md", "ask for the scope that reads"),
     Rule("write-justified", (*OURS, "openai"), "A tool that writes says why its hints are what they are. Needs the declaration.", OPENAI, "write one sentence in why="),
-    Rule("question-names-parameters", OURS, "A person reads the values in a question, not a name in braces. Needs the declaration.", GATE_ADR, "name a parameter of the tool in confirm="),
-    Rule("gate-present", OURS, "A tool that the profile gates asks a person first. Needs the declaration.", GATE_ADR, "remove confirm=False, or name the exception to confirm with its reason"),
+    Rule("question-names-parameters", OURS, "A person reads the values in a question, not a name in braces. Needs the declaration.", "docs/adr/policy/0003-confirmation.md", "name a parameter of the tool in confirm="),
+    Rule("gate-present", OURS, "A tool that the profile gates asks a person first. Needs the declaration.", "docs/adr/policy/0003-confirmation.md", "remove confirm=False, or name the exception to confirm with its reason"),
 ]}
 # fmt: on
 
@@ -139,25 +135,24 @@ def _hints(tool: Tool, tables: Tables) -> Wrong:
     if not tool.annotations:
         yield "annotations-present", "it has no annotations"
         return
-    names = tables["hints"].values()
-    served = {hint: tool.annotations[hint] for hint in names if hint in tool.annotations}
-    unknown = tool.annotations.keys() - served.keys() - {"title"}
-    yield from (("hints-known", f"annotation {name!r} is unknown") for name in sorted(unknown))
+    served = {hint: value for hint, value in tool.annotations.items() if hint != "title"}
+    unknown = sorted(served.keys() - set(tables["hints"].values()))
+    yield from (("hints-known", f"annotation {name!r} is unknown") for name in unknown)
     for hint, value in served.items():
-        if not isinstance(value, bool):
+        if hint not in unknown and not isinstance(value, bool):
             yield "hints-boolean", f"{hint} is {value!r}"
     if served.get("readOnlyHint") is served.get("destructiveHint") is True:
         yield "read-only-excludes-destructive", "it is read-only and destructive at once"
     if unknown:  # a typo is not also a hint left out
         return
     if tool.declared:
-        wanted = tool.declared["hints"]
+        wanted, behavior = tool.declared["hints"], tool.declared["behavior"]
         missing = sorted(wanted.keys() - served.keys())
         yield from (("hints-complete", f"{hint} is missing") for hint in missing)
         for hint, value in served.items():
             if isinstance(value, bool) and value is not wanted.get(hint):
-                behavior = f"{tool.declared['behavior']} says {wanted.get(hint, 'nothing')}"
-                yield "hints-match-behavior", f"{hint} is {value}, but {behavior}"
+                promised = f"{behavior} says {wanted.get(hint, 'nothing')}"
+                yield "hints-match-behavior", f"{hint} is {value}, but {promised}"
         for exception in tool.declared["exceptions"]:
             if not exception["why"].strip():
                 yield "hints-match-behavior", f"the exception to {exception['hint']} has no reason"
@@ -179,24 +174,21 @@ def _name(tool: Tool, tables: Tables) -> Wrong:
     agrees = behavior in (_behavior(form, tables) for form in forms)
     if not behavior or not agrees or (tool.declared and tool.probed is not False):
         return
-
-    def says(hint: str, value: bool) -> bool:
-        return tool.annotations.get(tables["hints"][hint]) is value and not tool.exempt(hint)
-
-    if behavior != "read" and says("read_only", True):
+    hints = ((hint, name) for hint, name in tables["hints"].items() if not tool.exempt(hint))
+    says = [(hint, tool.annotations.get(name)) for hint, name in hints]
+    if behavior != "read" and ("read_only", True) in says:
         yield "verb-writes", f"{verb!r} writes, but readOnlyHint is true"
     if tool.annotations.get("readOnlyHint") is True:
         return
-    if behavior == "read" and says("read_only", False):
+    if behavior == "read" and ("read_only", False) in says:
         yield "verb-reads", f"{verb!r} reads, but readOnlyHint is false"
     versioned = not set(tables["versions"]).isdisjoint(tool.parameters)
-    if verb in tables["replacing_verbs"] and not versioned and says("idempotent", False):
+    if verb in tables["replacing_verbs"] and not versioned and ("idempotent", False) in says:
         yield "replace-is-idempotent", "it replaces without a version, but idempotentHint is false"
-    if behavior == "update" and versioned and says("idempotent", True):
+    if behavior == "update" and versioned and ("idempotent", True) in says:
         yield "versioned-is-not-idempotent", "it takes a version, but idempotentHint is true"
-    counts = tables.get("destructive", "deletes_and_overwrites") == "deletes_and_overwrites"
-    loses = behavior == "delete" or (counts and verb in tables["overwriting_verbs"])
-    if loses and says("destructive", False):
+    loses = tables["overwriting_verbs"] if tables.get("destructive") != "deletes" else ()
+    if (behavior == "delete" or verb in loses) and ("destructive", False) in says:
         does = "removes" if behavior == "delete" else "overwrites"
         yield "overwrite-is-destructive", f"{verb!r} {does}, but destructiveHint is false"
 
@@ -263,10 +255,8 @@ def _contract(tool: Tool, tables: Tables) -> Wrong:
         yield "write-justified", "it writes and has no why"
     named = re.findall(r"\{([A-Za-z_][A-Za-z0-9_.-]*)\}", declared["question"] or "")
     for name in dict.fromkeys(name for name in named if name not in tool.parameters):
-        yield (
-            "question-names-parameters",
-            "its question names {" + name + "}, which is no parameter",
-        )
+        unknown = "{" + name + "}, which is no parameter"
+        yield "question-names-parameters", f"its question names {unknown}"
     results = _mapping(_mapping(tool.wire.get("outputSchema")).get("properties"))
     closed = "confirm" in tool.parameters and {"confirmed", "outcome"} <= results.keys()
     waived = declared["confirm_said"] is False and not tool.exempt("confirm")
@@ -276,9 +266,6 @@ def _contract(tool: Tool, tables: Tables) -> Wrong:
         yield "gate-present", "a person has to be asked before it, but it has no gate"
 
 
-CHECKS = (_hints, _name, _texts, _contract)
-
-
 def examine(tools: Iterable[Tool], tables: Tables, profile: str = "policy") -> list[Finding]:
     """Every finding on a server's tools.
 
@@ -286,15 +273,14 @@ def examine(tools: Iterable[Tool], tables: Tables, profile: str = "policy") -> l
         tools: The tools as they are served, with their declarations where these are known.
         tables: The tables of the tool language (tables.json); a project whose policy does not count
             overwriting as destructive adds `"destructive": "deletes"`.
-        profile: `policy` for a server of the template, `foreign` for any other, or a directory's
-            own rules: `anthropic`, `openai`.
+        profile: `policy` for our server, `foreign` for another, `anthropic` or `openai`.
     """
     served = list(tools)
     copies = Counter(tool.name for tool in served)
     return [
         Finding(rule, tool.name, message, RULES[rule].mend, RULES[rule].source)
         for tool in (replace(one, copies=copies[one.name]) for one in served)
-        for check in CHECKS
+        for check in (_hints, _name, _texts, _contract)
         for rule, message in check(tool, tables)
         if profile in RULES[rule].profiles
     ]
