@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from support import ROOT
+
 WHO = {
     f"GIT_{role}_{what}": value
     for role in ("AUTHOR", "COMMITTER")
@@ -47,3 +49,14 @@ def call(
 def fleet(*words: object) -> subprocess.CompletedProcess[str]:
     """Run `fleet` as somebody who trusts the template."""
     return call(Path.cwd(), "fleet", "--trust", *words)
+
+
+def at_hand(project: Path) -> dict[str, str]:
+    """What lets `uv run` in a project use the environment of these tests, without a registry."""
+    venv = {"UV_PROJECT_ENVIRONMENT": str(ROOT / ".venv"), "UV_NO_SYNC": "1"}
+    return venv | {"PYTHONPATH": str(project / "src")}
+
+
+def add(project: Path, *words: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    """Run `add` as somebody who trusts the template."""
+    return call(project, "add", "--trust", *words, **at_hand(project), **environ)

@@ -168,8 +168,10 @@ def add(
         "confirm": confirm,
         "why": why,
     }
-    code = copying.allowed(known["_src_path"], known["_commit"], known["_commit"], trust=trust)
+    source, version = known["_src_path"], known["_commit"]
     try:
+        if asked:  # nobody answers ten questions to hear that they may not
+            copying.allowed(source, version, version, trust=trust)
         kept = {key: value for key, value in options.items() if value}
         tool = _asked() if asked else kept
         tools = extended(known, tool)
@@ -178,6 +180,7 @@ def add(
             text = (fresh / place).read_text(encoding="utf-8")
         if place.exists():
             raise RefusedError(f"{place.as_posix()} is there; choose another name")
+        code = copying.allowed(source, version, version, trust=trust)
         if not json_output:
             print(f"{place.as_posix()}\n\n{text}")
         if asked and not _agreed():

@@ -1,10 +1,11 @@
 """Fixtures of the command's tests: the template in two releases."""
 
+import shutil
 from pathlib import Path
 
 import pytest
-from lifecycle import released
-from support import clone_template
+from lifecycle import commit, released, start
+from support import clone_template, python
 
 RULES = "src/copier_fastmcp/rules.py"
 LONG = 24
@@ -27,3 +28,21 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("template/pyproject.toml.jinja", '"fastmcp>=4.1,<5"', '"fastmcp>=4.1.2,<5"'),
         ("template/AGENTS.md.jinja", "", "\nRelease 2.\n"),
     )
+
+
+@pytest.fixture(scope="session")
+def started(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project under git, pinned; tests must not write in it."""
+    template = clone_template(tmp_path_factory.mktemp("template"), tag="v1.0.0")
+    tools = "get_note, delete_note"
+    project = start(template, tmp_path_factory.mktemp("started") / "p", tools=tools)
+    pinned = python(project, "tests/policy/pin.py")
+    assert pinned.returncode == 0, pinned.stderr
+    commit(project)
+    return project
+
+
+@pytest.fixture
+def mine(started: Path, tmp_path: Path) -> Path:
+    """A copy of it to write in."""
+    return shutil.copytree(started, tmp_path / "my notes")
