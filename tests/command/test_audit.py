@@ -101,7 +101,7 @@ def test_it_reads_the_wire_and_not_a_model_of_it(log: Path, check: Check) -> Non
 
 def test_for_people(log: Path, check: Check) -> None:
     good = check("--server", command("good", log))
-    assert (good.returncode, good.stdout) == (0, "8 tools checked, 0 findings\n")
+    assert (good.returncode, good.stdout) == (0, "10 tools checked, 0 findings\n")
     bad = check("--server", command("bad", log))
     assert bad.stdout.endswith(f"{len(PLANTED)} tools checked, {len(PLANTED)} findings\n")
     assert "delete_user" in bad.stdout
