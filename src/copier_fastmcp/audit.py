@@ -14,7 +14,7 @@ from cyclopts import Parameter
 from .errors import RefusedError, UnableError
 from .lock import FILE
 from .locked import as_served, locked
-from .rules import RULES, Finding, Tool, examine
+from .rules import Finding, Tool, examine
 from .tables import tables
 
 
@@ -60,7 +60,8 @@ def _files(names: Sequence[str]) -> dict[str, str]:
 
 def _sarif(findings: Sequence[Finding], files: Mapping[str, str]) -> dict[str, Any]:
     """Findings in SARIF 2.1.0, for code scanning."""
-    rules = [{"id": r.id, "shortDescription": {"text": r.text}} for r in RULES.values()]
+    texts = tables()["rules"].items()
+    rules = [{"id": rule, "shortDescription": {"text": row["text"]}} for rule, row in texts]
     results = []
     for one in findings:
         place: dict[str, Any] = {"logicalLocations": [{"name": one.tool, "kind": "function"}]}

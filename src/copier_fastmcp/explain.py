@@ -1,13 +1,12 @@
 """`explain`: a rule in words."""
 
 import json
-from dataclasses import asdict
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from .errors import RefusedError
-from .rules import RULES
+from .tables import tables
 
 
 def explain(rule: str, *, json_output: Annotated[bool, Parameter("--json")] = False) -> None:
@@ -20,11 +19,12 @@ def explain(rule: str, *, json_output: Annotated[bool, Parameter("--json")] = Fa
     Raises:
         RefusedError: There is no such rule.
     """
-    known = RULES.get(rule)
-    if known is None:
-        raise RefusedError(f"{rule!r} is not a rule; the rules are {', '.join(RULES)}")
+    rules = tables()["rules"]
+    if rule not in rules:
+        raise RefusedError(f"{rule!r} is not a rule; the rules are {', '.join(rules)}")
+    known = rules[rule]
     if json_output:
-        print(json.dumps(asdict(known), indent=2, ensure_ascii=False))
+        print(json.dumps({"id": rule, **known}, indent=2, ensure_ascii=False))
         return
-    print(f"{known.id}: {known.text}\nMend: {known.mend}")
-    print(f"Source: {known.source}\nApplies to: {', '.join(known.profiles)}")
+    print(f"{rule}: {known['text']}\nMend: {known['mend']}")
+    print(f"Source: {known['source']}\nApplies to: {', '.join(known['profiles'])}")

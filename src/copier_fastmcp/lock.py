@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .rules import Tool
 
 FILE = "annotations.lock.json"
-MEND = "restore it from git, or write it anew: uv run tests/policy/pin.py"
+MEND = "restore it from git, or delete it and run `uv run tests/policy/pin.py`"
 HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 RELAXED = dict(zip(HINTS, (True, False, True, False), strict=True))
 NAMED = ("properties", "patternProperties", "dependentSchemas")

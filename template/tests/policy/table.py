@@ -1,10 +1,7 @@
-"""docs/tools.md: every tool with its behavior, hints, gate, scopes and reason, from the lock's entries.
-
-Managed by the template.
-"""
+"""docs/tools.md: every tool with behavior, hints, gate, scopes and reason. Managed by the template."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from .lock import HINTS
@@ -12,21 +9,17 @@ from .lock import HINTS
 HEAD = "Tool | Title | Behavior | Read-only | Destructive | Idempotent | Open world | Gate | Scopes | Why"
 TOP = """# Tools
 
-Written by `uv run tests/policy/pin.py` from the running server; a test fails when it is stale. Hints are advisory:
-`-` is one left to the protocol's default. A tool that `asks` waits for a person.
+Written by `uv run tests/policy/pin.py` from the running server; a test fails when it is stale. Hints
+are advisory: `-` is one left to the protocol's default. A tool that `asks` waits for a person.
 """
-PLURALS = (("ies$", "y"), ("(ch|s|sh|us|x|z)es$", r"\1"), ("(?<!s)s$", ""))
 
 
-def record_of(name: str, verbs: frozenset[str]) -> str:
+def record_of(name: str, verbs: set[str]) -> str:
     """What a tool is about: the word of its name behind the verb, in the singular."""
     words = name.lower().split("_")
-    place = next((n + 1 for n, word in enumerate(words[:3]) if word in verbs), 0)
-    word = (words[place:] or words)[0]
-    for plural, singular in PLURALS:
-        if re.search(plural, word):
-            return re.sub(plural, singular, word)
-    return word
+    behind = next((n + 1 for n, word in enumerate(words[:3]) if word in verbs), 0)
+    word = re.sub("(ch|sh|us|x|z)es$", r"\1", (words[behind:] or words)[0])
+    return re.sub("(?<![su])s$", "", re.sub("ies$", "y", word))
 
 
 def markdown(tools: Mapping[str, Mapping[str, Any]], groups: Mapping[str, str]) -> str:
@@ -36,30 +29,25 @@ def markdown(tools: Mapping[str, Mapping[str, Any]], groups: Mapping[str, str]) 
         tools: The lock's entries by name.
         groups: The folder or the record of each tool.
     """
-    sections: dict[str, list[str]] = {}
+    counted, sections = list(groups.values()), dict[str, list[str]]()
     for name in sorted(tools):
-        sections.setdefault(groups[name], []).append(name)
-    alone = [name for names in sections.values() if len(names) == 1 for name in names]
-    several = {group: names for group, names in sorted(sections.items()) if len(names) > 1}
-    parts = [*several.items(), *([("other", sorted(alone))] if alone else [])]
+        several = counted.count(groups[name]) > 1
+        sections.setdefault(groups[name] if several else "~other", []).append(name)
     lines = [TOP]
-    for group, names in parts:
-        lines += [f"## {_escaped(group.replace('_', ' ').capitalize())}\n"] * (len(parts) > 1)
+    for group, names in sorted(sections.items()):
+        if len(sections) > 1:
+            lines.append(f"## {_escaped(group.strip('~').replace('_', ' ').capitalize())}\n")
         lines += [f"| {HEAD} |", "|" + " --- |" * len(HEAD.split("|"))]
-        lines += [f"| `{name}` | " + " | ".join(map(_escaped, _cells(tools[name]))) + " |" for name in names]
-        lines += [""]
+        lines += [f"| {' | '.join(_cells(name, tools[name]))} |" for name in names] + [""]
     return "\n".join(lines)
 
 
-def _cells(tool: Mapping[str, Any]) -> Iterator[str]:
-    yield tool["title"] or ""
-    yield tool["behavior"] or "?"
-    words = {True: "yes", False: "no"}
-    yield from (words.get(tool["hints"].get(hint), "-") for hint in HINTS)
-    yield "asks" if tool["gated"] else ""
-    yield " ".join(tool["scopes"])
-    exceptions = [f"{exception['hint']}: {exception['why']}" for exception in tool["exceptions"]]
-    yield "; ".join([*([tool["why"]] if tool["why"] else []), *exceptions])
+def _cells(name: str, tool: Mapping[str, Any]) -> list[str]:
+    hints = [{True: "yes", False: "no"}.get(tool["hints"].get(hint), "-") for hint in HINTS]
+    rest = ["asks" if tool["gated"] else "", " ".join(tool["scopes"])]
+    whys = filter(None, [tool["why"], *(f"{e['hint']}: {e['why']}" for e in tool["exceptions"])])
+    texts = [tool["title"], tool["behavior"] or "?", *hints, *rest, "; ".join(whys)]
+    return [f"`{name}`", *map(_escaped, texts)]
 
 
 def _escaped(text: str) -> str:
