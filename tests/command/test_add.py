@@ -143,7 +143,7 @@ def test_what_fails_after_writing_is_undone(mine: Path) -> None:
     (mine / SRC / "tools/broken.py").write_text("import no_such_module\n")
     commit(mine)
     done = add(mine, "archive_note")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "No module named 'no_such_module'" in done.stderr
     assert changed(mine) == set()
 
