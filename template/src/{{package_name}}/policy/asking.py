@@ -6,29 +6,21 @@ the call with its question, and the client calls again with the answer (`input_r
 
 import json
 import logging
-from collections.abc import Mapping
 from typing import Any, Literal
 
 import anyio
+import mcp_types as wire
 from fastmcp import Context
 from fastmcp.exceptions import FastMCPError
 from fastmcp.tools.base import InputRequiredToolResult, ToolResult
 from mcp.shared.exceptions import MCPError
-from mcp_types import (
-    ElicitRequest,
-    ElicitRequestFormParams,
-    ElicitRequestURLParams,
-    ElicitResult,
-    InputRequiredResult,
-)
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
-from .pending import gate_of
+from .pending import GATES
 
 logger = logging.getLogger(__name__)
-Question = ElicitRequestFormParams | ElicitRequestURLParams
-Kind = Literal["form", "url"]
+Question = wire.ElicitRequestFormParams | wire.ElicitRequestURLParams
 METHOD_NOT_FOUND = -32601
 
 
@@ -46,50 +38,39 @@ def is_modern(ctx: Context) -> bool:
     return request is None or request.protocol_version in MODERN_PROTOCOL_VERSIONS
 
 
-def era_of(ctx: Context) -> str:
-    """The protocol era as log lines name it."""
-    return "2026-07-28" if is_modern(ctx) else "handshake"
-
-
-def shows(ctx: Context) -> set[Kind]:
+def shows(ctx: Context) -> set[Literal["form", "url"]]:
     """What this client declared that it can show; a bare `elicitation: {}` means forms."""
     request = ctx.request_context
     capabilities = request.session.client_capabilities if request else None
     declared = capabilities.elicitation if capabilities else None
-    if request is None or declared is None:
-        return set()
-    kinds: set[Kind] = set()
-    if declared.form is not None or declared.url is None:
+    kinds: set[Literal["form", "url"]] = set()
+    if declared and (declared.form is not None or declared.url is None):
         kinds.add("form")
-    if declared.url is not None and request.protocol_version >= "2025-11-25":
+    recent = request and request.protocol_version >= "2025-11-25"  # when links came
+    if recent and declared and declared.url is not None:
         kinds.add("url")
     return kinds
 
 
 async def is_mute(ctx: Context) -> bool:
     """Whether this session's client declared that it can be asked, and then could not."""
-    return not is_modern(ctx) and await gate_of(ctx.fastmcp).is_mute(ctx.session_id)
+    return not is_modern(ctx) and await GATES[ctx.fastmcp].is_mute(ctx.session_id)
 
 
-async def elicit(ctx: Context, question: Question, seconds: float) -> ElicitResult | None:
+async def elicit(ctx: Context, question: Question, seconds: float) -> wire.ElicitResult | None:
     """Ask during the call, on a protocol that can.
-
-    Args:
-        ctx: The call's own context.
-        question: A form or a link.
-        seconds: How long the person may take.
 
     Returns:
         The client's answer, or None: it could not be asked after all, and will not be asked again
         when it answered that it knows no such method.
 
     Raises:
-        TimeoutError: Nobody answered in time.
+        TimeoutError: Nobody answered within `seconds`.
     """
     session, request = ctx.session, ctx.request_id
     try:
         with anyio.fail_after(seconds):
-            if isinstance(question, ElicitRequestURLParams):
+            if isinstance(question, wire.ElicitRequestURLParams):
                 identity = question.elicitation_id or ""
                 return await session.elicit_url(question.message, question.url, identity, request)
             return await session.elicit_form(question.message, question.requested_schema, request)
@@ -97,14 +78,14 @@ async def elicit(ctx: Context, question: Question, seconds: float) -> ElicitResu
         return None
     except MCPError as error:
         if error.error.code == METHOD_NOT_FOUND:
-            await gate_of(ctx.fastmcp).mute(ctx.session_id)
+            await GATES[ctx.fastmcp].mute(ctx.session_id)
         return None
 
 
 def input_required(name: str, question: Question, state: str) -> Asked:
     """The question as the answer of a 2026-07-28 call; the SDK seals `state`, which comes back with the answer."""
-    requests = {name: ElicitRequest(params=question)}
-    result = InputRequiredResult(input_requests=requests, request_state=state)
+    requests = {name: wire.ElicitRequest(params=question)}
+    result = wire.InputRequiredResult(input_requests=requests, request_state=state)
     return Asked(InputRequiredToolResult(result))
 
 
@@ -113,6 +94,7 @@ def answer_to(ctx: Context, name: str) -> object | None:
     return (ctx.input_responses or {}).get(name) if ctx.request_state else None
 
 
-def log_step(event: str, ctx: Context, tool: str, details: Mapping[str, Any]) -> None:
+def log_step(event: str, ctx: Context, tool: str, details: dict[str, Any]) -> None:
     """One line for each step of asking; never an argument's value, a link, a user or a token."""
-    logger.info(json.dumps({"event": event, "tool": tool, "era": era_of(ctx), **details}))
+    era = "2026-07-28" if is_modern(ctx) else "handshake"
+    logger.info(json.dumps({"event": event, "tool": tool, "era": era, **details}))

@@ -6,15 +6,18 @@ Source of the hints: ToolAnnotations in the MCP specification; of the choices: d
 
 import inspect
 import sys
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Required, TypedDict, TypeVar, Unpack
+from typing import Any, ClassVar, Literal, TypedDict, TypeVar
 
 from .profile import BEHAVIORS, CONFIRM, ON_THE_WIRE, WIRE_NAMES, Behavior, Hint
 
 Preview = Callable[..., Awaitable[object]]
 Tool = TypeVar("Tool", bound=Callable[..., Any])
+KEYS = (*WIRE_NAMES, "confirm")
 EXCEPTION = '{"hint": "idempotent", "value": False, "why": "Its id goes stale."}'
+# What each module declared, in order: the loader finds every one of them, or stops the start.
+DECLARED: dict[str, list[tuple[str, "Declaration"]]] = {}
 
 
 class Exemption(TypedDict):
@@ -25,8 +28,9 @@ class Exemption(TypedDict):
     why: str
 
 
-class Options(TypedDict, total=False):
-    """What every decorator takes.
+@dataclass(frozen=True, kw_only=True)
+class Declaration:
+    """Declare a tool; the decorated function itself comes back unchanged.
 
     Attributes:
         title: What people read; goes into both titles on the wire.
@@ -41,32 +45,13 @@ class Options(TypedDict, total=False):
         icon: An https address of an image.
         public_effect: Whether it changes what the public or a third party sees (OpenAI's meaning of
             open world); when left out, false for a read, else as `open_world`.
+
+    Raises:
+        TypeError: `scopes` is a text, an exception does not have the three keys, or this is not put
+            on a function.
     """
 
-    title: Required[str]
-    description: str | None
-    why: str | None
-    scopes: Iterable[str]
-    open_world: bool
-    confirm: bool | str | None
-    preview: Preview | None
-    exceptions: Iterable[Exemption]
-    icon: str | None
-    public_effect: bool | None
-
-
-class ActionOptions(Options, total=False):
-    """What `action` takes besides; by default it is destructive and not idempotent, as the protocol has it."""
-
-    destructive: bool
-    idempotent: bool | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Declaration:
-    """What a tool file says of its tool."""
-
-    behavior: Behavior
+    behavior: ClassVar[Behavior]
     title: str
     description: str | None = None
     why: str | None = None
@@ -77,36 +62,32 @@ class Declaration:
     exceptions: Sequence[Exemption] = ()
     icon: str | None = None
     public_effect: bool | None = None
-    destructive: bool = True
-    idempotent: bool | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what would be misread.
-
-        Raises:
-            TypeError: `scopes` is a text, or an exception does not have the three keys.
-        """
+        """Refuse what would be misread."""
         if isinstance(self.scopes, str):
             raise TypeError('scopes is a list, as in scopes=["notes:write"]')
-        object.__setattr__(self, "scopes", tuple(self.scopes))
-        object.__setattr__(self, "exceptions", tuple(self.exceptions))
-        names = (*WIRE_NAMES, "confirm")
         for exception in self.exceptions:
             keys = {*exception} if isinstance(exception, dict) else {}
-            if keys != {"hint", "value", "why"} or exception["hint"] not in names:
-                mend = f"write {EXCEPTION}; hint is one of {', '.join(names)}"
+            if keys != {"hint", "value", "why"} or exception["hint"] not in KEYS:
+                mend = f"write {EXCEPTION}; hint is one of {', '.join(KEYS)}"
                 raise TypeError(f"exception {exception!r}: {mend}")
+
+    def __call__(self, function: Tool) -> Tool:
+        """Leave this declaration on the function."""
+        if not inspect.isfunction(inspect.unwrap(function)):
+            raise TypeError(f"{function!r} is not a function; @{self.behavior} goes on a `def`")
+        vars(function)["__declaration__"] = self
+        module = sys._getframe(1).f_globals["__name__"]
+        DECLARED.setdefault(module, []).append((function.__name__, self))
+        return function
 
     def behaves(self) -> dict[Hint, bool]:
         """What is true of the tool, whether or not the profile puts it on the wire."""
         meaning = BEHAVIORS[self.behavior]
         hints: dict[Hint, bool] = {
-            "read_only": meaning.read_only,
-            "destructive": self.destructive if meaning.destructive is None else meaning.destructive,
-            "idempotent": bool(self.idempotent)
-            if meaning.idempotent is None
-            else meaning.idempotent,
-            "open_world": self.open_world,
+            name: bool(getattr(self, name) if (value := meaning.get(name)) is None else value)
+            for name in WIRE_NAMES
         }
         for exception in self.exceptions:
             if exception["hint"] != "confirm":
@@ -129,40 +110,27 @@ class Declaration:
     def gate_demanded(self) -> bool:
         """Whether the profile asks a person before this tool (docs/adr/policy)."""
         truth = self.behaves()
-        if CONFIRM == "none" or truth["read_only"]:
-            return False
-        if CONFIRM == "writes":
-            return self.behavior != "read"
-        if CONFIRM == "destructive":
-            return truth["destructive"]
-        return self.behavior == "delete" or (self.behavior == "action" and truth["destructive"])
+        loses = self.behavior == "delete" or (self.behavior == "action" and truth["destructive"])
+        gated = {"none": False, "deletes": loses, "destructive": truth["destructive"]}
+        return gated.get(CONFIRM, self.behavior != "read") and not truth["read_only"]
 
     def gated(self) -> bool:
         """Whether a person is asked before this tool runs."""
-        if self.confirm is None:
-            return self.gate_demanded()
-        if self.confirm is False and self.gate_demanded():
-            return not self.exempts("confirm")
-        return self.confirm is not False
+        if self.confirm in (None, False):
+            return self.gate_demanded() and not (self.confirm is False and self.exempts("confirm"))
+        return True
 
     def facts(self) -> dict[str, Any]:
         """All of it as plain JSON: what the suite, the lock and the tool table are made from."""
         truth, effect = self.behaves(), self.public_effect
-        return {
-            "behavior": self.behavior,
-            "hints": self.hints(),
-            "truth": dict(truth),
-            "gated": self.gated(),
-            "gate_demanded": self.gate_demanded(),
-            "scopes": list(self.scopes),
-            "why": self.why,
-            "question": self.confirm if isinstance(self.confirm, str) else None,
-            "confirm_said": self.confirm,
-            "exceptions": [dict(exception) for exception in self.exceptions],
-            "public_effect": (self.open_world and not truth["read_only"])
-            if effect is None
-            else effect,
-        }
+        if effect is None:
+            effect = self.open_world and not truth["read_only"]
+        question = self.confirm if isinstance(self.confirm, str) else None
+        gate = {"gated": self.gated(), "gate_demanded": self.gate_demanded(), "question": question}
+        written = {"why": self.why, "confirm_said": self.confirm, "public_effect": effect}
+        lists = {"scopes": [*self.scopes], "exceptions": [{**each} for each in self.exceptions]}
+        hints = {"behavior": self.behavior, "hints": self.hints(), "truth": truth}
+        return hints | gate | written | lists
 
 
 def declaration_of(function: object) -> Declaration | None:
@@ -171,54 +139,55 @@ def declaration_of(function: object) -> Declaration | None:
     return declaration if isinstance(declaration, Declaration) else None
 
 
-# What each module declared, in order: the loader finds every one of them, or stops the start.
-DECLARED: dict[str, list[tuple[str, Declaration]]] = {}
-ACTION_ONLY = ActionOptions.__annotations__.keys() - Options.__annotations__.keys()
+class read(Declaration):
+    """Changes nothing a user can observe (logging is allowed)."""
+
+    behavior = "read"
 
 
-class Decorator:
-    """What `read create ensure append update put delete` are."""
+class create(Declaration):
+    """Adds something new each call."""
 
-    def __init__(self, behavior: Behavior) -> None:
-        self._behavior = behavior
-
-    def __call__(self, **options: Unpack[Options]) -> Callable[[Tool], Tool]:
-        """Declare a tool; the function itself comes back unchanged (see `Options`)."""
-        if wrong := sorted(options.keys() & ACTION_ONLY):
-            mend = f"write exceptions=[{EXCEPTION}]"
-            raise TypeError(f"@{self._behavior} takes no {wrong[0]}; {mend}")
-        return _declare(self._behavior, options)
+    behavior = "create"
 
 
-read = Decorator("read")
-create = Decorator("create")
-ensure = Decorator("ensure")
-append = Decorator("append")
-update = Decorator("update")
-put = Decorator("put")
-delete = Decorator("delete")
+class ensure(Declaration):
+    """Creates it, or returns it when it exists."""
+
+    behavior = "ensure"
 
 
-def action(**options: Unpack[ActionOptions]) -> Callable[[Tool], Tool]:
-    """Declare an action; the function itself comes back unchanged (see `ActionOptions`).
+class append(Declaration):
+    """Adds to what is there, loses nothing."""
+
+    behavior = "append"
+
+
+class update(Declaration):
+    """Changes what is there; where the tool takes a version, a stale one fails."""
+
+    behavior = "update"
+
+
+class put(Declaration):
+    """Replaces or assigns: same input, same end state."""
+
+    behavior = "put"
+
+
+class delete(Declaration):
+    """Removes, revokes or cancels."""
+
+    behavior = "delete"
+
+
+@dataclass(frozen=True, kw_only=True)
+class action(Declaration):
+    """Anything else (send, run, start); by default it is destructive and not idempotent, as the protocol has it.
 
     An `idempotent=False` that is written is a claim, and the probes prove it.
     """
-    return _declare("action", options)
 
-
-def _declare(behavior: Behavior, options: Mapping[str, Any]) -> Callable[[Tool], Tool]:
-    try:
-        declaration = Declaration(behavior=behavior, **options)
-    except TypeError as error:
-        raise TypeError(str(error).replace("Declaration.__init__()", f"@{behavior}(...)")) from None
-
-    def declare(function: Tool) -> Tool:
-        if not inspect.isfunction(inspect.unwrap(function)):
-            raise TypeError(f"{function!r} is not a function; @{behavior} goes on a `def`")
-        vars(function)["__declaration__"] = declaration
-        module = sys._getframe(1).f_globals["__name__"]
-        DECLARED.setdefault(module, []).append((function.__name__, declaration))
-        return function
-
-    return declare
+    behavior = "action"
+    destructive: bool = True
+    idempotent: bool | None = None

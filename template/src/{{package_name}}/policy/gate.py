@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from fastmcp import Context
 from fastmcp.exceptions import ToolError
-from fastmcp.server.dependencies import get_access_token
+from fastmcp.server.dependencies import get_access_token, get_context
 from fastmcp.tools.base import ToolResult
 from mcp.server.auth.provider import principal_components
 from mcp.shared.exceptions import MCPError
@@ -25,10 +25,10 @@ from mcp_types import ElicitRequestFormParams, ElicitResult
 from opentelemetry import metrics, trace
 from pydantic_core import to_jsonable_python
 
-from .asking import Asked, elicit, input_required, is_modern, is_mute, log_step, shows
+from .asking import Asked, answer_to, elicit, input_required, is_modern, is_mute, log_step, shows
 from .declarations import Declaration
 from .envelope import FORM, REFUSALS, ConfirmationResult, envelope
-from .pending import Gate, gate_of
+from .pending import GATES, Gate
 from .profile import CONFIRM_FALLBACK, PREVIEW_FIRST
 from .texts import message_of, question_of
 
@@ -38,21 +38,23 @@ Way = Literal["elicitation", "input_required", "two_step", "refuse"]
 
 
 @dataclass
-class _Call:
+class Call:
     """One tool's run within a request, with its arguments as the client sent them."""
 
     ctx: Context
     tool: str
-    arguments: Mapping[str, Any]
+    declaration: Declaration | None = None
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    confirm: bool | None = None  # None: there is no such parameter for the client to set
     nested: bool = False  # in the body of another tool, with which it shares the next two
     answers: dict[str, ConfirmationResult] = field(default_factory=dict)
     applied: list[str] = field(default_factory=list)
-    confirm: bool | None = None  # None: there is no such parameter for the client to set
     questions: int = 0
     request: object = field(init=False)
 
     def __post_init__(self) -> None:
-        self.request = self.ctx.request_context  # which is another one in another task
+        """Remember the request, which is another one in another task."""
+        self.request = self.ctx.request_context
 
     @cached_property
     def key(self) -> str:
@@ -63,7 +65,13 @@ class _Call:
     @property
     def gate(self) -> Gate:
         """Where questions of this server wait."""
-        return gate_of(self.ctx.fastmcp)
+        return GATES[self.ctx.fastmcp]
+
+    async def way(self) -> Way:
+        """What this client gets; one that could not show a form before is not asked again."""
+        if "form" not in shows(self.ctx) or await is_mute(self.ctx):
+            return self.fallback
+        return "input_required" if is_modern(self.ctx) else "elicitation"
 
     @property
     def fallback(self) -> Way:
@@ -71,7 +79,7 @@ class _Call:
         return "refuse" if self.confirm is None else CONFIRM_FALLBACK
 
 
-_call: ContextVar[_Call | None] = ContextVar("gated_call", default=None)
+_running: ContextVar[Call | None] = ContextVar("gated_call", default=None)
 
 
 def digest(*parts: object) -> str:
@@ -88,15 +96,6 @@ def caller_of(ctx: Context) -> str:
     return "process" if is_modern(ctx) else f"session:{ctx.session_id}"
 
 
-async def _way(call: _Call) -> Way:
-    """What this client gets; one that could not show a form before is not asked again."""
-    if "form" not in shows(call.ctx):
-        return call.fallback
-    if is_modern(call.ctx):
-        return "input_required"
-    return call.fallback if await is_mute(call.ctx) else "elicitation"
-
-
 def _read(answer: object) -> ConfirmationResult:
     """The person's answer; anything but an accepted form with `confirm: true` is no."""
     if not isinstance(answer, ElicitResult) or answer.action == "cancel":
@@ -106,16 +105,13 @@ def _read(answer: object) -> ConfirmationResult:
     return ConfirmationResult.DECLINED
 
 
-async def _load(call: _Call, way: Way) -> None:
+async def _load(call: Call, way: Way) -> None:
     """Take in what this request answers: only a question that we asked has an answer, and one."""
-    answer = ConfirmationResult.CONFIRMED
-    if way == "input_required":
+    if way == "input_required" and (state := call.ctx.request_state) is not None:
         # The SDK unsealed the state and found it made for this tool, these arguments, this user.
-        if (state := call.ctx.request_state) is None:
-            return
-        name, answer = f"asked-{state}", _read((call.ctx.input_responses or {}).get("confirmation"))
-    elif call.confirm:
-        name = f"preview-{call.key}"
+        name, answer = f"asked-{state}", _read(answer_to(call.ctx, "confirmation"))
+    elif way != "input_required" and call.confirm:
+        name, answer = f"preview-{call.key}", ConfirmationResult.CONFIRMED
     else:
         return
     if entry := await call.gate.take(name):
@@ -123,7 +119,7 @@ async def _load(call: _Call, way: Way) -> None:
         call.answers.update(earlier | {entry["asked"]: answer})
 
 
-async def _elicit(call: _Call, message: str) -> ConfirmationResult | None:
+async def _elicit(call: Call, message: str) -> ConfirmationResult | None:
     """Ask during the call. None: this client could not be asked after all."""
     form = ElicitRequestFormParams(message=message, requested_schema=FORM)
     try:
@@ -133,7 +129,7 @@ async def _elicit(call: _Call, message: str) -> ConfirmationResult | None:
     return None if answer is None else _read(answer)
 
 
-def _decided(call: _Call, way: Way, outcome: str, started: float) -> None:
+def _decided(call: Call, way: Way, outcome: str, started: float) -> None:
     """One line and two span attributes for each decision."""
     ms = round((time.perf_counter() - started) * 1000, 1)
     log_step("confirmation", call.ctx, call.tool, {"way": way, "outcome": outcome, "ms": ms})
@@ -143,9 +139,9 @@ def _decided(call: _Call, way: Way, outcome: str, started: float) -> None:
         fallbacks.add(1, {"tool": call.tool, "way": way})
 
 
-async def _confirm(call: _Call, key: str, question: str, details: Any) -> ConfirmationResult:
+async def _confirm(call: Call, key: str, question: str, details: Any) -> ConfirmationResult:
     """Ask the question `key`; comes back with its answer, or leaves with what the client gets instead."""
-    started, way = time.perf_counter(), await _way(call)
+    started, way = time.perf_counter(), await call.way()
     await _load(call, way)
     answer = call.answers.get(key)
     message = message_of(call.ctx.fastmcp.name, question, details)
@@ -183,20 +179,18 @@ async def _confirm(call: _Call, key: str, question: str, details: Any) -> Confir
     raise Asked(envelope(f"{message}\n{following}", "preview", preview=shown))
 
 
-def _call_of(ctx: Context) -> _Call | None:
+def _call_of(ctx: Context) -> Call | None:
     """The run that `ctx` belongs to; a context variable alone would follow into other requests."""
-    call = _call.get()
+    call = _running.get()
     return call if call and call.request is ctx.request_context else None
 
 
-async def serve(
-    ctx: Context, tool: str, arguments: Mapping[str, Any], running: Awaitable[ToolResult]
-) -> ToolResult:
+async def serve(call: Call, running: Awaitable[ToolResult]) -> ToolResult:
     """Await a tool's run; a question out of a body, however deep, becomes the result of the outermost tool."""
-    outer = _call_of(ctx)
-    shared = (True, outer.answers, outer.applied) if outer else ()
-    call = _Call(ctx, tool, arguments, *shared)
-    token = _call.set(call)
+    if outer := _call_of(call.ctx):
+        call.nested, call.confirm = True, None
+        call.answers, call.applied = outer.answers, outer.applied
+    token = _running.set(call)
     try:
         return await running
     except Asked as asked:
@@ -204,15 +198,11 @@ async def serve(
             raise
         return asked.instead
     finally:
-        _call.reset(token)
+        _running.reset(token)
 
 
 async def gated(
-    ctx: Context,
-    tool: str,
-    declaration: Declaration,
     arguments: Mapping[str, Any],
-    confirm: bool,
     run: Callable[[], Awaitable[object]],
     preview: Callable[[], Awaitable[object]] | None,
 ) -> ToolResult:
@@ -221,20 +211,21 @@ async def gated(
     Raises:
         ToolError: The preview refused, or this client cannot ask and the policy is `refuse`.
     """
-    call = _call_of(ctx) or _Call(ctx, tool, arguments)
-    if not call.nested:
-        call.confirm = confirm
-    question = question_of(declaration, arguments)
+    call = _call_of(get_context())
+    if call is None or call.declaration is None:  # its function was taken out of its tool
+        raise ToolError("a gated tool runs through its server only; nothing was changed")
+    call.arguments = arguments
+    question = question_of(call.declaration, arguments)
     details = to_jsonable_python(await preview(), fallback=str) if preview else None
     answer = await _confirm(call, call.key, question, details)
     if answer is not ConfirmationResult.CONFIRMED:
-        return envelope(f"{REFUSALS[answer]}; {tool} changed nothing.", answer.value)
+        return envelope(f"{REFUSALS[answer]}; {call.tool} changed nothing.", answer.value)
     try:
         value = to_jsonable_python(await run())
     finally:
         call.answers.pop(call.key, None)
-        call.applied.append(tool)
-    text = f"{tool} was applied: {json.dumps(value, ensure_ascii=False)}"
+        call.applied.append(call.tool)
+    text = f"{call.tool} was applied: {json.dumps(value, ensure_ascii=False)}"
     return envelope(text, "applied", result=value)
 
 
@@ -245,12 +236,7 @@ async def require_confirmation(
 
     On 2026-07-28 the body runs again from its start with the answer, so what comes before must be
     safe to repeat. A client that cannot ask gets the preview when the tool is declared with
-    `confirm=`, else an error.
-
-    Args:
-        ctx: The tool's own context parameter.
-        message: The whole question, with the values it is about.
-        preview: What would happen, shown below the question.
+    `confirm=`, else an error. `preview`, what would happen, is shown below the question.
 
     Returns:
         CONFIRMED, DECLINED, CANCELLED or TIMED_OUT; only CONFIRMED allows the action.
@@ -258,7 +244,7 @@ async def require_confirmation(
     Raises:
         ToolError: This client cannot be asked.
     """
-    call = _call_of(ctx) or _Call(ctx, "this tool", {})
+    call = _call_of(ctx) or Call(ctx, "this tool")
     call.questions += 1
     key = digest(call.key, call.questions, message)
     return await _confirm(call, key, message, to_jsonable_python(preview, fallback=str))

@@ -7,27 +7,23 @@ start with one line that names it.
 import functools
 import importlib
 import importlib.util
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from traceback import extract_tb
 from types import ModuleType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from fastmcp import FastMCP
-from fastmcp.resources import FunctionResource, ResourceTemplate
+from fastmcp.decorators import get_fastmcp_meta
+from fastmcp.resources import resource as fastmcp_resource
 
 from .declarations import DECLARED, declaration_of
 from .errors import StartError
 from .serving import PolicyTool, build_tool
 
-T = TypeVar("T")
-BARE = ("Decorator.__call__()", "action()")
-
-
-def subpackage(parent: str, name: str) -> ModuleType | None:
-    """A package inside another one, or None where there is no such folder."""
-    found = importlib.util.find_spec(f"{parent}.{name}")
-    return importlib.import_module(found.name) if found else None
+T = TypeVar("T", bound=Callable[..., Any])
+DECORATOR = re.compile(r"\b(\w+)\.__init__\(\)")  # as Python names it when its options are wrong
 
 
 def modules(package: ModuleType) -> Iterator[ModuleType]:
@@ -47,9 +43,7 @@ def modules(package: ModuleType) -> Iterator[ModuleType]:
             trace = extract_tb(error.__traceback__)
             lines = [frame.lineno for frame in trace if frame.filename == str(path)]
             place = f"{path}:{lines[-1]}" if lines else path
-            reason = " ".join(str(error).split())
-            for internal in BARE:
-                reason = reason.replace(internal, 'a decorator, as @read(title="Get"),')
+            reason = DECORATOR.sub(r'@\1, as in @\1(title="..."),', " ".join(str(error).split()))
             raise StartError(f"{place}: {type(error).__name__}: {reason}") from error
 
 
@@ -94,35 +88,20 @@ def resource(
     uri: str, *, name: str, description: str, mime_type: str = "application/json"
 ) -> Callable[[T], T]:
     """Declare a resource, or a resource template when the URI has `{variables}`; the function is unchanged."""
-
-    def declare(function: T) -> T:
-        vars(function)["__resource__"] = {
-            "uri": uri,
-            "name": name,
-            "description": description,
-            "mime_type": mime_type,
-        }
-        return function
-
-    return declare
+    return fastmcp_resource(uri, name=name, description=description, mime_type=mime_type)
 
 
-def add_resources(mcp: FastMCP, package: ModuleType) -> None:
-    """Serve what every file of a package declares with `resource`.
+def add_resources(mcp: FastMCP, package: str) -> None:
+    """Serve what every file of a package, if it is there, declares with `resource`.
 
     Raises:
         StartError: A file does not import, or declares no resource.
     """
-    for module in modules(package):
-        functions = [value for value in vars(module).values() if hasattr(value, "__resource__")]
+    there = importlib.util.find_spec(package)
+    for module in modules(importlib.import_module(package)) if there else ():
+        functions = [value for value in vars(module).values() if get_fastmcp_meta(value)]
         if not functions:
             why = "declares no resource; decorate one with @resource(...)"
             raise StartError(f"{module.__file__}: {why}")
         for function in functions:
-            options = dict(function.__resource__)
-            if "{" in options["uri"]:
-                uri = options.pop("uri")
-                template = ResourceTemplate.from_function(function, uri_template=uri, **options)
-                mcp.add_template(template)
-            else:
-                mcp.add_resource(FunctionResource.from_function(function, **options))
+            mcp.add_resource(function)

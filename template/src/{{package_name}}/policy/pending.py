@@ -36,10 +36,6 @@ class Gate:
 
             self.store = FileTreeStore(data_directory=Path(where).expanduser())
 
-    def guard(self, server: FastMCP) -> None:
-        """Be the gate of a server."""
-        _gates[server] = self
-
     async def put(self, name: str, entry: Mapping[str, Any]) -> None:
         """Remember a question until its time is over."""
         await self.store.put(name, entry, collection=QUESTIONS, ttl=self.seconds)
@@ -63,9 +59,4 @@ class Gate:
         return await self.store.get(session, collection=MUTE) is not None
 
 
-_gates: WeakKeyDictionary[FastMCP, Gate] = WeakKeyDictionary()
-
-
-def gate_of(server: FastMCP) -> Gate:
-    """The gate of a server that `create_server` made."""
-    return _gates[server]
+GATES: WeakKeyDictionary[FastMCP, Gate] = WeakKeyDictionary()  # of the servers of this process

@@ -18,17 +18,18 @@ from fastmcp.server.dependencies import get_context, without_injected_parameters
 from fastmcp.server.providers import Provider
 from fastmcp.server.transforms import GetToolNext, Transform
 from fastmcp.tools import FunctionTool, Tool, ToolResult
-from fastmcp.utilities.versions import VersionSpec
 from mcp_types import Icon, ToolAnnotations
 from pydantic import PrivateAttr
 
 from . import signatures
 from .declarations import Declaration
+from .envelope import Envelope
 from .errors import StartError
-from .gate import gated, serve
+from .gate import Call, gated, serve
 
 T = TypeVar("T")
 Function = Callable[..., Any]
+CONFIRM = "True applies what an earlier call previewed."
 
 
 class PolicyTool(FunctionTool):
@@ -36,10 +37,23 @@ class PolicyTool(FunctionTool):
 
     _declaration: Declaration = PrivateAttr()
     _function: Function = PrivateAttr()
+    _own_confirm: bool = PrivateAttr(default=False)  # whether the author's function has one too
 
     async def run(self, arguments: dict[str, Any]) -> ToolResult:
-        """Run the tool; a question that its body asks is the result."""
-        return await serve(get_context(), self.name, arguments, super().run(arguments))
+        """Run the tool; a question that its gate or its body asks is the result."""
+        confirm = None
+        if self._declaration.gated():
+            confirm, arguments = self._without_confirm(arguments)
+        call = Call(get_context(), self.name, self._declaration, arguments, confirm)
+        return await serve(call, super().run(arguments))
+
+    def _without_confirm(self, arguments: dict[str, Any]) -> tuple[bool, dict[str, Any]]:
+        """The gate's own parameter, and the arguments of the author's function."""
+        confirm = arguments.get("confirm", False)
+        if not isinstance(confirm, bool):
+            raise ToolError(f"confirm is true or false, not {confirm!r}")
+        rest = {name: value for name, value in arguments.items() if name != "confirm"}
+        return confirm, rest | ({"confirm": True} if self._own_confirm else {})
 
     @property
     def declaration(self) -> Declaration:
@@ -64,20 +78,8 @@ def build_tool(function: Function, declaration: Declaration) -> PolicyTool:
         function: The author's function, `async def` or `def`, with whatever decorators it has.
         declaration: What its policy decorator said.
     """
-    signature, bound = signatures.flattened(function)
-    served = function
-    if declaration.gated():
-        served = _behind_the_gate(function, declaration, signature, bound)
-    elif bound:
-        run, arguments_of = signatures.awaited(function), bound
-
-        @functools.wraps(function)
-        async def flat(**arguments: Any) -> Any:
-            return await run(**arguments_of(arguments))
-
-        served = signatures.wearing(flat, signature)
     tool = PolicyTool.from_function(
-        served,
+        _served(function, declaration),
         name=function.__name__,
         title=declaration.title,
         description=declaration.description or inspect.getdoc(function),
@@ -89,96 +91,75 @@ def build_tool(function: Function, declaration: Declaration) -> PolicyTool:
     )
     ours = cast("PolicyTool", tool)
     ours._declaration, ours._function = declaration, function
+    if declaration.gated():
+        properties = dict(ours.parameters["properties"])
+        own = properties.pop("confirm", {})
+        ours._own_confirm = bool(own)
+        gate = {"default": False, "description": own.get("description", CONFIRM), "type": "boolean"}
+        required = [name for name in ours.parameters.get("required", ()) if name != "confirm"]
+        rest = {key: value for key, value in ours.parameters.items() if key != "required"}
+        ours.parameters = rest | {"properties": properties | {"confirm": gate}}
+        ours.parameters |= {"required": required} if required else {}
     return ours
 
 
-def _behind_the_gate(
-    function: Function,
-    declaration: Declaration,
-    signature: inspect.Signature,
-    bound: Callable[[dict[str, Any]], dict[str, Any]] | None,
-) -> Function:
-    """The function with one parameter more, and the envelope as its result."""
-    name, run = function.__name__, signatures.awaited(function)
+def _served(function: Function, declaration: Declaration) -> Function:
+    """The function that FastMCP validates and calls: its arguments flat, and the gate before its body."""
+    signature, model = signatures.flattened(function)
+    if not model and not declaration.gated():
+        return function
+    run, bound = signatures.awaited(function), model or dict
     preview = signatures.awaited(declaration.preview) if declaration.preview else None
-    behind, has_confirm = signatures.gated(signature)
     sent = inspect.signature(without_injected_parameters(function)).parameters
-    injected = inspect.signature(function).parameters.keys() - sent.keys()
-    wire_names = {
-        key: signatures.wire_name(parameter)
-        for key, parameter in signature.parameters.items()
-        if key not in injected and key != "confirm"
-    }
+    hidden = {"confirm", *inspect.signature(function).parameters} - (sent.keys() - {"confirm"})
+    names = {name: signatures.wire_name(each) for name, each in signature.parameters.items()}
 
     @functools.wraps(function)
-    async def asked_first(*, confirm: bool = False, **arguments: Any) -> ToolResult:
-        values = arguments | ({"confirm": True} if has_confirm else {})
-        passed = bound(values) if bound else values
-        return await gated(
-            get_context(),
-            name,
-            declaration,
-            {wire: arguments[key] for key, wire in wire_names.items() if key in arguments},
-            confirm,
-            functools.partial(run, **passed),
-            functools.partial(preview, **passed) if preview else None,
-        )
+    async def served(**arguments: Any) -> Any:
+        values = bound(arguments)
+        if not declaration.gated():
+            return await run(**values)
+        shown = {names[n]: value for n, value in arguments.items() if n not in hidden}
+        ahead = functools.partial(preview, **values) if preview else None
+        return await gated(shown, functools.partial(run, **values), ahead)
 
-    return signatures.wearing(asked_first, behind)
+    if declaration.gated():
+        result = signature.return_annotation
+        answer = Envelope.__class_getitem__(Any if result is inspect.Signature.empty else result)
+        signature = signature.replace(return_annotation=answer)
+    return signatures.wearing(served, signature)
 
 
-class ReadOnly(Transform):
-    """Serve only the tools whose hint says that they change nothing (`run --read-only`)."""
+class Only(Transform):
+    """Serve only the tools that nothing is said against, in lists and in calls, however late they came."""
+
+    def __init__(self, objection: Callable[[Tool], str | None]) -> None:
+        self._objection = objection
 
     async def list_tools(self, tools: Sequence[Tool]) -> Sequence[Tool]:
-        """Leave out what may write."""
-        return [tool for tool in tools if tool.annotations and tool.annotations.read_only_hint]
+        """Leave the others out."""
+        return [tool for tool in tools if not self._objection(tool)]
 
-    async def get_tool(
-        self, name: str, call_next: GetToolNext, *, version: VersionSpec | None = None
-    ) -> Tool | None:
-        """Hide what may write."""
-        tool = await call_next(name, version=version)
-        return tool if tool and await self.list_tools([tool]) else None
+    async def get_tool(self, name: str, call_next: GetToolNext, **version: Any) -> Tool | None:
+        """Refuse the others with the reason."""
+        tool = await call_next(name, **version)
+        if tool and (reason := self._objection(tool)):
+            raise ToolError(reason)
+        return tool
 
 
-def run_now(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end from synchronous code, also inside a running loop."""
-
-    def run() -> T:
-        set_transport("stdio")  # where no scope hides a tool
-        return asyncio.run(work)
-
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(run).result()
+def writes(tool: Tool) -> str | None:
+    """Why a read-only server does not serve a tool."""
+    reads = tool.annotations and tool.annotations.read_only_hint
+    return None if reads else f"{tool.name} may write, and this server was started read-only"
 
 
 def undeclared(tool: Tool) -> str | None:
-    """Why a tool is not served: it says that it destroys, and no decorator put it behind the gate."""
-    hints = tool.annotations
-    if isinstance(tool, PolicyTool) or not (hints and hints.destructive_hint):
+    """Why a tool is never served: it says that it destroys, and no decorator put it behind the gate."""
+    if isinstance(tool, PolicyTool) or not (tool.annotations and tool.annotations.destructive_hint):
         return None
-    return (
-        f"the destructive tool {tool.name} has no gate; declare one that calls it with @delete or @action "
-        "from the policy, in a file of tools/"
-    )
-
-
-class Undeclared(Transform):
-    """Keeps a destructive tool that bypassed the decorators unserved, however late it came."""
-
-    async def list_tools(self, tools: Sequence[Tool]) -> Sequence[Tool]:
-        """Leave it out."""
-        return [tool for tool in tools if not undeclared(tool)]
-
-    async def get_tool(
-        self, name: str, call_next: GetToolNext, *, version: VersionSpec | None = None
-    ) -> Tool | None:
-        """Refuse it with the reason."""
-        tool = await call_next(name, version=version)
-        if tool and (reason := undeclared(tool)):
-            raise ToolError(reason)
-        return tool
+    mend = "declare one that calls it with @delete or @action from the policy, in a file of tools/"
+    return f"the destructive tool {tool.name} has no gate; {mend}"
 
 
 def refuse_undeclared(mcp: FastMCP) -> None:
@@ -191,25 +172,15 @@ def refuse_undeclared(mcp: FastMCP) -> None:
         if reason := undeclared(tool):
             code = getattr(getattr(tool, "fn", None), "__code__", None)
             raise StartError(f"{code.co_filename if code else 'a mounted server'}: {reason}")
-    mcp.add_transform(Undeclared())
+    mcp.add_transform(Only(undeclared))
 
 
-def described(mcp: FastMCP) -> list[dict[str, Any]]:
-    """A row for each tool as clients see it: name, title, behavior, hints on the wire, gate, scopes, exceptions."""
-    rows = []
-    for tool in run_now(mcp.list_tools(run_middleware=False)):
-        declaration = declared(tool)
-        facts = declaration.facts() if declaration else {}
-        hints = tool.annotations or ToolAnnotations()
-        rows.append(
-            {
-                "name": tool.name,
-                "title": tool.title,
-                "behavior": facts.get("behavior"),
-                "hints": hints.model_dump(by_alias=True, exclude_none=True, exclude={"title"}),
-                "gated": facts.get("gated", False),
-                "scopes": facts.get("scopes", []),
-                "exceptions": facts.get("exceptions", []),
-            }
-        )
-    return sorted(rows, key=lambda row: str(row["name"]))
+def run_now(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine to its end from synchronous code, also inside a running loop."""
+
+    def run() -> T:
+        set_transport("stdio")  # where no scope hides a tool
+        return asyncio.run(work)
+
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(run).result()
