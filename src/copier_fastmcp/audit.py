@@ -96,7 +96,7 @@ def audit(
     *,
     server: str | None = None,
     url: str | None = None,
-    file: Path | None = None,
+    file: Annotated[Path | None, Parameter(allow_leading_hyphen=True)] = None,
     directory: Literal["anthropic", "openai"] | None = None,
     json_output: Annotated[bool, Parameter("--json")] = False,
     sarif_output: Annotated[bool, Parameter("--sarif")] = False,
