@@ -26,7 +26,7 @@ def uvx(source: object, *words: str) -> str:
     """What `uvx --from SOURCE copier-fastmcp` prints."""
     clean = environment(UV_PYTHON=sys.executable)
     line = [uv(), "tool", "run", "--quiet", "--from", source, "copier-fastmcp", *words]
-    return fetched(*map(str, line), folder=Path("/"), **clean).stdout
+    return fetched(*map(str, line), folder=Path("/"), codes=(0,), **clean).stdout
 
 
 @pytest.fixture(scope="module")
@@ -118,8 +118,8 @@ def test_from_a_checkout_it_is_the_template_at_head(checkout: Path) -> None:
 
 def test_an_installed_tool_starts(checkout: Path, tmp_path: Path) -> None:
     places = {"UV_TOOL_DIR": str(tmp_path / "tools"), "UV_TOOL_BIN_DIR": str(tmp_path / "bin")}
-    line = [uv(), "tool", "install", "--quiet", "--python", sys.executable, checkout]
-    fetched(*line, folder=tmp_path, **environment(**places))
+    line = [uv(), "tool", "install", "--quiet", "--python", sys.executable, str(checkout)]
+    fetched(*line, folder=tmp_path, codes=(0,), **environment(**places))
     done = run(tmp_path / "bin/copier-fastmcp", "--version", folder=tmp_path)
     assert done.stdout == f"{VERSION}template {checkout} at HEAD\n"
 
