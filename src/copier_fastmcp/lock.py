@@ -1,7 +1,6 @@
 """The lock: every tool's whole definition as shipped, pinned in annotations.lock.json and compared.
 
-Managed by the template. The same file, byte for byte, is in copier-fastmcp and in the suite of
-every generated project; the lock itself is its owner's, and pinning writes it.
+Managed by the template; copier-fastmcp and the suite of every project have the same file.
 """
 
 from __future__ import annotations
@@ -19,14 +18,13 @@ FILE = "annotations.lock.json"
 MEND = "restore it from git, or delete it and run `uv run tests/policy/pin.py`"
 HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 RELAXED = dict(zip(HINTS, (True, False, True, False), strict=True))
+TEXTS = ("behavior", "title", "description", "why", "effect", "exceptions")
+SIDES = ("input", "output")
 NAMED = ("properties", "patternProperties", "dependentSchemas")
 WORDS = ("default", "deprecated", "description", "examples")
 AT_LEAST = ("exclusiveMinimum", "minimum", "minItems", "minLength")
 AT_MOST = ("exclusiveMaximum", "maximum", "maxItems", "maxLength")
 TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
-SIDES = ("input", "output")
-TEXTS = ("behavior", "title", "description", "why", "effect", "exceptions")
-ENTRY = ("hints", "gated", "scopes", *TEXTS, *SIDES)
 Lock = dict[str, Any]
 Schema = Mapping[str, Any]
 
@@ -34,20 +32,19 @@ Schema = Mapping[str, Any]
 def entry(tool: Tool) -> dict[str, Any]:
     """What the lock holds of one tool; one that nothing declared has no behavior."""
     wire, facts = dict(tool.wire), tool.declared or {}
-    served = json.dumps(wire, ensure_ascii=False, separators=(",", ":"))
     return {
         "behavior": facts.get("behavior"),
-        "hints": {hint: tool.annotations[hint] for hint in RELAXED if hint in tool.annotations},
-        "gated": bool(facts.get("gated")),
+        "hints": {hint: tool.annotations[hint] for hint in HINTS if hint in tool.annotations},
+        "gated": facts.get("gated", False),
         "scopes": sorted(facts.get("scopes", ())),
         "title": wire.get("title"),
         "description": wire.get("description"),
         "input": normal(wire.get("inputSchema") or {}),
         "output": normal(wire.get("outputSchema") or {}),
         "why": facts.get("why"),
-        "effect": bool(facts.get("public_effect", True)),
-        "exceptions": [dict(exception) for exception in facts.get("exceptions", ())],
-        "bytes": len(served.encode()),
+        "effect": facts.get("public_effect", True),
+        "exceptions": facts.get("exceptions", []),
+        "bytes": len(json.dumps(wire, ensure_ascii=False, separators=(",", ":")).encode()),
     }
 
 
@@ -68,10 +65,10 @@ def read(path: Path) -> Lock:
         ValueError: The file is missing or is not a lock; one line that names it and the mend.
     """
     try:
-        lock = json.loads(path.read_text(encoding="utf-8"))
-        for name, pinned in lock["tools"].items():
-            if lost := set(ENTRY) - pinned.keys():
-                raise ValueError(f"{name} has no {min(lost)}")
+        lock: Lock = json.loads(path.read_text(encoding="utf-8"))
+        for name, pin in lock["tools"].items():
+            if missing := {"hints", "gated", "scopes", *TEXTS, *SIDES} - pin.keys():
+                raise ValueError(f"{name} has no {min(missing)}")
         return {"versions": dict(lock["versions"]), "tools": lock["tools"]}
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         reason = " ".join(str(error).split())
@@ -79,10 +76,7 @@ def read(path: Path) -> Lock:
 
 
 def normal(schema: Any, defs: Schema | None = None, within: tuple[str, ...] = ()) -> Any:
-    """A JSON Schema sorted, with `$ref` in place and without what a library adds: titles, `x-...`.
-
-    A reference to a schema that it stands in stays.
-    """
+    """A JSON Schema sorted, with `$ref` in place (but for recursion), without titles and `x-...`."""
     if isinstance(schema, list):
         return [normal(item, defs, within) for item in schema]
     if not isinstance(schema, Mapping):
@@ -106,7 +100,7 @@ def normal(schema: Any, defs: Schema | None = None, within: tuple[str, ...] = ()
 def covers(wide: Any, narrow: Any) -> bool:
     """Whether one schema accepts all that another one accepts; in doubt it does not."""
     if not (isinstance(wide, Mapping) and isinstance(narrow, Mapping)):
-        return bool(wide == narrow)
+        return wide is True or (wide, narrow) == ("number", "integer") or bool(wide == narrow)
     return all(any(_fits(one, other) for one in _choices(wide)) for other in _choices(narrow))
 
 
@@ -118,9 +112,8 @@ def _choices(schema: Schema) -> list[dict[str, Any]]:
             return [choice for part in parts for choice in _choices(plain | part)]
     if values := [plain["const"]] if "const" in plain else plain.get("enum"):
         return [{"enum": [value], "type": TYPES.get(type(value))} for value in values]
-    if isinstance(plain.get("type"), list):
-        return [plain | {"type": kind} for kind in plain["type"]]
-    return [plain]
+    kinds = plain.get("type")
+    return [plain | {"type": kind} for kind in kinds] if isinstance(kinds, list) else [plain]
 
 
 def _fits(wide: Schema, narrow: Schema) -> bool:
@@ -128,19 +121,17 @@ def _fits(wide: Schema, narrow: Schema) -> bool:
     unknown = narrow.get("additionalProperties") is not False and outer.keys() - inner.keys()
     if unknown or (wide.get("additionalProperties") is False and inner.keys() - outer.keys()):
         return False
-    for key, limit in wide.items():
-        other = narrow.get(key)
+
+    def fits(key: str, limit: Any, other: Any) -> bool:
         if key == "properties":
-            fine = all(covers(limit[name], inner[name]) for name in limit.keys() & inner.keys())
-        elif key == "required":
-            fine = set(limit) <= set(other or ())
-        elif key in AT_LEAST or key in AT_MOST:
-            fine = other is not None and (limit <= other if key in AT_LEAST else limit >= other)
-        else:
-            fine = covers(limit, other) or (limit, other) == ("number", "integer") or limit is True
-        if not fine:
-            return False
-    return True
+            return all(covers(outer[name], inner[name]) for name in outer.keys() & inner.keys())
+        if key == "required":
+            return set(limit) <= set(other or ())
+        if key in AT_LEAST or key in AT_MOST:
+            return other is not None and bool(limit <= other if key in AT_LEAST else limit >= other)
+        return covers(limit, other)
+
+    return all(fits(key, limit, narrow.get(key)) for key, limit in wide.items())
 
 
 def differences(pinned: Lock, running: Lock) -> list[str]:
@@ -171,41 +162,36 @@ def _alike(old: Schema, new: Schema) -> bool:
 
 
 def _changes(old: Schema, new: Schema, rendered: str) -> Iterator[str]:
-    for hint, relaxed in RELAXED.items():
-        before, after = old["hints"].get(hint), new["hints"].get(hint)
-        if before is not after:
-            lost = hint == "destructiveHint" and before is True
-            label = "RELAXED: " if lost or after is relaxed else ""
-            yield f"{label}{hint} {_shown(before)} -> {_shown(after)}"
+    for key, relaxed in RELAXED.items():
+        if (was := old["hints"].get(key)) is not (now := new["hints"].get(key)):
+            looser = now is relaxed or (key == "destructiveHint" and was is True)
+            yield f"{'RELAXED: ' * looser}{key} {_shown(was)} -> {_shown(now)}"
     if old["gated"] != new["gated"]:
         yield "BREAKING: gate gained" if new["gated"] else "RELAXED: gate lost"
-    before, after = set(old["scopes"]), set(new["scopes"])
-    yield from (f"RELAXED: scope {scope} is not asked for any more" for scope in before - after)
-    yield from (f"BREAKING: scope {scope} is asked for" for scope in after - before)
+    for scope in {*old["scopes"]} ^ {*new["scopes"]}:
+        yield f"{'BREAKING: gained' if scope in new['scopes'] else 'RELAXED: lost'} scope {scope}"
     for key in TEXTS:
-        if old[key] != new[key]:
-            label = "RELAXED: " if key == "effect" and not new[key] else ""
-            yield f"{label}{key} {_shown(old[key])} -> {_shown(new[key])}"
+        if (was := old[key]) != (now := new[key]):
+            yield f"{'RELAXED: ' * (now is False)}{key} {_shown(was)} -> {_shown(now)}"
     for side in SIDES:
-        grew, shrank = covers(new[side], old[side]), covers(old[side], new[side])
-        fine = grew if side == "input" else shrank
-        label = rendered if grew and shrank else "" if fine else "BREAKING: "
-        for place, word, step in _steps(old[side], new[side], side):
-            yield f"{'' if word else label}{place} {step}"
+        more, less = covers(new[side], old[side]), covers(old[side], new[side])
+        fine = more if side == "input" else less
+        label = rendered if more and less else "" if fine else "BREAKING: "
+        for word, step in _steps(old[side], new[side], side):
+            yield step if word else label + step
 
 
-def _steps(old: Any, new: Any, place: str, named: bool = False) -> Iterator[tuple[str, bool, str]]:
-    """Each difference of two schemas: where, whether only words differ, what."""
+def _steps(old: Any, new: Any, place: str, named: bool = False) -> Iterator[tuple[bool, str]]:
     for key in sorted(old.keys() | new.keys()):
-        before, after = old.get(key), new.get(key)
+        was, now = old.get(key), new.get(key)
         word, names = key in WORDS and not named, key in NAMED and not named
         here = place if names else f"{place}.{key}"
-        if isinstance(before, Mapping) and isinstance(after, Mapping) and not word:
-            yield from _steps(before, after, here, names)
+        if isinstance(was, Mapping) and isinstance(now, Mapping) and not word:
+            yield from _steps(was, now, here, names)
         elif key not in old or key not in new:
-            yield here, word, "is new" if key in new else "is gone"
-        elif before != after:
-            yield here, word, f"{_shown(before)} -> {_shown(after)}"
+            yield word, f"{here} is {'new' if key in new else 'gone'}"
+        elif was != now:
+            yield word, f"{here} {_shown(was)} -> {_shown(now)}"
 
 
 def _shown(value: Any) -> str:

@@ -1,14 +1,14 @@
-"""The annotation rules: from a tool as it is served to findings. No rule calls a tool.
+"""The checks behind the annotation rules of tables.json: from a tool as it is served to findings.
 
 Managed by the template. The same file, byte for byte, is in copier-fastmcp and in the suite of
-every generated project: standard library only, the tables of the tool language are an argument.
-A rule that needs a tool's declaration is skipped where there is none, never guessed.
+every generated project: standard library only, the tables are an argument. No check calls a tool;
+one that needs a tool's declaration is skipped where there is none, never guessed.
 """
 
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,24 +16,6 @@ Tables = Mapping[str, Any]
 Wrong = Iterator[tuple[str, str]]
 LONGEST_TEXT = 4000
 MANY_LINES = re.compile(r"(^|\.)(description|default|enum|const|examples)(\.|$)")
-SPEC = "MCP specification, ToolAnnotations"
-NAMES = "MCP specification, tools"
-OPENAI = "OpenAI's app submission guidelines"
-ANTHROPIC = "Anthropic's software directory policy"
-DIRECTORIES = f"{ANTHROPIC}; {OPENAI}"
-OURS, OTHERS = ("policy",), ("policy", "foreign")
-PEOPLE, ALL = (*OTHERS, "anthropic"), (*OTHERS, "anthropic", "openai")
-
-
-@dataclass(frozen=True)
-class Rule:
-    """What a rule asks, in which profiles, who asks for it, and how to mend what it finds."""
-
-    id: str
-    profiles: tuple[str, ...]
-    text: str
-    source: str
-    mend: str
 
 
 @dataclass(frozen=True)
@@ -45,41 +27,6 @@ class Finding:
     message: str
     mend: str
     source: str
-
-
-# fmt: off
-RULES = {rule.id: rule for rule in [
-    Rule("annotations-present", ALL, "A tool without annotations counts as destructive and open-world.", f"{SPEC}; {DIRECTORIES}", "declare it with a decorator of the policy"),
-    Rule("hints-known", OTHERS, "A hint whose name has a typo is ignored by every client.", SPEC, "write one of readOnlyHint, destructiveHint, idempotentHint, openWorldHint, title"),
-    Rule("hints-boolean", ALL, "A hint that is null or a text counts as left out.", SPEC, "write true or false"),
-    Rule("hints-complete", OURS, "Every hint that the profile demands is there. Needs the declaration.", "docs/adr/policy/0001-tool-annotations.md", "let the decorator write it; never type hints by hand"),
-    Rule("hints-match-behavior", OURS, "Each hint is its behavior's, or an exception that gives its reason. Needs the declaration.", "docs/adr/policy/0001-tool-annotations.md", "change the behavior, or name the exception with its reason"),
-    Rule("read-only-excludes-destructive", ALL, "A tool that changes nothing cannot destroy.", SPEC, "decide which"),
-    Rule("default-contradicts", ("foreign",), "A hint left out means the protocol's default, which must not contradict the name.", SPEC, "write the hint out"),
-    Rule("directory-hints", ("openai",), "Three hints are written out on every tool.", OPENAI, "use the explicit profile"),
-    Rule("applicable-hint", ("anthropic",), "A tool that reads says readOnlyHint, one that writes destructiveHint.", ANTHROPIC, "say the one that applies"),
-    Rule("verb-writes", ALL, "Clients run a read-only tool without asking: no hint does more harm when it is wrong.", SPEC, "say readOnlyHint: false, as every behavior but read does, or name the exception"),
-    Rule("verb-reads", OTHERS, "A read that is not marked as one is asked about each time.", SPEC, "say readOnlyHint: true, as @read does, or name the exception"),
-    Rule("replace-is-idempotent", OTHERS, "A replacement without a version ends in the same state each time.", "docs/adr/policy/0002-destructive-and-idempotent.md", "say idempotentHint: true, as @put does, or name the exception"),
-    Rule("versioned-is-not-idempotent", OTHERS, "An update with a version fails the second time.", "docs/adr/policy/0002-destructive-and-idempotent.md", "say idempotentHint: false, as @update does, or name the exception"),
-    Rule("overwrite-is-destructive", OTHERS, "What removes destroys, and so does what overwrites where the policy counts that.", "docs/adr/policy/0002-destructive-and-idempotent.md", "say destructiveHint: true, or name the exception"),
-    Rule("name-valid", ALL, "Clients and model APIs take no other names, and at most 64 characters.", NAMES, "rename it"),
-    Rule("name-unique", ALL, "Of two tools with one name a client calls either.", NAMES, "rename all but one"),
-    Rule("title-written", ALL, "Frameworks derive a title; only annotations.title shows that one was written.", DIRECTORIES, "write title= in the decorator"),
-    Rule("titles-equal", OTHERS, "Some clients read title, others annotations.title.", NAMES, "write one title in both places"),
-    Rule("title-not-name", PEOPLE, "A title that repeats the name tells people nothing.", ANTHROPIC, "write it for people"),
-    Rule("description-present", ALL, "Models choose a tool by its description.", DIRECTORIES, "write a docstring"),
-    Rule("parameters-described", (*OTHERS, "openai"), "Models fill in a parameter by its description.", "docs/adr/policy/0005-tool-interface.md", "write Annotated[..., Field(description=...)]"),
-    Rule("text-clean", ALL, "Nothing that people cannot see stands in what models read.", DIRECTORIES, f"write visible, composed text of at most {LONGEST_TEXT:,} characters"),
-    Rule("input-closed", OURS, "An argument that the tool does not know is refused, not ignored.", "docs/adr/policy/0005-tool-interface.md", "let the policy build the tool"),
-    Rule("output-described", OURS, "Clients validate what a tool returns.", "docs/adr/policy/0005-tool-interface.md", "annotate what the function returns with a Pydantic model"),
-    Rule("one-action", ALL, "A tool that reads or writes as an argument says cannot be annotated truly.", DIRECTORIES, "make a tool of each"),
-    Rule("read-needs-no-write-scope", OURS, "A read that needs a write scope is no read, or asks for too much. Needs the declaration.", "docs/adr/policy/0005-tool-interface.md", "ask for the scope that reads"),
-    Rule("write-justified", (*OURS, "openai"), "A tool that writes says why its hints are what they are. Needs the declaration.", OPENAI, "write one sentence in why="),
-    Rule("question-names-parameters", OURS, "A person reads the values in a question, not a name in braces. Needs the declaration.", "docs/adr/policy/0003-confirmation.md", "name a parameter of the tool in confirm="),
-    Rule("gate-present", OURS, "A tool that the profile gates asks a person first. Needs the declaration.", "docs/adr/policy/0003-confirmation.md", "remove confirm=False, or name the exception to confirm with its reason"),
-]}
-# fmt: on
 
 
 @dataclass(frozen=True)
@@ -150,12 +97,13 @@ def _hints(tool: Tool, tables: Tables) -> Wrong:
         missing = sorted(wanted.keys() - served.keys())
         yield from (("hints-complete", f"{hint} is missing") for hint in missing)
         for hint, value in served.items():
-            if isinstance(value, bool) and value is not wanted.get(hint):
-                promised = f"{behavior} says {wanted.get(hint, 'nothing')}"
-                yield "hints-match-behavior", f"{hint} is {value}, but {promised}"
-        for exception in tool.declared["exceptions"]:
-            if not exception["why"].strip():
-                yield "hints-match-behavior", f"the exception to {exception['hint']} has no reason"
+            says = wanted.get(hint, "nothing")
+            if isinstance(value, bool) and value is not says:
+                yield "hints-match-behavior", f"{hint} is {value}, but {behavior} says {says}"
+        for hint in (
+            each["hint"] for each in tool.declared["exceptions"] if not each["why"].strip()
+        ):
+            yield "hints-match-behavior", f"the exception to {hint} has no reason"
     truth = tables["behaviors"].get(_behavior(tool.verb(tables), tables), {})
     left_out = "readOnlyHint" if truth.get("read_only") else "destructiveHint"
     if truth.get("destructive") is False and left_out not in served:
@@ -222,16 +170,14 @@ def _texts(tool: Tool, tables: Tables) -> Wrong:
             yield "text-clean", f"{place} is not in Unicode normal form C"
 
 
-def _strings(value: object, place: str) -> Iterator[tuple[str, str]]:
+def _strings(value: object, place: str) -> Wrong:
     if isinstance(value, str):
         yield place, value
-    elif isinstance(value, Mapping):
-        for key, inner in value.items():
-            yield f"{place}.key", str(key)
-            yield from _strings(inner, f"{place}.{key}" if place else str(key))
-    elif isinstance(value, Sequence):
-        for inner in value:
-            yield from _strings(inner, place)
+    for key, inner in _mapping(value).items():
+        yield f"{place}.key", str(key)
+        yield from _strings(inner, f"{place}.{key}" if place else str(key))
+    for inner in value if isinstance(value, list) else ():
+        yield from _strings(inner, place)
 
 
 def _contract(tool: Tool, tables: Tables) -> Wrong:
@@ -271,16 +217,15 @@ def examine(tools: Iterable[Tool], tables: Tables, profile: str = "policy") -> l
 
     Args:
         tools: The tools as they are served, with their declarations where these are known.
-        tables: The tables of the tool language (tables.json); a project whose policy does not count
-            overwriting as destructive adds `"destructive": "deletes"`.
+        tables: tables.json, with "destructive": "deletes" where overwriting does not count as such.
         profile: `policy` for our server, `foreign` for another, `anthropic` or `openai`.
     """
-    served = list(tools)
+    served, rules = list(tools), tables["rules"]
     copies = Counter(tool.name for tool in served)
     return [
-        Finding(rule, tool.name, message, RULES[rule].mend, RULES[rule].source)
+        Finding(rule, tool.name, message, rules[rule]["mend"], rules[rule]["source"])
         for tool in (replace(one, copies=copies[one.name]) for one in served)
         for check in (_hints, _name, _texts, _contract)
         for rule, message in check(tool, tables)
-        if profile in RULES[rule].profiles
+        if profile in rules[rule]["profiles"]
     ]

@@ -1,53 +1,52 @@
 """docs/tools.md: every tool with behavior, hints, gate, scopes and reason. Managed by the template."""
 
+import json
 import re
+from collections import Counter
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from .lock import HINTS
 
+TABLES = json.loads(Path(__file__).with_name("tables.json").read_text(encoding="utf-8"))
+VERBS = {verb for verbs in TABLES["verbs"].values() for verb in verbs}
 HEAD = "Tool | Title | Behavior | Read-only | Destructive | Idempotent | Open world | Gate | Scopes | Why"
 TOP = """# Tools
 
 Written by `uv run tests/policy/pin.py` from the running server; a test fails when it is stale. Hints
-are advisory: `-` is one left to the protocol's default. A tool that `asks` waits for a person.
-"""
+are advisory: `-` is one left to the protocol's default. A tool that `asks` waits for a person."""
 
 
-def record_of(name: str, verbs: set[str]) -> str:
+def record_of(name: str) -> str:
     """What a tool is about: the word of its name behind the verb, in the singular."""
     words = name.lower().split("_")
-    behind = next((n + 1 for n, word in enumerate(words[:3]) if word in verbs), 0)
+    behind = next((n + 1 for n, word in enumerate(words[:3]) if word in VERBS), 0)
     word = re.sub("(ch|sh|us|x|z)es$", r"\1", (words[behind:] or words)[0])
     return re.sub("(?<![su])s$", "", re.sub("ies$", "y", word))
 
 
-def markdown(tools: Mapping[str, Mapping[str, Any]], groups: Mapping[str, str]) -> str:
-    """The table as Markdown, a section for each group of several tools; what an author wrote is escaped.
-
-    Args:
-        tools: The lock's entries by name.
-        groups: The folder or the record of each tool.
-    """
-    counted, sections = list(groups.values()), dict[str, list[str]]()
+def markdown(tools: Mapping[str, Mapping[str, Any]]) -> str:
+    """The lock's tools as Markdown, a section for each record of several tools."""
+    records = Counter(map(record_of, tools))
+    sections: dict[str, list[str]] = {}
     for name in sorted(tools):
-        several = counted.count(groups[name]) > 1
-        sections.setdefault(groups[name] if several else "~other", []).append(name)
+        record = record_of(name)
+        group = record.capitalize() if records[record] > 1 else "other"
+        sections.setdefault(group, []).append(_row(name, tools[name]))
     lines = [TOP]
-    for group, names in sorted(sections.items()):
-        if len(sections) > 1:
-            lines.append(f"## {_escaped(group.strip('~').replace('_', ' ').capitalize())}\n")
-        lines += [f"| {HEAD} |", "|" + " --- |" * len(HEAD.split("|"))]
-        lines += [f"| {' | '.join(_cells(name, tools[name]))} |" for name in names] + [""]
-    return "\n".join(lines)
+    for group, rows in sorted(sections.items()):  # "other" is in lower case, and so the last one
+        lines += [f"\n## {_escaped(group.capitalize())}"] * (len(sections) > 1)
+        lines += [f"\n| {HEAD} |", "|" + " --- |" * len(HEAD.split("|")), *rows]
+    return "\n".join([*lines, ""])
 
 
-def _cells(name: str, tool: Mapping[str, Any]) -> list[str]:
+def _row(name: str, tool: Mapping[str, Any]) -> str:
     hints = [{True: "yes", False: "no"}.get(tool["hints"].get(hint), "-") for hint in HINTS]
     rest = ["asks" if tool["gated"] else "", " ".join(tool["scopes"])]
     whys = filter(None, [tool["why"], *(f"{e['hint']}: {e['why']}" for e in tool["exceptions"])])
-    texts = [tool["title"], tool["behavior"] or "?", *hints, *rest, "; ".join(whys)]
-    return [f"`{name}`", *map(_escaped, texts)]
+    cells = [tool["title"], tool["behavior"] or "?", *hints, *rest, " ".join(whys)]
+    return " | ".join([f"| `{name}`", *map(_escaped, cells)]) + " |"
 
 
 def _escaped(text: str) -> str:
