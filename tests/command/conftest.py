@@ -7,7 +7,7 @@ import pytest
 from lifecycle import commit, released, start
 from support import clone_template, python
 
-RULES = "src/copier_fastmcp/rules.py"
+RULES, TEXTS = "src/copier_fastmcp/rules.py", "src/copier_fastmcp/tables.json"
 LONG = 24
 
 
@@ -15,15 +15,16 @@ LONG = 24
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """v1, and v2 with a new rule, another text in each policy ADR and a newer dependency."""
     made = clone_template(tmp_path_factory.mktemp("template"), tag="v1.0.0")
-    rule = '    Rule("name-valid"'
-    short = '    Rule("name-short", OURS, "Long names are cut.", "our house", "shorten it"),\n'
+    valid = '    "name-valid": {'
+    words = '"text": "Long names are cut.", "source": "our house", "mend": "shorten it"'
+    short = f'    "name-short": {{"profiles": ["policy"], {words}}},\n'
     check = '    if not re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", tool.name):\n'
     longer = f'    if len(tool.name) > {LONG}:\n        yield "name-short", "the name is long"\n'
     return released(
         made,
         made,
         "v2.0.0",
-        (RULES, rule, short + rule),
+        (TEXTS, valid, short + valid),
         (RULES, check, longer + check),
         ("template/pyproject.toml.jinja", '"fastmcp>=4.1,<5"', '"fastmcp>=4.1.2,<5"'),
         ("template/AGENTS.md.jinja", "", "\nRelease 2.\n"),
