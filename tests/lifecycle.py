@@ -35,6 +35,12 @@ def update(project: Path, tag: str, answers: Answers | None = None) -> None:
     commit(project, tag)
 
 
+def changed(project: Path) -> set[str]:
+    """What git sees."""
+    lines = git(project, "status", "--porcelain", "--untracked-files=all").splitlines()
+    return {line[3:] for line in lines}
+
+
 def bytes_of(project: Path) -> dict[str, str]:
     """The hash of every file but git's own, caches and data."""
     return {

@@ -1,14 +1,15 @@
-"""`policy drift`: a project knows whether its policy files are the template's at the version it recorded."""
+"""`drift`: a project knows whether its policy files are the template's at the version it recorded."""
 
-import os
+import json
 import shutil
 from pathlib import Path
 
 import pytest
 import yaml
+from calling import call
 from lifecycle import SRC, start
 from pathspec import GitIgnoreSpec
-from support import ROOT, clone_template, git, server
+from support import ROOT, clone_template, git
 
 SHARED = (
     "/README.md",
@@ -42,7 +43,7 @@ def mine(started: Path, tmp_path: Path) -> Path:
 
 
 def test_an_untouched_project_has_none(started: Path, first: Path) -> None:
-    done = server(started, "policy", "drift", "--strict")
+    done = call(started, "drift")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == f"{SAME}{first} at v1.0.0\n"
 
@@ -61,26 +62,28 @@ def test_what_is_the_owners_is_no_drift(mine: Path) -> None:
     (mine / "scripts/check").write_bytes(
         (mine / "scripts/check").read_bytes().replace(b"\n", b"\r\n")
     )
-    done = server(mine, "policy", "drift", "--strict")
+    done = call(mine, "drift")
     assert done.returncode == 0, done.stdout
     assert done.stdout.startswith(SAME)
 
 
 def test_edited_and_missing_policy_files_are_listed(mine: Path) -> None:
-    with (mine / SRC / "policy/rules.py").open("a") as file:
+    with (mine / SRC / "policy/gate.py").open("a") as file:
         file.write("\n# mine\n")
     (mine / "docs/adr/policy/0003-confirmation.md").unlink()
     (mine / "config/ruff.toml").write_text("")
     expected = [
         "config/ruff.toml: edited",
         "docs/adr/policy/0003-confirmation.md: missing",
-        SRC + "policy/rules.py: edited",
+        SRC + "policy/gate.py: edited",
     ]
-    done = server(mine, "policy", "drift")
-    assert done.returncode == 0
+    done = call(mine, "drift")
+    assert done.returncode == 1
     assert done.stdout.splitlines()[:-1] == expected
     assert done.stdout.splitlines()[-1].startswith("3 policy files differ from ")
-    assert server(mine, "policy", "drift", "--strict").returncode == 1
+    told = json.loads(call(mine, "drift", "--json").stdout)
+    assert [f"{name}: {state}" for name, state in told["files"].items()] == expected
+    assert told["version"] == "v1.0.0"
 
 
 @pytest.mark.parametrize(
@@ -108,28 +111,37 @@ def test_what_cannot_be_compared_is_never_called_clean(
         path.mkdir()
     else:
         path.write_text(answers.replace("SOURCE", str(first)))
-    done = server(mine, "policy", "drift")
+    done = call(mine, "drift")
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert done.stderr.startswith("could not compare with the template: ")
+    assert done.stderr.startswith("copier-fastmcp: could not compare with the template: ")
     assert why in done.stderr
 
 
-@pytest.mark.parametrize("name", ["lock.py", "policy_cli.py", "recorded.py", "rules.py"])
-def test_what_cannot_start_without_a_missing_file_is_never_called_clean(
-    mine: Path, name: str
-) -> None:
-    (mine / SRC / "policy" / name).unlink()
-    done = server(mine, "policy", "drift")
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert "is a policy file gone? See `git status`" in done.stderr
+def test_a_missing_part_of_the_policy_is_listed_not_stumbled_over(mine: Path) -> None:
+    """The command does not import the server, so nothing of it has to be whole."""
+    shutil.rmtree(mine / SRC / "policy")
+    done = call(mine, "drift")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert f"{SRC}policy/gate.py: missing" in done.stdout.splitlines()
 
 
-def test_without_copier_it_says_how_to_get_it(mine: Path, tmp_path: Path) -> None:
-    (tmp_path / "copier.py").write_text("raise ModuleNotFoundError('No module named copier')\n")
-    path = os.pathsep.join([str(mine / "src"), str(tmp_path)])
-    done = server(mine, "policy", "drift", PYTHONPATH=path)
-    assert done.returncode == 2
-    assert "Copier is not installed; `uv sync` brings the development dependencies" in done.stderr
+def test_a_module_in_the_project_is_not_imported(mine: Path) -> None:
+    (mine / "copier.py").write_text("raise SystemExit('taken over')\n")
+    (mine / "yaml.py").write_text("raise SystemExit('taken over')\n")
+    done = call(mine, "drift")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_template_that_moved_is_named(mine: Path, first: Path, tmp_path: Path) -> None:
+    moved = shutil.copytree(first, tmp_path / "moved")
+    path = mine / ".copier-answers.yml"
+    path.write_text(path.read_text().replace(str(first), "/nowhere/at/all"))
+    assert call(mine, "drift").returncode == 2
+    done = call(mine, "drift", "--template", moved)
+    assert (done.returncode, done.stdout) == (0, f"{SAME}{moved} at v1.0.0\n")
+    wrong = call(mine, "drift", "--template", "moved")
+    assert wrong.returncode == 2
+    assert "--template moved is relative, so it could be any folder" in wrong.stderr
 
 
 def test_every_policy_file_is_compared(mine: Path) -> None:
@@ -143,5 +155,5 @@ def test_every_policy_file_is_compared(mine: Path) -> None:
         if not owned.match_file(name):
             edited.append(f"{name}: edited")
     assert SRC + "policy/settings.py: edited" in edited
-    done = server(mine, "policy", "drift")
+    done = call(mine, "drift")
     assert done.stdout.splitlines()[:-1] == sorted(edited), done.stderr

@@ -1,170 +1,36 @@
-"""`scripts/fleet`: many different servers, edited by their owners, brought from v1 to v2 (FLEET=50 for all fifty)."""
+"""`fleet`: each outcome of a checkout, and what is asked for wrongly."""
 
 import json
-import os
-import random
 import re
 import shutil
-import subprocess
-import sys
-import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, seed, settings
-from lifecycle import TEMPLATE, bytes_of, commit, released
-from strategies import answer_sets
-from support import ROOT, Answers, clone_template, git, python, render, server
-
-SIZE = int(os.environ.get("FLEET", "8"))
-SEED = 20261121
-RULES = TEMPLATE + "policy/rules.py.jinja"
-LONG = 24
-OWNED = re.compile(
-    r"(src/[^/]+/(tools/|resources/|(backend|settings|extend)\.py$|metadata\.yaml$)"
-    r"|tests/tools/|tests/conftest\.py$|annotations\.lock\.json$|docs/tools\.md$|docs/adr/mine)"
-)
-
-
-def fleet(*words: object) -> subprocess.CompletedProcess[str]:
-    """Run the script as scripts/fleet does."""
-    who = {
-        f"GIT_{role}_{what}": value
-        for role in ("AUTHOR", "COMMITTER")
-        for what, value in (("NAME", "t"), ("EMAIL", "t@example.com"))
-    }
-    return subprocess.run(
-        [sys.executable, str(ROOT / "scripts/fleet.py"), *map(str, words)],
-        env=os.environ | who,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+from calling import call, fleet
+from lifecycle import bytes_of, commit
+from support import git, render
 
 
 @pytest.fixture(scope="module")
-def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """v1, and v2 with a new rule, another text in each policy ADR and a newer dependency."""
-    made = clone_template(tmp_path_factory.mktemp("template"), tag="v1.0.0")
-    rule = "    name-valid | policy"
-    short = "    name-short | policy | Long names are cut. | our house | shorten it\n"
-    body = '    title, hinted = tool.wire.get("title"), tool.annotations.get("title")\n'
-    check = f'    if len(tool.name) > {LONG}:\n        yield "name-short", "the name is long"\n'
-    return released(
-        made,
-        made,
-        "v2.0.0",
-        (RULES, rule, short + rule),
-        (RULES, body, body + check),
-        ("template/pyproject.toml.jinja", '"fastmcp>=4.1,<5"', '"fastmcp>=4.1.2,<5"'),
-        ("template/AGENTS.md.jinja", "", "\nRelease 2.\n"),
-    )
-
-
-def drawn(count: int) -> list[Answers]:
-    """Different answer sets, the same ones each time."""
-    found: list[Answers] = []
-
-    @seed(SEED)
-    @settings(
-        max_examples=count * 4,
-        database=None,
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-        phases=[Phase.generate],
-    )
-    @given(answer_sets())
-    def keep(answers: Answers) -> None:
-        if answers not in found:
-            found.append(answers)
-
-    keep()
-    found.sort(key=lambda answers: len(str(answers)), reverse=True)
-    return found[:count]
-
-
-def lived_in(project: Path, chance: random.Random) -> None:
-    """What an owner may have done: edits, deletions, own files."""
-    src = next((project / "src").iterdir())
-    tools = sorted(path for path in (src / "tools").rglob("*.py") if path.name != "__init__.py")
-    for path in chance.sample(tools, k=min(2, len(tools))):
-        path.write_text(path.read_text(encoding="utf-8") + "\n# mine\n", encoding="utf-8")
-    for name in ("backend.py", "extend.py", "settings.py"):
-        if chance.random() < 0.5 and (src / name).exists():
-            with (src / name).open("a", encoding="utf-8") as file:
-                file.write("\n# mine\n")
-    if chance.random() < 0.5:
-        (src / "tools/_helper.py").write_text('"""Mine."""\n')
-    if chance.random() < 0.5:
-        (project / "docs/adr/mine.md").write_text("# Mine\n")
-    if chance.random() < 0.5:
-        readme = project / "README.md"
-        readme.write_text(readme.read_text(encoding="utf-8") + "\nMine.\n", encoding="utf-8")
-
-
-def failing(project: Path) -> set[str]:
-    """The tests of a project's own suite that fail."""
-    report = project / ".data/report.xml"
-    words = ["-m", "pytest", "-c", "config/pytest.ini", "--rootdir", ".", "-p", "no:cacheprovider"]
-    if SIZE < 50:  # the attack table of the gate takes half the time; the fifty run it
-        words.append("--ignore=tests/policy/test_confirmation.py")
-    done = python(project, *words, f"--junitxml={report}")
-    assert done.returncode in (0, 1), done.stdout + done.stderr
-    cases = ET.parse(report).iter("testcase")
-    return {case.attrib["name"] for case in cases if case.find("failure") is not None}
-
-
-def test_a_fleet_of_different_servers(repository: Path, tmp_path: Path) -> None:
-    chance = random.Random(SEED)
-    projects = []
-    for number, answers in enumerate(drawn(SIZE)):
-        project = render(repository, tmp_path / f"server {number}", answers, vcs_ref="v1.0.0")
+def made(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of three: a clean one, one whose policy edit conflicts, one with uncommitted work."""
+    folder = tmp_path_factory.mktemp("made")
+    answers = {"tools": "get_note", "backend": "none"}
+    for name in ("clean", "edited", "dirty"):
+        project = render(repository, folder / name, answers, vcs_ref="v1.0.0")
         git(project, "init", "--quiet")
-        commit(project, "start")
-        lived_in(project, chance)
         commit(project)
-        projects.append(project)
-    assert len(projects) == SIZE
-    before = [bytes_of(project) for project in projects]
-    listed = tmp_path / "projects.txt"
-    listed.write_text("\n".join(map(str, projects)), encoding="utf-8")
-    rehearsed = fleet(*projects[:2], "--dry-run", "--ref", "v2.0.0")
-    assert rehearsed.returncode == 0, rehearsed.stdout + rehearsed.stderr
-    assert [bytes_of(project) for project in projects] == before
-    done = fleet(f"@{listed}", "--ref", "v2.0.0")
-    print(done.stdout)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.endswith(f"{SIZE} projects: {SIZE} clean, 0 up to date, 0 to look at\n")
-    for project, was in zip(projects, before, strict=True):
-        now = bytes_of(project)
-        mine = {name: digest for name, digest in was.items() if OWNED.match(name)}
-        assert {name: now.get(name) for name in mine} == mine
-        assert not [name for name in now if name.endswith((".rej", ".orig"))]
-        assert git(project, "branch", "--show-current") == "template-v2.0.0\n"
-        assert "Release 2." in (project / "AGENTS.md").read_text(encoding="utf-8")
-        rows = json.loads(server(project, "tools", "list", "--json").stdout)
-        meant = {row["name"] for row in rows if len(row["name"]) > LONG}
-        found = failing(project)
-        assert bool(found) == bool(meant), (project, found)
-        assert found <= {"test_every_tool_keeps_the_rule[name-short]"}, (project, found)
+    path = folder / "edited/pyproject.toml"
+    path.write_text(path.read_text().replace('"fastmcp>=4.1,<5"', '"fastmcp==4.1.0"'))
+    commit(folder / "edited")
+    (folder / "dirty/notes.txt").write_text("mine\n")
+    return folder
 
 
 @pytest.fixture
-def three(repository: Path, tmp_path: Path) -> list[Path]:
-    """A clean one, one whose policy edit conflicts, one with uncommitted work."""
-    made = []
-    for name in ("clean", "edited", "dirty"):
-        project = render(
-            repository, tmp_path / name, {"tools": "get_note", "backend": "none"}, vcs_ref="v1.0.0"
-        )
-        git(project, "init", "--quiet")
-        commit(project)
-        made.append(project)
-    path = made[1] / "pyproject.toml"
-    path.write_text(path.read_text().replace('"fastmcp>=4.1,<5"', '"fastmcp==4.1.0"'))
-    commit(made[1])
-    (made[2] / "notes.txt").write_text("mine\n")
-    return made
+def three(made: Path, tmp_path: Path) -> list[Path]:
+    """A copy of them to write in."""
+    return [shutil.copytree(made / name, tmp_path / name) for name in ("clean", "edited", "dirty")]
 
 
 def test_each_outcome_and_going_on(three: list[Path], tmp_path: Path) -> None:
@@ -261,7 +127,7 @@ def test_leaving_puts_back_the_project_at_hand(three: list[Path]) -> None:
     done = fleet(
         *three[:2], "--ref", "v2.0.0", "--check", "touch left.txt; kill -INT $PPID; sleep 9"
     )
-    assert (done.returncode, done.stderr.splitlines()[-1]) == (130, "stopped")
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (130, "copier-fastmcp: stopped")
     assert bytes_of(three[0]) == before
     assert git(three[0], "status", "--porcelain") == ""
 
@@ -303,12 +169,28 @@ def test_a_commit_that_is_refused_leaves_the_project(three: list[Path]) -> None:
     assert git(three[0], "branch", "--show-current") == ""
 
 
+def test_no_code_runs_unless_somebody_says_so(three: list[Path], tmp_path: Path) -> None:
+    before = bytes_of(three[0])
+    refused = call(tmp_path, "fleet", three[0], "--ref", "v2.0.0")
+    assert refused.returncode == 1
+    assert "at v2.0.0 (" in refused.stdout
+    assert "may run: task '{{ _copier_python }}'" in refused.stdout
+    assert "hooks/polish.py" in refused.stdout
+    assert "; read it, then say --trust" in refused.stdout
+    assert bytes_of(three[0]) == before
+    done = fleet(three[0], "--ref", "v2.0.0", "--json")
+    assert done.returncode == 0, done.stderr
+    assert "hooks/polish.py" in done.stderr, "what runs is named first"
+    (result,) = json.loads(done.stdout)
+    assert (result["project"], result["outcome"]) == (str(three[0]), "clean")
+
+
 @pytest.mark.parametrize(
     ("words", "why"),
     [
         (["--state", "x", "--dry-run", "p"], "--state keeps what was done"),
         (["@/no/such/list"], "No such file"),
-        ([], "required: projects"),
+        ([], "no project is named"),
         (["@EMPTY"], "no project is named"),
         (["@LATIN"], "LATIN: not UTF-8"),
         (["p", "--ref", "v2.0.0", "--state", "ODD"], "ODD holds no results of an earlier run"),
@@ -326,14 +208,10 @@ def test_wrong_usage(words: list[str], why: str, tmp_path: Path) -> None:
     (tmp_path / "ODD").write_text(
         '{"ref": "v2.0.0", "results": [{"project": 1, "outcome": "clean"}]}'
     )
-    done = fleet(*(re.sub("EMPTY|LATIN|ODD", rf"{tmp_path}/\g<0>", word) for word in words))
-    assert (done.returncode, done.stdout) == (2, "")
-    assert why in done.stderr
-
-
-def test_the_script_itself_starts() -> None:
-    done = subprocess.run(
-        [str(ROOT / "scripts/fleet"), "--help"], capture_output=True, text=True, check=False
+    done = call(
+        tmp_path,
+        "fleet",
+        *(re.sub("EMPTY|LATIN|ODD", rf"{tmp_path}/\g<0>", word) for word in words),
     )
-    assert done.returncode == 0, done.stderr
-    assert "checkouts, or @FILE" in done.stdout
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert why in done.stderr

@@ -1,4 +1,4 @@
-"""`policy check` on servers that no template made: it finds what was planted, and never calls a tool."""
+"""`audit` of servers that no template made, and of our own from outside: it finds what was planted, and never calls a tool."""
 
 import json
 import shlex
@@ -13,8 +13,8 @@ from typing import Any
 
 import foreign_server
 import pytest
-from foreign_server import PLANTED, RAW
-from support import server
+from calling import call
+from foreign_server import GOOD, PLANTED, RAW
 
 SERVER = str(Path(foreign_server.__file__))
 Findings = list[tuple[str, str]]
@@ -28,9 +28,9 @@ def log(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def check(project: Path) -> Check:
-    """Run `policy check`."""
-    return lambda *words: server(project, "policy", "check", *words)
+def check(tmp_path: Path) -> Check:
+    """Run `audit` where no project is."""
+    return lambda *words, **more: call(tmp_path, "audit", *words, **more)
 
 
 def command(which: str, log: Path, *words: str) -> str:
@@ -38,7 +38,7 @@ def command(which: str, log: Path, *words: str) -> str:
     return shlex.join([sys.executable, SERVER, which, str(log), *words])
 
 
-def found(done: "subprocess.CompletedProcess[str]") -> Findings:
+def findings(done: "subprocess.CompletedProcess[str]") -> Findings:
     """The findings of `--json`."""
     return [(each["rule"], each["tool"]) for each in json.loads(done.stdout)]
 
@@ -78,7 +78,7 @@ def test_over_stdio_in_both_eras(era: str, words: tuple[str, ...], log: Path, ch
     good = check("--server", command("good", log, *words), "--json")
     assert (good.returncode, good.stdout, good.stderr) == (0, "[]\n", "")
     bad = check("--server", command("bad", log, *words), "--json")
-    assert (bad.returncode, sorted(found(bad))) == (1, sorted(planted(PLANTED)))
+    assert (bad.returncode, sorted(findings(bad))) == (1, sorted(planted(PLANTED)))
     assert requests(log) == {f"{era} tools/list"}
 
 
@@ -88,20 +88,20 @@ def test_over_http(log: Path, check: Check) -> None:
     with over_http("bad", log) as url:
         bad = check("--url", url, "--json")
     assert (good.returncode, good.stdout, good.stderr) == (0, "[]\n", "")
-    assert (bad.returncode, sorted(found(bad))) == (1, sorted(planted(PLANTED)))
+    assert (bad.returncode, sorted(findings(bad))) == (1, sorted(planted(PLANTED)))
     assert requests(log) == {"2026-07-28 tools/list"}
 
 
 def test_it_reads_the_wire_and_not_a_model_of_it(log: Path, check: Check) -> None:
     done = check("--server", command("raw", log), "--json")
-    assert (done.returncode, found(done)) == (1, planted(RAW))
+    assert (done.returncode, findings(done)) == (1, planted(RAW))
     assert "raw tools/list" in requests(log)
     assert "raw tools/call" not in requests(log)
 
 
 def test_for_people(log: Path, check: Check) -> None:
     good = check("--server", command("good", log))
-    assert (good.returncode, good.stdout) == (0, "8 tools checked, 0 findings\n")
+    assert (good.returncode, good.stdout) == (0, "10 tools checked, 0 findings\n")
     bad = check("--server", command("bad", log))
     assert bad.stdout.endswith(f"{len(PLANTED)} tools checked, {len(PLANTED)} findings\n")
     assert "delete_user" in bad.stdout
@@ -128,7 +128,7 @@ def test_for_code_scanning(log: Path, check: Check) -> None:
 
 @pytest.mark.parametrize("directory", ["anthropic", "openai"])
 def test_a_directory_asks_its_own_rules(
-    directory: str, log: Path, check: Check, project: Path
+    directory: str, log: Path, check: Check, started: Path
 ) -> None:
     everybody = {
         "annotations-present", "verb-writes", "read-only-excludes-destructive", "title-written",
@@ -138,29 +138,34 @@ def test_a_directory_asks_its_own_rules(
         "anthropic": {"title-not-name", "applicable-hint"},
         "openai": {"parameters-described", "directory-hints"},
     }[directory]
-    done = check("--server", command("bad", log), "--json", "--profile", directory)
+    done = check("--server", command("bad", log), "--json", "--directory", directory)
     assert done.returncode == 1
-    assert {rule for rule, _ in found(done)} == everybody | own
-    ours = server(project, "policy", "check", "--profile", directory)
-    assert (ours.returncode, ours.stdout) == (0, "9 tools checked, 0 findings\n")
+    assert {rule for rule, _ in findings(done)} == everybody | own
+    run = shlex.join([sys.executable, "-m", "notes_mcp", "run"])
+    environ = {"PYTHONPATH": str(started / "src"), "NOTES_MCP_METADATA": "none"}
+    words = ("--directory", directory)
+    served = check("--server", run, *words, **environ, NOTES_MCP_DATABASE=":memory:")
+    assert (served.returncode, served.stdout) == (0, "2 tools checked, 0 findings\n")
+    pinned = call(started, "audit", *words)
+    assert (pinned.returncode, pinned.stdout) == (0, "2 tools checked, 0 findings\n")
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "reason"),
     [
         (("--server", "mute"), "no answer in 2 seconds"),
         (("--server", "deaf"), "no answer in 2 seconds"),
         (("--server", "no-such-command-here"), "No such file or directory: 'no-such-command-here'"),
         (("--server", "crash"), "NameError: name 'oops' is not defined"),
         (("--server", "'unclosed"), "No closing quotation"),
-        (("--server", ""), "''"),
+        (("--server", ""), "could not check an empty command: "),
         (("--url", "http://127.0.0.1:9/mcp"), "connect"),
         (("--url", "nonsense"), "nonsense"),
     ],
     ids=lambda value: value[1] if isinstance(value, tuple) else "",
 )
 def test_what_cannot_be_checked_is_one_line(
-    words: tuple[str, str], said: str, log: Path, check: Check
+    words: tuple[str, str], reason: str, log: Path, check: Check
 ) -> None:
     commands = {
         "mute": command("mute", log),
@@ -168,11 +173,12 @@ def test_what_cannot_be_checked_is_one_line(
         "crash": shlex.join([sys.executable, "-c", "oops"]),
     }
     started = time.monotonic()
-    done = check(words[0], commands.get(words[1], words[1]), "--seconds", "2")
+    seconds = "2" if reason.startswith("no answer") else "60"
+    done = check(words[0], commands.get(words[1], words[1]), "--seconds", seconds)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
-    assert done.stderr.startswith("could not check ")
-    assert said in done.stderr
-    assert time.monotonic() - started < 30
+    assert done.stderr.startswith("copier-fastmcp: could not check ")
+    assert reason in done.stderr
+    assert time.monotonic() - started < 58, "it does not wait for a deaf server to end"
 
 
 def test_an_address_that_never_answers(check: Check) -> None:
@@ -180,3 +186,50 @@ def test_an_address_that_never_answers(check: Check) -> None:
         done = check("--url", f"http://127.0.0.1:{silent.getsockname()[1]}/mcp", "--seconds", "2")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
     assert "no answer in 2 seconds" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        lambda tools: tools,
+        lambda tools: {"tools": tools},
+        lambda tools: {"jsonrpc": "2.0", "id": 1, "result": {"tools": tools}},
+    ],
+    ids=["list", "result", "envelope"],
+)
+def test_of_a_file(shape: Callable[[object], object], tmp_path: Path, check: Check) -> None:
+    path = tmp_path / "tools.json"
+    path.write_text(json.dumps(shape(GOOD)), encoding="utf-8")
+    good = check("--file", str(path), "--json")
+    assert (good.returncode, good.stdout) == (0, "[]\n")
+    bad = check("--file", "-", "--json", stdin=json.dumps(shape([tool for _, tool in PLANTED])))
+    assert (bad.returncode, sorted(findings(bad))) == (1, sorted(planted(PLANTED)))
+
+
+@pytest.mark.parametrize("text", ["", "{", "1", '{"tools": 1}', '["get_note"]', "\x80"])
+def test_a_file_without_tools_is_one_line(text: str, tmp_path: Path, check: Check) -> None:
+    path = tmp_path / "tools.json"
+    path.write_bytes(text.encode("latin-1"))
+    for file in (path, tmp_path / "none.json"):
+        done = check("--file", str(file))
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+        assert done.stderr.startswith(f"copier-fastmcp: could not check {file}: ")
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--server", "x", "--url", "y"], "--server and --url name two servers; say one"),
+        (["--url", "y", "--file", "z"], "--url and --file name two servers; say one"),
+        (["--file", "z", "--json", "--sarif"], "--json and --sarif are two forms; say one"),
+    ],
+)
+def test_two_at_once_are_refused(words: list[str], why: str, check: Check) -> None:
+    done = check(*words)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", f"copier-fastmcp: {why}\n")
+
+
+def test_where_there_is_nothing_to_check(tmp_path: Path, check: Check) -> None:
+    done = check()
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert f"annotations.lock.json is not in {tmp_path}; name a server with --server" in done.stderr
