@@ -56,7 +56,9 @@ def readme(project: Path) -> str:
     """The README, with the tool file of a project that the default answers make."""
     file = (project / "src/notes_mcp/tools/delete_note.py").read_text(encoding="utf-8")
     kept = (ROOT / "README.md").read_text(encoding="utf-8")
-    return re.sub(r"```python\n.*?```", lambda _: f"```python\n{file}```", kept, count=1, flags=re.DOTALL)
+    return re.sub(
+        r"```python\n.*?```", lambda _: f"```python\n{file}```", kept, count=1, flags=re.DOTALL
+    )
 
 
 def picture(text: Text, title: str) -> str:
