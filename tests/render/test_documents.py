@@ -56,9 +56,9 @@ def test_a_constraint_goes_with_the_types_that_the_reference_names(limit: str) -
 
 
 def test_the_readmes_table_is_the_languages() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
     reference = tool_language()
-    rows = re.findall(r"^\| `(\w+)` \| ([^|]+) \| (yes|no) \|", readme, re.MULTILINE)
+    rows = re.findall(r"^\| `(\w+)` \| ([^|]+) \| (yes|no) \|", text, re.MULTILINE)
     assert len(rows) == 8
     for behavior, verbs, reads in rows:
         words = verbs.split(" (")[0].strip()
