@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from support import Renders, answers, clone_template, render
 
+collect_ignore = ["attacks"]  # they run inside a rendered server
+
 
 @pytest.fixture(scope="session")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
