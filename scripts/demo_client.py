@@ -1,4 +1,4 @@
-"""The client of `scripts/demo`: runs in the generated project's environment and talks to its server over stdio."""
+"""The client of `scripts/demo`: it runs in the generated project's environment and talks to its server over stdio."""
 
 import asyncio
 import json
@@ -23,7 +23,7 @@ HINTS = {
 
 
 async def person(message: str, *asked: object) -> ElicitResult[dict[str, bool]]:
-    """The person in front of the client: asked in the terminal with --ask, else one who agrees."""
+    """Answer for the person in front of the client: by asking in the terminal with --ask, else yes."""
     console.print(f"  [bold]the server asks a person:[/] {message}", highlight=False)
     if "--ask" in sys.argv:
         answer = await asyncio.to_thread(input, "  yes or no? ")
@@ -38,12 +38,12 @@ async def call(client: Client[Any], name: str, **arguments: object) -> dict[str,
     """Call a tool and show what went over the wire."""
     console.print(f"\n[bold]{name}[/] {json.dumps(arguments)}", highlight=False)
     try:
-        found = (await client.call_tool(name, arguments)).structured_content or {}
+        result = (await client.call_tool(name, arguments)).structured_content or {}
     except ToolError as error:
         console.print(f"  refused: {error}", highlight=False)
         return {}
-    console.print(f"  {json.dumps(found)}", highlight=False)
-    return found
+    console.print(f"  {json.dumps(result)}", highlight=False)
+    return result
 
 
 async def main(folder: Path) -> None:
@@ -68,11 +68,11 @@ async def main(folder: Path) -> None:
         await call(client, "delete_note", note_id=note["id"])
     console.print(f"""
 [bold]It is yours:[/] {folder}
-  cd {folder}
-  uv run {program.name} tools list     # the tools again
-  uv run {program.name} run --http     # serve http://127.0.0.1:8000/mcp
-  scripts/check                        # format, lint, types, tests: every hint proven
-Write your own code in src/, one file a tool.""")
+  cd {folder} && git init
+  uv run tests/policy/pin.py    # write docs/tools.md and annotations.lock.json
+  scripts/check                 # format, lint, types and tests, which run every tool
+  uv run {program.name} run --http   # serve http://127.0.0.1:8000/mcp
+Write your own code in src/, one file for each tool.""")
 
 
 if __name__ == "__main__":

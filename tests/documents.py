@@ -1,4 +1,7 @@
-"""What is written by a program: the language reference and the README's pictures. `scripts/render-docs` keeps them."""
+"""What a program writes in the documents; `scripts/render-docs` renews it.
+
+The language reference, the README's pictures and the tool file in the README.
+"""
 
 import importlib
 import io
@@ -47,6 +50,15 @@ line-height: {line_height}px; font-variant-east-asian: full-width; }}
 def tool_language() -> str:
     """The reference of the tool language, from the macros' tables."""
     return environment().get_template("docs/tool-language.md.jinja").render()
+
+
+def readme(project: Path) -> str:
+    """The README, with the tool file of a project that the default answers make."""
+    file = (project / "src/notes_mcp/tools/delete_note.py").read_text(encoding="utf-8")
+    kept = (ROOT / "README.md").read_text(encoding="utf-8")
+    return re.sub(
+        r"```python\n.*?```", lambda _: f"```python\n{file}```", kept, count=1, flags=re.DOTALL
+    )
 
 
 def picture(text: Text, title: str) -> str:

@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from documents import pictures, tool_language, words
+from documents import pictures, readme, tool_language, words
 from support import ROOT, macro
 
 RENEW = "run `uv run scripts/render-docs`"
@@ -21,6 +21,13 @@ LIMITS = {
 def test_the_reference_is_fresh() -> None:
     kept = (ROOT / "docs/tool-language.md").read_text(encoding="utf-8")
     assert kept == tool_language(), RENEW
+
+
+def test_the_readme_shows_a_whole_tool_file(project: Path) -> None:
+    kept = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert kept == readme(project), RENEW
+    whole = (project / "src/notes_mcp/tools/delete_note.py").read_text(encoding="utf-8")
+    assert f"```python\n{whole}```" in kept
 
 
 def test_the_pictures_are_fresh(template: Path, project: Path, tmp_path: Path) -> None:
@@ -42,14 +49,16 @@ def test_a_constraint_goes_with_the_types_that_the_reference_names(limit: str) -
     named = line.split("|")[-2].strip()
     for kind, sample in TYPES.items():
         param = {"name": "x", "type": kind, "description": str(sample), limit: LIMITS[limit]}
-        wrong = macro("validate", "tool_errors", [{"name": "get_note", "params": [param]}])
+        wrong = macro(
+            "validate", "tool_errors", [{"name": "get_note", "params": [param]}], "deletes"
+        )
         assert ("goes with" not in wrong) == (GOES.get(kind) == named), (limit, kind, wrong)
 
 
 def test_the_readmes_table_is_the_languages() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
     reference = tool_language()
-    rows = re.findall(r"^\| `(\w+)` \| ([^|]+) \| (yes|no) \|", readme, re.MULTILINE)
+    rows = re.findall(r"^\| `(\w+)` \| ([^|]+) \| (yes|no) \|", text, re.MULTILINE)
     assert len(rows) == 8
     for behavior, verbs, reads in rows:
         words = verbs.split(" (")[0].strip()
