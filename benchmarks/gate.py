@@ -14,13 +14,14 @@ from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-from benchmarks import figures
 from fastmcp import Client, FastMCP
 from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
 from fastmcp.tools import Tool, ToolResult
 from mcp_types import CallToolRequestParams
 from pydantic import BaseModel
 from support import clone_template, render
+
+from benchmarks import figures
 
 ERAS = ("legacy", "2026-07-28")
 WARM = 100
@@ -57,11 +58,12 @@ async def probe(note_id: int) -> Gone:
 def servers() -> dict[str, FastMCP]:
     """The generated server with one tool: behind the gate, declared without it, and as FastMCP has it."""
     from notes_mcp.policy import delete
+    from notes_mcp.policy.declarations import Exemption
     from notes_mcp.policy.serving import build_tool
     from notes_mcp.server import create_server
     from notes_mcp.settings import Settings
 
-    exempt = {"hint": "confirm", "value": False, "why": "to measure without"}
+    exempt: Exemption = {"hint": "confirm", "value": False, "why": "to measure without"}
     tools = {
         "gated": build_tool(probe, delete(title="Probe", confirm="Delete note {note_id}?")),
         "declared": build_tool(probe, delete(title="Probe", confirm=False, exceptions=[exempt])),

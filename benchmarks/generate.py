@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from benchmarks import ROOT, figures
 from support import git
+
+from benchmarks import ROOT, figures
 
 COUNTS = (1, 10, 100, 1000)
 # What names the files of tools, without what describes them.

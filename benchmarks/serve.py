@@ -17,10 +17,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks import figures
 from fastmcp import Client
 from fastmcp.client.transports import StdioTransport
 from support import clone_template, render
+
+from benchmarks import figures
 
 TOOLS = "search_notes, get_note, create_note, ensure_note, append_note, update_note, archive_note"
 CALLS = 300
@@ -102,9 +103,7 @@ def measured(turns: int) -> Iterator[figures.Answer]:
             ("tools/call", 1.1, [], []),
         )
         for turn in range(turns + 1):  # the first compiles the bytecode
-            both = [
-                asyncio.run(served(words, environ)) for words in ([*command, "run"], theirs)
-            ]
+            both = [asyncio.run(served(words, environ)) for words in ([*command, "run"], theirs)]
             for (_, _, ours, floor), mine, other in zip(kinds, *both, strict=True):
                 if turn:
                     ours.append(mine)

@@ -13,11 +13,12 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from benchmarks import figures
 from support import clone_template, pin, render
 
+from benchmarks import figures
+
 COUNTS = (10, 100)
-KINDS = "search get create ensure append update archive delete send".split()
+KINDS = ["search", "get", "create", "ensure", "append", "update", "archive", "delete", "send"]
 SUITE = ["-m", "pytest", "-p", "anyio", "-p", "no:cacheprovider"]
 PROOFS = ["tests/policy/test_annotations.py", "tests/policy/test_behavior.py"]
 

@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from benchmarks import figures
 from lifecycle import TEMPLATE, commit, released
 from support import clone_template, git
+
+from benchmarks import figures
 
 CHANGED = "policy/errors.py"
 
