@@ -27,33 +27,19 @@ NAMES_ONLY = """specs:
 """
 
 
-def repository(folder: Path) -> Path:
-    """A folder as a tagged git repository."""
-    git(folder, "init", "--quiet")
-    git(folder, "add", "--all")
-    git(folder, "commit", "--quiet", "--message=benchmark")
-    git(folder, "tag", "v1.0.0")
-    return folder
-
-
-def copied(into: Path) -> Path:
-    """What Copier reads of this template, as it lies in the checkout."""
-    into.mkdir()
-    shutil.copy(ROOT / "copier.yml", into)
-    for name in ("macros", "template", "hooks", "src"):
-        shutil.copytree(ROOT / name, into / name, ignore=shutil.ignore_patterns("__pycache__"))
-    return into
-
-
-def constant(template: Path) -> Path:
-    """Make the contents of every file one line, and compute no more of a tool than its file's name."""
-    for path in (template / "template").rglob("*"):
+def constant(template: Path, to: Path) -> Path:
+    """A template with the contents of every file one line, that computes no more of a tool than its file's name."""
+    shutil.copytree(template, to)
+    for path in (to / "template").rglob("*"):
         if path.is_file() and "answers_file" not in path.name:
             path.write_text("x = 1\n")
-    before, _, rest = (template / "copier.yml").read_text().partition("\nspecs:\n")
+    questions = (to / "copier.yml").read_text()
+    before, _, rest = questions.partition("\nspecs:")
     after = rest[rest.index("\nresource_specs:") :]
-    (template / "copier.yml").write_text(f"{before}\n{NAMES_ONLY}{after}")
-    return template
+    (to / "copier.yml").write_text(f"{before}\n{NAMES_ONLY}{after}")
+    git(to, "commit", "--quiet", "--all", "--message=constant")
+    git(to, "tag", "--force", "v99.0.0")
+    return to
 
 
 def copy(template: Path, tools: str) -> float:
@@ -69,8 +55,8 @@ def copy(template: Path, tools: str) -> float:
 def measured(turns: int) -> Iterator[figures.Answer]:
     """A figure for each number of tools."""
     with tempfile.TemporaryDirectory() as work:
-        ours = repository(copied(Path(work, "ours")))
-        floor = repository(constant(copied(Path(work, "constant"))))
+        ours = clone_template(Path(work, "ours"))
+        floor = constant(ours, Path(work, "constant"))
         for count in COUNTS:
             tools = ", ".join(f"get_thing{n}" for n in range(count))
             seconds = figures.in_turns(
