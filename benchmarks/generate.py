@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from support import git
+from support import clone_template, git
 
-from benchmarks import ROOT, figures
+from benchmarks import figures
 
 COUNTS = (1, 10, 100, 1000)
 # What names the files of tools, without what describes them.
