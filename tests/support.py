@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
@@ -20,6 +21,7 @@ from pydantic_core import to_jsonable_python
 ROOT = Path(__file__).parent.parent
 Answers = dict[str, Any]
 Renders = Callable[[str], Path]
+PYTEST = ["-m", "pytest", "-p", "no:cacheprovider"]
 EXAMPLES = sorted(path.stem for path in (ROOT / "examples").glob("*.yml"))
 
 
@@ -158,6 +160,7 @@ def python(project: Path, *words: str, **environ: str) -> subprocess.CompletedPr
         "HOME": str(project),
         "XDG_DATA_HOME": str(project / ".data"),
         "NO_COLOR": "1",
+        "CI": "",  # where a missing lock is an error
     }
     return subprocess.run(
         [sys.executable, *words],
@@ -177,21 +180,22 @@ def server(project: Path, *words: str, **environ: str) -> subprocess.CompletedPr
 
 
 def check(project: Path) -> dict[str, str]:
-    """What ruff, mypy and the project's own suite have to say; an empty mapping when all is well."""
+    """What `scripts/check` has to say of a copy of a project; an empty mapping when all is well."""
     steps = {
         "format": ["-m", "ruff", "format", "--check", "--no-cache", "."],
         "lint": ["-m", "ruff", "check", "--no-cache", "."],
         "types": ["-m", "mypy", "--config-file", "config/mypy.ini"],
-        "tests": [
-            "-m",
-            "pytest",
-            "-c",
-            "config/pytest.ini",
-            "--rootdir",
-            ".",
-            "-p",
-            "no:cacheprovider",
-        ],
+        "lock": ["tests/policy/pin.py", "--first"],
+        "tests": PYTEST,
     }
-    done = {name: python(project, *words) for name, words in steps.items()}
+    with tempfile.TemporaryDirectory() as folder:
+        copied = shutil.copytree(project, Path(folder) / project.name)
+        done = {name: python(copied, *words) for name, words in steps.items()}
     return {n: (r.stdout + r.stderr)[-4000:] for n, r in done.items() if r.returncode}
+
+
+def pin(project: Path) -> str:
+    """Write the lock and the tool table, and return what changed."""
+    done = python(project, "tests/policy/pin.py")
+    assert done.returncode == 0, done.stderr
+    return done.stdout

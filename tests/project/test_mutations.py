@@ -1,23 +1,19 @@
-"""Every rule broken once: each mutation of a good project is caught by the rule meant, and by no other.
+"""Every rule broken once in a tool file: each mutation is caught by the rule meant, and by no other.
 
-`pytest -s tests/project/test_mutations.py` prints the table.
+`pytest -s tests/project/test_mutations.py` prints the table; test_wire.py breaks what no file can.
 """
 
-import copy
-import functools
-import importlib
 import json
 import re
-import sys
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from support import python, render, server
+from support import PYTEST, pin, python, render
 
-Wire = dict[str, Any]
+from .test_wire import ON_THE_WIRE, TABLES
+
 Change = tuple[str, str]
 NAME = "mutants_mcp"
 
@@ -92,80 +88,14 @@ FILES: list[tuple[str, str, str, list[Change]]] = [
         (r"\n@delete\(", '\nasync def look(anyway_id: int) -> dict[str, bool]:\n    return {"gone": await backend().delete("anyway", anyway_id)}\n\n\n@delete(preview=look, '),
     ]),
     ("no probe", "no probe", "get_unproved", []),
-    ("probe that answers nothing", "no arguments", "get_silent", []),
+    ("probe that returns nothing", "no arguments", "get_silent", []),
 ]  # fmt: skip
-
-
-def hint(name: str, value: object = None) -> Callable[[Wire], None]:
-    """Write a hint by hand; without a value take it out."""
-
-    def change(wire: Wire) -> None:
-        wire["annotations"].pop(name, None)
-        if value is not None:
-            wire["annotations"][name] = None if value == "null" else value
-
-    return change
-
-
-def field(name: str, value: object = None) -> Callable[[Wire], None]:
-    """Write a field of the tool; without a value take it out."""
-    return lambda wire: wire.pop(name, None) if value is None else wire.update({name: value})
-
-
-def typo(wire: Wire) -> None:
-    wire["annotations"]["readonlyHint"] = wire["annotations"].pop("readOnlyHint")
-
-
-def open_schema(wire: Wire) -> None:
-    del wire["inputSchema"]["additionalProperties"]
-
-
-def no_gate(wire: Wire) -> None:
-    del wire["inputSchema"]["properties"]["confirm"]
-
-
-def no_applicable_hint(wire: Wire) -> None:
-    for name in ("readOnlyHint", "destructiveHint"):
-        del wire["annotations"][name]
-
-
-# What may be wrong on the wire -> the rule; a profile of its own is asked of a server that is not ours.
-ON_THE_WIRE: list[tuple[str, str, str, Callable[[Wire], None], str]] = [
-    ("annotations dropped", "annotations-present", "get_clean", field("annotations"), "policy"),
-    ("hint dropped", "hints-complete", "get_clean", hint("idempotentHint"), "policy"),
-    ("hint flipped", "hints-match-behavior", "get_clean", hint("openWorldHint", False), "policy"),
-    ("hint typo'd", "hints-known", "get_clean", typo, "policy"),
-    ("hint null", "hints-boolean", "get_clean", hint("idempotentHint", "null"), "policy"),
-    ("hint a text", "hints-boolean", "get_clean", hint("readOnlyHint", "true"), "policy"),
-    ("annotations.title missing", "title-written", "get_clean", hint("title"), "policy"),
-    ("title missing", "titles-equal", "get_clean", field("title"), "policy"),
-    ("titles differ", "titles-equal", "get_clean", field("title", "Fetch"), "policy"),
-    ("description empty", "description-present", "get_clean", field("description", ""), "policy"),
-    ("name too long", "name-valid", "get_clean", field("name", "get_" + "x" * 61), "policy"),
-    ("name with a space", "name-valid", "get_clean", field("name", "get clean"), "policy"),
-    ("input schema open", "input-closed", "get_clean", open_schema, "policy"),
-    ("output schema gone", "output-described", "get_clean", field("outputSchema"), "policy"),
-    ("gate gone", "gate-present", "delete_clean", no_gate, "policy"),
-    ("read: hint left out", "default-contradicts", "get_clean", hint("readOnlyHint"), "foreign"),
-    ("create: hint left out", "default-contradicts", "create_clean", hint("destructiveHint"), "foreign"),
-    ("openWorldHint left out", "directory-hints", "get_clean", hint("openWorldHint"), "openai"),
-    ("no applicable hint", "applicable-hint", "get_clean", no_applicable_hint, "anthropic"),
-]  # fmt: skip
-
-# What the running server may say otherwise than the lock -> the line that names it.
-LOCK = [
-    ("create_clean", "readOnlyHint", True, "RELAXED: readOnlyHint false -> true"),
-    ("delete_clean", "destructiveHint", False, "RELAXED: destructiveHint true -> false"),
-    ("delete_clean", "destructiveHint", None, "RELAXED: destructiveHint true -> absent"),
-    ("create_clean", "idempotentHint", True, "RELAXED: idempotentHint false -> true"),
-    ("create_clean", "openWorldHint", False, "RELAXED: openWorldHint true -> false"),
-    ("delete_clean", "gated", False, "RELAXED: gate lost"),
-    ("get_clean", "readOnlyHint", False, "readOnlyHint true -> false"),
-    ("create_clean", "destructiveHint", None, "destructiveHint false -> absent"),
-    ("create_clean", "gated", True, "gate gained"),
-    ("get_clean", "", None, "is gone"),
-]
+# Rules that hold a name against a hint: their rows say `unprobed`, and the same change with a probe passes.
+BY_NAME = {"verb-reads", "verb-writes", "replace-is-idempotent", "versioned-is-not-idempotent", "overwrite-is-destructive"}  # fmt: skip
 CLEAN = ["get_clean", "create_clean", "delete_clean"]
+PROVEN = [(f"{name}_proven", changes) for _, rule, name, changes in FILES if rule in BY_NAME]
+
+
 ROWS: list[str] = []
 
 
@@ -177,36 +107,36 @@ def table() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def mutants(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def mutants(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One project with a mutated tool file for each row of FILES, its lock and table written anew."""
-    names = [*CLEAN, *(name for _, _, name, _ in FILES)]
-    project = render(
-        template, tmp_path_factory.mktemp("mutants"), {"server_name": "mutants-mcp", "tools": names}
-    )
-    for what, _, name, changes in FILES:
+    rows = [(name, changes) for _, _, name, changes in FILES] + PROVEN
+    said = {"server_name": "mutants-mcp", "tools": [*CLEAN, *(name for name, _ in rows)]}
+    project = render(template, tmp_path_factory.mktemp("mutants"), said)
+    for name, changes in rows:
         path = project / f"src/{NAME}/tools/{name}.py"
         text = path.read_text(encoding="utf-8")
         for pattern, new in changes:
             text, count = re.subn(pattern, new, text)
-            assert count, f"{what}: {pattern} is not in {name}.py"
+            assert count, f"{pattern} is not in {name}.py"
         path.write_text(text, encoding="utf-8")
-    (project / "tests/tools/test_get_unproved.py").unlink()
-    silent = project / "tests/tools/test_get_silent.py"
+    probes = project / "tests/tools"
+    for _, rule, name, _ in FILES:
+        if rule in BY_NAME:
+            (probes / f"test_{name}.py").write_text(
+                '"""Mine."""\n\nunprobed = "it moves a motor"\n'
+            )
+    (probes / "test_get_unproved.py").unlink()
+    silent = probes / "test_get_silent.py"
     silent.write_text(silent.read_text().replace("return {", "_ = {"))
-    for words in (["policy", "lock"], ["tools", "table", "--write"]):
-        done = server(project, *words)
-        assert done.returncode == 0, done.stderr
-    sys.path.insert(0, str(project / "src"))
-    yield project
-    sys.path.remove(str(project / "src"))
+    pin(project)
+    return project
 
 
 def suite(project: Path, *only: str) -> dict[str, str]:
     """The failures of the project's own annotation suite: each test with what it printed."""
     report = project / "report.xml"
-    words = ["-c", "config/pytest.ini", "--rootdir", ".", "-p", "no:cacheprovider"]
     files = ["tests/policy/test_annotations.py", "tests/policy/test_behavior.py"]
-    python(project, "-m", "pytest", *words, f"--junitxml={report}", *only, *files)
+    python(project, *PYTEST, f"--junitxml={report}", *only, *files)
     return {
         case.attrib["name"]: (wrong.text or "").removeprefix("Failed: ")
         for case in ET.parse(report).iter("testcase")
@@ -263,96 +193,22 @@ def test_nothing_else_was_caught(caught: dict[str, set[str]], failures: dict[str
     assert all("[" in test for test in failures)  # the lock and the table were written anew
 
 
-def test_the_command_line_finds_what_the_suite_finds(
-    mutants: Path, caught: dict[str, set[str]]
-) -> None:
-    done = server(mutants, "policy", "check", "--json")
-    found = {(f["tool"], f["rule"]) for f in json.loads(done.stdout)}
-    rules = {rule for _, rule, _, _ in FILES} & set(module("policy.rules").RULES)
-    assert done.returncode == 1
-    assert found == {(tool, rule) for tool, of in caught.items() for rule in of & rules}
-
-
-@functools.cache
-def module(name: str) -> Any:
-    """A module of the mutants' package."""
-    return importlib.import_module(f"{NAME}.{name}")
-
-
-@pytest.fixture(scope="module")
-def subjects(mutants: Path) -> dict[str, Any]:
-    """The running server's tools."""
-    settings = module("settings").Settings(database=":memory:", metadata=Path("none"))
-    found, _ = module("policy.policy_cli").own(module("server").create_server(settings))
-    return {subject.name: subject for subject in found}
-
-
-@pytest.mark.parametrize(
-    ("what", "rule", "tool", "change", "profile"),
-    [pytest.param(*row, id=row[0]) for row in ON_THE_WIRE],
-)
-def test_a_mutated_wire(
-    what: str,
-    rule: str,
-    tool: str,
-    change: Callable[[Wire], None],
-    profile: str,
-    subjects: dict[str, Any],
-) -> None:
-    rules, good = module("policy.rules"), subjects[tool]
-    declaration = good.declaration if profile == "policy" else None
-    wire = copy.deepcopy(dict(good.wire))
-    assert not rules.examine([rules.Subject(wire, declaration)], profile)
-    change(wire)
-    found = rules.examine([rules.Subject(wire, declaration)], profile)
-    assert [f.rule for f in found] == [rule]
-    ROWS.append(f"wire       {what:46} {rule}")
-
-
-def test_two_tools_of_one_name(subjects: dict[str, Any]) -> None:
-    twins = [subjects["get_clean"]] * 2
-    assert {f.rule for f in module("policy.rules").examine(twins)} == {"name-unique"}
-    ROWS.append(f"wire       {'two tools of one name':46} name-unique")
+def test_a_name_alone_contradicts_nothing(caught: dict[str, set[str]]) -> None:
+    assert len(PROVEN) == len([rule for _, rule, _, _ in FILES if rule in BY_NAME]) >= 8
+    assert not caught.keys() & {name for name, _ in PROVEN}
 
 
 def test_every_rule_is_broken_once() -> None:
     broken = {row[1] for row in (*FILES, *ON_THE_WIRE)} | {"name-unique"}
-    assert set(module("policy.rules").RULES) <= broken
-    assert len(FILES) + len(ON_THE_WIRE) + len(LOCK) >= 30
-
-
-@pytest.fixture(scope="module")
-def pinned(subjects: dict[str, Any]) -> Wire:
-    """What the lock holds of the good tools."""
-    lock: Wire = module("policy.lock").read(
-        Path(module("server").__file__).parents[2] / "annotations.lock.json"
-    )
-    return {name: lock[name] for name in CLEAN}
-
-
-@pytest.mark.parametrize(("tool", "what", "value", "line"), LOCK, ids=[row[3] for row in LOCK])
-def test_a_change_against_the_lock(
-    tool: str, what: str, value: bool | None, line: str, pinned: Wire
-) -> None:
-    running = copy.deepcopy(pinned)
-    if not what:
-        del running[tool]
-    elif what == "gated":
-        running[tool]["gated"] = value
-    elif value is None:
-        del running[tool]["hints"][what]
-    else:
-        running[tool]["hints"][what] = value
-    assert list(module("policy.lock").differences(pinned, running)) == [f"{tool}: {line}"]
-    ROWS.append(f"lock       {line:46} the lock")
+    assert TABLES["rules"].keys() <= broken
 
 
 def test_the_suite_names_a_stale_lock_and_a_stale_table(mutants: Path) -> None:
     lock, page = mutants / "annotations.lock.json", mutants / "docs/tools.md"
     kept = lock.read_text(encoding="utf-8"), page.read_text(encoding="utf-8")
     pinned = json.loads(kept[0])
-    pinned["get_clean"]["hints"]["openWorldHint"] = False
-    del pinned["create_clean"]
+    pinned["tools"]["get_clean"]["hints"]["openWorldHint"] = False
+    del pinned["tools"]["create_clean"]
     lock.write_text(json.dumps(pinned), encoding="utf-8")
     page.write_text(kept[1].replace("Get Clean", "Get"), encoding="utf-8")
     found = suite(mutants, "-k", "lock or table")
@@ -360,7 +216,7 @@ def test_the_suite_names_a_stale_lock_and_a_stale_table(mutants: Path) -> None:
     page.write_text(kept[1], encoding="utf-8")
     assert found == {
         "test_the_lock_pins_every_hint_and_gate": "create_clean: is new\nget_clean: openWorldHint false -> true\n"
-        "review it, then run `uv run mutants-mcp policy lock`",
-        "test_the_tool_table_is_up_to_date": "docs/tools.md is stale; run `uv run mutants-mcp tools table --write`",
+        "review it, then run `uv run tests/policy/pin.py`",
+        "test_the_tool_table_is_up_to_date": "docs/tools.md is stale; run `uv run tests/policy/pin.py`",
     }
     ROWS.append(f"suite      {'lock and tool table stale':46} their tests")

@@ -1,7 +1,7 @@
-"""Asking the person in front of a client, with a form or a link, in either protocol era.
+"""Asking the person in front of a client, with a form or a link. Managed by the template.
 
-Managed by the template. Until 2025-11-25 a server asks during the call (`elicit`); from 2026-07-28 it answers
-the call with its question, and the client calls again with the answer (`input_required`).
+Until 2025-11-25 a server asks during the call (`elicit`); from 2026-07-28 it answers the call with its question,
+and the client calls again with the answer (`input_required`).
 """
 
 import json
@@ -58,14 +58,9 @@ async def is_mute(ctx: Context) -> bool:
 
 
 async def elicit(ctx: Context, question: Question, seconds: float) -> wire.ElicitResult | None:
-    """Ask during the call, on a protocol that can.
+    """Ask during the call: the answer, or None where this client could not be asked after all.
 
-    Returns:
-        The client's answer, or None: it could not be asked after all, and will not be asked again
-        when it answered that it knows no such method.
-
-    Raises:
-        TimeoutError: Nobody answered within `seconds`.
+    One that knows no such method is not asked again. TimeoutError: no answer within `seconds`.
     """
     session, request = ctx.session, ctx.request_id
     try:

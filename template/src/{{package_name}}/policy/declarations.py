@@ -8,7 +8,7 @@ import inspect
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, TypedDict, TypeVar
+from typing import Any, ClassVar, Literal, TypedDict, TypeVar, cast
 
 from .profile import BEHAVIORS, CONFIRM, ON_THE_WIRE, WIRE_NAMES, Behavior, Hint
 
@@ -47,8 +47,7 @@ class Declaration:
             open world); when left out, false for a read, else as `open_world`.
 
     Raises:
-        TypeError: `scopes` is a text, an exception does not have the three keys, or this is not put
-            on a function.
+        TypeError: `scopes` is a text, an exception lacks a key, or this is not put on a function.
     """
 
     behavior: ClassVar[Behavior]
@@ -63,8 +62,10 @@ class Declaration:
     icon: str | None = None
     public_effect: bool | None = None
 
+    def __init_subclass__(cls) -> None:
+        cls.behavior = cast("Behavior", cls.__name__)
+
     def __post_init__(self) -> None:
-        """Refuse what would be misread."""
         if isinstance(self.scopes, str):
             raise TypeError('scopes is a list, as in scopes=["notes:write"]')
         for exception in self.exceptions:
@@ -74,7 +75,6 @@ class Declaration:
                 raise TypeError(f"exception {exception!r}: {mend}")
 
     def __call__(self, function: Tool) -> Tool:
-        """Leave this declaration on the function."""
         if not inspect.isfunction(inspect.unwrap(function)):
             raise TypeError(f"{function!r} is not a function; @{self.behavior} goes on a `def`")
         vars(function)["__declaration__"] = self
@@ -142,43 +142,29 @@ def declaration_of(function: object) -> Declaration | None:
 class read(Declaration):
     """Changes nothing a user can observe (logging is allowed)."""
 
-    behavior = "read"
-
 
 class create(Declaration):
     """Adds something new each call."""
-
-    behavior = "create"
 
 
 class ensure(Declaration):
     """Creates it, or returns it when it exists."""
 
-    behavior = "ensure"
-
 
 class append(Declaration):
     """Adds to what is there, loses nothing."""
-
-    behavior = "append"
 
 
 class update(Declaration):
     """Changes what is there; where the tool takes a version, a stale one fails."""
 
-    behavior = "update"
-
 
 class put(Declaration):
     """Replaces or assigns: same input, same end state."""
 
-    behavior = "put"
-
 
 class delete(Declaration):
     """Removes, revokes or cancels."""
-
-    behavior = "delete"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,6 +174,5 @@ class action(Declaration):
     An `idempotent=False` that is written is a claim, and the probes prove it.
     """
 
-    behavior = "action"
     destructive: bool = True
     idempotent: bool | None = None

@@ -105,18 +105,19 @@ def _read(answer: object) -> ConfirmationResult:
     return ConfirmationResult.DECLINED
 
 
-async def _load(call: Call, way: Way) -> None:
-    """Take in what this request answers: only a question that we asked has an answer, and one."""
+async def _load(call: Call, way: Way) -> dict[str, ConfirmationResult]:
+    """The answers so far, with what this request answers: only a question that we asked has one."""
     if way == "input_required" and (state := call.ctx.request_state) is not None:
         # The SDK unsealed the state and found it made for this tool, these arguments, this user.
         name, answer = f"asked-{state}", _read(answer_to(call.ctx, "confirmation"))
     elif way != "input_required" and call.confirm:
         name, answer = f"preview-{call.key}", ConfirmationResult.CONFIRMED
     else:
-        return
+        return call.answers
     if entry := await call.gate.take(name):
         earlier = {key: ConfirmationResult(text) for key, text in entry["answers"].items()}
         call.answers.update(earlier | {entry["asked"]: answer})
+    return call.answers
 
 
 async def _elicit(call: Call, message: str) -> ConfirmationResult | None:
@@ -142,8 +143,7 @@ def _decided(call: Call, way: Way, outcome: str, started: float) -> None:
 async def _confirm(call: Call, key: str, question: str, details: Any) -> ConfirmationResult:
     """Ask the question `key`; comes back with its answer, or leaves with what the client gets instead."""
     started, way = time.perf_counter(), await call.way()
-    await _load(call, way)
-    answer = call.answers.get(key)
+    answer = (await _load(call, way)).get(key)
     message = message_of(call.ctx.fastmcp.name, question, details)
     previews = PREVIEW_FIRST and call.confirm is False
     if answer is None and way == "elicitation" and not previews:
@@ -206,11 +206,7 @@ async def gated(
     run: Callable[[], Awaitable[object]],
     preview: Callable[[], Awaitable[object]] | None,
 ) -> ToolResult:
-    """Run `run` once a person agreed to exactly these validated `arguments`.
-
-    Raises:
-        ToolError: The preview refused, or this client cannot ask and the policy is `refuse`.
-    """
+    """Run `run` once a person agreed to exactly these validated `arguments`; ToolError: nobody can be asked."""
     call = _call_of(get_context())
     if call is None or call.declaration is None:  # its function was taken out of its tool
         raise ToolError("a gated tool runs through its server only; nothing was changed")
@@ -237,12 +233,7 @@ async def require_confirmation(
     On 2026-07-28 the body runs again from its start with the answer, so what comes before must be
     safe to repeat. A client that cannot ask gets the preview when the tool is declared with
     `confirm=`, else an error. `preview`, what would happen, is shown below the question.
-
-    Returns:
-        CONFIRMED, DECLINED, CANCELLED or TIMED_OUT; only CONFIRMED allows the action.
-
-    Raises:
-        ToolError: This client cannot be asked.
+    Only the answer CONFIRMED allows the action; ToolError: this client cannot be asked.
     """
     call = _call_of(ctx) or Call(ctx, "this tool")
     call.questions += 1

@@ -1,8 +1,4 @@
-"""From files to tools and resources: every file of tools/ and resources/ loads, or the start stops.
-
-Managed by the template. A file that does not import, declares nothing, or hides what it declares stops the
-start with one line that names it.
-"""
+"""From files to tools and resources: each loads and is served, or stops the start. Managed by the template."""
 
 import functools
 import importlib
@@ -27,11 +23,7 @@ DECORATOR = re.compile(r"\b(\w+)\.__init__\(\)")  # as Python names it when its 
 
 
 def modules(package: ModuleType) -> Iterator[ModuleType]:
-    """Import every file below a package in the order of its path; files beginning with _ are helpers.
-
-    Raises:
-        StartError: A file does not import.
-    """
+    """Import every file below a package by its path, but helpers (_*.py); StartError names one that fails."""
     root = Path(next(iter(package.__path__)))
     for path in sorted(root.rglob("*.py")):
         parts = path.relative_to(root).with_suffix("").parts
@@ -51,9 +43,7 @@ def modules(package: ModuleType) -> Iterator[ModuleType]:
 def load_tools(package: ModuleType, *more: ModuleType) -> list[PolicyTool]:
     """The tools of every file in a package, and of more modules; the servers of a process share them.
 
-    Raises:
-        StartError: A file does not import, declares no tool, hides one, or declares one that another
-            file has.
+    Raises StartError for a file that does not import, declares no tool, or hides or repeats one.
     """
     tools: dict[str, tuple[str, PolicyTool]] = {}
     for module in (*more, *modules(package)):
@@ -92,15 +82,10 @@ def resource(
 
 
 def add_resources(mcp: FastMCP, package: str) -> None:
-    """Serve what every file of a package, if it is there, declares with `resource`.
-
-    Raises:
-        StartError: A file does not import, or declares no resource.
-    """
+    """Serve what the files of a package, if it is there, declare with `resource`; else StartError."""
     there = importlib.util.find_spec(package)
     for module in modules(importlib.import_module(package)) if there else ():
-        functions = [value for value in vars(module).values() if get_fastmcp_meta(value)]
-        if not functions:
+        if not (functions := [f for f in vars(module).values() if get_fastmcp_meta(f)]):
             why = "declares no resource; decorate one with @resource(...)"
             raise StartError(f"{module.__file__}: {why}")
         for function in functions:

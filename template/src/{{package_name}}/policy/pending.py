@@ -1,7 +1,4 @@
-"""Questions that wait for their answer: in memory, in a folder, or in a Redis that replicas share.
-
-Managed by the template. An entry holds digests and no argument, expires, and is taken once.
-"""
+"""Questions that wait for their answer; each holds digests, expires, is taken once. Managed by the template."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,10 +14,7 @@ QUESTIONS, MUTE = "confirmations", "cannot_be_asked"
 
 
 class Gate:
-    """The pending questions of one server, and how long a person may take to answer.
-
-    They are kept in `where`: `memory`, a folder, or a `redis://` address.
-    """
+    """The pending questions of one server, kept in `memory`, in a folder, or behind a `redis://` address."""
 
     def __init__(self, where: str, seconds: float) -> None:
         self.seconds, self._puts = seconds, 0
@@ -46,9 +40,8 @@ class Gate:
     async def take(self, name: str) -> dict[str, Any] | None:
         """The entry, out of the store: when two take it at once, one of them gets it."""
         entry = await self.store.get(name, collection=QUESTIONS)
-        if entry is None or not await self.store.delete(name, collection=QUESTIONS):
-            return None
-        return entry
+        gone = entry is not None and await self.store.delete(name, collection=QUESTIONS)
+        return entry if gone else None
 
     async def mute(self, session: str) -> None:
         """Do not ask this session's client again: it cannot show a form, whatever it declared."""

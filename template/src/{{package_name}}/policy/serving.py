@@ -1,7 +1,4 @@
-"""What FastMCP serves for a declared function: titles, hints, scopes, and the gate around its body.
-
-Managed by the template. A tool that says it destroys and that no decorator declared is never served.
-"""
+"""What FastMCP serves for a declared function, and what it never serves. Managed by the template."""
 
 import asyncio
 import functools
@@ -43,17 +40,13 @@ class PolicyTool(FunctionTool):
         """Run the tool; a question that its gate or its body asks is the result."""
         confirm = None
         if self._declaration.gated():
-            confirm, arguments = self._without_confirm(arguments)
+            confirm = arguments.get("confirm", False)
+            if not isinstance(confirm, bool):
+                raise ToolError(f"confirm is true or false, not {confirm!r}")
+            arguments = {name: value for name, value in arguments.items() if name != "confirm"}
+            arguments |= {"confirm": True} if self._own_confirm else {}
         call = Call(get_context(), self.name, self._declaration, arguments, confirm)
         return await serve(call, super().run(arguments))
-
-    def _without_confirm(self, arguments: dict[str, Any]) -> tuple[bool, dict[str, Any]]:
-        """The gate's own parameter, and the arguments of the author's function."""
-        confirm = arguments.get("confirm", False)
-        if not isinstance(confirm, bool):
-            raise ToolError(f"confirm is true or false, not {confirm!r}")
-        rest = {name: value for name, value in arguments.items() if name != "confirm"}
-        return confirm, rest | ({"confirm": True} if self._own_confirm else {})
 
     @property
     def declaration(self) -> Declaration:
@@ -72,12 +65,7 @@ def declared(tool: Tool) -> Declaration | None:
 
 
 def build_tool(function: Function, declaration: Declaration) -> PolicyTool:
-    """The served form of one declared function: both titles, hints, scopes, gate.
-
-    Args:
-        function: The author's function, `async def` or `def`, with whatever decorators it has.
-        declaration: What its policy decorator said.
-    """
+    """The served form of one declared function, `async def` or `def`: both titles, hints, scopes, gate."""
     tool = PolicyTool.from_function(
         _served(function, declaration),
         name=function.__name__,
@@ -163,11 +151,7 @@ def undeclared(tool: Tool) -> str | None:
 
 
 def refuse_undeclared(mcp: FastMCP) -> None:
-    """Stop a destructive tool that bypassed the decorators, and with them the gate.
-
-    Raises:
-        StartError: There is one; the message names its file.
-    """
+    """Stop a destructive tool that bypassed the decorators, and with them the gate, by StartError."""
     for tool in run_now(Provider.list_tools(mcp)):
         if reason := undeclared(tool):
             code = getattr(getattr(tool, "fn", None), "__code__", None)

@@ -1,4 +1,4 @@
-"""A client that speaks JSON-RPC by hand, to send what no honest client would. Managed by the template."""
+"""A client that speaks JSON-RPC by hand, to send what no honest client would."""
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -29,25 +29,25 @@ def outcome(message: Message) -> str:
 
 
 class Raw:
-    """One connection. `answers` are what the person says, the last one for ever; None says nothing."""
+    """One connection. The person gives the `answers` in turn, the last one for ever; None is silence."""
 
     def __init__(
         self, streams: MessageStream, era: str, answers: list[Message | None], can: Message
     ) -> None:
+        """Speak over these streams as a client with the capabilities `can`."""
         self.read, self.write = streams
         self.answers, self.can, self.modern = answers, can, era == MODERN
-        self.sent: list[Message] = []
-        self.came: dict[int, Message] = {}
-{%- if consent == 'url' %}
-        self.asked: list[Message] = []
-        self.heard: list[Message] = []
-{%- endif %}
-        self.questions: list[str] = []
-        self.states: list[str] = []
+        self.sent: list[Message] = []  # the parameters of each request
+        self.came: dict[int, Message] = {}  # responses not yet fetched
+        self.asked: list[Message] = []  # elicitation requests, as they came
+        self.heard: list[Message] = []  # notifications, as they came
+        self.questions: list[str] = []  # what the person read
+        self.states: list[str] = []  # sealed states, in the newest era
 
-    async def post(self, **message: object) -> None:
-        whole = jsonrpc_message_adapter.validate_python({"jsonrpc": "2.0", **message})
-        await self.write.send(SessionMessage(whole))
+    async def post(self, **fields: object) -> None:
+        """Send one message of any kind."""
+        message = jsonrpc_message_adapter.validate_python({"jsonrpc": "2.0", **fields})
+        await self.write.send(SessionMessage(message))
 
     async def send(self, method: str, **params: Any) -> int:
         """Send a request; its number fetches the response."""
@@ -70,17 +70,14 @@ class Raw:
         assert isinstance(item, SessionMessage)
         message = item.message.model_dump(by_alias=True, exclude_unset=True)
         if message.get("method") == "elicitation/create":
-{%- if consent == 'url' %}
             self.asked.append(message)
-{%- endif %}
-            if said := self.say(message["params"]["message"]):
-                await self.post(id=message["id"], **(said if "error" in said else {"result": said}))
+            if answer := self.say(message["params"]["message"]):
+                reply = answer if "error" in answer else {"result": answer}
+                await self.post(id=message["id"], **reply)
         elif "id" in message:
             self.came[message["id"]] = message
-{%- if consent == 'url' %}
         else:
             self.heard.append(message)
-{%- endif %}
 
     async def receive(self, number: int) -> Message:
         """What a request comes to, when the person has answered in the way of either era."""
@@ -91,9 +88,9 @@ class Raw:
             result = message["result"]
             self.states.append(result["requestState"])
             ((name, asked),) = result["inputRequests"].items()
-            said = self.say(asked["params"]["message"])
-            if said is not None:
-                more = {"requestState": self.states[-1], "inputResponses": {name: said}}
+            answer = self.say(asked["params"]["message"])
+            if answer is not None:
+                more = {"requestState": self.states[-1], "inputResponses": {name: answer}}
                 again = self.sent[number - 1] | more
                 return await self.receive(await self.send("tools/call", **again))
         return message
@@ -114,8 +111,8 @@ async def connect(
             tasks.start_soon(low.run, *theirs, low.create_initialization_options())
             raw = Raw(ours, era, list(answers) or [None], can)
             if era == LEGACY:
-                said = {"protocolVersion": "2025-11-25", "capabilities": can, "clientInfo": WHO}
-                await raw.receive(await raw.send("initialize", **said))
+                about = {"protocolVersion": "2025-11-25", "capabilities": can, "clientInfo": WHO}
+                await raw.receive(await raw.send("initialize", **about))
                 await raw.post(method="notifications/initialized")
             yield raw
             tasks.cancel_scope.cancel()

@@ -1,41 +1,46 @@
-"""Tools that need consent, servers that have them, and clients of each kind. Managed by the template."""
+"""Tools that need consent, servers that have them, and clients of each kind."""
 
+import base64
 import json
 import re
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx2
+from attacks.consent.provider import Provider
+from attacks.raw import LEGACY, MODERN, Message, Raw, connect, user
 from fastmcp import Context, FastMCP
-from pydantic import BaseModel, Field
-
-from {{ package_name }}.policy import (
+from nextcloud_login_mcp.policy import (
     consent_cli,
     consent_flow,
     consent_settings,
     consent_store,
     pending,
 )
-from {{ package_name }}.policy.behaviors import create, delete, read
-from {{ package_name }}.policy.consent import granted_token, requires_consent
-from {{ package_name }}.policy.registry import build_tool
-from {{ package_name }}.policy.scopes import listed
-from {{ package_name }}.server import create_server
-from {{ package_name }}.settings import Settings
+from nextcloud_login_mcp.policy.consent import granted_token, requires_consent
+from nextcloud_login_mcp.policy.declarations import create, declaration_of, delete, read
+from nextcloud_login_mcp.policy.scopes import listed
+from nextcloud_login_mcp.policy.serving import build_tool
+from nextcloud_login_mcp.server import create_server
+from nextcloud_login_mcp.settings import Settings
+from pydantic import BaseModel, Field
 
-from .provider import Provider
-from .raw import Message, Raw, connect, user
-
-Grant, GATES = consent_store.Grant, pending.gate_of
-commands = consent_cli
+Grant, GATES = consent_store.Grant, pending.GATES
+commands, flow = consent_cli, consent_flow
+ERAS = [LEGACY, MODERN]
 SECRET = "a secret of thirty-two characters or more"
 REQUIRED = f"{consent_settings.TITLE} access provisioning required"
 TIMED_OUT = "Elicitation timed out - user did not complete authorization"
-COMMAND = ["-c", "from {{ package_name }}.cli import main; main()"]
-OURS = "{{ package_name }}"
-DOMAIN, flow = consent_settings.DOMAIN, consent_flow
-PREFIX = consent_settings.PREFIX
+COMMAND = ["-c", "from nextcloud_login_mcp.cli import main; main()"]
+OURS = "nextcloud_login_mcp"
+DOMAIN, PREFIX = consent_settings.DOMAIN, consent_settings.PREFIX
+COMPLETE, FAILED = "Authorization Complete!", "Authorization Failed"
+STALE, LATER = "Link Not Valid", "Try Again Later"
+TOKEN = "/oauth2/token"
+ALG_NONE = base64.urlsafe_b64encode(b'{"alg":"none"}').decode().rstrip("=")
 CAN: dict[str, Message] = {
     "url": {"elicitation": {"form": {}, "url": {}}},
     "form": {"elicitation": {}},
@@ -45,6 +50,8 @@ YES: Message = {"action": "accept", "content": {"acknowledged": True}}
 
 
 class Held(BaseModel):
+    """What the tools below answer."""
+
     token: str = Field(description="What the tool works with.")
 
 
@@ -66,13 +73,13 @@ async def zz_drop() -> Held:
     exceptions=[{"hint": "confirm", "value": False, "why": "The other tool asks."}],
 )
 async def zz_outer(ctx: Context) -> Held:
-    found = await ctx.fastmcp.call_tool("zz_look", {})
-    return Held.model_validate(found.structured_content)
+    held = await ctx.fastmcp.call_tool("zz_look", {})
+    return Held.model_validate(held.structured_content)
 
 
 def variables(provider: Provider, **more: str) -> dict[str, str]:
     """The environment of a server that keeps what this provider grants."""
-    said = {
+    values = {
         "DATABASE": ":memory:",
         "METADATA": "none",
         "ENABLE_OFFLINE_ACCESS": "true",
@@ -84,30 +91,32 @@ def variables(provider: Provider, **more: str) -> dict[str, str]:
         "JWT_AUDIENCE": "the-client",
         "JWT_JWKS_URI": f"{provider.issuer}/jwks",
     }
-    return {PREFIX + name: value for name, value in (said | more).items()}
+    return {PREFIX + name: value for name, value in (values | more).items()}
 
 
 def settings(provider: Provider, **more: Any) -> Settings:
     """The same as settings, with others beside them."""
-    said = variables(provider)
-    fields: Message = {name.removeprefix(PREFIX).lower(): value for name, value in said.items()}
+    values = variables(provider)
+    fields: Message = {name.removeprefix(PREFIX).lower(): value for name, value in values.items()}
     return Settings(**(fields | {"metadata": Path("none")} | more))
 
 
 def serving(provider: Provider, **more: Any) -> FastMCP:
-    """The project's own server, with the tool above in it."""
+    """The rendered server, with the tools above in it."""
     server = create_server(settings(provider, **more))
     for function in (zz_look, zz_drop, zz_outer):
-        server.add_tool(listed(build_tool(function, vars(function)["__declaration__"])))
+        declaration = declaration_of(function)
+        assert declaration
+        server.add_tool(listed(build_tool(function, declaration)))
     return server
 
 
 def link_in(message: object) -> str:
     """The link to our own page that a message carries."""
     place = rf"http://127.0.0.1:\d+/oauth/authorize-{DOMAIN}\?elicitationId=[\w-]+"
-    found = re.search(place, json.dumps(message))
-    assert found, message
-    return found[0]
+    link = re.search(place, json.dumps(message))
+    assert link, message
+    return link[0]
 
 
 def text_of(message: Message) -> str:
@@ -120,6 +129,7 @@ class Call:
     """One call by one client, up to where its person has to do something, and on from there."""
 
     def __init__(self, raw: Raw, tool: str, arguments: Message) -> None:
+        """Hold what will be sent."""
         self.raw, self.whole = raw, {"name": tool, "arguments": arguments}
         self.number, self.message = 0, Message()
 
@@ -138,14 +148,14 @@ class Call:
         """What the person is to open."""
         return link_in(self.message)
 
-    async def go_on(self, said: Message = YES) -> Message:
+    async def go_on(self, reply: Message = YES) -> Message:
         """Answer where there is a question, else call again."""
         result, again = self.message.get("result", {}), Message()
         if "method" in self.message:
-            await self.raw.post(id=self.message["id"], result=said)
+            await self.raw.post(id=self.message["id"], result=reply)
             return await self.raw.receive(self.number)
         if "inputRequests" in result:
-            answers = dict.fromkeys(result["inputRequests"], said)
+            answers = dict.fromkeys(result["inputRequests"], reply)
             again = {"inputResponses": answers, "requestState": result["requestState"]}
         number = await self.raw.send("tools/call", **self.whole, **again)
         return await self.raw.receive(number)
@@ -170,4 +180,26 @@ async def calling(
 
 async def grant_of(server: FastMCP, who: str) -> Any:
     """What the store holds of a user."""
-    return await flow.consent_of(server).grant(flow.User(f"user:{who}", who) if who else flow.LOCAL)
+    return await flow.consent_of(server).grant(
+        consent_store.User(f"user:{who}", who) if who else flow.LOCAL
+    )
+
+
+async def nothing(server: FastMCP, *names: str) -> None:
+    """Nobody granted anything."""
+    for who in names or ("ann", "bob", ""):
+        assert await grant_of(server, who) is None
+
+
+async def end(server: FastMCP, link: str) -> None:
+    """Let the time of a link be over, however fast this machine is."""
+    consent = flow.consent_of(server)
+    elicitation = await consent.elicitation(httpx2.URL(link).params["elicitationId"])
+    assert elicitation
+    elicitation.expires_at = time.time()
+    await consent._save(elicitation)
+
+
+def changed(address: str, **params: str) -> str:
+    """An address with other parameters."""
+    return str(httpx2.URL(address).copy_merge_params(params))

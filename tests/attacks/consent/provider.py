@@ -1,4 +1,4 @@
-"""An OpenID provider on loopback, a person at a browser, and servers over HTTP. Managed by the template.
+"""An OpenID provider on loopback, a person at a browser, and servers over HTTP.
 
 The provider is oidc-provider-mock; the layer in front of it checks PKCE and revokes, which that one does not,
 and goes wrong in the ways a test asks for.
@@ -40,6 +40,7 @@ class Provider:
     shared: ClassVar["Provider | None"] = None
 
     def __init__(self) -> None:
+        """Make the provider; `fresh` serves it."""
         self.app = oidc_provider_mock.app()
         self.issuer = ""
         self.forget()
@@ -65,6 +66,7 @@ class Provider:
         return cls.shared
 
     def __call__(self, environ: Environ, start: Answer) -> Iterable[bytes]:
+        """Answer one request, or get it wrong as a test asked for."""
         path = environ["PATH_INFO"]
         self.asked.append(path)
         if "slow" in self.wrong and path == "/oauth2/token":
@@ -97,18 +99,15 @@ class Provider:
             fill = f"document.forms[0].sub.value = {json.dumps(self.wrong['person'])}"
             body += f"<script>{fill}; document.forms[0].submit()</script>".encode()
         if path.endswith("/openid-configuration"):
-            said = json.loads(body) | {"revocation_endpoint": f"{self.issuer}/revoke"}
-            said["code_challenge_methods_supported"] = ["S256"]
-            body = json.dumps(said | self.wrong.get("discovery", {})).encode()
+            document = json.loads(body) | {"revocation_endpoint": f"{self.issuer}/revoke"}
+            document["code_challenge_methods_supported"] = ["S256"]
+            body = json.dumps(document | self.wrong.get("discovery", {})).encode()
         if path == "/oauth2/token" and status.startswith("200"):
-            said = json.loads(body)
-            said |= self.wrong.get("token", {})
-            self.tokens += [
-                said[name] for name in ("access_token", "refresh_token") if name in said
-            ]
+            token = json.loads(body) | self.wrong.get("token", {})
+            self.tokens += [token[n] for n in ("access_token", "refresh_token") if n in token]
             for name in self.wrong.get("without", []):
-                said.pop(name, None)
-            body = json.dumps(said).encode()
+                token.pop(name, None)
+            body = json.dumps(token).encode()
         start(status, [(n, v) for n, v in headers if n.lower() != "content-length"])
         return [body]
 
@@ -143,6 +142,7 @@ class Browser:
     """A person's browser, which keeps cookies."""
 
     def __init__(self) -> None:
+        """Begin without cookies."""
         self.cookies = httpx2.Cookies()
         self.seen: list[httpx2.Response] = []
 
@@ -168,8 +168,8 @@ class Browser:
 
 def heading(page: httpx2.Response) -> str:
     """What a page says first."""
-    found = re.search("<h1>(.*?)</h1>", page.text)
-    return found[1] if found else page.text
+    title = re.search("<h1>(.*?)</h1>", page.text)
+    return title[1] if title else page.text
 
 
 class _Server(uvicorn.Server):

@@ -1,0 +1,141 @@
+"""Settings that are not safe stop the start with one line."""
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import ClassVar
+
+import anyio
+import keyring
+import pytest
+from attacks.consent.granting import (
+    COMMAND,
+    PREFIX,
+    SECRET,
+    calling,
+    flow,
+    serving,
+    text_of,
+    variables,
+)
+from attacks.consent.provider import Provider
+from attacks.raw import MODERN
+from keyring.backend import KeyringBackend
+from keyring.backends.fail import Keyring as Fail
+from nextcloud_login_mcp.policy.consent_settings import ConsentSettings
+from nextcloud_login_mcp.settings import Settings
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_port_that_is_taken_is_one_line(provider: Provider) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        back = f"http://127.0.0.1:{port}/oauth/callback"
+        async with calling(serving(provider, elicitation_callback_url=back), MODERN) as call:
+            assert text_of(call.message) == f"port {port} for the login page is taken"
+
+
+def test_a_file_that_is_no_store_stops_the_start(provider: Provider, tmp_path: Path) -> None:
+    (tmp_path / "c.db").write_text("no database " * 100)
+    more = {"consent_database": str(tmp_path / "c.db"), "secret_keys": SECRET}
+    with pytest.raises(Exception, match=f"^{PREFIX}CONSENT_DATABASE .*not a database$"):
+        serving(provider, **more)
+
+
+KEPT = {"CONSENT_DATABASE": "/tmp/never/c.db"}
+UNSAFE: dict[str, tuple[dict[str, str], str]] = {
+    "http provider": ({"OIDC_ISSUER": "http://example.com"}, "neither https nor on this machine"),
+    "http JWKS": ({"JWT_JWKS_URI": "http://example.com/k"}, "neither https nor on this machine"),
+    "http server": ({"SERVER_URL": "http://example.com"}, "neither https nor on this machine"),
+    "http callback": ({"ELICITATION_CALLBACK_URL": "http://example.com/oauth/callback"}, "https"),
+    "other callback": ({"ELICITATION_CALLBACK_URL": "https://example.com/x"}, "/oauth/callback"),
+    "no secret": (KEPT, "SECRET_KEYS is missing"),
+    "short secret": (KEPT | {"SECRET_KEYS": "short"}, "32 characters"),
+    "no client": ({"OIDC_CLIENT_ID": ""}, "OIDC_CLIENT_ID"),
+    "any audience": ({"JWT_AUDIENCE": ""}, "set all three"),
+    "other issuer": ({"JWT_ISSUER": "https://example.com"}, "who grants could not be compared"),
+    "no openid": ({"OIDC_SCOPES": "notes"}, "add openid"),
+    "two modes": ({"STATIC_CREDENTIALS": "x"}, "exclude each other"),
+}
+
+
+@pytest.mark.parametrize("name", UNSAFE)
+def test_unsafe_settings_stop_the_start_with_one_line(
+    provider: Provider, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    more, reason = UNSAFE[name]
+    for variable, value in variables(provider, **more).items():
+        monkeypatch.setenv(variable, value)
+    with pytest.raises(ValueError, match="^" + PREFIX) as stopped:
+        flow.Consent(Settings())
+    assert reason in str(stopped.value)
+    assert "\n" not in str(stopped.value)
+
+
+def test_over_http_a_server_that_knows_nobody_does_not_start(provider: Provider) -> None:
+    nobody = variables(provider, JWT_ISSUER="", JWT_AUDIENCE="", JWT_JWKS_URI="")
+    command = [sys.executable, *COMMAND, "run", "--http", "--port", "1"]
+    ran = subprocess.run(
+        command, env=os.environ | nobody, capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 1
+    assert ran.stderr.count("\n") == 1
+    assert f"set {PREFIX}JWT_ISSUER" in ran.stderr
+
+
+def test_every_setting_is_documented() -> None:
+    written = Path("docs/consent.md").read_text(encoding="utf-8")
+    fields = ConsentSettings.model_fields
+    assert [name for name in fields if f"| `{PREFIX}{name.upper()}` |" not in written] == []
+
+
+class Ring(KeyringBackend):
+    """A keyring in memory."""
+
+    kept: ClassVar[dict[tuple[str, str], str]] = {}
+
+    def get_password(self, service: str, username: str) -> str | None:
+        """What is kept."""
+        return self.kept.get((service, username))
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        """Keep it."""
+        self.kept[service, username] = password
+
+
+@pytest.mark.parametrize("ring", [Ring, Fail])
+def test_a_keyring_keeps_the_secret_where_there_is_one(
+    provider: Provider, tmp_path: Path, ring: type[KeyringBackend]
+) -> None:
+    before = keyring.get_keyring()
+    keyring.set_keyring(ring())
+    more = {"consent_database": str(tmp_path / "c.db"), "secret_keyring": True}
+    try:
+        if ring is Fail:
+            with pytest.raises(Exception, match="there is no keyring here; set SECRET_KEYS"):
+                serving(provider, **more)
+            return
+        sealed = [flow.consent_of(serving(provider, **more)).store for _ in range(2)]
+        anyio.run(sealed[0].put, "grants", "a", {"x": 1}, 60)
+        assert anyio.run(sealed[1].get, "grants", "a") == {"x": 1}
+        (secret,) = Ring.kept.values()
+        assert len(secret) == 64
+    finally:
+        keyring.set_keyring(before)
+
+
+@pytest.mark.parametrize(
+    "variable", ["MCP_SERVER_CLIENT_ID", f"{PREFIX}ENABLE_PROGRESSIVE_CONSENT"]
+)
+def test_a_setting_that_is_gone_is_warned_about(
+    provider: Provider,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    variable: str,
+) -> None:
+    monkeypatch.setenv(variable, "x")
+    serving(provider)
+    assert f"{variable} has no effect any more; set {PREFIX}" in caplog.text

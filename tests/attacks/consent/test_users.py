@@ -1,0 +1,115 @@
+"""Who grants must be who asked, and who calls must be who the token names."""
+
+import httpx2
+import pytest
+from attacks.consent.granting import (
+    ALG_NONE,
+    COMPLETE,
+    ERAS,
+    FAILED,
+    TOKEN,
+    calling,
+    flow,
+    grant_of,
+    nothing,
+    serving,
+)
+from attacks.consent.provider import Browser, Provider, heading, http
+from attacks.raw import MODERN, user
+from fastmcp import Client, FastMCP
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_forwarded_link_grants_nothing_to_anybody(
+    provider: Provider, server: FastMCP, browser: Browser, era: str
+) -> None:
+    async with calling(server, era, who="ann") as call:
+        assert await browser.walk(call.link, "bob") == FAILED
+        assert "Another account" in browser.seen[-1].text
+        assert sorted(provider.revoked) == sorted(provider.tokens) != []
+        await nothing(server)
+        after = await call.go_on()
+        assert "structuredContent" not in after.get("result", {})
+
+
+async def test_a_login_page_forwarded_by_its_starter_is_refused_in_the_other_browser(
+    provider: Provider, server: FastMCP, browser: Browser
+) -> None:
+    async with calling(server, MODERN) as call:
+        there = (await browser.get(call.link)).headers["location"]
+        victim = Browser()
+        back = str((await victim.get(there, sub="ann")).headers["location"])
+        assert heading(await victim.get(back)) == FAILED
+        assert TOKEN not in provider.asked
+        await nothing(server)
+
+
+async def test_users_are_not_mixed_up(
+    provider: Provider, server: FastMCP, browser: Browser
+) -> None:
+    async with calling(server, MODERN) as ann, calling(server, MODERN, who="bob") as bob:
+        other = Browser()
+        assert await browser.walk(ann.link, "ann") == COMPLETE
+        assert await other.walk(bob.link, "bob") == COMPLETE
+        held = [(await grant_of(server, who)).subject for who in ("ann", "bob")]
+        assert held == ["ann", "bob"]
+        for who, call in (("ann", ann), ("bob", bob)):
+            with user(who):
+                done = await call.go_on()
+            token = (await grant_of(server, who)).access_token
+            assert done["result"]["structuredContent"] == {"token": token}
+
+
+async def test_an_argument_names_no_user(server: FastMCP, browser: Browser) -> None:
+    async with calling(server, MODERN) as call:
+        assert await browser.walk(call.link, "ann") == COMPLETE
+    for name in ("user_id", "user", "subject"):
+        asked = {"tool": "check_provisioning_status", name: "ann"}
+        async with calling(server, MODERN, who="bob", **asked) as call:
+            assert "structuredContent" not in call.message.get("result", {})
+
+
+async def test_over_http_nobody_is_no_user(provider: Provider) -> None:
+    none = {"jwt_issuer": None, "jwt_audience": None, "jwt_jwks_uri": None}
+    async with http(lambda base: serving(provider, server_url=base, **none)) as (base, server):
+        async with Client(f"{base}/mcp", mode=MODERN) as client:
+            refusal = await client.call_tool("check_logged_in", {}, raise_on_error=False)
+        assert refusal.is_error
+        assert "no verified token" in getattr(refusal.content[0], "text", "")
+        await nothing(server)
+
+
+@pytest.mark.parametrize("which", ["audience", "issuer", "none"])
+async def test_a_token_for_somebody_else_is_refused(provider: Provider, which: str) -> None:
+    more = {"jwt_issuer": "https://example.com", "oidc_issuer": "https://example.com"}
+    more = more if which == "issuer" else {}
+    async with http(lambda base: serving(provider, **({"server_url": base} | more))) as (base, _):
+        audience = "another-server" if which == "audience" else "the-client"
+        token = await provider.token_of("ann", "zz:read", audience=audience)
+        if which == "none":
+            token = ".".join([ALG_NONE, token.split(".")[1], ""])
+        async with httpx2.AsyncClient() as client:
+            headers = {"Authorization": f"Bearer {token}"}
+            refused = await client.post(f"{base}/mcp", json={}, headers=headers)
+    assert refused.status_code == 401
+
+
+@pytest.mark.parametrize("https", [True, False])
+async def test_the_cookie_of_a_browser_is_for_our_pages_alone(
+    provider: Provider, server: FastMCP, browser: Browser, https: bool
+) -> None:
+    consent = flow.consent_of(server)
+    async with calling(server, MODERN) as call:
+        link = httpx2.URL(call.link).params["elicitationId"]
+        if https:  # behind a proxy that has the certificate
+            kept = await consent.elicitation(link)
+            assert kept
+            kept.base = "https://mcp.example.com"
+            await consent._save(kept)
+        cookie = (await browser.get(call.link)).headers["set-cookie"].lower()
+    assert {"httponly", "path=/oauth", "samesite=lax"} <= {
+        part.strip() for part in cookie.split(";")
+    }
+    assert ("secure" in cookie) == https

@@ -1,0 +1,101 @@
+"""A rendered server with tools that the attacks aim at, whatever tools it has of its own."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+from attacks.raw import Message
+from fastmcp import Context, FastMCP
+from fastmcp.exceptions import ToolError
+from notes_mcp.policy import create, delete, require_confirmation
+from notes_mcp.policy.declarations import Exemption, declaration_of
+from notes_mcp.policy.profile import CONFIRM_FALLBACK, PREVIEW_FIRST
+from notes_mcp.policy.serving import PolicyTool, build_tool
+from notes_mcp.server import create_server
+from notes_mcp.settings import Settings
+from pydantic import BaseModel, Field, model_validator
+
+DONE: list[str] = []  # all the data that the tools below change
+SETTINGS = Settings(database=":memory:", state="memory", metadata=Path("none"))
+Name = Annotated[str, Field(description="Which one.", min_length=1)]
+Names = Annotated[list[str], Field(description="Which ones.")]
+
+# Where the profile previews first, `confirm` is what asks.
+ASK: Message = {"confirm": True} if PREVIEW_FIRST else {}
+TWO_STEP = CONFIRM_FALLBACK == "two_step"
+STEP = "preview" if TWO_STEP else "error"  # what a client gets that cannot be asked
+
+
+class Wiped(BaseModel):
+    """Result of the tools below."""
+
+    name: str = Field(description="Which one it was.")
+
+
+class Batch(BaseModel):
+    """A request whose fields depend on each other."""
+
+    names: list[str] = Field(description="Which ones.", min_length=1, max_length=50)
+
+    @model_validator(mode="after")
+    def each_once(self) -> "Batch":
+        """Refuse a name that is there twice."""
+        assert len(set(self.names)) == len(self.names), "each one once"
+        return self
+
+
+async def now(name: str, owner: str = "us") -> Message:
+    """What would be wiped; with hidden characters in name and value."""
+    if name == "gone":
+        raise ToolError("gone is not there any more")
+    return {"done": DONE.copy(), "by\n": "\x1b\u202e" + name}
+
+
+@delete(title="Wipe", confirm="Wipe {name} of {owner}?", preview=now)
+async def zz_wipe(name: Name, owner: Name = "us") -> Wiped:
+    """Wipe one."""
+    DONE.append(name)
+    return Wiped(name=name)
+
+
+@delete(title="Wipe many", confirm=True)
+async def zz_batch(request: Batch) -> Wiped:
+    """Wipe all of a request model."""
+    DONE.extend(request.names)
+    return Wiped(name="batch")
+
+
+@delete(title="Wipe what its body asks for, gated although its author said nothing")
+async def zz_both(name: Name, ctx: Context, owner: Name = "us") -> Wiped:
+    """Ask twice in the body too."""
+    answers = [await require_confirmation(ctx, "Sure?") for _ in range(2)]
+    DONE.extend(f"{name}{number}" for number, answer in enumerate(answers) if answer == "confirmed")
+    return Wiped(name=name)
+
+
+async def zz_outer(names: Names, ctx: Context) -> Wiped:
+    """Call a gated tool for each name; ask in the body when there is none."""
+    for name in names:
+        await ctx.fastmcp.call_tool("zz_wipe", {"name": name})
+    if not names and await require_confirmation(ctx, "Sure?") == "confirmed":
+        DONE.append("body")
+    return Wiped(name="outer")
+
+
+WHY = Exemption(hint="confirm", value=False, why="What it calls asks.")
+create(title="Call", confirm=False, exceptions=[WHY])(zz_outer)
+
+
+def built(function: Callable[..., object]) -> PolicyTool:
+    """A function with a policy decorator, as it is served."""
+    declaration = declaration_of(function)
+    assert declaration is not None
+    return build_tool(function, declaration)
+
+
+def serving(seconds: float = 600) -> FastMCP:
+    """The project's own server with these tools in it."""
+    server = create_server(SETTINGS.model_copy(update={"confirm_seconds": seconds}))
+    for function in (zz_wipe, zz_batch, zz_both, zz_outer):
+        server.add_tool(built(function))
+    return server

@@ -1,0 +1,38 @@
+"""A destructive tool that no decorator declared: refused at the start, and not served when it comes late."""
+
+import pytest
+from attacks.gate.attacked import DONE, serving
+from fastmcp import Client, FastMCP
+from fastmcp.exceptions import ToolError
+from fastmcp.server.auth import require_scopes
+from mcp_types import ToolAnnotations
+from notes_mcp import extend
+from notes_mcp.policy.errors import StartError
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("late", [False, True], ids=["at-start", "late"])
+@pytest.mark.parametrize("how", ["plain", "mounted", "scoped"])
+async def test_tool_by_hand(how: str, late: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    def destroy() -> None:
+        DONE.append("by hand")
+
+    def add(server: FastMCP) -> None:
+        other = server if how == "plain" else FastMCP("other")
+        scopes = require_scopes("x") if how == "scoped" else None
+        other.tool(destroy, annotations=ToolAnnotations(destructive_hint=True), auth=scopes)
+        if other is not server:
+            server.mount(other)
+
+    if not late:
+        monkeypatch.setattr(extend, "extend", add)
+        with pytest.raises(StartError, match=r"\A.*: the destructive tool destroy has no gate.*\Z"):
+            serving()
+        return
+    server = serving()
+    add(server)
+    async with Client(server) as client:
+        assert "destroy" not in [tool.name for tool in await client.list_tools()]
+        with pytest.raises(ToolError):
+            await client.call_tool("destroy")
+    assert DONE == []

@@ -1,0 +1,21 @@
+"""A store that is away lets nothing through."""
+
+import pytest
+from attacks.gate.attacked import SETTINGS
+from attacks.raw import LEGACY, MODERN
+from fastmcp import Client
+from notes_mcp.backend import backend
+from notes_mcp.server import create_server
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("confirm", [False, True], ids=["first-call", "confirm"])
+@pytest.mark.parametrize("era", [LEGACY, MODERN])
+async def test_a_store_that_is_away_lets_nothing_through(era: str, confirm: bool) -> None:
+    server = create_server(SETTINGS.model_copy(update={"state": "redis://127.0.0.1:1/0"}))
+    await backend().create("note", {}, id=1)
+    arguments = {"note_id": 1} | ({"confirm": True} if confirm else {})
+    async with Client(server, mode=era) as client:
+        answer = await client.call_tool("delete_note", arguments, raise_on_error=False)
+    assert answer.is_error
+    assert list(await backend().snapshot()) == ["note/1"]

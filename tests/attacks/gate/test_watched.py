@@ -1,0 +1,92 @@
+"""Each decision is logged, traced and counted, and never with an argument's value."""
+
+import json
+import logging
+from typing import Any
+
+import pytest
+from attacks.gate.attacked import SETTINGS
+from attacks.raw import LEGACY, MODERN
+from fastmcp import Client
+from fastmcp.client.elicitation import ElicitResult
+from notes_mcp.server import create_server
+from opentelemetry import metrics, trace
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+SECRET = 4711
+ANSWERS = {"accept": "confirmed", "decline": "declined", "cancel": "cancelled"}
+# era, way and outcome of each decision below, in order
+EXPECTED = [
+    *(("handshake", "elicitation", outcome) for outcome in ANSWERS.values()),
+    ("handshake", "two_step", "preview"),
+    ("handshake", "two_step", "confirmed"),
+    *(
+        ("2026-07-28", "input_required", outcome)
+        for answer in ANSWERS.values()
+        for outcome in ("asked", answer)
+    ),
+    ("2026-07-28", "two_step", "preview"),
+    ("2026-07-28", "two_step", "confirmed"),
+]
+
+
+async def decide() -> None:
+    """Every answer that a person can give, and the two steps without one, in both eras."""
+    server = create_server(SETTINGS)
+    for era in (LEGACY, MODERN):
+        for answer in (*ANSWERS, None):
+
+            async def person(
+                *question: object, action: Any = answer
+            ) -> ElicitResult[dict[str, bool]]:
+                content = {"confirm": True} if action == "accept" else None
+                return ElicitResult(action=action, content=content)
+
+            handler = person if answer else None
+            async with Client(server, mode=era, elicitation_handler=handler) as client:
+                await client.call_tool("delete_note", {"note_id": SECRET})
+                if not answer:
+                    await client.call_tool("delete_note", {"note_id": SECRET, "confirm": True})
+
+
+@pytest.mark.anyio
+async def test_each_decision_is_logged_traced_and_counted_without_values(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logging.getLogger("fastmcp"), "propagate", True)
+    spans, reader, provider = InMemorySpanExporter(), InMemoryMetricReader(), TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(spans))
+    trace.set_tracer_provider(provider)
+    metrics.set_meter_provider(MeterProvider([reader]))
+    with caplog.at_level("INFO"):
+        await decide()
+    assert {record.levelname for record in caplog.records} <= {"INFO", "DEBUG"}
+    assert str(SECRET) not in caplog.text
+    texts = [record.getMessage() for record in caplog.records]
+    lines = [json.loads(text) for text in texts if '"event": "confirmation"' in text]
+    assert {tuple(line) for line in lines} == {("event", "tool", "era", "way", "outcome", "ms")}
+    assert [(line["era"], line["way"], line["outcome"]) for line in lines] == EXPECTED
+    decided = [
+        span
+        for span in spans.get_finished_spans()
+        if "mcp.confirmation.way" in (span.attributes or {})
+    ]
+    keys = ("mcp.confirmation.way", "mcp.confirmation.outcome")
+    attributes = [tuple((span.attributes or {})[key] for key in keys) for span in decided]
+    assert attributes == [expected[1:] for expected in EXPECTED]
+    assert all(span.status.is_ok for span in decided)
+    counted = reader.get_metrics_data()
+    assert counted is not None
+    points = [
+        ((point.attributes or {})["way"], getattr(point, "value", None))
+        for resource in counted.resource_metrics
+        for scope in resource.scope_metrics
+        for metric in scope.metrics
+        if metric.name == "mcp.confirmation.fallbacks"
+        for point in metric.data.data_points
+    ]
+    assert points == [("two_step", 4)]

@@ -1,0 +1,20 @@
+"""What an owner adds in extend.py and settings.py is served; runs in a project with the two files beside this one."""
+
+from importlib import import_module
+
+import pytest
+from fastmcp import Client
+from notes_mcp.server import create_server
+from notes_mcp.settings import Settings
+
+
+@pytest.mark.anyio
+async def test_lifespan_middleware_prompt_and_route(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NOTES_MCP_GREETING", "good day")
+    server = create_server(Settings(database=":memory:"))
+    async with Client(server) as client:
+        await client.list_tools()
+        (message,) = (await client.get_prompt("greet")).messages
+        assert getattr(message.content, "text", None) == "good day"
+    assert [route.path for route in server.http_app().routes if route.path == "/health"]
+    assert import_module("notes_mcp.extend").HAPPENED == ["opened", "listed", "closed"]

@@ -1,0 +1,106 @@
+"""What a client of the default server gets: parameters, pages, stale updates, read-only, log lines."""
+
+import json
+import logging
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from attacks.gate.attacked import SETTINGS, built
+from fastmcp import Client, Context
+from fastmcp.exceptions import ToolError
+from notes_mcp.policy import read
+from notes_mcp.server import create_server
+from pydantic import BaseModel
+
+pytestmark = pytest.mark.anyio
+Notes = Client[Any]
+
+
+class Answer(BaseModel):
+    """Result of zz_tell."""
+
+    asked: bool
+
+
+@read(title="Tell")
+async def zz_tell(ctx: Context) -> Answer:
+    """Tell whether there is a request."""
+    return Answer(asked=ctx.request_context is not None)
+
+
+@pytest.fixture
+async def client() -> AsyncIterator[Notes]:
+    async with Client(create_server(SETTINGS)) as client:
+        yield client
+
+
+async def content(client: Notes, tool: str, **arguments: object) -> dict[str, Any]:
+    """What a call comes to."""
+    return (await client.call_tool(tool, arguments)).structured_content or {}
+
+
+async def error(client: Notes, tool: str, **arguments: object) -> str:
+    """What a refused call is told."""
+    with pytest.raises(ToolError) as refused:
+        await client.call_tool(tool, arguments)
+    return str(refused.value)
+
+
+async def test_a_context_parameter_is_given_and_not_in_the_schema() -> None:
+    server = create_server(SETTINGS)
+    server.add_tool(built(zz_tell))
+    async with Client(server) as client:
+        (tool,) = [tool for tool in await client.list_tools() if tool.name == "zz_tell"]
+        assert tool.input_schema.get("properties") == {}
+        assert await content(client, "zz_tell") == {"asked": True}
+
+
+async def test_read_only_serves_only_what_says_so() -> None:
+    async with Client(create_server(SETTINGS, read_only=True)) as client:
+        assert {tool.name for tool in await client.list_tools()} == {"get_note", "search_notes"}
+        refused = await error(client, "create_note", title="a", content="b")
+    assert refused == "Unknown tool: 'create_note'"
+
+
+async def test_every_call_is_one_log_line_without_argument_values(
+    client: Notes, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO, "notes_mcp.server"):
+        await content(client, "create_note", title="secret", content="secret")
+        await error(client, "get_note", note_id=99)
+    texts = [record.message for record in caplog.records if record.name == "notes_mcp.server"]
+    lines = [json.loads(text) for text in texts]
+    assert "secret" not in "".join(texts)
+    assert [(line["tool"], line["behavior"], line["outcome"]) for line in lines] == [
+        ("create_note", "create", "ok"),
+        ("get_note", "read", "error"),
+    ]
+    assert all(isinstance(line["ms"], float) for line in lines)
+
+
+async def test_pages_hold_everything_once(client: Notes) -> None:
+    for number in range(5):
+        await content(client, "create_note", title=f"n{number}", content="x")
+    page = await content(client, "search_notes", limit=2)
+    pages = [page]
+    while page["next_cursor"] is not None:
+        page = await content(client, "search_notes", limit=2, cursor=page["next_cursor"])
+        pages.append(page)
+    titles = [[item["title"] for item in page["items"]] for page in pages]
+    assert titles == [["n0", "n1"], ["n2", "n3"], ["n4"]]
+    assert {page["total"] for page in pages} == {5}
+
+
+@pytest.mark.parametrize("cursor", ["9" * 30, "x"])
+async def test_a_made_up_cursor_is_refused(client: Notes, cursor: str) -> None:
+    assert (await error(client, "search_notes", cursor=cursor)).startswith(f"cursor '{cursor}")
+
+
+async def test_a_stale_update_says_what_to_do(client: Notes) -> None:
+    await content(client, "create_note", title="first", content="x")
+    old = (await content(client, "get_note", note_id=1))["etag"]
+    await content(client, "update_note", note_id=1, etag=old, title="new")
+    refused = await error(client, "update_note", note_id=1, etag=old, title="newer")
+    assert "was changed since" in refused
+    assert "read it again" in refused

@@ -1,0 +1,149 @@
+"""Runs the tests of tests/attacks inside a rendered server, in a process of its own."""
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import yaml
+from support import ROOT, python
+
+ATTACKS = ROOT / "tests/attacks"
+OPTIONS = ["-c", str(ATTACKS / "pytest.ini"), "--rootdir", str(ATTACKS)]
+Run = tuple[Path, list[str]]  # a project, and the words for the pytest that runs in it
+
+
+@dataclass(frozen=True)
+class Guard:
+    """What protects an action: `row` fails when the `edits` (module of the package, guard, without it) take it out."""
+
+    name: str
+    row: str
+    edits: tuple[tuple[str, str, str], ...]
+    profile: str = ""
+
+
+def environment(project: Path) -> dict[str, str]:
+    """The variables with which a process imports the project's package and `attacks`, and few plugins."""
+    return {
+        "PYTHONPATH": os.pathsep.join(map(str, (project / "src", ROOT / "tests"))),
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+    }
+
+
+def rows_of(*rows: str) -> list[str]:
+    """The words for pytest that run rows of tests/attacks."""
+    return [*OPTIONS, *(str(ATTACKS / row) for row in rows)]
+
+
+def attack(project: Path, *rows: str, **environ: str) -> None:
+    """Attack a rendered server; the test fails with pytest's output, which names each row that fails.
+
+    Args:
+        project: The rendered project; its package has the name that the attacks import.
+        rows: Folders or files below tests/attacks, or `file::row`.
+        environ: More environment variables, settings of the server among them.
+    """
+    variables = environment(project) | environ
+    done = python(project, "-m", "pytest", *rows_of(*rows), **variables)
+    if done.returncode:
+        pytest.fail(done.stdout + done.stderr, pytrace=False)
+
+
+def guards(path: Path) -> list[Guard]:
+    """The guards that a YAML file lists, each with a name of its own."""
+    listed = yaml.safe_load(path.read_text(encoding="utf-8"))
+    known = [
+        Guard(each["guard"], each["row"], tuple(map(tuple, each["edits"])), each.get("profile", ""))
+        for each in listed
+    ]
+    assert len({guard.name for guard in known}) == len(known)
+    return known
+
+
+def without(guard: Guard, project: Path, to: Path) -> Path:
+    """A copy of a project in which a guard is taken out."""
+    copy = Path(shutil.copytree(project, to, ignore=shutil.ignore_patterns(".*cache")))
+    (package,) = (copy / "src").iterdir()
+    for module, there, instead in guard.edits:
+        path = package / f"{module}.py"
+        text = path.read_text(encoding="utf-8")
+        assert text.count(there) == 1, f"{module}.py has {text.count(there)} times {there!r}"
+        path.write_text(text.replace(there, instead), encoding="utf-8")
+    return copy
+
+
+def forked(
+    runs: Iterable[Run], folder: Path, imports: Sequence[str] = (), **environ: str
+) -> list[str]:
+    """Run pytest in many copies of one project, quickly.
+
+    Args:
+        runs: Projects with the same package, and what pytest is to run in each.
+        folder: An empty folder to work in.
+        imports: What else is slow to import and the same for all.
+        environ: More environment variables.
+
+    Returns:
+        The output of each, its last line `exit` and pytest's exit code.
+    """
+    jobs = [
+        (str(project), [*words, "-p", "anyio", "--assert=plain", "--tb=line"], str(folder / f"{n}"))
+        for n, (project, words) in enumerate(runs)
+    ]
+    first = Path(jobs[0][0])
+    (package,) = (first / "src").iterdir()
+    order = {"package": package.name, "imports": imports, "jobs": jobs}
+    (folder / "jobs").write_text(json.dumps(order))
+    words = [str(ATTACKS / "forks.py"), str(folder / "jobs")]
+    done = python(first, *words, **environment(first) | environ)
+    assert done.returncode == 0, done.stderr
+    return [Path(output).read_text() for _, _, output in jobs]
+
+
+def insist_on(
+    known: Sequence[Guard],
+    projects: Mapping[str, Path],
+    folder: Path,
+    imports: Sequence[str] = (),
+    words: Callable[..., list[str]] = rows_of,
+    **environ: str,
+) -> None:
+    """Fail for a guard that can go without a failure of its row, and for a row that fails with all guards there.
+
+    Args:
+        known: The guards; a row is `folder/file::row` below tests/attacks.
+        projects: The project of each profile that a guard names.
+        folder: An empty folder to work in.
+        imports: What else is slow to import.
+        words: The words for pytest that run rows, if these are not below tests/attacks.
+        environ: More environment variables.
+    """
+    runs: list[Run] = [
+        (without(guard, projects[guard.profile], folder / f"copy{n}"), words(guard.row))
+        for n, guard in enumerate(known)
+    ]
+    profiles = sorted({guard.profile for guard in known})
+    for profile in profiles:
+        rows = sorted({guard.row for guard in known if guard.profile == profile})
+        runs.append((projects[profile], words(*rows)))
+    outputs = forked(runs, folder, imports, **environ)
+    wrong = [
+        f"{guard.name}: without it {guard.row} holds\n{text}"
+        for guard, text in zip(known, outputs, strict=False)
+        if not (
+            "exit 1\n" in text
+            and re.search(f"^FAILED .*{re.escape(guard.row)}", text, re.MULTILINE)
+        )
+    ]
+    wrong += [
+        f"{profile}: a row fails\n{text}"
+        for profile, text in zip(profiles, outputs[len(known) :], strict=True)
+        if "exit 0\n" not in text
+    ]
+    if wrong:
+        pytest.fail("\n".join(wrong), pytrace=False)

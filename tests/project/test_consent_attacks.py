@@ -1,0 +1,36 @@
+"""Consent of a rendered server under attack, and each of its guards: the rows are in tests/attacks/consent."""
+
+import os
+from pathlib import Path
+
+import pytest
+from inside import ATTACKS, attack, guards, insist_on
+from support import Answers, Renders, answers, render
+
+FOLDER = ATTACKS / "consent"
+FILES = sorted(path.name for path in FOLDER.glob("test_*.py"))
+SLOW = ["authlib.integrations.httpx_client", "keyring.backends.fail", "oidc_provider_mock"]
+# Where every write asks, also the tools that come along: the rows that call a tool.
+ASKING: Answers = {"profile": "confirm-all"}
+CALLING = ["test_ways.py", "test_tools.py", "test_grants.py"]
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_consent_holds(example: Renders, file: str) -> None:
+    attack(example("consent"), f"consent/{file}")
+
+
+@pytest.fixture(scope="module")
+def asking(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example under the profile that asks before every write."""
+    return render(template, tmp_path_factory.mktemp("asking"), answers("consent") | ASKING)
+
+
+@pytest.mark.parametrize("file", CALLING)
+def test_consent_holds_where_every_write_asks(asking: Path, file: str) -> None:
+    attack(asking, f"consent/{file}")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork to be quick")
+def test_without_a_guard_its_row_fails_and_with_it_holds(example: Renders, tmp_path: Path) -> None:
+    insist_on(guards(FOLDER / "guards.yml"), {"": example("consent")}, tmp_path, SLOW)

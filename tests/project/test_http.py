@@ -1,0 +1,58 @@
+"""The default server over HTTP: both eras, the README's command, foreign hosts and origins."""
+
+import asyncio
+import json
+import re
+import shutil
+import subprocess
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fastmcp import Client
+from support import server
+from wire import ERAS, http
+
+
+@pytest.fixture
+def address(project: Path, tmp_path: Path) -> Iterator[str]:
+    """The address of the default project served over HTTP."""
+    with http(project, tmp_path) as found:
+        yield found
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_http_serves_both_eras(address: str, era: str) -> None:
+    async def work() -> int:
+        async with Client(address, mode=era) as client:
+            return len(await client.list_tools())
+
+    assert asyncio.run(work()) == 9
+
+
+@pytest.mark.skipif(not shutil.which("curl"), reason="needs curl")
+def test_the_curl_command_of_the_readme_lists_the_tools(project: Path, address: str) -> None:
+    text = (project / "README.md").read_text(encoding="utf-8")
+    (command,) = re.findall(r"^curl .*?}'$", text, re.DOTALL | re.MULTILINE)
+    command = command.replace("http://127.0.0.1:8000/mcp", address)
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True)
+    tools = {tool["name"]: tool for tool in json.loads(done.stdout)["result"]["tools"]}
+    wire = json.loads(server(project, "tools", "wire", "get_note").stdout)
+    assert tools["get_note"]["annotations"] == wire["annotations"]
+    assert len(tools) == 9
+
+
+@pytest.mark.parametrize(
+    ("header", "value", "status"),
+    [("Host", "evil.example", 421), ("Origin", "http://evil.example", 403)],
+)
+def test_http_refuses_a_foreign_host_and_origin(
+    address: str, header: str, value: str, status: int
+) -> None:
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).encode()
+    headers = {"Content-Type": "application/json", header: value}
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(urllib.request.Request(address, body, headers))
+    assert refused.value.code == status

@@ -1,0 +1,178 @@
+"""The lock: its file, its normal form, and the label of each difference, made by exactly one change."""
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from copier_fastmcp import lock
+from copier_fastmcp.rules import Tool
+
+FACTS = {"behavior": "delete", "gated": True, "scopes": ["a"], "why": "Gone is gone."}
+FACTS |= {"public_effect": True, "exceptions": []}
+TOOL = Tool(
+    {
+        "name": "drop_note",
+        "title": "Drop Note",
+        "description": "Drop a note.",
+        "annotations": {"title": "Drop Note", "readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": True},
+        "inputSchema": {
+            "type": "object",
+            "title": "DropNoteArguments",
+            "properties": {
+                "note_id": {"type": "integer", "minimum": 1, "title": "Note Id", "description": "The ID."},
+                "mode": {"enum": ["soft", "hard"], "type": "string", "default": "soft"},
+                "title": {"anyOf": [{"type": "string"}, {"type": "null"}], "default": None},
+                "near": {"$ref": "#/$defs/Place", "description": "Where."},
+            },
+            "required": ["note_id"],
+            "additionalProperties": False,
+            "$defs": {"Place": {"type": "object", "title": "Place", "properties": {"next": {"$ref": "#/$defs/Place"}}}},
+        },
+        "outputSchema": {"type": "object", "x-fastmcp-wrap-result": True, "properties": {"gone": {"type": "boolean"}}, "required": ["gone"]},
+    },
+    FACTS,
+)  # fmt: skip
+VERSIONS = {"fastmcp": "4.1.2", "mcp": "2.3.0", "pydantic": "2.12.0"}
+PINNED = lock.lock_of([TOOL], VERSIONS)
+INPUT, OUTPUT = ("input", "properties"), ("output", "properties")
+ABSENT = object()
+# The place in the entry, its new value, the line.
+CHANGES: list[tuple[tuple[str, ...], object, list[str]]] = [
+    (("hints", "readOnlyHint"), True, ["RELAXED: readOnlyHint false -> true"]),
+    (("hints", "destructiveHint"), False, ["RELAXED: destructiveHint true -> false"]),
+    (("hints", "destructiveHint"), ABSENT, ["RELAXED: destructiveHint true -> absent"]),
+    (("hints", "idempotentHint"), True, ["RELAXED: idempotentHint false -> true"]),
+    (("hints", "idempotentHint"), ABSENT, ["idempotentHint false -> absent"]),
+    (("hints", "openWorldHint"), False, ["RELAXED: openWorldHint true -> false"]),
+    (("effect",), False, ["RELAXED: effect true -> false"]),
+    (("gated",), False, ["RELAXED: gate lost"]),
+    (("scopes",), [], ["RELAXED: lost scope a"]),
+    (("scopes",), ["a", "b"], ["BREAKING: gained scope b"]),
+    (("behavior",), "action", ['behavior "delete" -> "action"']),
+    (("title",), "Drop", ['title "Drop Note" -> "Drop"']),
+    (("description",), "Drop it.", ['description "Drop a note." -> "Drop it."']),
+    (("why",), "So.", ['why "Gone is gone." -> "So."']),
+    (("bytes",), 1, []),
+    ((*INPUT, "note_id"), ABSENT, ["BREAKING: input.note_id is gone"]),
+    ((*INPUT, "note_id", "type"), "string", ['BREAKING: input.note_id.type "integer" -> "string"']),
+    ((*INPUT, "note_id", "type"), "number", ['input.note_id.type "integer" -> "number"']),
+    ((*INPUT, "note_id", "minimum"), 2, ["BREAKING: input.note_id.minimum 1 -> 2"]),
+    ((*INPUT, "note_id", "minimum"), 0, ["input.note_id.minimum 1 -> 0"]),
+    ((*INPUT, "note_id", "minimum"), ABSENT, ["input.note_id.minimum is gone"]),
+    ((*INPUT, "note_id", "maximum"), 9, ["BREAKING: input.note_id.maximum is new"]),
+    ((*INPUT, "note_id", "description"), "It.", ['input.note_id.description "The ID." -> "It."']),
+    ((*INPUT, "mode", "enum"), ["hard"], ['BREAKING: input.mode.enum ["hard", "soft"] -> ["hard"]']),
+    ((*INPUT, "mode", "enum"), ["hard", "off", "soft"], ['input.mode.enum ["hard", "soft"] -> ["hard", "off", "soft"]']),
+    ((*INPUT, "mode", "enum"), ABSENT, ["input.mode.enum is gone"]),
+    ((*INPUT, "mode", "default"), "hard", ['input.mode.default "soft" -> "hard"']),
+    ((*INPUT, "more"), {"type": "string"}, ["input.more is new"]),
+    (("input", "required"), ["mode", "note_id"], ['BREAKING: input.required ["note_id"] -> ["mode", "note_id"]']),
+    (("input", "required"), [], ['input.required ["note_id"] -> []']),
+    ((*OUTPUT, "gone"), ABSENT, ["BREAKING: output.gone is gone"]),
+    ((*OUTPUT, "gone", "type"), "string", ['BREAKING: output.gone.type "boolean" -> "string"']),
+    ((*OUTPUT, "more"), {"type": "string"}, ["output.more is new"]),
+    (("output", "required"), [], ['BREAKING: output.required ["gone"] -> []']),
+]  # fmt: skip
+
+
+def changed(
+    place: tuple[str, ...], value: object, versions: dict[str, str] = VERSIONS
+) -> lock.Lock:
+    """The lock with one value changed."""
+    after = copy.deepcopy(PINNED) | {"versions": versions}
+    inner: dict[str, Any] = after["tools"]["drop_note"]
+    for key in place[:-1]:
+        inner = inner[key]
+    inner.pop(place[-1], None)
+    if value is not ABSENT:
+        inner[place[-1]] = value
+    return after
+
+
+@pytest.mark.parametrize(("place", "value", "lines"), CHANGES, ids=[str(row[2]) for row in CHANGES])
+def test_each_change_has_its_label(place: tuple[str, ...], value: object, lines: list[str]) -> None:
+    found = lock.differences(PINNED, changed(place, value))
+    assert found == [f"drop_note: {line}" for line in lines]
+
+
+def test_a_gate_that_is_added_breaks_callers() -> None:
+    ungated = changed(("gated",), False)
+    assert lock.differences(ungated, PINNED) == ["drop_note: BREAKING: gate gained"]
+
+
+def test_new_gone_and_renamed() -> None:
+    nothing = PINNED | {"tools": {}}
+    assert lock.differences(nothing, PINNED) == ["drop_note: is new"]
+    assert lock.differences(PINNED, nothing) == ["drop_note: BREAKING: is gone"]
+    entry = PINNED["tools"]["drop_note"]
+    named = PINNED | {"tools": {"erase_note": entry | {"title": "Erase Note"}}}
+    assert lock.differences(PINNED, named) == [
+        "drop_note: RENAMED: is erase_note now",
+        'erase_note: title "Drop Note" -> "Erase Note"',
+    ]
+    two = PINNED | {"tools": {"erase_note": entry, "wipe_note": entry}}
+    assert "drop_note: BREAKING: is gone" in lock.differences(PINNED, two)
+
+
+EQUIVALENT: list[tuple[tuple[str, ...], object]] = [
+    ((*INPUT, "title"), {"type": ["null", "string"], "default": None}),
+    ((*INPUT, "title", "anyOf"), [{"type": "null"}, {"type": "string"}]),
+    ((*INPUT, "mode"), {"anyOf": [{"const": "soft"}, {"const": "hard"}], "default": "soft"}),
+    ((*INPUT, "note_id"), {"allOf": [{"type": "integer"}], "minimum": 1, "description": "The ID."}),
+]
+
+
+@pytest.mark.parametrize(("place", "value"), EQUIVALENT)
+def test_other_libraries_that_write_the_same_otherwise(
+    place: tuple[str, ...], value: object
+) -> None:
+    """Under other versions it is RENDERED; under the same ones somebody wrote it so, and nothing breaks."""
+    other = lock.differences(PINNED, changed(place, value, VERSIONS | {"pydantic": "2.99.0"}))
+    assert other
+    assert all(line.startswith("drop_note: RENDERED: input.") for line in other)
+    same = lock.differences(PINNED, changed(place, value))
+    assert [line.replace("drop_note: ", "drop_note: RENDERED: ") for line in same] == other
+
+
+def test_a_real_change_is_breaking_under_other_versions_too() -> None:
+    after = changed((*INPUT, "note_id", "type"), "string", VERSIONS | {"pydantic": "2.99.0"})
+    assert "BREAKING: input.note_id.type" in "".join(lock.differences(PINNED, after))
+
+
+def test_the_normal_form_holds_no_accident() -> None:
+    entry = PINNED["tools"]["drop_note"]
+    text = lock.text_of(PINNED)
+    assert '"title": "Note Id"' not in text
+    assert "DropNoteArguments" not in text
+    assert "x-fastmcp" not in text
+    assert '"title": "Drop Note"' in text
+    assert list(entry["input"]["properties"]) == ["mode", "near", "note_id", "title"]
+    near = entry["input"]["properties"]["near"]
+    assert near == {
+        "description": "Where.",
+        "properties": {"next": {"$ref": "#/$defs/Place"}},
+        "type": "object",
+    }
+    assert lock.normal(entry["input"]) == entry["input"]
+    shuffled = json.loads(json.dumps(dict(TOOL.wire["inputSchema"]), sort_keys=True))
+    assert lock.normal(shuffled) == entry["input"]
+
+
+def test_the_file_is_read_as_it_was_written(tmp_path: Path) -> None:
+    path = tmp_path / lock.FILE
+    path.write_text(lock.text_of(PINNED), encoding="utf-8")
+    assert lock.read(path) == PINNED
+
+
+@pytest.mark.parametrize("text", [None, "", "[]", "{}", "{1", '{"tools": {"a": {}}, "versions": {}}', '{"tools": {"a": 1}, "versions": {}}', "<<<<<<< HEAD"])  # fmt: skip
+def test_what_is_no_lock_is_one_line(tmp_path: Path, text: str | None) -> None:
+    path = tmp_path / lock.FILE
+    if text is not None:
+        path.write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match="not a lock") as caught:
+        lock.read(path)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
