@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import os
 import statistics
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -112,6 +113,9 @@ def run(measured: Callable[[int], Iterable[Answer]], turns: int) -> None:
         measured: Measures, with the number of turns, and yields each answer when it has it.
         turns: How many turns where none are given.
     """
+    # Where it is set, Python compiles every module at every start, ours and the floor's: few computers do.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
     words = [word for word in sys.argv[1:] if word != "--json"]
     for answer in measured(int(words[0]) if words else turns):
         if "--json" in sys.argv:
