@@ -15,7 +15,7 @@ from .errors import RefusedError, UnableError
 NOT_POLICY = re.compile(
     r"src/[^/]+/((tools|resources)/.+|(backend|settings|extend)\.py|metadata\.yaml)"
     r"|tests/(tools/.+|conftest\.py)|annotations\.lock\.json|docs/tools\.md|\.copier-answers\.yml"
-    r"|pyproject\.toml|README\.md|\.gitignore|LICENSE|server\.json|manifest\.json|\.github/CODEOWNERS"
+    r"|pyproject\.toml|README\.md|\.gitignore|LICENSE|server\.json|manifest\.json"
 )
 
 

@@ -12,7 +12,7 @@ from attacks.raw import LEGACY, MODERN
 from fastmcp import Client, FastMCP
 from fastmcp.client.elicitation import ElicitResult
 from notes_mcp.backend import backend
-from notes_mcp.policy.pending import GATES, QUESTIONS
+from notes_mcp.policy.asking import GATES, QUESTIONS
 from notes_mcp.server import create_server
 
 NUMBERS = range(1, 201)

@@ -7,7 +7,7 @@ import pytest
 from attacks.gate.answers import ANSWERS, YES
 from attacks.gate.attacked import ASK, DONE, STEP, TWO_STEP, serving
 from attacks.raw import ELICITS, LEGACY, MODERN, Message, Raw, connect, outcome, user
-from notes_mcp.policy import pending
+from notes_mcp.policy import asking
 
 # A call: `who: times* tool names`, then `confirm`, `bare` (never with it), `late` (its time is over), `other` (connection), or how it
 # answers the first question by hand: <sealed, <no-state, <made-up, <altered, <elsewhere. STEP is what a client
@@ -102,9 +102,9 @@ async def test_row(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     row = request.node.name
-    monkeypatch.setattr(pending, "MOST", 20)
+    monkeypatch.setattr(asking, "MOST", 20)
     server = serving(0.2 if "expired" in row else 600)
-    store: Any = pending.GATES[server].store
+    store: Any = asking.GATES[server].store
     get = store.get
 
     async def slow(*asked: Any, **more: Any) -> Any:
@@ -127,5 +127,5 @@ async def test_row(
             words["FIRST"] = "preview" if ASK else "declined"
             assert found == {words.get(word, word) for word in expected.split()}
         assert not (raw.questions and "nobody-asked" in row)
-    assert len(await store.keys(collection=pending.QUESTIONS)) <= pending.MOST
+    assert len(await store.keys(collection=asking.QUESTIONS)) <= asking.MOST
     assert (done.strip("-()").split() if TWO_STEP or done[0] != "(" else []) == DONE

@@ -19,8 +19,8 @@ from mcp_types import Icon, ToolAnnotations
 from pydantic import PrivateAttr
 
 from . import signatures
+from .asking import Envelope
 from .declarations import Declaration
-from .envelope import Envelope
 from .errors import StartError
 from .gate import Call, gated, serve
 
