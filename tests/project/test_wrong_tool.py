@@ -34,7 +34,7 @@ PARAMETER = 'mine_id: Annotated[int, Field(description="The ID.")]'
 WRONG = {
     "nothing wrong": ("", "", None),
     "no decorator": (ABOVE, "", ": declares no tool; decorate one, or begin the file name with _"),
-    "no async": ("async def", "def", ":16: TypeError: get_mine is not async; @read goes on an `async def` function"),
+    "a plain function": ("async def", "def", None),
     "a class": ("async def get_mine(", "class GetMine:\n    pass\n\n\nasync def other(", ":16: TypeError: GetMine is not async; @read goes on an `async def` function"),
     "a module that is not there": ("from typing", "import nosuch\nfrom typing", ":3: ModuleNotFoundError: No module named 'nosuch'"),
     "a syntax error": ("return Mine", "return return Mine", ": SyntaxError: invalid syntax (get_mine.py, line 19)"),
@@ -51,13 +51,16 @@ WRONG = {
 SCRIPT = """
 import importlib, json, pathlib, sys
 from notes_mcp import tools
-from notes_mcp.policy.registry import StartError, load_tools
+from notes_mcp.policy.declarations import DECLARED
+from notes_mcp.policy.errors import StartError
+from notes_mcp.policy.loading import load_tools
 folder, said = pathlib.Path(tools.__file__).parent, {}
 for name, text in json.loads(pathlib.Path(sys.argv[1]).read_text()).items():
     (folder / "get_mine.py").write_text(text)
     (folder / "get_zebra.py").write_text(sys.argv[2])
     for module in ("get_mine", "get_zebra"):
         sys.modules.pop("notes_mcp.tools." + module, None)
+        DECLARED.pop("notes_mcp.tools." + module, None)
     importlib.invalidate_caches()
     load_tools.cache_clear()
     try:
