@@ -108,10 +108,10 @@ async def test_row(
     get = store.get
 
     async def slow(*asked: Any, **more: Any) -> Any:
-        found = await get(*asked, **more)
+        entry = await get(*asked, **more)
         if "at-once" in row:  # as over a network: both have read before one deletes
             await anyio.sleep(0.02)
-        return found
+        return entry
 
     monkeypatch.setattr(store, "get", slow)
     answers = [ANSWERS[name][0] for name in says.split() if name != "-"]
@@ -122,10 +122,10 @@ async def test_row(
     ):
         for call in calls.split("; "):
             call, _, expected = call.partition(" = ")
-            found = await make(call, [raw, other], ASK if can == "form" else {})
+            outcomes = await make(call, [raw, other], ASK if can == "form" else {})
             words = {"STEP": STEP, "APPLIED": "applied" if TWO_STEP else "error"}
             words["FIRST"] = "preview" if ASK else "declined"
-            assert found == {words.get(word, word) for word in expected.split()}
+            assert outcomes == {words.get(word, word) for word in expected.split()}
         assert not (raw.questions and "nobody-asked" in row)
     assert len(await store.keys(collection=asking.QUESTIONS)) <= asking.MOST
     assert (done.strip("-()").split() if TWO_STEP or done[0] != "(" else []) == DONE
