@@ -33,11 +33,10 @@ async def say(text: Annotated[str, Field(description="What to say")] = "hello") 
     return Answer(text=text)
 
 
-def server(count: int, registry: Any, behaviors: Any) -> FastMCP:
-    """A server of `count` tools, each built as the generated registry builds it."""
+def server(count: int, serving: Any, declarations: Any) -> FastMCP:
+    """A server of `count` tools, each built as the generated server builds it."""
     mcp = FastMCP("bench")
-    declaration = behaviors.Declaration(behavior="read", title="Say")
-    tool = registry.build_tool(say, declaration)
+    tool = serving.build_tool(say, declarations.read(title="Say"))
     for n in range(count):
         mcp.add_tool(tool.model_copy(update={"name": f"say_{n:04}"}))
     return mcp
@@ -81,7 +80,7 @@ async def compare(count: int, runs: int, metadata: Any, made: Any, path: Path) -
             both[0].append(await measure(plain))
             both[1].append(await measure(overridden))
     for n, name in enumerate(("tools/list", "tools/call")):
-        a, b = (statistics.median(run[n] for run in found) for found in both)
+        a, b = (statistics.median(run[n] for run in measured) for measured in both)
         print(f"{count} tools, {name}: {b:.2f} ms, without {a:.2f} ms, ratio {b / a:.2f}")
     print(f"{count} overrides at start: {statistics.median(starts):.1f} ms")
 
@@ -92,14 +91,14 @@ def main(runs: int) -> None:
         project = render(clone_template(Path(work, "template")), Path(work, "project"))
         sys.path.insert(0, str(project / "src"))
         policy = "notes_mcp.policy"
-        registry = importlib.import_module(f"{policy}.registry")
-        behaviors = importlib.import_module(f"{policy}.behaviors")
+        serving = importlib.import_module(f"{policy}.serving")
+        declarations = importlib.import_module(f"{policy}.declarations")
         metadata = importlib.import_module(f"{policy}.metadata")
         for count in (100, 1000):
             path = file(Path(work, f"{count}.yaml"), count)
 
             def made(count: int) -> FastMCP:
-                return server(count, registry, behaviors)
+                return server(count, serving, declarations)
 
             asyncio.run(compare(count, runs, metadata, made, path))
 
