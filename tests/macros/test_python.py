@@ -1,7 +1,6 @@
 """Python text from answers: equal values, one form that ruff keeps."""
 
 import ast
-import json
 import re
 import warnings
 from typing import Any
@@ -270,32 +269,3 @@ def test_a_pattern_that_is_taken_compiles_everywhere(pattern: str) -> None:
 )
 def test_no_pattern_takes_long(pattern: str) -> None:
     assert macro("values", "regex", pattern) == ""
-
-
-# Samples for the probes -------------------------------------------------------------------------------------
-
-
-@STEADY
-@given(strategies.params("a"))
-def test_a_sample_keeps_the_constraints(said: dict[str, Any]) -> None:
-    (tool,) = specs([{"name": "get_note", "params": [said]}])
-    (param,) = tool["params"]
-    for other in (False, True):
-        value = json.loads(macro("values", "sample", param, other))
-        if value is None:
-            assert (
-                "pattern" in said or said.get("min_length", 0) > 1000 or said.get("type") == "any"
-            )
-            continue
-        checked = dict(said, default=value)
-        checked.pop("required", None)
-        assert (
-            macro("validate", "tool_errors", [{"name": "get_note", "params": [checked]}], "none")
-            == ""
-        )
-
-
-@pytest.mark.parametrize("said", [{"min_length": 10**9}, {"type": "list[int]", "min_items": 10**9}])
-def test_a_sample_that_would_fill_the_memory_is_not_made(said: dict[str, Any]) -> None:
-    (tool,) = specs([{"name": "get_note", "params": [{"name": "a"} | said]}])
-    assert macro("values", "sample", tool["params"][0]) == "null"

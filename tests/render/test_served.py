@@ -182,6 +182,6 @@ def test_copier_renders_the_same_and_a_client_sees_what_was_asked(
     for name, tool in asked.items():
         check_served(served[name], tool)
     if number % 3 == 0:
-        words = ["-c", "config/pytest.ini", "--rootdir", ".", "-p", "no:cacheprovider"]
+        words = ["-p", "no:cacheprovider"]
         probed = python(project, "-m", "pytest", *words, "tests/policy/test_behavior.py")
         assert probed.returncode == 0, probed.stdout[-3000:]

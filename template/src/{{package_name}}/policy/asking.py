@@ -75,7 +75,6 @@ class Gate:
 GATES: WeakKeyDictionary[FastMCP, Gate] = WeakKeyDictionary()  # of the servers of this process
 
 
-
 class ConfirmationSchema(BaseModel):
     """The form a person fills in."""
 
