@@ -59,11 +59,7 @@ def text_of(lock: Lock) -> str:
 
 
 def read(path: Path) -> Lock:
-    """The lock that a file holds.
-
-    Raises:
-        ValueError: The file is missing or is not a lock; one line that names it and the mend.
-    """
+    """The lock that a file holds; ValueError names the file and the mend where it holds none."""
     try:
         lock: Lock = json.loads(path.read_text(encoding="utf-8"))
         for name, pin in lock["tools"].items():
