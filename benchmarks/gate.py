@@ -1,6 +1,7 @@
 """What the gate costs a call that nobody confirmed, against the same server and the same tool without it.
 
-Calls over memory, interleaved; prints medians and their difference. usage: python benchmarks/gate.py [CALLS]
+Calls over memory, in turns, timed within the server: how long a client reads its answer is not the gate's.
+usage: python -m benchmarks.gate [CALLS]
 """
 
 import asyncio
@@ -9,21 +10,25 @@ import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Any
 
 from fastmcp import Client, FastMCP
 from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
 from fastmcp.tools import Tool, ToolResult
 from mcp_types import CallToolRequestParams
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+from pydantic import BaseModel
 from support import clone_template, render
+
+from benchmarks import figures
+
+ERAS = ("legacy", "2026-07-28")
+WARM = 100
 
 
 class Watch(Middleware):
-    """Takes the time of each call within the server: how long a client reads its answer is not the gate's."""
+    """Takes the milliseconds of each call."""
 
     taken: float
 
@@ -33,47 +38,46 @@ class Watch(Middleware):
         call_next: CallNext[CallToolRequestParams, ToolResult],
     ) -> ToolResult:
         """Time one call."""
-        start = time.perf_counter()
+        started = time.perf_counter()
         result = await call_next(context)
-        Watch.taken = (time.perf_counter() - start) * 1000
+        Watch.taken = (time.perf_counter() - started) * 1000
         return result
+
+
+class Gone(BaseModel):
+    """What the probe answers."""
+
+    deleted: bool
+
+
+async def probe(note_id: int) -> Gone:
+    """Do nothing, so that what is measured is all around it."""
+    return Gone(deleted=True)
 
 
 def servers() -> dict[str, FastMCP]:
     """The generated server with one tool: behind the gate, declared without it, and as FastMCP has it."""
-    from notes_mcp.policy import delete  # type: ignore[import-not-found]
-    from notes_mcp.policy.registry import build_tool  # type: ignore[import-not-found]
-    from notes_mcp.server import create_server  # type: ignore[import-not-found]
-    from notes_mcp.settings import Settings  # type: ignore[import-not-found]
-    from pydantic import BaseModel
+    from notes_mcp.policy import delete
+    from notes_mcp.policy.declarations import Exemption
+    from notes_mcp.policy.serving import build_tool
+    from notes_mcp.server import create_server
+    from notes_mcp.settings import Settings
 
-    class Gone(BaseModel):
-        deleted: bool
-
-    def declared(**said: Any) -> Any:
-        async def probe(note_id: int) -> Gone:
-            """Do nothing, so that what is measured is all around it."""
-            return Gone(deleted=True)
-
-        return delete(title="Probe", **said)(probe)
-
-    why = {"hint": "confirm", "value": False, "why": "to measure without"}
-    gated = declared(confirm="Delete note {note_id}?")
-    open_ = declared(confirm=False, exceptions=[why])
+    exempt: Exemption = {"hint": "confirm", "value": False, "why": "to measure without"}
     tools = {
-        "gated": build_tool(gated, gated.__declaration__),
-        "ungated": build_tool(open_, open_.__declaration__),
-        "plain": Tool.from_function(open_),
+        "gated": build_tool(probe, delete(title="Probe", confirm="Delete note {note_id}?")),
+        "declared": build_tool(probe, delete(title="Probe", confirm=False, exceptions=[exempt])),
+        "plain": Tool.from_function(probe),
     }
-    found = {}
+    made = {}
     for name, tool in tools.items():
-        found[name] = create_server(Settings(database=":memory:", state="memory"))
-        found[name].add_tool(tool)
-        found[name].add_middleware(Watch())
-    return found
+        made[name] = create_server(Settings(database=":memory:", state="memory"))
+        made[name].add_tool(tool)
+        made[name].add_middleware(Watch())
+    return made
 
 
-async def measure(era: str, calls: int) -> dict[str, float]:
+async def medians(era: str, calls: int) -> dict[str, float]:
     """The median milliseconds of a call of each server."""
     taken: dict[str, list[float]] = {}
     async with AsyncExitStack() as stack:
@@ -81,28 +85,34 @@ async def measure(era: str, calls: int) -> dict[str, float]:
             name: await stack.enter_async_context(Client(server, mode=era))
             for name, server in servers().items()
         }
-        for number in range(calls + 100):
+        for number in range(calls + WARM):
             for name, client in clients.items():
                 await client.call_tool("probe", {"note_id": number})
-                if number >= 100:
+                if number >= WARM:
                     taken.setdefault(name, []).append(Watch.taken)
     return {name: statistics.median(times) for name, times in taken.items()}
 
 
-def main(calls: int) -> None:
-    """Print the table."""
+def measured(calls: int) -> Iterator[figures.Answer]:
+    """Two figures for each era."""
     logging.disable()
     with tempfile.TemporaryDirectory() as work:
         project = render(clone_template(Path(work, "template")), Path(work, "project"))
         sys.path.insert(0, str(project / "src"))
-        for era in ("legacy", "2026-07-28"):
-            found = asyncio.run(measure(era, calls))
-            for name, without in (("gated", "ungated"), ("ungated", "plain")):
-                a, b = found[name], found[without]
-                print(
-                    f"{era}: {name} tool {a:.3f} ms, {without} {b:.3f} ms, the difference {a - b:+.3f} ms"
+        for era in ERAS:
+            found = asyncio.run(medians(era, calls))
+            for what, floor, beside in (
+                ("gated", "declared", "declared, without the gate"),
+                ("declared", "plain", "FastMCP's own tool"),
+            ):
+                yield figures.Figure(
+                    what=f"a {what} tool, {era} era",
+                    unit="ms",
+                    ours=found[what],
+                    floor=found[floor],
+                    beside=beside,
                 )
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 2000)
+    figures.run(measured, turns=2000)

@@ -1,100 +1,78 @@
-"""How long a copy takes for 1, 10, 100 and 1,000 tools, as a ratio to floors measured in the same run.
+"""`copier copy`, from the prompt back to the prompt, against the same questions with constant contents.
 
-Floors: an empty template, and this template with every file's contents constant (the same file names and
-answers, so what remains is Copier's own work). Prints medians. usage: python benchmarks/generate.py [RUNS]
+The floor is this template with every file's contents replaced by one line: the questions, the validators and the
+file names are the same, so what remains is Copier's own work. usage: python -m benchmarks.generate [TURNS]
 """
 
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+from support import clone_template, git
+
+from benchmarks import figures
+
 COUNTS = (1, 10, 100, 1000)
+# What names the files of tools, without what describes them.
+NAMES_ONLY = """specs:
+  type: json
+  when: false
+  default: "[{% for n in tools.split(',') %}{{ ', ' if not loop.first }}{{
+    {'name': n | trim, 'file': n | trim} | to_json }}{% endfor %}]"
+"""
 
 
-def repository(folder: Path) -> Path:
-    """A folder as a tagged git repository."""
-    who = ["-c", "user.name=b", "-c", "user.email=b@example.com"]
-    for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "b"], ["tag", "v1.0.0"]):
-        subprocess.run(["git", *who, *words], cwd=folder, check=True)
-    return folder
+def constant(template: Path, to: Path) -> Path:
+    """A template with the contents of every file one line, that computes no more of a tool than its file's name."""
+    shutil.copytree(template, to)
+    for path in (to / "template").rglob("*"):
+        if path.is_file() and "answers_file" not in path.name:
+            path.write_text("x = 1\n")
+    questions = (to / "copier.yml").read_text()
+    before, _, rest = questions.partition("\nspecs:")
+    after = rest[rest.index("\nresource_specs:") :]
+    (to / "copier.yml").write_text(f"{before}\n{NAMES_ONLY}{after}")
+    git(to, "commit", "--quiet", "--all", "--message=constant")
+    git(to, "tag", "--force", "v99.0.0")
+    return to
 
 
-def copied(into: Path) -> Path:
-    """The working tree without its caches."""
-    for name in ("copier.yml", "macros", "template", "hooks"):
-        source = ROOT / name
-        if source.is_dir():
-            shutil.copytree(source, into / name)
-        else:
-            into.mkdir(exist_ok=True)
-            shutil.copy(source, into / name)
-    return into
+def copy(template: Path, tools: str) -> float:
+    """The seconds of one `copier copy`, its start included, as a person waits for it."""
+    options = ["--quiet", "--defaults", "--skip-tasks", f"--data=tools={tools}"]
+    with tempfile.TemporaryDirectory() as to:
+        command = [sys.executable, "-m", "copier", "copy", *options, str(template), to]
+        started = time.perf_counter()
+        subprocess.run(command, check=True, capture_output=True)
+        return time.perf_counter() - started
 
 
-def seconds(template: Path, tools: str, runs: int) -> float:
-    """The median time of `copier copy`, its start included, as a person waits for it."""
-    taken = []
-    for _ in range(runs):
-        with tempfile.TemporaryDirectory() as to:
-            command = [
-                sys.executable,
-                "-m",
-                "copier",
-                "copy",
-                "--quiet",
-                "--defaults",
-                "--skip-tasks",
-            ]
-            start = time.perf_counter()
-            subprocess.run(
-                [*command, f"--data=tools={tools}", str(template), to],
-                check=True,
-                stderr=subprocess.DEVNULL,
-            )
-            taken.append(time.perf_counter() - start)
-    return statistics.median(taken)
-
-
-def main(runs: int) -> None:
-    """Print the table."""
+def measured(turns: int) -> Iterator[figures.Answer]:
+    """A figure for each number of tools."""
     with tempfile.TemporaryDirectory() as work:
-        empty = Path(work, "empty")
-        (empty / "template").mkdir(parents=True)
-        (empty / "copier.yml").write_text(
-            "_subdirectory: template\ntools: {type: yaml, default: a}\n"
-        )
-        (empty / "template/a.txt").write_text("a\n")
-        full = repository(copied(Path(work, "full")))
-        constant = copied(Path(work, "constant"))
-        for path in (constant / "template").rglob("*"):
-            if path.is_file() and "answers_file" not in path.name:
-                path.write_text("x = 1\n")
-        # Names and files are the same; the specification is reduced to what names a file.
-        settings = (constant / "copier.yml").read_text()
-        head, _, tail = settings.partition("\nspecs:\n")
-        plain = (
-            "\nspecs:\n  type: json\n  when: false\n  default: \"[{% for n in tools.split(',') %}"
-            "{{ ', ' if not loop.first }}{{ {'name': n | trim, 'file': n | trim} | to_json }}{% endfor %}]\"\n"
-        )
-        rest = tail.partition("\nresource_specs:")[2]
-        (constant / "copier.yml").write_text(head + plain + "\nresource_specs:" + rest)
-        floor = seconds(repository(empty), "a", runs)
-        print(f"empty template: {floor:.2f} s")
-        repository(constant)
+        ours = clone_template(Path(work, "ours"))
+        floor = constant(ours, Path(work, "constant"))
         for count in COUNTS:
             tools = ", ".join(f"get_thing{n}" for n in range(count))
-            times = runs if count < 1000 else max(1, runs // 2)
-            ours, theirs = seconds(full, tools, times), seconds(constant, tools, times)
-            print(
-                f"{count:5d} tools: {ours:.2f} s, {ours / floor:.2f} x empty, "
-                f"{ours / theirs:.2f} x constant contents ({theirs:.2f} s)"
+            seconds = figures.in_turns(
+                turns if count < 1000 else max(1, turns // 3),
+                partial(copy, ours, tools),
+                partial(copy, floor, tools),
+            )
+            yield figures.Figure(
+                what=f"{count:,} tools" if count > 1 else "1 tool",
+                unit="s",
+                ours=seconds[0],
+                floor=seconds[1],
+                beside="constant contents",
+                ratio_at_most=1.1 if count == 10 else None,
             )
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 5)
+    figures.run(measured, turns=9)

@@ -1,25 +1,25 @@
-"""What overrides of texts cost: the same server with and without them, in one run, interleaved.
+"""What overrides of texts cost: the same server with a description laid over every tool, and without.
 
-Every tool has its description overridden. Prints, at 100 and 1,000 tools, the medians of tools/list and
-tools/call through an in-memory client and their ratio (at most 1.1 is wanted), and what reading, checking and
-laying over adds to the start (at most 50 ms for 1,000). usage: python benchmarks/metadata.py [RUNS]
+tools/list and tools/call go through an in-memory client, in turns. usage: python -m benchmarks.metadata [TURNS]
 """
 
 import asyncio
-import importlib
 import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 from fastmcp import Client, FastMCP
 from pydantic import BaseModel, Field
+from support import clone_template, render
 
-ROOT = Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT / "tests"))
-from support import clone_template, render  # noqa: E402
+from benchmarks import figures
+
+CALLS = 10
 
 
 class Answer(BaseModel):
@@ -33,76 +33,96 @@ async def say(text: Annotated[str, Field(description="What to say")] = "hello") 
     return Answer(text=text)
 
 
-def server(count: int, registry: Any, behaviors: Any) -> FastMCP:
-    """A server of `count` tools, each built as the generated registry builds it."""
+def server(count: int) -> FastMCP:
+    """A server of `count` tools, each built as the generated server builds it."""
+    from notes_mcp.policy import read
+    from notes_mcp.policy.serving import build_tool
+
     mcp = FastMCP("bench")
-    declaration = behaviors.Declaration(behavior="read", title="Say")
-    tool = registry.build_tool(say, declaration)
-    for n in range(count):
-        mcp.add_tool(tool.model_copy(update={"name": f"say_{n:04}"}))
+    tool = build_tool(say, read(title="Say"))
+    for number in range(count):
+        mcp.add_tool(tool.model_copy(update={"name": f"say_{number:04}"}))
     return mcp
 
 
-def file(path: Path, count: int) -> Path:
+def overrides(path: Path, count: int) -> Path:
     """A metadata file with one override a tool."""
-    lines = [f"  say_{n:04}: {{description: Say it {n}}}" for n in range(count)]
+    lines = [f"  say_{number:04}: {{description: Say it {number}}}" for number in range(count)]
     path.write_text("\n".join(["version: 1", "tools:", *lines]))
     path.chmod(0o600)
     return path
 
 
-async def measure(client: Client[Any]) -> tuple[float, float]:
+def overridden(mcp: FastMCP, path: Path) -> float:
+    """Lay a file over a server; the milliseconds that it took."""
+    from notes_mcp.policy import metadata
+
+    started = time.perf_counter()
+    metadata.override(mcp, path)
+    return (time.perf_counter() - started) * 1000
+
+
+def laid_over(count: int, path: Path) -> float:
+    """The milliseconds of laying a file over a new server."""
+    return overridden(server(count), path)
+
+
+async def asked(client: Client[Any]) -> tuple[float, float]:
     """Milliseconds of one tools/list and one tools/call."""
-    start = time.perf_counter()
+    started = time.perf_counter()
     await client.list_tools()
-    listed = time.perf_counter() - start
-    start = time.perf_counter()
-    for _ in range(10):
+    listed = time.perf_counter() - started
+    started = time.perf_counter()
+    for _ in range(CALLS):
         await client.call_tool("say_0007", {})
-    return listed * 1000, (time.perf_counter() - start) * 100
+    return listed * 1000, (time.perf_counter() - started) * 1000 / CALLS
 
 
-async def compare(count: int, runs: int, metadata: Any, made: Any, path: Path) -> None:
-    """Print the ratios and what the start costs at one number of tools."""
-    starts = []
-    for _ in range(runs):
-        mcp = made(count)
-        start = time.perf_counter()
-        metadata.override(mcp, Path("none"))
-        none = time.perf_counter() - start
-        mcp = made(count)
-        start = time.perf_counter()
-        metadata.override(mcp, path)
-        starts.append((time.perf_counter() - start - none) * 1000)
-    async with Client(made(count)) as plain, Client(mcp) as overridden:
-        assert (await overridden.list_tools())[0].description == "Say it 0"
-        both: tuple[list[tuple[float, float]], ...] = ([], [])
-        for _ in range(runs * 5):
-            both[0].append(await measure(plain))
-            both[1].append(await measure(overridden))
-    for n, name in enumerate(("tools/list", "tools/call")):
-        a, b = (statistics.median(run[n] for run in found) for found in both)
-        print(f"{count} tools, {name}: {b:.2f} ms, without {a:.2f} ms, ratio {b / a:.2f}")
-    print(f"{count} overrides at start: {statistics.median(starts):.1f} ms")
+async def both(count: int, turns: int, path: Path) -> tuple[list[float], list[float]]:
+    """The medians of list and call, with overrides and without."""
+    with_texts, without = server(count), server(count)
+    overridden(with_texts, path)
+    taken: tuple[list[tuple[float, float]], list[tuple[float, float]]] = ([], [])
+    async with Client(with_texts) as ours, Client(without) as floor:
+        assert (await ours.list_tools())[0].description == "Say it 0"
+        for _ in range(turns):
+            taken[0].append(await asked(ours))
+            taken[1].append(await asked(floor))
+    one, other = ([statistics.median(kind) for kind in zip(*runs, strict=True)] for runs in taken)
+    return one, other
 
 
-def main(runs: int) -> None:
-    """Print the figures."""
+def measured(turns: int) -> Iterator[figures.Answer]:
+    """Figures for 100 and 1,000 tools."""
     with tempfile.TemporaryDirectory() as work:
         project = render(clone_template(Path(work, "template")), Path(work, "project"))
         sys.path.insert(0, str(project / "src"))
-        policy = "notes_mcp.policy"
-        registry = importlib.import_module(f"{policy}.registry")
-        behaviors = importlib.import_module(f"{policy}.behaviors")
-        metadata = importlib.import_module(f"{policy}.metadata")
         for count in (100, 1000):
-            path = file(Path(work, f"{count}.yaml"), count)
-
-            def made(count: int) -> FastMCP:
-                return server(count, registry, behaviors)
-
-            asyncio.run(compare(count, runs, metadata, made, path))
+            path = overrides(Path(work, f"{count}.yaml"), count)
+            ours, floor = asyncio.run(both(count, turns, path))
+            for kind, what in enumerate(("tools/list", "tools/call")):
+                yield figures.Figure(
+                    what=f"{what}, {count:,} tools",
+                    unit="ms",
+                    ours=ours[kind],
+                    floor=floor[kind],
+                    beside="without overrides",
+                    ratio_at_most=1.1,
+                )
+            laid, none = figures.in_turns(
+                5,
+                partial(laid_over, count, path),
+                partial(laid_over, count, Path("none")),
+            )
+            yield figures.Figure(
+                what=f"reading and laying over {count:,}",
+                unit="ms",
+                ours=laid,
+                floor=none,
+                beside="no file",
+                at_most=50 if count == 1000 else None,
+            )
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 7)
+    figures.run(measured, turns=35)

@@ -1,7 +1,7 @@
-"""The generated server against a hand-written FastMCP server with the same tools inline, in one run.
+"""The generated server against a hand-written FastMCP server with the same tools, and what `--help` takes.
 
-Both use the same bodies and backend; the other has no policy: no registry, no gate, no log line. Interleaved
-runs over stdio; prints medians and their ratio. usage: python benchmarks/serve.py [RUNS]
+Both serve the same bodies on the same backend over stdio; the other has no policy: no registry, no gate, no log line.
+usage: python -m benchmarks.serve [TURNS]
 """
 
 import asyncio
@@ -12,100 +12,127 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import copier
 from fastmcp import Client
 from fastmcp.client.transports import StdioTransport
+from support import clone_template, render
 
-ROOT = Path(__file__).parent.parent
+from benchmarks import figures
+
 TOOLS = "search_notes, get_note, create_note, ensure_note, append_note, update_note, archive_note"
 CALLS = 300
+HELPED = 0.3  # seconds that `--help` may take
+HEAD = """import os
+from typing import Annotated
+
+from fastmcp import FastMCP
+from mcp_types import ToolAnnotations
+from notes_mcp.backend import backend, connect
+from notes_mcp.settings import Settings
+from pydantic import BaseModel, Field
+
+connect(Settings())
+mcp = FastMCP("notes-mcp")
+"""
+DECORATOR = """@mcp.tool(title="T", annotations=ToolAnnotations(title="T", readOnlyHint=False,
+    destructiveHint=False, idempotentHint=False, openWorldHint=True))
+async def"""
 
 
 def by_hand(project: Path) -> Path:
-    """The same tools in one file, as a person writes FastMCP: decorators of FastMCP, hints by hand."""
-    lines = [
-        "import os",
-        "import sys",
-        "from typing import Annotated",
-        "from fastmcp import FastMCP",
-        "from mcp_types import ToolAnnotations",
-        "from pydantic import BaseModel, Field",
-        "from notes_mcp.backend import backend, connect",
-        "from notes_mcp.settings import Settings",
-        "connect(Settings())",
-        'mcp = FastMCP("notes-mcp")',
-    ]
+    """The same tools in one file, as a person writes FastMCP: its decorators, hints by hand."""
+    parts = [HEAD]
     for path in sorted((project / "src/notes_mcp/tools").glob("[a-z]*.py")):
-        body = path.read_text().split("import ", 1)[1]
-        body = body[body.index("class ") :]
-        body = re.sub(
-            r"@[a-z]+\((?:[^()]|\([^()]*\))*\)\nasync",
-            '@mcp.tool(title="T", annotations=ToolAnnotations(title="T", readOnlyHint=False, '
-            "destructiveHint=False, idempotentHint=False, openWorldHint=True))\nasync",
-            body,
-        )
-        lines.append(body)
-    lines.append('mcp.run("stdio", show_banner=False)')
+        text = path.read_text()
+        body = text[text.index("class ") :]
+        body, count = re.subn(r"@[a-z]+\((?:[^()]|\([^()]*\))*\)\nasync def", DECORATOR, body)
+        assert count == 1, path
+        parts.append(body)
     script = project / "by_hand.py"
-    script.write_text("\n".join(lines))
+    script.write_text("\n".join([*parts, 'mcp.run("stdio", show_banner=False)\n']))
     return script
 
 
-async def measure(arguments: list[str], env: dict[str, str]) -> dict[str, float]:
-    """Milliseconds: start to the first tools/list, one tools/list, one tools/call."""
+async def timed(work: Callable[[], Any]) -> float:
+    """The median milliseconds of many calls."""
+    taken = []
+    for _ in range(CALLS):
+        started = time.perf_counter()
+        await work()
+        taken.append(time.perf_counter() - started)
+    return statistics.median(taken) * 1000
+
+
+async def served(words: list[str], environ: dict[str, str]) -> tuple[float, float, float]:
+    """Milliseconds from the start to the first tools/list, of one tools/list, of one tools/call."""
     with Path(os.devnull).open("w") as log:
-        start = time.perf_counter()
-        transport = StdioTransport(sys.executable, arguments, env=env, log_file=log)
+        started = time.perf_counter()
+        transport = StdioTransport(sys.executable, words, env=environ, log_file=log)
         async with Client[Any](transport) as client:
             await client.list_tools()
-            began = time.perf_counter() - start
-            lists, calls = [], []
-            for _ in range(CALLS):
-                start = time.perf_counter()
-                await client.list_tools()
-                lists.append(time.perf_counter() - start)
-            for _ in range(CALLS):
-                start = time.perf_counter()
-                await client.call_tool("search_notes", {"query": "milk"})
-                calls.append(time.perf_counter() - start)
-    return {
-        "start to first tools/list": began * 1000,
-        "tools/list": statistics.median(lists) * 1000,
-        "tools/call": statistics.median(calls) * 1000,
-    }
+            began = (time.perf_counter() - started) * 1000
+            listed = await timed(client.list_tools)
+            return began, listed, await timed(lambda: client.call_tool("search_notes", {}))
 
 
-def main(runs: int) -> None:
-    """Print the table."""
+def seconds(words: list[str], environ: dict[str, str]) -> float:
+    """The seconds of a Python that succeeds."""
+    started = time.perf_counter()
+    subprocess.run([sys.executable, *words], env=environ, check=True, capture_output=True)
+    return time.perf_counter() - started
+
+
+def measured(turns: int) -> Iterator[figures.Answer]:
+    """A figure each for start, list, call and help."""
     with tempfile.TemporaryDirectory() as work:
-        template = Path(work, "template")
-        subprocess.run(["git", "clone", "-q", str(ROOT), str(template)], check=True)
-        project = Path(work, "project")
-        copier.run_copy(
-            str(template),
-            project,
-            data={"tools": TOOLS},
-            defaults=True,
-            skip_tasks=True,
-            quiet=True,
-            vcs_ref="HEAD",
-        )
-        env = dict(os.environ, PYTHONPATH=str(project / "src"), NOTES_MCP_DATABASE=":memory:")
-        ours = ["-c", "from notes_mcp.cli import main; main()", "run"]
+        template = clone_template(Path(work, "template"))
+        project = render(template, Path(work, "project"), {"tools": TOOLS})
+        environ = os.environ | {
+            "PYTHONPATH": str(project / "src"),
+            "NOTES_MCP_DATABASE": ":memory:",
+        }
+        command = ["-c", "from notes_mcp.cli import main; main()"]
         theirs = [str(by_hand(project))]
-        subprocess.run([sys.executable, "-m", "compileall", "-q", str(project)], check=False)
-        figures: dict[str, list[dict[str, float]]] = {"ours": [], "by hand": []}
-        for _ in range(runs):
-            figures["by hand"].append(asyncio.run(measure(theirs, env)))
-            figures["ours"].append(asyncio.run(measure(ours, env)))
-        for name in figures["ours"][0]:
-            a = statistics.median(run[name] for run in figures["ours"])
-            b = statistics.median(run[name] for run in figures["by hand"])
-            print(f"{name}: {a:.2f} ms, by hand {b:.2f} ms, ratio {a / b:.2f}")
+        kinds: tuple[tuple[str, float, list[float], list[float]], ...] = (
+            ("start to the first tools/list", 1.05, [], []),
+            ("tools/list", 1.05, [], []),
+            ("tools/call", 1.1, [], []),
+        )
+        for turn in range(turns + 1):  # the first compiles the bytecode
+            both = [asyncio.run(served(words, environ)) for words in ([*command, "run"], theirs)]
+            for (_, _, ours, floor), mine, other in zip(kinds, *both, strict=True):
+                if turn:
+                    ours.append(mine)
+                    floor.append(other)
+        for what, aim, ours, floor in kinds:
+            yield figures.Figure(
+                what=what,
+                unit="ms",
+                ours=statistics.median(ours),
+                floor=statistics.median(floor),
+                beside="by hand",
+                ratio_at_most=aim,
+            )
+        makers = ["-c", "from copier_fastmcp.cli import main; main()"]
+        for name, words in (("notes-mcp", command), ("copier-fastmcp", makers)):
+            mine, other = figures.in_turns(
+                turns * 2,
+                partial(seconds, [*words, "--help"], environ),
+                partial(seconds, ["-c", "pass"], environ),
+            )
+            yield figures.Figure(
+                what=f"{name} --help",
+                unit="s",
+                ours=mine,
+                floor=other,
+                beside="a Python that does nothing",
+                at_most=HELPED,
+            )
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 7)
+    figures.run(measured, turns=9)

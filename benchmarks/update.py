@@ -1,59 +1,69 @@
-"""How long `copier update` to a release with one changed policy file takes, against a copy of the same project.
+"""`copier update` to a release with one changed policy file, against `copier copy` of the same project.
 
-Both with 10 and 100 tools, interleaved, start of the program included. usage: python benchmarks/update.py [RUNS]
+usage: python -m benchmarks.update [TURNS]
 """
 
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+from lifecycle import TEMPLATE, commit, released
 from support import clone_template, git
 
-COPIER = [sys.executable, "-m", "copier"]
-POLICY = "template/src/{{package_name}}/policy/catalog.py"
+from benchmarks import figures
+
+CHANGED = "policy/errors.py"
 
 
-def seconds(*words: str | Path) -> float:
-    """The time of one run of Copier."""
+def copier(*words: str | Path) -> float:
+    """The seconds of one run of Copier, its start included."""
+    command = [sys.executable, "-m", "copier", *map(str, words)]
     started = time.perf_counter()
-    subprocess.run([*COPIER, *map(str, words)], check=True, capture_output=True)
+    subprocess.run(command, check=True, capture_output=True)
     return time.perf_counter() - started
 
 
-def main(runs: int) -> None:
-    """Print the table."""
+def copy(template: Path, to: Path, tools: str) -> float:
+    """The seconds of a new project from the first release, in place of the last one."""
+    shutil.rmtree(to, ignore_errors=True)
+    options = ["--defaults", "--skip-tasks", "--vcs-ref", "v1.0.0", "-d", f"tools={tools}"]
+    return copier("copy", *options, template, to)
+
+
+def update(project: Path, start: str) -> float:
+    """The seconds of an update from the commit `start` to the second release."""
+    git(project, "reset", "--quiet", "--hard", start)
+    seconds = copier("update", "--defaults", "--trust", "--vcs-ref", "v2.0.0", project)
+    assert "the next release" in next(project.glob(f"src/*/{CHANGED}")).read_text()
+    return seconds
+
+
+def measured(turns: int) -> Iterator[figures.Answer]:
+    """A figure for each number of tools."""
     with tempfile.TemporaryDirectory() as place:
-        template = clone_template(Path(place) / "template", tag="v1.0.0")
-        changed = template / POLICY
-        changed.write_text(changed.read_text() + "\n# the next release\n")
-        git(template, "commit", "--quiet", "--all", "--message=next")
-        git(template, "tag", "v2.0.0")
+        template = clone_template(Path(place, "template"), tag="v1.0.0")
+        released(template, template, "v2.0.0", (TEMPLATE + CHANGED, "", "\n# the next release\n"))
         for count in (10, 100):
-            tools = "tools=" + ", ".join(f"get_note_{n}" for n in range(count))
-            copies, updates = [], []
-            for _ in range(runs):
-                project = Path(place) / "project"
-                asked = ["--defaults", "--skip-tasks", "--vcs-ref", "v1.0.0", "-d", tools]
-                copies.append(seconds("copy", *asked, template, project))
-                git(project, "init", "--quiet")
-                git(project, "add", "--all")
-                git(project, "commit", "--quiet", "--message=start")
-                release = ["--defaults", "--trust", "--vcs-ref", "v2.0.0"]
-                updates.append(seconds("update", *release, project))
-                assert (
-                    "the next release" in next(project.glob("src/*/policy/catalog.py")).read_text()
-                )
-                shutil.rmtree(project)
-            copy, update = statistics.median(copies), statistics.median(updates)
-            print(
-                f"{count:4} tools: copy {copy:.2f} s, update {update:.2f} s, ratio {update / copy:.1f}"
+            tools = ", ".join(f"get_note_{n}" for n in range(count))
+            project = Path(place, f"updated-{count}")
+            copy(template, project, tools)
+            git(project, "init", "--quiet")
+            commit(project, "start")
+            start = git(project, "rev-parse", "HEAD").strip()
+            seconds = figures.in_turns(
+                turns,
+                partial(update, project, start),
+                partial(copy, template, Path(place, "copied"), tools),
+            )
+            yield figures.Figure(
+                what=f"{count} tools", unit="s", ours=seconds[0], floor=seconds[1], beside="copy"
             )
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 3)
+    figures.run(measured, turns=3)

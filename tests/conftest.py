@@ -1,12 +1,17 @@
 """Fixtures shared by the tiers."""
 
 import functools
+import signal
 from pathlib import Path
 
 import pytest
 from support import Renders, answers, clone_template, render
 
 collect_ignore = ["attacks"]  # they run inside a rendered server
+
+# A shell starts what runs in its background with SIGINT ignored, and every program started here would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -41,6 +41,9 @@ GOOD = [
     tool("set_title", WRITE | {"idempotentHint": True}, "", "title"),
     tool("update_note", WRITE | {"idempotentHint": False}, "", "etag"),
     tool("nc_notes_delete_note", WRITE | {"idempotentHint": True}),
+    # A name alone is not evidence enough: the description says something else.
+    tool("check_in_guest", WRITE, description="Note that a guest has arrived."),
+    tool("delete_queue_report", READ, description="Shows what waits to be deleted."),
     tool("do_anything", {"openWorldHint": True, "readOnlyHint": False, "destructiveHint": True}),
 ]
 MIXED = {"type": "string", "description": "What to do.", "enum": ["list", "delete"]}
@@ -48,11 +51,11 @@ PLANTED: list[tuple[str, Tool]] = [
     ("annotations-present", tool("frobnicate")),
     ("default-contradicts", tool("get_report", {"openWorldHint": True})),
     ("default-contradicts", tool("create_user", {"readOnlyHint": False})),
-    ("verb-writes", tool("delete_user", READ)),
-    ("verb-reads", tool("fetch_page", WRITE)),
-    ("replace-is-idempotent", tool("set_price", WRITE | {"idempotentHint": False})),
-    ("versioned-is-not-idempotent", tool("update_order", WRITE | {"idempotentHint": True}, "", "etag")),
-    ("overwrite-is-destructive", tool("replace_file", WRITE | {"destructiveHint": False})),
+    ("verb-writes", tool("delete_user", READ, description="Delete a user.")),
+    ("verb-reads", tool("fetch_page", WRITE, description="Fetches a page.")),
+    ("replace-is-idempotent", tool("set_price", WRITE | {"idempotentHint": False}, description="Set a price.")),
+    ("versioned-is-not-idempotent", tool("update_order", WRITE | {"idempotentHint": True}, "", "etag", description="Update an order.")),
+    ("overwrite-is-destructive", tool("replace_file", WRITE | {"destructiveHint": False}, description="Replaces a file.")),
     ("read-only-excludes-destructive", tool("find_order", READ | {"destructiveHint": True})),
     ("title-written", tool("get_bare", READ, annotations=READ)),
     ("titles-equal", tool("get_twofold", READ, annotations=READ | {"title": "Another"})),

@@ -1,16 +1,25 @@
 """A project over its years: started from one release, changed by its owner, updated to another."""
 
 import hashlib
+import json
 import shutil
 from pathlib import Path
 
 import copier
-from support import Answers, git, render
+import yaml
+from support import PYTEST, Answers, git, python, render
 
 TOOLS = ["search_notes", "get_note", "create_note", "delete_note"]
 SRC = "src/notes_mcp/"
 TEMPLATE = "template/src/{{package_name}}/"
+ANSWERS = ".copier-answers.yml"
 Edit = tuple[str, str, str]
+TEAM = "team:\n  type: str\n  default: ''\n  help: Who is asked\n\n"
+AGENTS = "template/AGENTS.md.jinja"
+NEW_QUESTION: list[Edit] = [
+    ("copier.yml", "license:\n  type", TEAM + "license:\n  type"),
+    (AGENTS, "", "{% if team %}\nAsk {{ team }}.\n{% endif %}"),
+]
 
 
 def commit(project: Path, message: str = "mine") -> None:
@@ -33,6 +42,12 @@ def update(project: Path, tag: str, answers: Answers | None = None) -> None:
         project, data=answers, defaults=True, overwrite=True, unsafe=True, quiet=True, vcs_ref=tag
     )
     commit(project, tag)
+
+
+def changed(project: Path) -> set[str]:
+    """What git sees."""
+    lines = git(project, "status", "--porcelain", "--untracked-files=all").splitlines()
+    return {line[3:] for line in lines}
 
 
 def bytes_of(project: Path) -> dict[str, str]:
@@ -61,3 +76,59 @@ def released(template: Path, to: Path, tag: str, *edits: Edit, **files: str) -> 
     git(to, "commit", "--quiet", f"--message={tag}")
     git(to, "tag", tag)
     return to
+
+
+def said(project: Path) -> Answers:
+    """The answers that a project keeps."""
+    found: Answers = yaml.safe_load((project / ANSWERS).read_text(encoding="utf-8"))
+    return found
+
+
+def changed(project: Path, before: dict[str, str]) -> set[str]:
+    """The files that are otherwise than before, new and gone ones among them."""
+    after = bytes_of(project)
+    return {name for name in before | after if before.get(name) != after.get(name)}
+
+
+def suite(project: Path, *words: str) -> str:
+    """What the project's own annotation suite says."""
+    return python(project, *PYTEST, "tests/policy/test_annotations.py", *words).stdout
+
+
+def migration(version: str, stage: str, *words: str) -> Edit:
+    """An entry of `_migrations`, as the guide writes it."""
+    script = "{{ _copier_conf.src_path }}/hooks/migrate.py"
+    command = json.dumps(["{{ _copier_python }}", script, *words])
+    entry = f"  - version: {version}\n    when: \"{{{{ _stage == '{stage}' }}}}\"\n    command: {command}\n"
+    return ("copier.yml", "_tasks:\n", f"_migrations:\n{entry}\n_tasks:\n")
+
+
+def rename_author(repository: Path, version: str) -> Path:
+    """A release in which `author` is called `maintainer`."""
+    edits = []
+    for path in (repository / "template").rglob("*.jinja"):
+        name = path.relative_to(repository).as_posix()
+        text = path.read_text(encoding="utf-8")
+        for old, new in (
+            ("if author", "if maintainer"),
+            ("(author", "(maintainer"),
+            ("{ author", "{ maintainer"),
+        ):
+            if old in text:
+                edits.append((name, old, new))
+    text = (repository / "copier.yml").read_text()
+    start, end = text.index("author:\n  type"), text.index("license:\n  type")
+    question = text[start:end]
+    new = (
+        question.replace("author:", "maintainer:")
+        .replace("if author", "if maintainer")
+        .replace("(author", "(maintainer")
+    )
+    return released(
+        repository,
+        repository,
+        version,
+        ("copier.yml", question, new),
+        migration(version, "before", "rename", "author", "maintainer"),
+        *edits,
+    )

@@ -46,15 +46,14 @@ def environment() -> SandboxedEnvironment:
 
 
 def macro(file: str, name: str, *arguments: object) -> str:
-    """What one macro answers."""
-    return str(getattr(environment().get_template(f"macros/{file}.jinja").module, name)(*arguments))
+    """What one macro of `macros/` or `writing/` answers."""
+    found = environment().select_template([f"macros/{file}.jinja", f"writing/{file}.jinja"])
+    return str(getattr(found.module, name)(*arguments))
 
 
-def specs(tools: object, profile: str = "explicit", **custom: str) -> list[dict[str, Any]]:
-    """The full specification of each tool in an answer; `custom` answers what that profile asks."""
-    asked = [custom.get(key, "") for key in ("hints", "destructive", "confirm", "confirm_fallback")]
-    policy = json.loads(macro("specs", "policy_of", profile, *asked))
-    found: list[dict[str, Any]] = json.loads(macro("specs", "specs", tools, policy))
+def specs(tools: object) -> list[dict[str, Any]]:
+    """The full specification of each tool in an answer."""
+    found: list[dict[str, Any]] = json.loads(macro("specs", "specs", tools))
     return found
 
 

@@ -85,5 +85,5 @@ async def agree(*asked: object) -> ElicitResult[dict[str, bool]]:
 
 def hints_of(tool: Tool) -> dict[str, bool]:
     """The hints on the wire; one that is not there is absent."""
-    found = tool.annotations.model_dump(by_alias=True) if tool.annotations else {}
-    return {hint: found[hint] for hint in HINTS if found.get(hint) is not None}
+    served = tool.annotations.model_dump(by_alias=True) if tool.annotations else {}
+    return {hint: served[hint] for hint in HINTS if served.get(hint) is not None}

@@ -1,14 +1,12 @@
 """The decision records say what the code does: their tables are held against the generated policy and server."""
 
-import json
 import re
-import sys
 import types
 from pathlib import Path
-from typing import Any
 
 import pytest
-from support import Answers, Renders, rendered, server
+from support import Answers, rendered
+from tables import TABLES
 
 ADRS = "docs/adr/policy/"
 HEADINGS = """Context Decision Benefits Consequences Alternatives; Resolved questions; Future
@@ -27,57 +25,51 @@ def table(text: str, head: str) -> list[list[str]]:
     return [[cell.strip().strip("`") for cell in line[1:-1].split(" | ")] for line in lines[2:]]
 
 
-def behaviors(files: dict[str, str]) -> types.ModuleType:
-    """The generated policy/behaviors.py, which imports nothing of the project."""
-    module = types.ModuleType("behaviors_of_this_answer")
-    sys.modules[module.__name__] = module  # dataclasses look themselves up there
-    exec(files["src/notes_mcp/policy/behaviors.py"], vars(module))
+def profile_of(files: dict[str, str]) -> types.ModuleType:
+    """The generated policy/profile.py, which imports nothing of the project."""
+    module = types.ModuleType("profile_of_this_answer")
+    exec(files["src/notes_mcp/policy/profile.py"], vars(module))
     return module
 
 
 @pytest.mark.parametrize("profile", ANSWERS)
 def test_the_table_of_behaviors_is_the_codes(profile: str) -> None:
     files = rendered(ANSWERS[profile])
-    code = behaviors(files)
+    code = profile_of(files)
     rows = table(files[ADRS + "0001-tool-annotations.md"], "behavior")
     assert [row[0] for row in rows] == list(code.BEHAVIORS)
     for behavior, meaning, *cells in rows:
-        assert meaning == code.BEHAVIORS[behavior].text
-        of = code.BEHAVIORS[behavior]
-        for said in (True, False):
-            truth: dict[str, Any] = {"destructive": said, "idempotent": said}
-            declared = code.Declaration(behavior=behavior, title="T", **truth).hints()
-            for cell, (hint, wire) in zip(cells, code.WIRE_NAMES.items(), strict=True):
-                free = getattr(of, hint, True) is None
-                wanted = {
-                    "yes": True,
-                    "no": False,
-                    "absent": None,
-                    "as said": said if free else "not free",
-                    "where true": True if said and free else None,
-                }[cell]
-                assert declared.get(wire) == wanted, (behavior, hint, cell)
+        assert meaning == TABLES["behaviors"][behavior]["meaning"]
+        modes = code.ON_THE_WIRE[behavior].split()
+        for cell, hint, mode in zip(cells, code.WIRE_NAMES, modes, strict=True):
+            value = True if hint == "open_world" else code.BEHAVIORS[behavior].get(hint)
+            if value is None:
+                expected = {"always": "as declared", "true": "where true", "never": "absent"}[mode]
+            elif mode in ("always", str(value).lower()):
+                expected = "yes" if value else "no"
+            else:
+                expected = "absent"
+            assert cell == expected, (behavior, hint)
 
 
 @pytest.mark.parametrize("profile", ANSWERS)
 def test_the_policy_that_is_named_is_the_codes(profile: str) -> None:
     files = rendered(ANSWERS[profile])
-    code = behaviors(files)
+    code = profile_of(files)
     assert f"(`confirm: {code.CONFIRM}`)" in files[ADRS + "0003-confirmation.md"]
     overwrites = "and an overwrite" in files[ADRS + "0002-destructive-and-idempotent.md"]
     assert overwrites == (code.DESTRUCTIVE == "deletes_and_overwrites")
 
 
-@pytest.mark.parametrize("name", ["notes", "unusual", "products"])
-def test_the_lists_of_gated_and_ungated_tools_are_the_servers(example: Renders, name: str) -> None:
-    project = example(name)
-    rows = json.loads(server(project, "tools", "list", "--json").stdout)
-    text = (project / ADRS / "0005-tool-interface.md").read_text(encoding="utf-8")
-    parts = re.split("^These run at once|^No tool runs at once", text, flags=re.MULTILINE)
-    for part, gated in zip(parts, (True, False), strict=True):
-        wanted = [[row["name"], row["behavior"]] for row in rows if row["gated"] is gated]
-        assert (table(part, "tool |") if wanted else []) == wanted
-        assert wanted or "| tool |" not in part
+@pytest.mark.parametrize("profile", ANSWERS)
+def test_no_record_lists_tools(profile: str) -> None:
+    """They come and go; docs/tools.md has them, and the records point there."""
+    tools = {"tools": ["get_owl", "delete_owl", "send_owl"]}
+    plain, other = rendered(ANSWERS[profile]), rendered(ANSWERS[profile] | tools)
+    records = {name for name in plain if name.startswith(ADRS)}
+    assert {name for name in records if plain[name] != other[name]} == set()
+    pointing = {name for name in records if "(../../tools.md)" in plain[name]}
+    assert len(pointing) >= 3
 
 
 @pytest.mark.parametrize("profile", ANSWERS)

@@ -37,6 +37,10 @@ def test_the_project_is_small(files: dict[str, int]) -> None:
     assert python_lines(files, "tests/policy/") <= 1050
 
 
+def test_no_release_renders_what_pinning_writes(files: dict[str, int]) -> None:
+    assert not {"annotations.lock.json", "docs/tools.md"} & files.keys()
+
+
 def test_the_template_is_small() -> None:
     assert len((ROOT / "copier.yml").read_text(encoding="utf-8").splitlines()) <= 190
     macros = [path.read_text("utf-8").splitlines() for path in (ROOT / "macros").glob("*.jinja")]

@@ -63,13 +63,6 @@ def test_it_passes_its_own_gate(example: Renders, name: str) -> None:
     assert check(example(name)) == {}
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_its_tool_table_is_what_the_server_writes(example: Renders, name: str) -> None:
-    written = server(example(name), "tools", "table")
-    kept = (example(name) / "docs/tools.md").read_text(encoding="utf-8")
-    assert (written.stdout, written.returncode) == (kept, 0), written.stderr
-
-
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_it_serves_over_stdio(example: Renders, tmp_path: Path, name: str, era: str) -> None:

@@ -18,11 +18,11 @@ GUARDS = guards(ATTACKS / "gate/guards.yml")
 SHORT = {
     "each_call_is_as_its_person_says[legacy]": [
         "only an accepted form is a yes",
-        "the registry builds the gate in",
+        "the gate is in the function that is served",
     ],
     "each_call_is_as_its_person_says[2026-07-28]": [
         "only an accepted form is a yes",
-        "the registry builds the gate in",
+        "the gate is in the function that is served",
     ],
     "confirm_does_not_answer_for_a_person[legacy]": ["confirm=true answers nobody's question"],
     "confirm_does_not_answer_for_a_person[2026-07-28]": ["confirm=true answers nobody's question"],

@@ -19,8 +19,8 @@ from wire import ERAS, http
 @pytest.fixture
 def address(project: Path, tmp_path: Path) -> Iterator[str]:
     """The address of the default project served over HTTP."""
-    with http(project, tmp_path) as found:
-        yield found
+    with http(project, tmp_path) as served:
+        yield served
 
 
 @pytest.mark.parametrize("era", ERAS)

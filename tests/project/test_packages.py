@@ -13,17 +13,37 @@ from typing import Any
 import pytest
 from fastmcp import Client
 from programs import fetched, npx, run, uv
-from support import Renders, macro, python
+from support import answers, macro, python, render, rendered
 
 MCPB = npx("@anthropic-ai/mcpb@2.1.2", "mcpb")
 SECRETS = (".env", "notes.db", ".venv/pyvenv.cfg")
 
 
+PACKAGES = {"packages": ["container", "bundle", "registry"]}
+FILES = {
+    "container": {"Dockerfile", ".dockerignore"},
+    "bundle": {"manifest.json", ".mcpbignore", "tests/policy/test_packages.py"},
+    "registry": {"server.json", "tests/policy/test_packages.py"},
+}
+
+
+@pytest.mark.parametrize("packages", [[], *([name] for name in FILES), [*FILES]], ids=str)
+def test_a_project_has_the_packaging_files_that_were_asked_for(packages: list[str]) -> None:
+    there = rendered({"packages": packages}).keys() & set().union(*FILES.values())
+    assert there == set().union(*(FILES[name] for name in packages))
+
+
 @pytest.fixture(scope="module")
-def mine(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def packaged(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The default project with every package."""
+    return render(template, tmp_path_factory.mktemp("packaged") / "notes", PACKAGES)
+
+
+@pytest.fixture(scope="module")
+def mine(packaged: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy with what must never be handed on."""
     mine = tmp_path_factory.mktemp("packages") / "notes"
-    shutil.copytree(project, mine, ignore=shutil.ignore_patterns(".*cache", "__pycache__"))
+    shutil.copytree(packaged, mine, ignore=shutil.ignore_patterns(".*cache", "__pycache__"))
     for name in SECRETS:
         (mine / name).parent.mkdir(exist_ok=True)
         (mine / name).write_text("secret")
@@ -55,8 +75,8 @@ def test_a_registry_takes_any_description(text: str) -> None:
     assert short == text or (short.endswith("…") and text.startswith(short[:-1]))
 
 
-def test_versions_that_differ_are_named(project: Path, tmp_path: Path) -> None:
-    mine = shutil.copytree(project, tmp_path / "mine", ignore=shutil.ignore_patterns(".*cache"))
+def test_versions_that_differ_are_named(packaged: Path, tmp_path: Path) -> None:
+    mine = shutil.copytree(packaged, tmp_path / "mine", ignore=shutil.ignore_patterns(".*cache"))
     for name, old, new in [
         ("pyproject.toml", 'version = "0.1.0"', 'version = "0.2.0"'),
         ("manifest.json", '"version": "0.1.0"', '"version": "0.2.0"'),
@@ -65,11 +85,11 @@ def test_versions_that_differ_are_named(project: Path, tmp_path: Path) -> None:
         text = (mine / name).read_text(encoding="utf-8")
         assert old in text
         (mine / name).write_text(text.replace(old, new), encoding="utf-8")
-    words = ["-m", "pytest", "-c", "config/pytest.ini", "--rootdir", ".", "-p", "no:cacheprovider"]
-    said = python(mine, *words, "tests/policy/test_packages.py").stdout
-    assert "pyproject.toml has version 0.2.0, server.json has 0.1.0, server.json packages" in said
-    assert "README.md lacks the line <!-- mcp-name: com.example/notes-mcp -->" in said
-    assert "2 failed" in said
+    words = ["-m", "pytest", "-p", "no:cacheprovider", "tests/policy/test_packages.py"]
+    output = python(mine, *words).stdout
+    assert "pyproject.toml has version 0.2.0, server.json has 0.1.0, server.json packages" in output
+    assert "README.md lacks the line <!-- mcp-name: com.example/notes-mcp -->" in output
+    assert "2 failed" in output
 
 
 def test_wheel_and_sdist_hold_what_they_should(built: Path, mine: Path) -> None:
@@ -81,7 +101,7 @@ def test_wheel_and_sdist_hold_what_they_should(built: Path, mine: Path) -> None:
     assert "License-File: LICENSE" in about
     with tarfile.open(next(built.glob("*.tar.gz"))) as sdist:
         names = {name.partition("/")[2] for name in sdist.getnames()}
-    assert {"tests/policy/conftest.py", "annotations.lock.json", "pyproject.toml"} <= names
+    assert {"tests/policy/conftest.py", "pyproject.toml"} <= names
     assert not names & set(SECRETS)
 
 
@@ -100,8 +120,8 @@ def test_the_wheel_alone_serves(built: Path, tmp_path: Path) -> None:
     assert said.stdout == "0.1.0\n", said.stderr
     assert run(program, "--version", folder=tmp_path).stdout == "0.1.0\n"
     assert len(tools(str(program), "run")) == 9
-    checked = run(program, "policy", "check", folder=tmp_path)
-    assert (checked.returncode, checked.stdout) == (0, "9 tools checked, 0 findings\n")
+    listed = run(program, "tools", "list", "--json", folder=tmp_path)
+    assert (listed.returncode, len(json.loads(listed.stdout))) == (0, 9)
 
 
 def test_the_bundle_is_valid_small_and_serves(mine: Path, tmp_path: Path) -> None:
@@ -146,18 +166,33 @@ def wrong_entry(entry: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["notes", "unusual"])
-def test_the_registry_entry_is_what_the_registry_takes(example: Renders, name: str) -> None:
-    assert wrong_entry(json.loads((example(name) / "server.json").read_text("utf-8"))) == []
+def test_the_registry_entry_is_what_the_registry_takes(name: str) -> None:
+    assert wrong_entry(json.loads(rendered(answers(name) | PACKAGES)["server.json"])) == []
 
 
 @pytest.mark.parametrize("name", ["unusual"])
-def test_a_manifest_of_any_answers_is_valid(example: Renders, name: str, tmp_path: Path) -> None:
-    fetched(*MCPB, "validate", example(name) / "manifest.json", folder=tmp_path)
+def test_a_manifest_of_any_answers_is_valid(name: str, tmp_path: Path) -> None:
+    manifest = tmp_path / "manifest.json"
+    manifest.write_text(rendered(answers(name) | PACKAGES)["manifest.json"], encoding="utf-8")
+    fetched(*MCPB, "validate", manifest, folder=tmp_path)
 
 
-def test_the_container_runs_as_nobody_and_is_asked_how_it_is(project: Path) -> None:
+def test_the_image_is_built_from_what_its_ignore_file_lets_in(packaged: Path) -> None:
+    lines = (packaged / ".dockerignore").read_text(encoding="utf-8").splitlines()
+    allowed = {line[2:] for line in lines if line.startswith("!/")}
+    copied = {
+        word.rstrip("*").replace("[k]", "k")
+        for line in (packaged / "Dockerfile").read_text(encoding="utf-8").splitlines()
+        if line.startswith("COPY ") and "--from" not in line
+        for word in line.split()[1:-1]
+    }
+    assert "/*" in lines
+    assert copied == allowed
+
+
+def test_the_container_runs_as_nobody_and_is_asked_how_it_is(packaged: Path) -> None:
     """There is no Docker where this runs; what stands in the file is checked line by line."""
-    lines = (project / "Dockerfile").read_text().splitlines()
+    lines = (packaged / "Dockerfile").read_text().splitlines()
     words = [line.split()[0] for line in lines if line and not line.startswith("#")]
     assert words.count("FROM") == 2
     assert words.index("USER") > len(words) - words[::-1].index("FROM") - 1

@@ -124,7 +124,12 @@ def test_a_name_and_a_description_are_two_signals(description: str, declared: bo
         "destructiveHint": False,
         "openWorldHint": True,
     }
-    facts = {"behavior": "read", "hints": hints, "truth": {"read_only": True}, "exceptions": []}
+    facts: dict[str, object] = {
+        "behavior": "read",
+        "hints": hints,
+        "truth": {"read_only": True},
+        "exceptions": [],
+    }
     facts |= {"scopes": [], "why": None, "question": None, "confirm_said": None}
     facts |= {"gated": False, "gate_demanded": False}
     wire = {

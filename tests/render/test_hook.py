@@ -113,3 +113,32 @@ def test_a_template_that_an_update_will_not_find_is_named(
     said = " ".join(done.stderr.split())
     assert "notes-mcp is ready in my notes." in said
     assert ("`copier update` will not find its template" in said) == (how == "relative")
+
+
+@pytest.mark.parametrize("place", ["here", "there"])
+def test_a_repository_that_was_there_keeps_what_it_had(
+    template: Path, tmp_path: Path, place: str
+) -> None:
+    """Into a folder with a repository and files of its own, named by its path or as `.` from inside."""
+    project = tmp_path / "p"
+    project.mkdir()
+    git(project, "init", "--quiet")
+    (project / "mine.py").write_text("x = {  }\n")
+    git(project, "add", "--all")
+    git(project, "commit", "--quiet", "--message=mine")
+    words = ["copy", "--defaults", "--trust", str(template), "." if place == "here" else "p"]
+    done = subprocess.run(
+        [sys.executable, "-m", "copier", *words],
+        cwd=project if place == "here" else tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert (project / "mine.py").read_text() == "x = {  }\n"
+    assert not git(project, "diff", "--name-only")
+    output = " ".join(done.stderr.split())
+    assert "notes-mcp is ready in" in output
+    assert ("git init" in output) is False
+    assert ("cd " in output) == (place == "there")
+    assert "uv run tests/policy/pin.py" in output

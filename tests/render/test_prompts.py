@@ -131,9 +131,43 @@ def test_tools_are_checked_against_the_profile_at_the_prompt(terminal: Terminal)
             if name == "tools":
                 break
             terminal.types(ENTER)
-    terminal.mistakes("get_order=delete", '"get_order": "get" reads, but')
     unasked = "[{name: delete_order, confirm: false}]"
     terminal.mistakes(unasked, 'tools[1] "delete_order": confirm: false')
+
+
+def test_a_behavior_that_is_typed_is_taken_whatever_the_name(
+    terminal: Terminal, tmp_path: Path
+) -> None:
+    typed = "check_in_guest=action, mark_as_read=put, shopping_list_delete=delete"
+    terminal.walks({"tools": CLEAR + typed + ", run_report=read, save_ticket_search=create"})
+    tools = {path.stem for path in (tmp_path / "p/src/notes_mcp/tools").glob("[!_]*.py")}
+    assert tools == {
+        "check_in_guest",
+        "mark_as_read",
+        "shopping_list_delete",
+        "run_report",
+        "save_ticket_search",
+    }
+
+
+def test_resources_may_be_left_empty(terminal: Terminal, template: Path, tmp_path: Path) -> None:
+    """The suggested `[]` deleted is the same as `[]`."""
+    terminal.walks({"resources": CLEAR})
+    kept = yaml.safe_load((tmp_path / "p/.copier-answers.yml").read_text(encoding="utf-8"))
+    assert not kept.get("resources")
+    expected = render(template, tmp_path / "expected")
+    files = {p.relative_to(expected) for p in expected.rglob("*") if p.is_file()}
+    made = {p.relative_to(tmp_path / "p") for p in (tmp_path / "p").rglob("*") if p.is_file()}
+    assert made == files
+
+
+def test_packages_are_picked_with_the_space_bar(terminal: Terminal, tmp_path: Path) -> None:
+    terminal.walks({"packages": " " + DOWN * 2 + " "})
+    kept = yaml.safe_load((tmp_path / "p/.copier-answers.yml").read_text(encoding="utf-8"))
+    assert kept["packages"] == ["container", "registry"]
+    assert (tmp_path / "p/Dockerfile").exists()
+    assert (tmp_path / "p/server.json").exists()
+    assert not (tmp_path / "p/manifest.json").exists()
 
 
 def test_a_custom_profile_asks_four_more(terminal: Terminal, tmp_path: Path) -> None:

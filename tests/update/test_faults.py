@@ -12,7 +12,7 @@ import pytest
 from lifecycle import TEMPLATE, bytes_of, released, start, update
 from support import clone_template, git
 
-POLICY = TEMPLATE + "policy/catalog.py"
+POLICY = TEMPLATE + "policy/errors.py"
 SEED = 20261121
 
 
@@ -80,4 +80,4 @@ def test_a_failing_migration(repository: Path, tmp_path: Path) -> None:
         update(project, "v3.0.0")
     assert restored(project) == before
     update(project, "v4.0.0")
-    assert (project / "src/notes_mcp/policy/catalog.py").read_text().endswith("# release 2\n")
+    assert (project / "src/notes_mcp/policy/errors.py").read_text().endswith("# release 2\n")

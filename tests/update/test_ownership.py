@@ -14,7 +14,7 @@ from lifecycle import SRC, TOOLS, bytes_of, commit, start, update
 from support import EXAMPLES, answers, clone_template, git, render
 
 STUB = "template/src/{{package_name}}/tools/{% yield tool from specs %}{{ tool.file }}.py{% endyield %}.jinja"
-POLICY = "template/src/{{package_name}}/policy/catalog.py"
+POLICY = "template/src/{{package_name}}/policy/errors.py"
 
 
 @pytest.fixture(scope="module")
@@ -108,12 +108,13 @@ CELLS: dict[str, tuple[Callable[[Path], None], str, str, str]] = {
     "edited extend": (edit(SRC + "extend.py"), SRC + "extend.py", "kept", "kept"),
     "edited metadata": (edit(SRC + "metadata.yaml"), SRC + "metadata.yaml", "kept", "kept"),
     "edited lock": (edit("annotations.lock.json"), "annotations.lock.json", "kept", "kept"),
+    "edited tool table": (edit("docs/tools.md"), "docs/tools.md", "kept", "kept"),
     "edited conftest": (edit("tests/conftest.py"), "tests/conftest.py", "kept", "kept"),
     "edited pyproject": (edit("pyproject.toml"), "pyproject.toml", "kept", "overwritten"),
     "edited README": (edit("README.md"), "README.md", "kept", "overwritten"),
-    "edited entry": (edit("Dockerfile"), "Dockerfile", "kept", "overwritten"),
-    "edited policy": (edit(SRC + "policy/lock.py"), SRC + "policy/lock.py", "kept", "overwritten"),
-    "untouched policy": (lambda _: None, SRC + "policy/catalog.py", "forward", "forward"),
+    "edited guide": (edit("AGENTS.md"), "AGENTS.md", "kept", "overwritten"),
+    "edited policy": (edit(SRC + "policy/gate.py"), SRC + "policy/gate.py", "kept", "overwritten"),
+    "untouched policy": (lambda _: None, SRC + "policy/errors.py", "forward", "forward"),
 }
 
 
@@ -178,10 +179,7 @@ def test_a_tool_added_to_the_answers_gets_its_files_and_touches_no_other(
         SRC + "tools/archive_note.py",
         "tests/tools/test_archive_note.py",
     }
-    assert {n for n in before if before[n] != after[n]} <= {
-        ".copier-answers.yml",
-        "docs/adr/policy/0005-tool-interface.md",  # lists the tools of the answers
-    }
+    assert {n for n in before if before[n] != after[n]} == {".copier-answers.yml"}
 
 
 @pytest.mark.parametrize("form", ["list", "typed", "mappings"])

@@ -14,11 +14,11 @@ from attacks.consent.provider import Provider
 from attacks.raw import LEGACY, MODERN, Message, Raw, connect, user
 from fastmcp import Context, FastMCP
 from nextcloud_login_mcp.policy import (
+    asking,
     consent_cli,
     consent_flow,
     consent_settings,
     consent_store,
-    pending,
 )
 from nextcloud_login_mcp.policy.consent import granted_token, requires_consent
 from nextcloud_login_mcp.policy.declarations import create, declaration_of, delete, read
@@ -28,7 +28,7 @@ from nextcloud_login_mcp.server import create_server
 from nextcloud_login_mcp.settings import Settings
 from pydantic import BaseModel, Field
 
-Grant, GATES = consent_store.Grant, pending.GATES
+Grant, GATES = consent_store.Grant, asking.GATES
 commands, flow = consent_cli, consent_flow
 ERAS = [LEGACY, MODERN]
 SECRET = "a secret of thirty-two characters or more"

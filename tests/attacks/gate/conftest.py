@@ -2,11 +2,11 @@
 
 import pytest
 from attacks.gate.attacked import DONE
-from notes_mcp.policy import declarations
+from notes_mcp.policy.profile import CONFIRM
 
 
 @pytest.fixture(autouse=True)
 def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     DONE.clear()
-    if declarations.CONFIRM == "none":
-        monkeypatch.setattr(declarations, "CONFIRM", "deletes")
+    if CONFIRM == "none":
+        monkeypatch.setattr("notes_mcp.policy.declarations.CONFIRM", "deletes")

@@ -31,6 +31,18 @@ async def test_answer(name: str, era: str, mounted: bool) -> None:
 
 
 @pytest.mark.anyio
+@pytest.mark.parametrize("era", [LEGACY, MODERN])
+@pytest.mark.parametrize("confirm", ["yes", "true", 1, [True]], ids=str)
+async def test_confirm_is_the_boolean_or_refused(confirm: object, era: str) -> None:
+    async with connect(serving(), era, can={}) as raw:
+        for given in (False, confirm):
+            call: Message = {"name": "zz_wipe", "arguments": {"name": "a", "confirm": given}}
+            message = await raw.receive(await raw.send("tools/call", **call))
+    assert outcome(message) == "error"
+    assert DONE == []
+
+
+@pytest.mark.anyio
 @pytest.mark.parametrize("leaves", ["client", "server"])
 async def test_one_side_leaves_while_asked(leaves: str) -> None:
     async with connect(serving(), LEGACY) as raw:

@@ -12,7 +12,7 @@ from attacks.raw import LEGACY, MODERN
 from fastmcp import Client, FastMCP
 from fastmcp.client.elicitation import ElicitResult
 from notes_mcp.backend import backend
-from notes_mcp.policy.pending import QUESTIONS, gate_of
+from notes_mcp.policy.asking import GATES, QUESTIONS
 from notes_mcp.server import create_server
 
 NUMBERS = range(1, 201)
@@ -52,7 +52,7 @@ async def crowd(server: FastMCP, era: str) -> int:
     await backend().delete("send_note", None)
     applied = sorted(record["note_id"] for record in records.values())
     assert applied == [n for n in NUMBERS if n % 4 == 0]
-    store: Any = gate_of(server).store
+    store: Any = GATES[server].store
     assert await store.keys(collection=QUESTIONS) == []
     gc.collect()
     return len(gc.get_objects())

@@ -7,7 +7,7 @@ import pytest
 from attacks.gate.answers import ANSWERS, YES
 from attacks.gate.attacked import ASK, DONE, STEP, TWO_STEP, serving
 from attacks.raw import ELICITS, LEGACY, MODERN, Message, Raw, connect, outcome, user
-from notes_mcp.policy import pending
+from notes_mcp.policy import asking
 
 # A call: `who: times* tool names`, then `confirm`, `bare` (never with it), `late` (its time is over), `other` (connection), or how it
 # answers the first question by hand: <sealed, <no-state, <made-up, <altered, <elsewhere. STEP is what a client
@@ -102,16 +102,16 @@ async def test_row(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     row = request.node.name
-    monkeypatch.setattr(pending, "MOST", 20)
+    monkeypatch.setattr(asking, "MOST", 20)
     server = serving(0.2 if "expired" in row else 600)
-    store: Any = pending.gate_of(server).store
+    store: Any = asking.GATES[server].store
     get = store.get
 
     async def slow(*asked: Any, **more: Any) -> Any:
-        found = await get(*asked, **more)
+        entry = await get(*asked, **more)
         if "at-once" in row:  # as over a network: both have read before one deletes
             await anyio.sleep(0.02)
-        return found
+        return entry
 
     monkeypatch.setattr(store, "get", slow)
     answers = [ANSWERS[name][0] for name in says.split() if name != "-"]
@@ -122,10 +122,10 @@ async def test_row(
     ):
         for call in calls.split("; "):
             call, _, expected = call.partition(" = ")
-            found = await make(call, [raw, other], ASK if can == "form" else {})
+            outcomes = await make(call, [raw, other], ASK if can == "form" else {})
             words = {"STEP": STEP, "APPLIED": "applied" if TWO_STEP else "error"}
             words["FIRST"] = "preview" if ASK else "declined"
-            assert found == {words.get(word, word) for word in expected.split()}
+            assert outcomes == {words.get(word, word) for word in expected.split()}
         assert not (raw.questions and "nobody-asked" in row)
-    assert len(await store.keys(collection=pending.QUESTIONS)) <= pending.MOST
+    assert len(await store.keys(collection=asking.QUESTIONS)) <= asking.MOST
     assert (done.strip("-()").split() if TWO_STEP or done[0] != "(" else []) == DONE

@@ -1,6 +1,9 @@
 """Tools with unusual signatures: each is asked for, and applied as it was called, in both eras."""
 
-from typing import Annotated, Any
+import functools
+import threading
+from collections.abc import Callable
+from typing import Annotated, Any, ParamSpec, TypeVar
 
 import pytest
 from attacks.gate.attacked import SETTINGS, built
@@ -13,6 +16,8 @@ from notes_mcp.policy.declarations import Exemption
 from notes_mcp.server import create_server
 from pydantic import BaseModel, Field, SecretStr
 
+P = ParamSpec("P")
+R = TypeVar("R")
 DONE: list[str] = []
 QUESTIONS: list[str] = []
 Which = Annotated[str, Field(description="Which.")]
@@ -68,6 +73,26 @@ async def outer(name: Which, ctx: Context) -> Gone:
     return Gone(name=name)
 
 
+def counted(function: Callable[P, R]) -> Callable[P, R]:
+    """A decorator of somebody else's."""
+
+    @functools.wraps(function)
+    def call(*arguments: P.args, **named: P.kwargs) -> R:
+        DONE.append("counted")
+        return function(*arguments, **named)
+
+    return call
+
+
+@counted
+@delete(title="Decorated", confirm=True)
+@counted
+def decorated(name: Which) -> Gone:
+    """Be no coroutine, between two decorators of somebody else's."""
+    DONE.append("main" if threading.current_thread() is threading.main_thread() else "thread")
+    return Gone(name=name)
+
+
 WHY = Exemption(hint="confirm", value=False, why="What it calls asks.")
 
 
@@ -91,6 +116,7 @@ CALLS: dict[str, tuple[Message, list[str], list[str]]] = {
     "renamed": ({"from": "b"}, ["From b?"], ["renamed"]),
     "own": ({"name": "c"}, ["Own parameter? (name: c)"], ["own"]),
     "outer": ({"name": "d"}, ["Outer? (name: d)", "Injected? (name: d)"], ["injected", "outer"]),
+    "decorated": ({"name": "e"}, ["Decorated? (name: e)"], ["counted", "counted", "thread"]),
     "client_of_itself": ({}, ["Injected? (name: inner)"], ["injected"]),
 }
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("era", [LEGACY, MODERN])]
@@ -101,7 +127,7 @@ def server() -> FastMCP:
     DONE.clear()
     QUESTIONS.clear()
     made = create_server(SETTINGS)
-    for function in (injected, renamed, own, secret, outer, client_of_itself):
+    for function in (injected, renamed, own, secret, outer, decorated, client_of_itself):
         made.add_tool(built(function))
     return made
 
@@ -116,7 +142,7 @@ async def test_it_is_asked_for_and_applied(server: FastMCP, tool: str, era: str)
     assert (questions, done) == (QUESTIONS, DONE)
 
 
-@pytest.mark.parametrize("tool", ["injected", "renamed", "own"])
+@pytest.mark.parametrize("tool", ["injected", "renamed", "own", "decorated"])
 async def test_it_is_applied_in_two_steps(server: FastMCP, tool: str, era: str) -> None:
     arguments, _, done = CALLS[tool]
     async with Client(server, mode=era) as client:

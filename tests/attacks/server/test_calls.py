@@ -60,7 +60,7 @@ async def test_read_only_serves_only_what_says_so() -> None:
     async with Client(create_server(SETTINGS, read_only=True)) as client:
         assert {tool.name for tool in await client.list_tools()} == {"get_note", "search_notes"}
         refused = await error(client, "create_note", title="a", content="b")
-    assert refused == "Unknown tool: 'create_note'"
+    assert refused == "create_note may write, and this server was started read-only"
 
 
 async def test_every_call_is_one_log_line_without_argument_values(

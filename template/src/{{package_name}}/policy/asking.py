@@ -1,27 +1,123 @@
-"""Asking the person in front of a client, with a form or a link. Managed by the template.
+"""Asking the person in front of a client: forms and links, what is answered, where questions wait.
 
-Until 2025-11-25 a server asks during the call (`elicit`); from 2026-07-28 it answers the call with its question,
-and the client calls again with the answer (`input_required`).
+Managed by the template. Until 2025-11-25 a server asks during the call (`elicit`); from 2026-07-28 it answers the
+call with its question, and the client calls again with the answer (`input_required`).
 """
 
 import json
 import logging
-from typing import Any, Literal
+from collections.abc import Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Generic, Literal, TypeVar
+from weakref import WeakKeyDictionary
 
 import anyio
 import mcp_types as wire
-from fastmcp import Context
+from fastmcp import Context, FastMCP
 from fastmcp.exceptions import FastMCPError
 from fastmcp.tools.base import InputRequiredToolResult, ToolResult
+from key_value.aio.protocols.key_value import AsyncCullProtocol, AsyncKeyValue
+from key_value.aio.stores.memory import MemoryStore
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from pydantic import ValidationError
-
-from .pending import GATES
+from pydantic import BaseModel, Field, ValidationError
 
 logger = logging.getLogger(__name__)
 Question = wire.ElicitRequestFormParams | wire.ElicitRequestURLParams
 METHOD_NOT_FOUND = -32601
+R = TypeVar("R")
+Outcome = Literal["applied", "preview", "declined", "cancelled", "timed_out"]
+MOST = 10_000  # a flood of questions pushes out old ones, never fills the memory
+QUESTIONS, MUTE = "confirmations", "cannot_be_asked"
+
+
+class Gate:
+    """The pending questions of one server, kept in `memory`, in a folder, or behind a `redis://` address."""
+
+    def __init__(self, where: str, seconds: float) -> None:
+        self.seconds, self._puts = seconds, 0
+        self.store: AsyncKeyValue
+        if where == "memory":
+            self.store = MemoryStore(max_entries_per_collection=MOST)
+        elif where.startswith(("redis://", "rediss://")):
+            from key_value.aio.stores.redis import RedisStore
+
+            self.store = RedisStore(url=where)
+        else:
+            from key_value.aio.stores.filetree import FileTreeStore
+
+            self.store = FileTreeStore(data_directory=Path(where).expanduser())
+
+    async def put(self, name: str, entry: Mapping[str, Any]) -> None:
+        """Remember a question until its time is over."""
+        await self.store.put(name, entry, collection=QUESTIONS, ttl=self.seconds)
+        self._puts += 1
+        if self._puts % 500 == 1 and isinstance(self.store, AsyncCullProtocol):
+            await self.store.cull()
+
+    async def take(self, name: str) -> dict[str, Any] | None:
+        """The entry, out of the store: when two take it at once, one of them gets it."""
+        entry = await self.store.get(name, collection=QUESTIONS)
+        if entry is None or not await self.store.delete(name, collection=QUESTIONS):
+            return None
+        return entry
+
+    async def mute(self, session: str) -> None:
+        """Do not ask this session's client again: it cannot show a form, whatever it declared."""
+        await self.store.put(session, {"mute": True}, collection=MUTE, ttl=86_400)
+
+    async def is_mute(self, session: str) -> bool:
+        """Whether the client of this session was found unable to show a form."""
+        return await self.store.get(session, collection=MUTE) is not None
+
+
+GATES: WeakKeyDictionary[FastMCP, Gate] = WeakKeyDictionary()  # of the servers of this process
+
+
+class ConfirmationSchema(BaseModel):
+    """The form a person fills in."""
+
+    confirm: bool = Field(description="Confirm the action (true to proceed)")
+
+
+class ConfirmationResult(StrEnum):
+    """The answer of a person."""
+
+    CONFIRMED = "confirmed"
+    DECLINED = "declined"
+    CANCELLED = "cancelled"
+    TIMED_OUT = "timed_out"
+
+
+class Envelope(BaseModel, Generic[R]):
+    """The result of every gated tool, on every path."""
+
+    confirmed: bool = Field(description="Whether a person agreed")
+    outcome: Outcome = Field(description="What happened; only applied changed anything")
+    preview: dict[str, Any] | None = Field(
+        default=None, description="What would happen, and how to continue"
+    )
+    result: R | None = Field(default=None, description="Result of the tool, when applied")
+
+
+FORM: dict[str, Any] = {
+    "type": "object",
+    "properties": ConfirmationSchema.model_json_schema()["properties"],
+    "required": ["confirm"],
+}
+REFUSALS = {
+    ConfirmationResult.DECLINED: "The person said no",
+    ConfirmationResult.CANCELLED: "The person closed the question without an answer",
+    ConfirmationResult.TIMED_OUT: "Nobody answered in time",
+}
+
+
+def envelope(text: str, outcome: str, *, preview: Any = None, result: Any = None) -> ToolResult:
+    """An `Envelope` of values that are plain JSON already, with its text for clients that read no structure."""
+    content = {"confirmed": outcome == "applied", "outcome": outcome}
+    content |= {"preview": preview, "result": result}
+    return ToolResult(content=text, structured_content=content)
 
 
 class Asked(FastMCPError):

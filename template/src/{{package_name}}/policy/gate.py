@@ -25,10 +25,9 @@ from mcp_types import ElicitRequestFormParams, ElicitResult
 from opentelemetry import metrics, trace
 from pydantic_core import to_jsonable_python
 
-from .asking import Asked, answer_to, elicit, input_required, is_modern, is_mute, log_step, shows
+from . import asking
+from .asking import ConfirmationResult, Gate
 from .declarations import Declaration
-from .envelope import FORM, REFUSALS, ConfirmationResult, envelope
-from .pending import GATES, Gate
 from .profile import CONFIRM_FALLBACK, PREVIEW_FIRST
 from .texts import message_of, question_of
 
@@ -65,13 +64,13 @@ class Call:
     @property
     def gate(self) -> Gate:
         """Where questions of this server wait."""
-        return GATES[self.ctx.fastmcp]
+        return asking.GATES[self.ctx.fastmcp]
 
     async def way(self) -> Way:
         """What this client gets; one that could not show a form before is not asked again."""
-        if "form" not in shows(self.ctx) or await is_mute(self.ctx):
+        if "form" not in asking.shows(self.ctx) or await asking.is_mute(self.ctx):
             return self.fallback
-        return "input_required" if is_modern(self.ctx) else "elicitation"
+        return "input_required" if asking.is_modern(self.ctx) else "elicitation"
 
     @property
     def fallback(self) -> Way:
@@ -93,7 +92,7 @@ def caller_of(ctx: Context) -> str:
     token = get_access_token()
     if token is not None:
         return f"user:{digest(principal_components(token), token.claims.get('sub'))}"
-    return "process" if is_modern(ctx) else f"session:{ctx.session_id}"
+    return "process" if asking.is_modern(ctx) else f"session:{ctx.session_id}"
 
 
 def _read(answer: object) -> ConfirmationResult:
@@ -105,26 +104,25 @@ def _read(answer: object) -> ConfirmationResult:
     return ConfirmationResult.DECLINED
 
 
-async def _load(call: Call, way: Way) -> dict[str, ConfirmationResult]:
-    """The answers so far, with what this request answers: only a question that we asked has one."""
+async def _load(call: Call, way: Way) -> None:
+    """Take in what this request answers: only a question that we asked has an answer, and one."""
     if way == "input_required" and (state := call.ctx.request_state) is not None:
         # The SDK unsealed the state and found it made for this tool, these arguments, this user.
-        name, answer = f"asked-{state}", _read(answer_to(call.ctx, "confirmation"))
+        name, answer = f"asked-{state}", _read(asking.answer_to(call.ctx, "confirmation"))
     elif way != "input_required" and call.confirm:
         name, answer = f"preview-{call.key}", ConfirmationResult.CONFIRMED
     else:
-        return call.answers
+        return
     if entry := await call.gate.take(name):
         earlier = {key: ConfirmationResult(text) for key, text in entry["answers"].items()}
         call.answers.update(earlier | {entry["asked"]: answer})
-    return call.answers
 
 
 async def _elicit(call: Call, message: str) -> ConfirmationResult | None:
     """Ask during the call. None: this client could not be asked after all."""
-    form = ElicitRequestFormParams(message=message, requested_schema=FORM)
+    form = ElicitRequestFormParams(message=message, requested_schema=asking.FORM)
     try:
-        answer = await elicit(call.ctx, form, call.gate.seconds)
+        answer = await asking.elicit(call.ctx, form, call.gate.seconds)
     except TimeoutError:
         return ConfirmationResult.TIMED_OUT
     return None if answer is None else _read(answer)
@@ -133,7 +131,7 @@ async def _elicit(call: Call, message: str) -> ConfirmationResult | None:
 def _decided(call: Call, way: Way, outcome: str, started: float) -> None:
     """One line and two span attributes for each decision."""
     ms = round((time.perf_counter() - started) * 1000, 1)
-    log_step("confirmation", call.ctx, call.tool, {"way": way, "outcome": outcome, "ms": ms})
+    asking.log_step("confirmation", call.ctx, call.tool, {"way": way, "outcome": outcome, "ms": ms})
     attributes = {"mcp.confirmation.way": way, "mcp.confirmation.outcome": outcome}
     trace.get_current_span().set_attributes(attributes)
     if way in ("two_step", "refuse"):
@@ -143,7 +141,8 @@ def _decided(call: Call, way: Way, outcome: str, started: float) -> None:
 async def _confirm(call: Call, key: str, question: str, details: Any) -> ConfirmationResult:
     """Ask the question `key`; comes back with its answer, or leaves with what the client gets instead."""
     started, way = time.perf_counter(), await call.way()
-    answer = (await _load(call, way)).get(key)
+    await _load(call, way)
+    answer = call.answers.get(key)
     message = message_of(call.ctx.fastmcp.name, question, details)
     previews = PREVIEW_FIRST and call.confirm is False
     if answer is None and way == "elicitation" and not previews:
@@ -159,8 +158,8 @@ async def _confirm(call: Call, key: str, question: str, details: Any) -> Confirm
         state = secrets.token_urlsafe(24)
         await call.gate.put(f"asked-{state}", {"asked": key, "answers": call.answers})
         _decided(call, way, "asked", started)
-        form = ElicitRequestFormParams(message=message, requested_schema=FORM)
-        raise input_required("confirmation", form, state)
+        form = ElicitRequestFormParams(message=message, requested_schema=asking.FORM)
+        raise asking.input_required("confirmation", form, state)
     if way == "refuse":
         _decided(call, way, "refused", started)
         mend = "call it by itself" if call.nested else "use a client that supports elicitation"
@@ -176,7 +175,7 @@ async def _confirm(call: Call, key: str, question: str, details: Any) -> Confirm
         f"the same arguments and confirm=true within {max(1, round(call.gate.seconds / 60))} minutes."
     )
     shown = {"question": question, "details": details, "next": following}
-    raise Asked(envelope(f"{message}\n{following}", "preview", preview=shown))
+    raise asking.Asked(asking.envelope(f"{message}\n{following}", "preview", preview=shown))
 
 
 def _call_of(ctx: Context) -> Call | None:
@@ -193,7 +192,7 @@ async def serve(call: Call, running: Awaitable[ToolResult]) -> ToolResult:
     token = _running.set(call)
     try:
         return await running
-    except Asked as asked:
+    except asking.Asked as asked:
         if outer or isinstance(asked.instead, MCPError):
             raise
         return asked.instead
@@ -202,27 +201,28 @@ async def serve(call: Call, running: Awaitable[ToolResult]) -> ToolResult:
 
 
 async def gated(
+    declaration: Declaration,
     arguments: Mapping[str, Any],
     run: Callable[[], Awaitable[object]],
     preview: Callable[[], Awaitable[object]] | None,
 ) -> ToolResult:
-    """Run `run` once a person agreed to exactly these validated `arguments`; ToolError: nobody can be asked."""
+    """Run `run` once a person agreed to these arguments, as the client sent them; ToolError: nobody can be asked."""
     call = _call_of(get_context())
-    if call is None or call.declaration is None:  # its function was taken out of its tool
+    if call is None or call.declaration is not declaration:  # its function was taken out of its tool
         raise ToolError("a gated tool runs through its server only; nothing was changed")
-    call.arguments = arguments
-    question = question_of(call.declaration, arguments)
+    question = question_of(declaration, arguments)
     details = to_jsonable_python(await preview(), fallback=str) if preview else None
     answer = await _confirm(call, call.key, question, details)
     if answer is not ConfirmationResult.CONFIRMED:
-        return envelope(f"{REFUSALS[answer]}; {call.tool} changed nothing.", answer.value)
+        refusal = f"{asking.REFUSALS[answer]}; {call.tool} changed nothing."
+        return asking.envelope(refusal, answer.value)
     try:
         value = to_jsonable_python(await run())
     finally:
         call.answers.pop(call.key, None)
         call.applied.append(call.tool)
     text = f"{call.tool} was applied: {json.dumps(value, ensure_ascii=False)}"
-    return envelope(text, "applied", result=value)
+    return asking.envelope(text, "applied", result=value)
 
 
 async def require_confirmation(

@@ -21,11 +21,10 @@ from .serving import run_now
 logger = logging.getLogger(__name__)
 SECTIONS = {"tool": "tools", "resource": "resources", "template": "resource_templates"}
 Item = Tool | Resource | ResourceTemplate
-Config = Mapping[str, Any]  # what a file says
 Texts = dict[str, dict[str, dict[str, Any]]]  # as in a file: by section, then by name or URI
 
 
-def unknown(config: Config, texts: Texts) -> Iterator[tuple[str, str, Iterable[str]]]:
+def unknown(config: Mapping[str, Any], texts: Texts) -> Iterator[tuple[str, str, Iterable[str]]]:
     """Each name that a server does not have: what is wrong, the name, and those that it has."""
     for section, items in texts.items():
         for name, override in config.get(section, {}).items():
@@ -37,7 +36,7 @@ def unknown(config: Config, texts: Texts) -> Iterator[tuple[str, str, Iterable[s
                 yield f"Tool '{name}' has no argument '{shown(argument)}'", argument, known
 
 
-def check(path: Path, config: Config, texts: Texts) -> None:
+def check(path: Path, config: Mapping[str, Any], texts: Texts) -> None:
     """Warn of each unknown name in a file; StartError at the first one if the file is strict."""
     for problem, name, names in unknown(config, texts):
         if config.get("strict", True):

@@ -22,7 +22,7 @@ from fastmcp.client.transports import StdioTransport
 from ..server import shipped_server
 from ..settings import Settings
 from .errors import StartError
-from .metadata import SECTIONS, Config, Overrides, Texts, merged, save, unknown
+from .metadata import SECTIONS, Overrides, Texts, merged, save, unknown
 from .metadata_file import layers, mend, parse, read_text, user_file
 from .serving import run_now
 from .settings import SERVER_NAME
@@ -41,11 +41,14 @@ def _texts() -> tuple[Texts, Texts]:
     return overrides.texts, merged(overrides.texts, overrides.layered)
 
 
+def _path() -> Path:
+    return user_file(Settings().metadata) or sys.exit("the setting metadata is none: no own file")
+
+
 @app.command
-def path() -> Path:
+def path() -> None:
     """Print where your own metadata file is, or would be."""
-    own = user_file(Settings().metadata)
-    return own or sys.exit("the setting metadata is none, so there is no file of your own")
+    print(_path())
 
 
 def _pruned(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -55,7 +58,6 @@ def _pruned(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _yaml(data: Mapping[str, Any]) -> str:
-    """Data as a metadata file, without what is empty."""
     return yaml.safe_dump(_pruned(data), sort_keys=False, allow_unicode=True, width=100)
 
 
@@ -85,10 +87,10 @@ def _spliced(text: str, keys: list[str], wanted: Any) -> str:
         return text
     if len(way) == len(keys) or getattr(node, "flow_style", False):
         start, end = node.start_mark.index, _end(text, node)
-        if isinstance(node, yaml.MappingNode) and re.search("#.*\n", text[start:end]):
+        if not isinstance(node, yaml.ScalarNode) and re.search("#.*\n", text[start:end]):
             return text  # there may be a comment in it
-        return text[:start] + json.dumps(wanted, ensure_ascii=False) + text[end:]
-    text += "" if text.endswith("\n") or not text else "\n"
+        block = " " * (isinstance(node, yaml.SequenceNode) and not node.flow_style)
+        return text[:start] + block + json.dumps(wanted, ensure_ascii=False) + text[end:]
     at, indent = (_end(text, node), node.start_mark.column) if way else (len(text) - 1, 0)
     at, key = text.find("\n", at) + 1, keys[len(way)]
     return text[:at] + textwrap.indent(_yaml({key: wanted[key]}), " " * indent) + text[at:]
@@ -96,9 +98,9 @@ def _spliced(text: str, keys: list[str], wanted: Any) -> str:
 
 def _change(name: str, field: str | None, value: object) -> None:
     """Set one field, or remove it (None; without a field: everything under the name)."""
-    own, texts = path(), _texts()[0]
+    own, texts = _path(), _texts()[0]
     raw = read_text(own)
-    text = HEAD if raw is None else raw.replace("\r\n", "\n")
+    text = (raw or HEAD).replace("\r\n", "\n").removesuffix("\n") + "\n"
     wanted = spot = parse(own, text)
     homes = [s for s, items in texts.items() if name in items or name in wanted.get(s, {})]
     if not homes:
@@ -122,7 +124,7 @@ def _change(name: str, field: str | None, value: object) -> None:
 @app.command
 def init() -> None:
     """Write a metadata file of your own that holds commented examples."""
-    own, (texts, every) = path(), _texts()
+    own, (texts, every) = _path(), _texts()
     if own.exists():
         sys.exit(f"{own} already exists; change it with `{SERVER_NAME} metadata edit`")
     first = {section: dict(islice(items.items(), 1)) for section, items in every.items()}
@@ -133,7 +135,7 @@ def init() -> None:
 @app.command
 def edit() -> None:
     """Open your file in $VISUAL or $EDITOR; what the server would refuse is not saved."""
-    own, texts = path(), _texts()[0]
+    own, texts = _path(), _texts()[0]
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or shutil.which("vi")
     if not editor:
         sys.exit("no editor found; set VISUAL or EDITOR, e.g. EDITOR=nano")
@@ -184,7 +186,7 @@ def unset(name: Name, field: Field | None = None) -> None:
 @app.command
 def validate(*, server: Server = "") -> None:
     """Check your file against this server, or against one that runs or is started over stdio."""
-    own = path()
+    own = _path()
     config = dict(layers(own))[own]
     if config is None:
         return print(f"{own} does not exist, so it overrides nothing")
@@ -194,7 +196,7 @@ def validate(*, server: Server = "") -> None:
     sys.exit(bool(lines and config.get("strict", True)))
 
 
-async def _asked(server: str, config: Config) -> Texts:
+async def _asked(server: str, config: Mapping[str, Any]) -> Texts:
     """What a server answers that it has, with the tools that the file takes off the wire."""
     off = {n: it for n, it in config.get("tools", {}).items() if not it.get("enabled", True)}
     texts: Texts = {"tools": off, "resources": {}, "resource_templates": {}}

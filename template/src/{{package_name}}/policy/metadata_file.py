@@ -21,7 +21,6 @@ from .texts import HIDDEN, hidden, shortened
 
 PACKAGED = Path(__file__).parent.parent / "metadata.yaml"
 MOST_BYTES = 65_536
-DEEPEST = 6
 ALL = f"`{SERVER_NAME} metadata export` lists them all"
 HINTS = {*WIRE_NAMES, *WIRE_NAMES.values(), "annotations", "hints"}
 REFUSED: Any = partial(yaml.MarkedYAMLError, None, None)  # takes what is wrong, and where
@@ -95,7 +94,7 @@ def read_text(path: Path, *, trusted: bool = False) -> str | None:
 
 def _value(events: Iterator[Any], event: Any, depth: int = 0) -> Any:
     """The plain data that begins with an event; what YAML readers disagree about is refused."""
-    if event.anchor or event.tag or depth > DEEPEST:
+    if event.anchor or event.tag or depth > 6:
         why = "anchors, aliases, tags and deep nesting are not allowed; write the text out"
         raise REFUSED(why, event.start_mark)
     if isinstance(event, yaml.SequenceStartEvent):

@@ -19,8 +19,8 @@ from mcp_types import Icon, ToolAnnotations
 from pydantic import PrivateAttr
 
 from . import signatures
+from .asking import Envelope
 from .declarations import Declaration
-from .envelope import Envelope
 from .errors import StartError
 from .gate import Call, gated, serve
 
@@ -109,7 +109,7 @@ def _served(function: Function, declaration: Declaration) -> Function:
             return await run(**values)
         shown = {names[n]: value for n, value in arguments.items() if n not in hidden}
         ahead = functools.partial(preview, **values) if preview else None
-        return await gated(shown, functools.partial(run, **values), ahead)
+        return await gated(declaration, shown, functools.partial(run, **values), ahead)
 
     if declaration.gated():
         result = signature.return_annotation

@@ -1,0 +1,127 @@
+"""What a benchmark answers: figures beside their floors, tables, and how they are printed."""
+
+import dataclasses
+import json
+import os
+import statistics
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+DIGITS = {"s": 2, "ms": 2, "": 0}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """One thing measured, beside the floor that was measured in turns with it.
+
+    Attributes:
+        what: What was measured, in a few words.
+        unit: "s" or "ms".
+        ours: The median of ours.
+        floor: The median of the floor.
+        beside: What the floor is.
+        ratio_at_most: The aim for ours / floor.
+        at_most: The aim for ours, in `unit`.
+    """
+
+    what: str
+    unit: str
+    ours: float
+    floor: float
+    beside: str
+    ratio_at_most: float | None = None
+    at_most: float | None = None
+
+    @property
+    def ratio(self) -> float:
+        """Ours as a multiple of the floor."""
+        return self.ours / self.floor
+
+    @property
+    def aim(self) -> str:
+        """The aim in words; empty where there is none."""
+        if self.ratio_at_most is not None:
+            return f"at most {self.ratio_at_most:g} x"
+        return f"at most {self.at_most:g} {self.unit}" if self.at_most is not None else ""
+
+    @property
+    def verdict(self) -> str:
+        """Whether the aim is reached, at the precision that is printed."""
+        if self.ratio_at_most is not None:
+            return "yes" if round(self.ratio, 2) <= self.ratio_at_most else "no"
+        if self.at_most is not None:
+            return "yes" if round(self.ours, DIGITS[self.unit]) <= self.at_most else "no"
+        return ""
+
+    def cells(self) -> list[str]:
+        """What a row of a table shows."""
+        digits = DIGITS[self.unit]
+        ours, floor = (f"{value:.{digits}f} {self.unit}" for value in (self.ours, self.floor))
+        return [self.what, ours, f"{floor} ({self.beside})", f"{self.ratio:.2f}", self.aim]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Anything that is not a time beside a floor; the first row is the head."""
+
+    rows: Sequence[Sequence[str]]
+
+
+Answer = Figure | Table
+HEAD = ["", "ours", "floor", "ratio", "aim"]
+
+
+def in_turns(turns: int, *things: Callable[[], float]) -> list[float]:
+    """Measure things in turns, so that a busy moment of the machine meets all of them.
+
+    Args:
+        turns: How often each is measured; one turn before these fills caches and is not counted.
+        things: Each does its work and returns how long it took.
+
+    Returns:
+        The median of each thing.
+    """
+    taken: list[list[float]] = [[] for _ in things]
+    for turn in range(turns + 1):
+        order = range(len(things)) if turn % 2 else reversed(range(len(things)))
+        for which in order:
+            seconds = things[which]()
+            if turn:
+                taken[which].append(seconds)
+    return [statistics.median(each) for each in taken]
+
+
+def markdown(rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table; the first row is its head."""
+    lines = ["| " + " | ".join(row) + " |" for row in rows]
+    lines.insert(1, "| " + " | ".join("---" for _ in next(iter(rows), ())) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def answers_of(lines: str) -> Iterator[Answer]:
+    """What a benchmark printed with --json."""
+    for line in filter(None, lines.splitlines()):
+        found = json.loads(line)
+        yield Table(found["rows"]) if "rows" in found else Figure(**found)
+
+
+def run(measured: Callable[[int], Iterable[Answer]], turns: int) -> None:
+    """The command line of a benchmark: [--json] [TURNS].
+
+    Args:
+        measured: Measures, with the number of turns, and yields each answer when it has it.
+        turns: How many turns where none are given.
+    """
+    # Where it is set, Python compiles every module at every start, ours and the floor's: few computers do.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
+    words = [word for word in sys.argv[1:] if word != "--json"]
+    for answer in measured(int(words[0]) if words else turns):
+        if "--json" in sys.argv:
+            print(json.dumps(dataclasses.asdict(answer)), flush=True)
+            continue
+        rows = [answer.cells()] if isinstance(answer, Figure) else answer.rows
+        for row in rows:
+            print(*(f"{cell:<{30 if n == 0 else 1}}" for n, cell in enumerate(row)), sep="   ")
+        sys.stdout.flush()

@@ -1,0 +1,1 @@
+"""The command `copier-fastmcp`: what makers of servers need, once, and not in every server."""

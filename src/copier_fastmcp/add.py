@@ -1,0 +1,222 @@
+"""`add`: one tool more, by the template's own rules.
+
+It extends the answers, and Copier writes the files at the recorded version. Nothing is written
+before the last question is answered; what goes wrong after it is undone.
+"""
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from . import copying
+from .answers import recorded
+from .errors import RefusedError, UnableError, one_line, tell
+from .lock import FILE as LOCK
+from .locked import locked
+from .repository import changed, git
+
+PIN = Path("tests/policy/pin.py")
+TABLE = "docs/tools.md"
+Behavior = Literal["read", "create", "ensure", "append", "update", "put", "delete", "action"]
+
+
+def _clean() -> None:
+    """Make sure that what is undone later is not somebody's work.
+
+    Raises:
+        RefusedError: There are uncommitted changes, or this is no git repository.
+    """
+    try:
+        names = list(changed(Path()))
+    except UnableError as error:
+        raise RefusedError(f"{error}; a tool is added to a git repository") from error
+    if names:
+        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+        raise RefusedError(f"commit {', '.join(names[:3])}{more} first; Copier needs a clean tree")
+
+
+def parameter(text: str) -> dict[str, Any]:
+    """A parameter from `name:type:description`; `name?` is optional, the type is str when unsaid.
+
+    Raises:
+        RefusedError: It has no name.
+    """
+    name, _, rest = text.partition(":")
+    kind, _, about = rest.partition(":")
+    if not name.rstrip("?"):
+        raise RefusedError(f"--param {text!r} has no name; write it as note_id:int:The ID.")
+    made: dict[str, Any] = {"name": name.rstrip("?").strip(), "type": kind.strip() or "str"}
+    if about.strip():
+        made["description"] = about.strip()
+    return made | ({"required": False} if name.endswith("?") else {})
+
+
+def extended(known: Mapping[str, Any], tool: Mapping[str, Any]) -> list[Any]:
+    """The answer `tools`, which may be a text, a mapping or a list, with one more."""
+    before = known.get("tools") or []
+    if isinstance(before, str):
+        before = [item.strip() for item in re.split("[,\n]", before) if item.strip()]
+    listed = [before] if isinstance(before, dict) else list(before)
+    return [*listed, tool["name"] if tool.keys() == {"name"} else tool]
+
+
+def _written(fresh: Path, name: str) -> Path:
+    """The file that a render has for a tool.
+
+    Raises:
+        RefusedError: It has none, or several: that was not one name.
+    """
+    files = list(fresh.glob(f"src/*/tools/**/{name}.py"))
+    if len(files) != 1:
+        raise RefusedError(f"{name!r} is not the name of one tool; write it as archive_note")
+    return files[0].relative_to(fresh)
+
+
+def _pin() -> None:
+    """Renew the project's lock and tool table from its own server.
+
+    Raises:
+        UnableError: The server does not start with the new tool, or uv is not there.
+    """
+    try:
+        done = subprocess.run(
+            ["uv", "run", "--quiet", PIN.as_posix()], capture_output=True, text=True, check=False
+        )
+    except OSError as error:
+        raise UnableError(f"uv: {error}; install uv, which pins the tool") from error
+    if done.returncode:
+        lines = (done.stdout + done.stderr).strip().splitlines()
+        reason = lines[-1] if lines else f"exit code {done.returncode}"
+        raise UnableError(f"{PIN.as_posix()}: {one_line(reason)}; nothing was written")
+
+
+def _apply(known: Mapping[str, Any], tools: list[Any], *, trust: bool) -> None:
+    """Let Copier write it, then pin what is new; all or nothing."""
+    _clean()  # asking takes a while; what was edited meanwhile must not be undone below
+    try:
+        copying.update(Path(), known["_commit"], {"tools": tools}, trust=trust)
+        if PIN.is_file():
+            _pin()
+    except BaseException:  # also Ctrl-C: the tree was clean, so this takes nothing of yours
+        git(Path(), "restore", "--source=HEAD", "--staged", "--worktree", ".")
+        git(Path(), "clean", "-fdq", ".")
+        raise
+
+
+def _facts(pinned: Mapping[str, Any]) -> str:
+    """What clients are told of a tool, in one line."""
+    hints = " ".join(f"{hint}={str(value).lower()}" for hint, value in pinned["hints"].items())
+    return f"{hints or 'no hints'}; {'asks a person first' if pinned['gated'] else 'asks nobody'}"
+
+
+def add(
+    name: str | None = None,
+    *,
+    behavior: Behavior | None = None,
+    title: str | None = None,
+    description: str | None = None,
+    param: list[str] | None = None,
+    module: str | None = None,
+    confirm: str | None = None,
+    why: str | None = None,
+    trust: bool = False,
+    json_output: Annotated[bool, Parameter("--json")] = False,
+) -> int:
+    """Add a tool to the server in this folder: files, answers, lock and tool table, all or nothing.
+
+    Without a name it asks for everything in the terminal and shows the file before it writes it.
+    The files are those that the template makes at the version that the project records; lock and
+    table are pinned by the project's own tests/policy/pin.py.
+
+    Args:
+        name: Its name, the verb first; `archive_note=put` says its behavior as well.
+        behavior: What it does, where the verb does not say so.
+        title: What people read; else from the name.
+        description: What models read; else from the title.
+        param: A parameter as `note_id:int:The ID.`; `note_id?` is optional. Repeat it for more.
+        module: The sub-package of tools/ that it goes in.
+        confirm: The question before it runs, as in "Archive note {note_id}?".
+        why: One sentence that justifies its hints.
+        trust: Let the template run its tasks and migrations, with your rights.
+        json_output: Print JSON.
+
+    Raises:
+        RefusedError: The tool is not possible as described, or the tree is not clean.
+        UnableError: Copier, git or the new server fails; everything is as it was.
+    """
+    known = recorded()
+    asked = name is None
+    if asked and not sys.stdin.isatty():
+        raise RefusedError("there is no terminal to ask in; say it: add NAME [--behavior ...]")
+    if asked and json_output:
+        raise RefusedError("--json asks no questions; say it: add NAME [--behavior ...]")
+    _clean()
+    name, _, verb = (name or "").partition("=")  # archive_note=put, as in the answers
+    options: dict[str, Any] = {
+        "name": name,
+        "behavior": behavior or verb,
+        "title": title,
+        "description": description,
+        "params": [parameter(text) for text in param or []],
+        "module": module,
+        "confirm": confirm,
+        "why": why,
+    }
+    source, version = known["_src_path"], known["_commit"]
+    try:
+        if asked:  # nobody answers ten questions to hear that they may not
+            copying.allowed(source, version, version, trust=trust)
+        kept = {key: value for key, value in options.items() if value}
+        tool = _asked() if asked else kept
+        tools = extended(known, tool)
+        with copying.rendered(known | {"tools": tools}) as fresh:
+            place = _written(fresh, tool["name"])
+            text = (fresh / place).read_text(encoding="utf-8")
+        if place.exists():
+            raise RefusedError(f"{place.as_posix()} is there; choose another name")
+        code = copying.allowed(source, version, version, trust=trust)
+        if not json_output:
+            print(f"{place.as_posix()}\n\n{text}")
+        if asked and not _agreed():
+            raise KeyboardInterrupt
+        if code:
+            tell(code)
+        _apply(known, tools, trust=bool(code))
+    except KeyboardInterrupt:
+        tell("nothing was written")
+        return 130
+    _report(tool["name"], place, json_output=json_output)
+    return 0
+
+
+def _asked() -> dict[str, Any]:
+    from .dialog import ask
+
+    return ask()
+
+
+def _agreed() -> bool:
+    from .dialog import agreed
+
+    return agreed()
+
+
+def _report(name: str, place: Path, *, json_output: bool) -> None:
+    """Say what is new; what no pinning script wrote cannot be shown."""
+    pinned = locked().get(name) if PIN.is_file() else None
+    if json_output:
+        new = {"tool": name, "file": place.as_posix(), "changed": sorted(changed(Path()))}
+        print(json.dumps({**new, "pinned": pinned}, indent=2, ensure_ascii=False))
+        return
+    if pinned is None:
+        print(f"{PIN.as_posix()} is not here, so {LOCK} does not hold {name} yet")
+    else:
+        print(git(Path(), "diff", "--no-color", "--", LOCK, TABLE))
+        print(_facts(pinned))
+    print(f"{place.as_posix()} is yours now, as is its test in tests/tools; then `git add -A`")

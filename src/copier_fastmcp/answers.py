@@ -1,0 +1,57 @@
+"""What a project answered the template, and where it came from."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from .errors import UnableError
+
+ANSWERS = Path(".copier-answers.yml")
+
+
+def read() -> dict[str, Any]:
+    """The answers in the current folder.
+
+    Raises:
+        UnableError: There are none here, or they cannot be read.
+    """
+    try:
+        known = yaml.safe_load(ANSWERS.read_text(encoding="utf-8"))
+        return {str(name): value for name, value in known.items()}
+    except FileNotFoundError as error:
+        raise UnableError(f"{ANSWERS} is not in {Path.cwd()}; run this in the project") from error
+    except (yaml.YAMLError, ValueError, AttributeError) as error:
+        raise _damaged(error) from error
+
+
+def recorded(template: str | None = None) -> dict[str, Any]:
+    """The answers in the current folder, with `_src_path` and `_commit` as texts.
+
+    Args:
+        template: An address that replaces the recorded one.
+
+    Raises:
+        UnableError: There are none here, or they do not name a template and its version.
+    """
+    known = read()
+    try:
+        source = str(template or known["_src_path"])
+        known |= {"_src_path": source, "_commit": str(known["_commit"])}
+    except KeyError as error:
+        raise _damaged(error) from error
+    if ":" not in source and not Path(source).expanduser().is_absolute():
+        where = "--template" if template else f"{ANSWERS}: _src_path"
+        why = f"{where} {source} is relative, so it could be any folder"
+        raise UnableError(f"{why}; write the template's whole path or address")
+    return known
+
+
+def given(known: dict[str, Any]) -> dict[str, Any]:
+    """The answers alone, without what Copier keeps beside them."""
+    return {name: value for name, value in known.items() if not name.startswith("_")}
+
+
+def _damaged(error: Exception) -> UnableError:
+    why = f"{ANSWERS} names no template and version ({type(error).__name__})"
+    return UnableError(f"{why}; restore it from git")

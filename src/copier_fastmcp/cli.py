@@ -1,0 +1,147 @@
+"""The command line: one verb, one module, imported when it is called.
+
+The page that `--help` prints needs nothing but this module and `errors`, so it is there at once.
+"""
+
+import os
+import subprocess
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from importlib import import_module
+
+from .errors import RefusedError, UnableError, one_line
+
+NAME = "copier-fastmcp"
+VERBS = {
+    "add": "Add a tool to a server, by questions in the terminal or in one line.",
+    "drift": "List policy files that differ from the template at the recorded version.",
+    "restore": "Put policy files back as the recorded version has them.",
+    "fleet": "Bring a release of the template to many checkouts, each on a branch of its own.",
+    "audit": "Check the hints of any MCP server; no tool is called.",
+    "export": "Print what a directory asks for, from annotations.lock.json.",
+    "explain": "Say what a rule asks, who asks for it, and how to mend what it finds.",
+}
+EXITS = "Exit codes: 0 done or clean, 1 findings or refused, 2 could not; an error is one line."
+# Git and ssh must not ask in the middle of something: their questions would wait unseen.
+QUIET_GIT = {"GIT_TERMINAL_PROMPT": "0"}
+QUIET_SSH = {"GIT_SSH_COMMAND": "ssh -oBatchMode=yes"}
+
+
+def overview() -> str:
+    """The page that `--help` prints."""
+    width = max(map(len, VERBS)) + 2
+    rows = [f"  {verb:{width}}{text}" for verb, text in VERBS.items()]
+    lines = [
+        f"Usage: {NAME} VERB [OPTIONS]",
+        "",
+        "Make and keep FastMCP servers of the template copier-fastmcp.",
+        "",
+        *rows,
+        "",
+        f"`{NAME} VERB --help` explains a verb. Every verb takes --json, which prints only JSON, and",
+        "--debug, which shows where an error came from. `--version` names the template in use.",
+        EXITS,
+    ]
+    return "\n".join(lines)
+
+
+def version() -> str:
+    """This command's version, and the template that it belongs to."""
+    from .origin import installed, own
+
+    try:
+        template = own()
+        origin = f"template {template.source} at {template.ref}"
+    except UnableError as error:
+        origin = str(error)
+    return f"{NAME} {installed()}\n{origin}"
+
+
+def _worth_saying(default: object) -> object:
+    """A default, for the help; an option that is off unless said needs none."""
+    return None if default is False else default
+
+
+def _purpose(function: Callable[..., object]) -> str:
+    """What a docstring says before its sections, a paragraph on a line: the terminal wraps it."""
+    from inspect import getdoc
+
+    text = (getdoc(function) or "").partition("\n\nArgs:")[0]
+    return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))
+
+
+def call(verb: str, words: Sequence[str]) -> int:
+    """Run a verb with its words; what it returns is the exit code."""
+    from cyclopts import App, CycloptsError, Parameter
+
+    function = getattr(import_module(f"{__package__}.{verb}"), verb)
+    app = App(
+        name=f"{NAME} {verb}",
+        help=_purpose(function),
+        help_format="plaintext",
+        help_formatter="plain",
+        help_epilogue=EXITS,
+        version_flags=(),
+        default_parameter=Parameter(negative=(), show_default=_worth_saying),
+        result_action="return_value",
+        suppress_keyboard_interrupt=False,
+    )
+    app.default(function)
+    try:
+        code = app(list(words), exit_on_error=False, print_error=False)
+    except CycloptsError as error:
+        raise UnableError(f"{one_line(error)} `{NAME} {verb} --help` shows its options") from error
+    return code if isinstance(code, int) else 0
+
+
+def _dispatch(words: Sequence[str]) -> int:
+    if not words or words[0] in ("--help", "-h", "help"):
+        print(overview())
+        return 0
+    if words[0] == "--version":
+        print(version())
+        return 0
+    if words[0] not in VERBS:
+        raise UnableError(f"{words[0]!r} is not a verb; the verbs are {', '.join(VERBS)}")
+    return call(words[0], words[1:])
+
+
+def _without_debug(words: Sequence[str]) -> tuple[list[str], bool]:
+    """The words but for `--debug`, which stands anywhere in front of a `--`."""
+    end = words.index("--") if "--" in words else len(words)
+    kept = [word for word in words[:end] if word != "--debug"]
+    return [*kept, *words[end:]], len(kept) < end
+
+
+def _reason(error: Exception) -> str:
+    """What went wrong, on one line."""
+    if isinstance(error, (RefusedError, UnableError)):
+        return one_line(error)
+    if isinstance(error, subprocess.CalledProcessError):
+        output = f"{error.stdout or ''}{error.stderr or ''}".strip().splitlines()
+        return one_line(f"{error}: {output[-1]}" if output else error)
+    if isinstance(error, (OSError, ValueError)):
+        return one_line(error) or type(error).__name__
+    return one_line(f"{type(error).__name__}: {error}; --debug shows where")
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run the command; the exit code is 0 done or clean, 1 findings or refused, 2 could not."""
+    words, debug = _without_debug(sys.argv[1:] if words is None else words)
+    os.environ.update(QUIET_SSH | os.environ | QUIET_GIT)
+    try:
+        code = _dispatch(words)
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever read us has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        print(f"{NAME}: stopped", file=sys.stderr)
+        return 130
+    except Exception as error:
+        if debug:
+            traceback.print_exception(error)
+        print(f"{NAME}: {_reason(error)}", file=sys.stderr)
+        return 1 if isinstance(error, RefusedError) else 2
+    return code

@@ -1,0 +1,189 @@
+"""Everything that asks Copier: what a version renders, what code it would run, an update.
+
+No other module touches Copier. It runs in a process of its own, because it changes folders, prints
+and ends as it likes; only what its command line cannot say is read through its modules, and late.
+"""
+
+import shlex
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from . import origin
+from .answers import given
+from .errors import RefusedError, UnableError, one_line
+
+if TYPE_CHECKING:
+    from copier._template import Template
+
+SECONDS = 600
+REFUSED_ANSWER = "ValueError: Validation error for question "
+
+
+def _copier(verb: str, *words: str, data: dict[str, Any] | None = None, folder: Path) -> None:
+    """Run Copier without questions.
+
+    Raises:
+        RefusedError: An answer is refused; the validator's own sentence says why.
+        UnableError: It did not end in time, or failed; its own last line says why.
+    """
+    with tempfile.TemporaryDirectory() as place:
+        file = Path(place) / "data.yml"
+        file.write_text(yaml.safe_dump(data or {}, allow_unicode=True), encoding="utf-8")
+        options = ["--quiet", "--defaults", "--data-file", str(file)]
+        # -P: nothing that lies in the project is imported.
+        command = [sys.executable, "-P", "-m", "copier", verb, *options, *words]
+        try:
+            done = subprocess.run(
+                command, cwd=folder, capture_output=True, text=True, check=False, timeout=SECONDS
+            )
+        except subprocess.TimeoutExpired as error:
+            raise UnableError(f"Copier did not end within {SECONDS} seconds") from error
+    if done.returncode:
+        output = (done.stdout + done.stderr).strip() or f"exit code {done.returncode}"
+        _, refused, sentence = output.rpartition(REFUSED_ANSWER)
+        if refused:
+            failure: Exception = RefusedError(one_line(sentence.partition(": ")[2]))
+        else:
+            failure = UnableError(_last(output))
+        raise failure from subprocess.CalledProcessError(done.returncode, command, output)
+
+
+def _last(output: str) -> str:
+    """The line that says what went wrong: git's own, else the last one."""
+    lines = [line.strip(" |") for line in output.splitlines() if line.strip(" |")]
+    return one_line(next((line for line in lines if line.startswith("fatal: ")), lines[-1]))
+
+
+@contextmanager
+def rendered(known: dict[str, Any]) -> Iterator[Path]:
+    """A fresh render of answers at the version they name, in a folder that goes away.
+
+    It runs no code of the template, so it needs no trust.
+
+    Raises:
+        RefusedError: The template refuses an answer.
+        UnableError: The template or the version cannot be reached.
+    """
+    with tempfile.TemporaryDirectory() as place:
+        project = Path(place) / "project"
+        where = ["--vcs-ref", known["_commit"], known["_src_path"], str(project)]
+        _copier("copy", "--skip-tasks", *where, data=given(known), folder=Path(place))
+        yield project
+
+
+def update(
+    project: Path, ref: str | None, data: dict[str, Any] | None = None, *, trust: bool
+) -> None:
+    """Run `copier update` in a project.
+
+    Args:
+        project: Its folder, without uncommitted changes.
+        ref: The version to come to; None is the newest.
+        data: Answers that replace recorded ones.
+        trust: Whether the template may run its code.
+
+    Raises:
+        RefusedError: The template refuses an answer.
+        UnableError: Copier failed; the project may be half updated.
+    """
+    wanted = ["--vcs-ref", ref] if ref else []
+    allowed = ["--trust"] if trust else []
+    _copier("update", *allowed, *wanted, ".", data=data, folder=project)
+
+
+@contextmanager
+def _template(source: str, ref: str | None) -> Iterator["Template"]:
+    """A template at a version as Copier finds it, cloned into a folder that goes away."""
+    from copier._template import Template
+
+    template = Template(source, ref)
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            yield template
+    except Exception as error:  # git's, plumbum's, YAML's and Copier's own
+        raise UnableError(_last(f"{getattr(error, 'stderr', '') or error}")) from error
+    finally:
+        template._cleanup()
+
+
+def _shown(kind: str, command: object, when: object) -> str:
+    """A command of a template, and when it runs, as its copier.yml has them."""
+    text = command if isinstance(command, str) else shlex.join(map(str, _listed(command)))
+    return f"{kind} {text}" + ("" if when in (True, "true") else f" when {when}")
+
+
+def _listed(command: object) -> list[object]:
+    return list(command) if isinstance(command, (list, tuple)) else [command]
+
+
+@cache
+def code(source: str, before: str, ref: str | None) -> str:
+    """Which code of a template an update would run, in one line; empty when it has none.
+
+    Args:
+        source: The template's address.
+        before: The version that the project records; an update renders it, too.
+        ref: The version to come to; None is the newest.
+
+    Raises:
+        UnableError: The template or a version cannot be reached.
+    """
+    with _template(source, before) as old, _template(source, ref) as new:
+        old_tasks = [_shown("task", one.cmd, one.condition) for one in old.tasks]
+        tasks = [_shown("task", one.cmd, one.condition) for one in new.tasks]
+        migrations = [
+            _shown("migration", one.cmd, one.condition)
+            for stage in ("before", "after")
+            for one in new.migration_tasks(stage, old)
+        ]
+        extensions = {*old.jinja_extensions, *new.jinja_extensions}
+        loaded = [f"Jinja extension {name}" for name in sorted(extensions)]
+        commit = (new.commit_hash or "no commit")[:12]
+        version = f"{new.commit} ({commit})" if new.commit else commit
+    run = list(dict.fromkeys([*loaded, *migrations, *tasks, *old_tasks]))
+    return one_line(f"{source} at {version} may run: {'; '.join(run)}") if run else ""
+
+
+def allowed(source: str, before: str, ref: str | None, *, trust: bool) -> str:
+    """The code that an update would run, when whoever runs it trusts the template.
+
+    They do when they say so, when Copier's own settings do, or when it is the template that this
+    command itself comes from: its code runs already.
+
+    Args:
+        source: The template's address.
+        before: The version that the project records.
+        ref: The version to come to; None is the newest.
+        trust: Whether they said so.
+
+    Returns:
+        One line that names the code, for them to read; empty when there is none.
+
+    Raises:
+        RefusedError: There is code, and nobody trusts it.
+        UnableError: The template or a version cannot be reached.
+    """
+    runs = code(source, before, ref)
+    if runs and not (trust or _known(source)):
+        raise RefusedError(f"{runs}; read it, then say --trust")
+    return runs
+
+
+def _known(source: str) -> bool:
+    """Whether a template is one that was trusted before."""
+    from copier import load_settings
+    from copier._settings import is_trusted_repository
+
+    if is_trusted_repository(load_settings().trust, source):
+        return True
+    with _template(source, None) as template:
+        return origin.is_own(source) or origin.is_own(template.url_expanded)

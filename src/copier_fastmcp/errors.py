@@ -1,0 +1,22 @@
+"""How a command ends that does not end well; each is one line on stderr."""
+
+import sys
+
+
+class RefusedError(Exception):
+    """It was asked for something that it does not do as things stand: exit code 1."""
+
+
+class UnableError(Exception):
+    """It could not find out or could not do it: exit code 2."""
+
+
+def one_line(text: object) -> str:
+    """A text on one line, without what a terminal would obey."""
+    joined = " ".join(str(text).split())
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in joined)
+
+
+def tell(text: str) -> None:
+    """Say something to a person; what a program reads is on stdout."""
+    print(f"copier-fastmcp: {text}", file=sys.stderr)

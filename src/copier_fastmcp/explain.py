@@ -1,0 +1,30 @@
+"""`explain`: a rule in words."""
+
+import json
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from .errors import RefusedError
+from .tables import tables
+
+
+def explain(rule: str, *, json_output: Annotated[bool, Parameter("--json")] = False) -> None:
+    """Say what a rule asks, who asks for it, and how to mend what it finds.
+
+    Args:
+        rule: The rule's id, as a finding shows it.
+        json_output: Print JSON.
+
+    Raises:
+        RefusedError: There is no such rule.
+    """
+    rules = tables()["rules"]
+    if rule not in rules:
+        raise RefusedError(f"{rule!r} is not a rule; the rules are {', '.join(rules)}")
+    known = rules[rule]
+    if json_output:
+        print(json.dumps({"id": rule, **known}, indent=2, ensure_ascii=False))
+        return
+    print(f"{rule}: {known['text']}\nMend: {known['mend']}")
+    print(f"Source: {known['source']}\nApplies to: {', '.join(known['profiles'])}")

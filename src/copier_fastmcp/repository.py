@@ -1,0 +1,33 @@
+"""Git, as the verbs need it."""
+
+import subprocess
+from pathlib import Path
+
+from .errors import UnableError, one_line
+
+# What git is told not to show would be deleted unseen, so it shows everything here.
+ALL_FILES = ("-c", "status.showUntrackedFiles=all")
+
+
+def git(folder: Path, *words: str) -> str:
+    """What git prints.
+
+    Raises:
+        UnableError: Git is not there or refuses; its own last line says why.
+    """
+    try:
+        done = subprocess.run(
+            ["git", *ALL_FILES, *words], cwd=folder, capture_output=True, text=True, check=True
+        )
+    except subprocess.CalledProcessError as error:
+        lines = (error.stdout + error.stderr).strip().splitlines()
+        raise UnableError(f"git: {one_line(lines[-1] if lines else error)}") from error
+    except OSError as error:
+        raise UnableError(f"git: {error}") from error
+    return done.stdout
+
+
+def changed(folder: Path, *words: str) -> dict[str, str]:
+    """Each changed or untracked path of a repository, seen from its root, with git's two letters."""
+    entries = git(folder, "status", "--porcelain", "-z", "--no-renames", *words).split("\0")
+    return {entry[3:]: entry[:2] for entry in entries if entry}

@@ -1,0 +1,102 @@
+"""`restore`: policy files as the recorded version of the template has them."""
+
+import json
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from .answers import recorded
+from .copying import rendered
+from .drift import differences, policy_files
+from .errors import RefusedError
+from .repository import changed
+
+
+def _named(paths: tuple[Path, ...], policy: list[str]) -> list[str]:
+    """Paths that a person typed, as the names of policy files.
+
+    Raises:
+        RefusedError: One is not a policy file of the recorded version.
+    """
+    here = Path.cwd().resolve()
+    names = []
+    for path in paths:
+        whole = Path(os.path.abspath(path))  # a link is taken by its own name
+        inside = whole.is_relative_to(here)
+        name = whole.relative_to(here).as_posix() if inside else str(path)
+        if name not in policy:
+            raise RefusedError(f"{name} is not a policy file of the template's recorded version")
+        names.append(name)
+    return names
+
+
+def _at_risk(names: list[str]) -> list[str]:
+    """Files whose present bytes git could not give back."""
+    there = [name for name in names if os.path.lexists(name)]
+    if not there:
+        return []
+    root = "--untracked-files=all"
+    unsaved = changed(Path(), root, "--ignored", "--", *there)
+    return sorted(unsaved)
+
+
+def _put(source: Path, target: Path) -> None:
+    """Copy a file over another, whole or not at all; a link is replaced, not followed."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=target.parent, delete=False) as new:
+        new.write(source.read_bytes())
+    try:
+        shutil.copymode(source, new.name)
+        os.replace(new.name, target)
+    except BaseException:
+        os.unlink(new.name)
+        raise
+
+
+def restore(
+    *files: Path,
+    force: bool = False,
+    template: str | None = None,
+    json_output: Annotated[bool, Parameter("--json")] = False,
+) -> int:
+    """Put policy files back as the recorded version of the template has them.
+
+    Without a name it takes every file that `drift` lists. A file whose changes are not committed is
+    left alone, and then nothing is written at all.
+
+    Args:
+        files: Policy files of this project.
+        force: Take files with uncommitted changes, too; those changes are lost.
+        template: Where the template is, when it is no longer at the recorded address.
+        json_output: Print JSON.
+
+    Raises:
+        RefusedError: A file is no policy file, or has changes that are not committed.
+        UnableError: The recorded version cannot be rendered, or git cannot be asked.
+    """
+    known = recorded(template)
+    with rendered(known) as fresh:
+        states = differences(fresh, Path())
+        names = _named(files, policy_files(fresh)) if files else list(states)
+        wanted = {name: states[name] for name in names if name in states}
+        if not force and (unsaved := _at_risk(list(wanted))):
+            many = "have" if len(unsaved) > 1 else "has"
+            why = f"{', '.join(unsaved)} {many} changes that are not committed"
+            raise RefusedError(f"{why}; commit them, or say --force to lose them")
+        for name in wanted:
+            _put(fresh / name, Path(name))
+    source, version = known["_src_path"], known["_commit"]
+    if json_output:
+        print(json.dumps({"template": source, "version": version, "restored": wanted}, indent=2))
+        return 0
+    for name, state in wanted.items():
+        print(f"{name}: was {state}, restored")
+    for name in names:
+        if name not in wanted:
+            print(f"{name}: is as the template has it")
+    print(f"{len(wanted)} files restored from {source} at {version}; `git diff` shows them")
+    return 0

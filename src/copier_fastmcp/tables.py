@@ -1,0 +1,14 @@
+"""The tables of the tool language, as the template and its servers have them."""
+
+import json
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+
+@cache
+def tables() -> dict[str, Any]:
+    """What stands in tables.json."""
+    text = files(__package__).joinpath("tables.json").read_text(encoding="utf-8")
+    loaded: dict[str, Any] = json.loads(text)
+    return loaded

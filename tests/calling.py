@@ -1,0 +1,62 @@
+"""The command `copier-fastmcp` as a person calls it."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from support import ROOT
+
+WHO = {
+    f"GIT_{role}_{what}": value
+    for role in ("AUTHOR", "COMMITTER")
+    for what, value in (("NAME", "t"), ("EMAIL", "t@example.com"))
+}
+
+
+def interruptible() -> None:
+    """A process in the background inherits that SIGINT is ignored; what is started here does not."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def environment(**more: str) -> dict[str, str]:
+    """An environment in which no setting of whoever runs the tests counts."""
+    ours = ("COPIER_", "FASTMCP_", "PYTEST_", "UV_", "VIRTUAL_ENV", "PYTHONDONTWRITEBYTECODE")
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    nowhere = {"XDG_CONFIG_HOME": os.devnull, "NO_COLOR": "1", "COLUMNS": "100"}
+    return clean | nowhere | WHO | more
+
+
+def call(
+    folder: Path, *words: object, stdin: str | None = None, **environ: str
+) -> subprocess.CompletedProcess[str]:
+    """Run the command in a folder."""
+    return subprocess.run(
+        [sys.executable, "-P", "-m", "copier_fastmcp", *map(str, words)],
+        cwd=folder,
+        env=environment(**environ),
+        input=stdin,
+        stdin=subprocess.DEVNULL if stdin is None else None,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+        preexec_fn=None if sys.platform == "win32" else interruptible,
+    )
+
+
+def fleet(*words: object) -> subprocess.CompletedProcess[str]:
+    """Run `fleet` as somebody who trusts the template."""
+    return call(Path.cwd(), "fleet", "--trust", *words)
+
+
+def at_hand(project: Path) -> dict[str, str]:
+    """What lets `uv run` in a project use the environment of these tests, without a registry."""
+    venv = {"UV_PROJECT_ENVIRONMENT": str(ROOT / ".venv"), "UV_NO_SYNC": "1"}
+    return venv | {"PYTHONPATH": str(project / "src")}
+
+
+def add(project: Path, *words: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    """Run `add` as somebody who trusts the template."""
+    return call(project, "add", "--trust", *words, **at_hand(project), **environ)

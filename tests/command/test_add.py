@@ -1,0 +1,192 @@
+"""`add`: in one line and in a terminal, all of it or nothing."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+from calling import add, at_hand, call
+from lifecycle import SRC, bytes_of, changed, commit
+from support import git
+
+from copier_fastmcp.add import extended
+
+ADDED = {".copier-answers.yml", "annotations.lock.json", "docs/tools.md"}
+
+
+def test_in_one_line(mine: Path) -> None:
+    words = ["--param", "note_id:int:The ID.", "--param", 'reason?::Why "it" goes {now}: \\n.']
+    more = ["--confirm", "Archive note {note_id}?", "--title", "Put 'Away'", "--module", "shelf"]
+    done = add(mine, "archive_note", *words, *more)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith("copier-fastmcp: ")
+    assert "may run: task" in done.stderr
+    assert "hooks/polish.py" in done.stderr, "what runs is named"
+    assert done.stderr.count("\n") == 1
+    new = {SRC + "tools/shelf/archive_note.py", "tests/tools/test_archive_note.py"}
+    others = {name for name in changed(mine) if not name.startswith("docs/adr/policy/")}
+    assert others - {SRC + "tools/shelf/__init__.py"} == ADDED | new
+    text = (mine / SRC / "tools/shelf/archive_note.py").read_text()
+    assert text in done.stdout
+    assert "destructiveHint=true idempotentHint=true openWorldHint=true" in done.stdout
+    assert '+    "archive_note": {' in done.stdout
+    assert "+| `archive_note` | Put 'Away' | put |" in done.stdout
+    answers = yaml.safe_load((mine / ".copier-answers.yml").read_text())
+    assert answers["tools"][:2] == ["get_note", "delete_note"]
+    assert answers["tools"][2]["params"][1] == {
+        "name": "reason",
+        "type": "str",
+        "description": 'Why "it" goes {now}: \\n.',
+        "required": False,
+    }
+    commit(mine)
+    done = add(mine, "count_notes", "--json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert (told["tool"], told["file"]) == ("count_notes", SRC + "tools/count_notes.py")
+    assert told["pinned"]["hints"]["readOnlyHint"] is True
+    assert set(told["changed"]) == changed(mine)
+    answers = yaml.safe_load((mine / ".copier-answers.yml").read_text())
+    assert answers["tools"][3] == "count_notes"
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("shelve_note=put", {"name": "shelve_note", "behavior": "put"}),
+        ("archive_note_", "archive_note_"),
+    ],
+)
+def test_a_name_as_in_the_answers(mine: Path, said: str, kept: object) -> None:
+    done = add(mine, said)
+    assert done.returncode == 0, done.stderr
+    assert (mine / SRC / f"tools/{said.partition('=')[0]}.py").exists()
+    answers = yaml.safe_load((mine / ".copier-answers.yml").read_text())
+    assert answers["tools"][-1] == kept
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["shelve_note"], "unknown verb; add =put or =read"),
+        (["get_note"], '"get_note": named twice'),
+        (["archive_note", "--param", ":int:The ID."], "--param ':int:The ID.' has no name"),
+        (["archive_note", "--param", "a:number:A."], 'type "number" is unknown'),
+        (["archive_note", "--param", "a:int:A.\u202e"], "holds a control or invisible character"),
+        (["archive_note", "--confirm", "Archive {who}?"], "who"),
+        (["import"], "import"),
+        (["archive_note, get_shelf"], "archive_note, get_shelf"),
+        (["archive_note=give"], "give"),
+        ([], "no terminal to ask in; say it: add NAME"),
+    ],
+)
+def test_a_mistake_is_one_line_and_changes_nothing(
+    started: Path, words: list[str], why: str
+) -> None:
+    before = bytes_of(started)
+    done = add(started, *words)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("copier-fastmcp: ")
+    assert done.stderr.count("\n") == 1
+    assert why in done.stderr
+    assert bytes_of(started) == before
+
+
+def test_uncommitted_changes_are_named(mine: Path) -> None:
+    git(mine, "config", "status.showUntrackedFiles", "no")
+    (mine / "README.md").write_text("mine\n")
+    (mine / "new.txt").write_text("mine\n")
+    done = add(mine, "archive_note")
+    assert done.returncode == 1
+    assert done.stderr == (
+        "copier-fastmcp: commit README.md, new.txt first; Copier needs a clean tree\n"
+    )
+    assert changed(mine) == {"README.md", "new.txt"}
+
+
+def test_work_elsewhere_in_the_repository_is_not_touched(started: Path, tmp_path: Path) -> None:
+    """Copier refuses it as well, and what is undone is what is below the project."""
+    mine = shutil.copytree(started, tmp_path / "all/servers/notes")
+    shutil.rmtree(mine / ".git")
+    other = tmp_path / "all/other.txt"
+    other.write_text("theirs\n")
+    git(tmp_path / "all", "init", "--quiet")
+    commit(tmp_path / "all")
+    other.write_text("theirs, changed\n")
+    done = add(mine, "archive_note")
+    assert done.stderr == "copier-fastmcp: commit other.txt first; Copier needs a clean tree\n"
+    assert other.read_text() == "theirs, changed\n"
+    commit(tmp_path / "all")
+    done = add(mine, "archive_note")
+    assert done.returncode == 0, done.stderr
+    assert (mine / SRC / "tools/archive_note.py").exists()
+
+
+def test_outside_of_git(mine: Path) -> None:
+    shutil.rmtree(mine / ".git")
+    done = add(mine, "archive_note", GIT_CEILING_DIRECTORIES=str(mine.parent))
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "a tool is added to a git repository" in done.stderr
+
+
+def test_a_file_of_that_name_stays_its_owners(mine: Path) -> None:
+    (mine / SRC / "tools/archive_note.py").write_text("# mine\n")
+    commit(mine)
+    done = add(mine, "archive_note")
+    assert done.returncode == 1
+    assert "src/notes_mcp/tools/archive_note.py is there; choose another name" in done.stderr
+    assert changed(mine) == set()
+
+
+def test_what_fails_after_writing_is_undone(mine: Path) -> None:
+    (mine / SRC / "tools/broken.py").write_text("import no_such_module\n")
+    commit(mine)
+    done = add(mine, "archive_note")
+    assert done.returncode == 2
+    assert "No module named 'no_such_module'" in done.stderr
+    assert changed(mine) == set()
+
+
+def test_no_code_runs_unless_somebody_says_so(mine: Path) -> None:
+    before = bytes_of(mine)
+    done = call(mine, "add", "archive_note", **at_hand(mine))
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+    assert " at v1.0.0 (" in done.stderr
+    assert "hooks/polish.py" in done.stderr
+    assert done.stderr.endswith("; read it, then say --trust\n")
+    assert bytes_of(mine) == before
+
+
+def test_a_template_that_copiers_own_settings_trust(mine: Path, tmp_path: Path) -> None:
+    source = yaml.safe_load((mine / ".copier-answers.yml").read_text())["_src_path"]
+    kept = tmp_path / "settings.yml"
+    kept.write_text(yaml.safe_dump({"trust": [source]}))
+    settings = {"COPIER_SETTINGS_PATH": str(kept)}
+    done = call(mine, "add", "archive_note", **at_hand(mine), **settings)
+    assert done.returncode == 0, done.stderr
+    assert "hooks/polish.py" in done.stderr, "what runs is named here, too"
+    kept.write_text("trust: [1")
+    git(mine, "stash", "--include-untracked")
+    broken = call(mine, "add", "archive_note", **at_hand(mine), **settings)
+    assert (broken.returncode, broken.stdout, broken.stderr.count("\n")) == (2, "", 1)
+
+
+@pytest.mark.parametrize("tools", ["get_note", "get_note\nlist_notes", {"name": "get_note"}, []])
+def test_the_answer_in_any_form_is_extended(tools: object) -> None:
+    names = {"get_note"} if tools else set()
+    names |= {"list_notes"} if "list" in str(tools) else set()
+    made = extended({"tools": tools}, {"name": "send_note"})
+    assert {item["name"] if isinstance(item, dict) else item for item in made[:-1]} == names
+    assert made[-1] == "send_note"
+    tool = {"name": "send_note", "why": "It is sent."}
+    assert extended({"tools": tools}, tool)[-1] == tool
+
+
+def test_where_nothing_pins_it_says_so(mine: Path) -> None:
+    git(mine, "rm", "--quiet", "tests/policy/pin.py")
+    commit(mine)
+    done = add(mine, "archive_note")
+    assert done.returncode == 0, done.stderr
+    assert "so annotations.lock.json does not hold archive_note yet" in done.stdout
+    assert "annotations.lock.json" not in changed(mine)

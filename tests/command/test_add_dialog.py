@@ -1,0 +1,93 @@
+"""`add` in a terminal: every question, every way to leave."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from calling import at_hand, environment, interruptible
+from lifecycle import SRC, bytes_of, changed
+
+TERMINAL = pytest.mark.skipif(sys.platform == "win32", reason="needs a terminal of POSIX")
+DOWN, ENTER, LEAVE = "\x1b[B", "\r", "\x03"
+WALK = [
+    ("Name, its verb first:", "archive_note"),
+    ("What it does:", ""),
+    ("Title:", ""),
+    ("Description, for the model", "Put a note away."),
+    ("A parameter's name", "note_id"),
+    ("Its type:", DOWN),
+    ("What it is:", "The ID: a number."),
+    ("Is it required?", "y"),
+    ("A parameter's name", ""),
+    ("Before it runs:", DOWN + DOWN),
+    ("The question, as in", "Archive note {{note_id}}?".replace("{{", "{").replace("}}", "}")),
+    ("Why its hints are right", ""),
+    ("Write it?", "y"),
+]
+
+
+def terminal(
+    project: Path, steps: list[tuple[str, str]], *, leave: bool = False
+) -> tuple[int, str]:
+    """Walk `add` in a terminal; its exit code and all that was on the screen."""
+    pexpect = pytest.importorskip("pexpect")
+    calm = environment(**at_hand(project), PROMPT_TOOLKIT_NO_CPR="1", TERM="xterm")
+    child = pexpect.spawn(
+        sys.executable,
+        ["-P", "-m", "copier_fastmcp", "add", "--trust"],
+        cwd=project,
+        env=calm,
+        preexec_fn=interruptible,
+        encoding="utf-8",
+        dimensions=(40, 100),
+        timeout=120,
+    )
+    screen = ""
+    for number, (question, keys) in enumerate(steps):
+        child.expect_exact(question)
+        screen += child.before
+        if leave and number == len(steps) - 1:
+            child.send(LEAVE)
+        else:
+            child.send(
+                keys if question == "Is it required?" or question == "Write it?" else keys + ENTER
+            )
+    child.expect(pexpect.EOF)
+    screen += child.before
+    child.close()
+    return child.exitstatus, screen
+
+
+@TERMINAL
+def test_in_a_terminal(mine: Path) -> None:
+    code, screen = terminal(mine, WALK)
+    assert code == 0, screen
+    assert "replaces or assigns: same input, same end state" in screen, (
+        "each behavior says what it means"
+    )
+    assert "destructiveHint=true" in screen
+    text = (mine / SRC / "tools/archive_note.py").read_text()
+    assert 'confirm="Archive note {note_id}?"' in text
+    assert '"""Put a note away."""' in text
+    assert "note_id: Annotated[int" in text
+    assert 'description="The ID: a number."' in text
+    pinned = (mine / "annotations.lock.json").read_text()
+    assert '"archive_note"' in pinned
+
+
+@TERMINAL
+@pytest.mark.parametrize("at", [1, 2, 5, 10, len(WALK)])
+def test_leaving_writes_nothing(mine: Path, at: int) -> None:
+    before = bytes_of(mine)
+    code, screen = terminal(mine, WALK[:at], leave=True)
+    assert code == 130, screen
+    assert "nothing was written" in screen
+    assert changed(mine) == set()
+    assert bytes_of(mine) == before
+
+
+@TERMINAL
+def test_saying_no_writes_nothing(mine: Path) -> None:
+    code, _ = terminal(mine, [*WALK[:-1], ("Write it?", "n")])
+    assert code == 130
+    assert changed(mine) == set()

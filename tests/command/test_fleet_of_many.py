@@ -1,0 +1,109 @@
+"""`fleet`: fifty different servers, edited by their owners, brought from v1 to v2 (FLEET=50 for all of them)."""
+
+import json
+import os
+import random
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+from calling import fleet
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from lifecycle import bytes_of, commit
+from strategies import answer_sets
+from support import Answers, git, python, render, server
+
+SIZE = int(os.environ.get("FLEET", "8"))
+SEED = 20261121
+LONG = 24  # as the rule in v2 has it
+OWNED = re.compile(
+    r"(src/[^/]+/(tools/|resources/|(backend|settings|extend)\.py$|metadata\.yaml$)"
+    r"|tests/tools/|tests/conftest\.py$|annotations\.lock\.json$|docs/tools\.md$|docs/adr/mine)"
+)
+
+
+def drawn(count: int) -> list[Answers]:
+    """Different answer sets, the same ones each time."""
+    found: list[Answers] = []
+
+    @seed(SEED)
+    @settings(
+        max_examples=count * 4,
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+        phases=[Phase.generate],
+    )
+    @given(answer_sets())
+    def keep(answers: Answers) -> None:
+        if answers not in found:
+            found.append(answers)
+
+    keep()
+    found.sort(key=lambda answers: len(str(answers)), reverse=True)
+    return found[:count]
+
+
+def lived_in(project: Path, chance: random.Random) -> None:
+    """What an owner may have done: edits, deletions, own files."""
+    src = next((project / "src").iterdir())
+    tools = sorted(path for path in (src / "tools").rglob("*.py") if path.name != "__init__.py")
+    for path in chance.sample(tools, k=min(2, len(tools))):
+        path.write_text(path.read_text(encoding="utf-8") + "\n# mine\n", encoding="utf-8")
+    for name in ("backend.py", "extend.py", "settings.py"):
+        if chance.random() < 0.5 and (src / name).exists():
+            with (src / name).open("a", encoding="utf-8") as file:
+                file.write("\n# mine\n")
+    if chance.random() < 0.5:
+        (src / "tools/_helper.py").write_text('"""Mine."""\n')
+    if chance.random() < 0.5:
+        (project / "docs/adr/mine.md").write_text("# Mine\n")
+    if chance.random() < 0.5:
+        readme = project / "README.md"
+        readme.write_text(readme.read_text(encoding="utf-8") + "\nMine.\n", encoding="utf-8")
+
+
+def failing(project: Path) -> set[str]:
+    """The tests of a project's own suite that fail."""
+    report = project / ".data/report.xml"
+    done = python(project, "-m", "pytest", "-p", "no:cacheprovider", f"--junitxml={report}")
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    cases = ET.parse(report).iter("testcase")
+    return {case.attrib["name"] for case in cases if case.find("failure") is not None}
+
+
+def test_a_fleet_of_different_servers(repository: Path, tmp_path: Path) -> None:
+    chance = random.Random(SEED)
+    projects = []
+    for number, answers in enumerate(drawn(SIZE)):
+        project = render(repository, tmp_path / f"server {number}", answers, vcs_ref="v1.0.0")
+        git(project, "init", "--quiet")
+        pinned = python(project, "tests/policy/pin.py")
+        assert pinned.returncode == 0, pinned.stderr
+        commit(project, "start")
+        lived_in(project, chance)
+        commit(project)
+        projects.append(project)
+    assert len(projects) == SIZE
+    before = [bytes_of(project) for project in projects]
+    listed = tmp_path / "projects.txt"
+    listed.write_text("\n".join(map(str, projects)), encoding="utf-8")
+    rehearsed = fleet(*projects[:2], "--dry-run", "--ref", "v2.0.0")
+    assert rehearsed.returncode == 0, rehearsed.stdout + rehearsed.stderr
+    assert [bytes_of(project) for project in projects] == before
+    done = fleet(f"@{listed}", "--ref", "v2.0.0")
+    print(done.stdout)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.endswith(f"{SIZE} projects: {SIZE} clean, 0 up to date, 0 to look at\n")
+    for project, was in zip(projects, before, strict=True):
+        now = bytes_of(project)
+        mine = {name: digest for name, digest in was.items() if OWNED.match(name)}
+        assert {name: now.get(name) for name in mine} == mine
+        assert not [name for name in now if name.endswith((".rej", ".orig"))]
+        assert git(project, "branch", "--show-current") == "template-v2.0.0\n"
+        assert "Release 2." in (project / "AGENTS.md").read_text(encoding="utf-8")
+        rows = json.loads(server(project, "tools", "list", "--json").stdout)
+        meant = {row["name"] for row in rows if len(row["name"]) > LONG}
+        found = failing(project)
+        assert bool(found) == bool(meant), (project, found)
+        assert found <= {"test_every_tool_keeps_the_rule[name-short]"}, (project, found)

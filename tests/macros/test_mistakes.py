@@ -1,0 +1,206 @@
+"""Mistakes in the answers: each is heard word for word."""
+
+import datetime as dt
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from support import answered, environment, macro, specs
+
+MISTAKES = {
+    (path.stem, number): case
+    for path in sorted((Path(__file__).parent / "mistakes").glob("*.yml"))
+    for number, case in enumerate(yaml.safe_load(path.read_text(encoding="utf-8")), start=1)
+}
+HIDDEN = ["\x00", "\x07", "\x1b", "\x7f", "\x85", "\u00ad", "\u061c", "\u200b", "\u200d", "\u200f"]
+HIDDEN += [
+    "\u202a",
+    "\u202e",
+    "\u2028",
+    "\u2060",
+    "\u2066",
+    "\u2069",
+    "\u3164",
+    "\ufeff",
+    "\U000e0041",
+]
+
+
+def spelled(value: Any) -> Any:
+    """`x*101` in the file is 101 times x."""
+    if isinstance(value, str) and (many := re.fullmatch(r"(.*)(.)\*(\d+)", value)):
+        return many[1] + many[2] * int(many[3])
+    if isinstance(value, list):
+        return [spelled(item) for item in value]
+    return {k: spelled(v) for k, v in value.items()} if isinstance(value, dict) else value
+
+
+def heard(tools: Any, confirm: str = "deletes") -> str:
+    """What the validator of the tools has to say, by default under the default profile."""
+    return macro("validate", "tool_errors", tools, confirm)
+
+
+@pytest.mark.parametrize(("file", "number"), MISTAKES)
+def test_one_mistake_one_message(file: str, number: int) -> None:
+    case = MISTAKES[file, number]
+    answer = spelled(case["say"])
+    resources = file == "resources"
+    message = (
+        macro("validate", "resource_errors", answer, "get_note") if resources else heard(answer)
+    )
+    assert message == case["hear"]
+
+
+def test_several_mistakes_are_heard_together() -> None:
+    said = [
+        {"name": "Get note", "titel": "x"},
+        "shelve_note",
+        {"name": "get_note", "params": [{"name": "a", "type": "it"}, {"name": "a"}]},
+        "get_note",
+    ]
+    assert heard(said).splitlines() == [
+        'tools[1] "Get note": unknown key "titel"; did you mean title?',
+        'tools[1] "Get note": not a good name; e.g. get_note (a lower-case letter, then a-z, 0-9 and _)',
+        '"shelve_note": unknown verb; add =put or =read =create =ensure =append =update =delete '
+        "=action, e.g. shelve_note=put (tools[2])",
+        'tools[3] "get_note" param 1 "a": type "it" is unknown; use one of str int float bool date '
+        "datetime uuid url email dict any, list[str], or choices: [a, b]",
+        'tools[3] "get_note" param 2 "a": the name "a" is used twice; rename one, e.g. a_2',
+        '"get_note": named twice; e.g. get_note_2 (tools[4])',
+    ]
+
+
+TEXTS: dict[str, Any] = {
+    "title": lambda text: {"title": text},
+    "description": lambda text: {"description": text},
+    "why": lambda text: {"why": text},
+    "confirm": lambda text: {"confirm": text},
+    "param description": lambda text: {"params": [{"name": "a", "description": text}]},
+    "default": lambda text: {"params": [{"name": "a", "default": text}]},
+    "default of any": lambda text: {"params": [{"name": "a", "type": "any", "default": [text]}]},
+    "choice": lambda text: {"params": [{"name": "a", "choices": [text]}]},
+    "pattern": lambda text: {"params": [{"name": "a", "pattern": text}]},
+    "returns": lambda text: {"returns": {"a": {"type": "int", "description": text}}},
+    "result default": lambda text: {"returns": {"a": {"type": "str", "default": text}}},
+    "exception": lambda text: {"exceptions": [{"hint": "idempotent", "value": True, "why": text}]},
+    "scope": lambda text: {"scopes": [text]},
+    "icon": lambda text: {"icon": f"https://{text}"},
+    "name": lambda text: {"name": f"get_{text}"},
+    "param name": lambda text: {"params": [{"name": text}]},
+    "record": lambda text: {"record": text},
+    "module": lambda text: {"module": text},
+}
+
+
+@pytest.mark.parametrize("place", TEXTS)
+@pytest.mark.parametrize("hidden", HIDDEN, ids=ascii)
+def test_no_hidden_character_in_any_text(place: str, hidden: str) -> None:
+    tool = {"name": "get_note"} | TEXTS[place](f"a{hidden}b")
+    message = heard([tool])
+    assert message
+    assert "\n" not in message
+    assert message.isprintable(), "what is hidden in the answer is spelled out in the message"
+
+
+@pytest.mark.parametrize("hidden", HIDDEN, ids=ascii)
+@pytest.mark.parametrize("key", ["description", "author", "domain", "server_name", "package_name"])
+def test_no_hidden_character_in_the_other_answers(key: str, hidden: str) -> None:
+    with pytest.raises(ValueError, match=f"^{key}: ") as caught:
+        answered({key: f"a{hidden}b"})
+    assert str(caught.value).isprintable()
+
+
+LETTERS = "(a lower-case letter, then a-z, 0-9 and _, {most} at most)"
+HYPHENS = "(lower-case letters, digits, single hyphens, 40 at most)"
+
+
+@pytest.mark.parametrize(
+    ("key", "said", "message"),
+    [
+        ("domain", "My Orders", f'write my_orders, not "My Orders" {LETTERS}'),
+        ("domain", "n" * 33, f'write {"n" * 32}, not "{"n" * 18}… {LETTERS}'),
+        ("domain", "a\n", f'write orders, not "a\\n" {LETTERS}'),
+        ("domain", "", f'write orders, not "" {LETTERS}'),
+        ("server_name", "My--Server", f'write my-server, not "My--Server" {HYPHENS}'),
+        ("server_name", "s" * 41, f'write {"s" * 36}, not "{"s" * 18}… {HYPHENS}'),
+        ("package_name", "a-b", f'write a_b, not "a-b" {LETTERS}'),
+        ("package_name", "p" * 41, f'write {"p" * 36}, not "{"p" * 18}… {LETTERS}'),
+        *(
+            (
+                "package_name",
+                name,
+                f'write {name}_mcp; "{name}" hides a module (Python or a dependency has that name)',
+            )
+            for name in (
+                "json",
+                "fastmcp",
+                "pydantic",
+                "class",
+                "tests",
+                "asyncio",
+                "mcp",
+                "concurrent",
+            )
+        ),
+        ("description", "", '"" is empty; write something, or leave it out for the default'),
+        ("description", "x" * 301, f'"{"x" * 58}… is 301 characters long; shorten it to 300'),
+        (
+            "author",
+            "a\nb",
+            '"a\\nb" holds a control or invisible character; take it out, e.g. "a b"',
+        ),
+    ],
+)
+def test_mistakes_in_the_other_answers(key: str, said: str, message: str) -> None:
+    with pytest.raises(ValueError, match=key) as caught:
+        answered({key: said})
+    most = {"domain": 32, "package_name": 40}.get(key, 0)
+    assert str(caught.value) == f"{key}: {message.format(most=most)}"
+
+
+def test_every_module_of_this_python_is_refused() -> None:
+    table: Any = environment().get_template("macros/tables.jinja").module
+    public = {name for name in sys.stdlib_module_names if re.fullmatch("[a-z][a-z0-9_]*", name)}
+    assert public <= set(table.NAMES["standard_library"])
+
+
+def test_a_list_in_itself_is_a_mistake_like_any_other() -> None:
+    tools: list[Any] = ["get_note"]
+    tools.append(tools)
+    place = "tools" + "[2]" * 13
+    assert heard(tools) == f"{place}: it is nested too deeply; take some brackets out"
+
+
+def test_a_date_without_quotes_is_the_text_that_was_written() -> None:
+    param = {"name": "day", "type": "date", "default": dt.date(2026, 1, 31)}
+    said = [{"name": "get_note", "title": dt.date(2026, 1, 31), "params": [param]}]
+    assert heard(said) == ""
+    (tool,) = specs(said)
+    assert (tool["title"], tool["params"][0]["default"]) == ("2026-01-31", "2026-01-31")
+
+
+@pytest.mark.parametrize(
+    ("key", "nearest"),
+    [
+        *(
+            ("nmae", "name"),
+            ("titel", "title"),
+            ("describe", "description"),
+            ("desc", "description"),
+        ),
+        *(
+            ("parms", "params"),
+            ("parameters", "params"),
+            ("return", "returns"),
+            ("scope", "scopes"),
+        ),
+        *(("idempotant", "idempotent"), ("Behavior", "behavior"), ("behaviour", "behavior")),
+        *(("zzz", None), ("x" * 100_000, None), ("args", None), ("", None)),
+    ],
+)
+def test_the_nearest_key(key: str, nearest: str | None) -> None:
+    message = heard([{"name": "get_note", key: 1}])
+    assert (f"did you mean {nearest}?" in message) is (nearest is not None)

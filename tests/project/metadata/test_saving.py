@@ -1,0 +1,181 @@
+"""What a kill and a full disk leave behind, and `metadata edit`: a whole file, the new one or the old."""
+
+import random
+import re
+import shlex
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pexpect
+import pytest
+import wire
+import yaml
+from support import server
+from texts import LAID_OUT, RESTART, Cli, environ, served, texts, write
+
+LOOP = """
+import itertools
+from lab_texts.policy import metadata_cli
+print("ready", flush=True)
+for n in itertools.count():
+    metadata_cli.set_("get_meter", "description", f"{n % 10}" * 1900)
+"""
+
+
+def test_a_killed_set_leaves_a_whole_file(lab: Path, home: Path, mine: Path) -> None:
+    dice = random.Random(3)
+    for _ in range(3):
+        process = subprocess.Popen(
+            [sys.executable, "-c", LOOP], env=environ(lab, home), stdout=subprocess.PIPE
+        )
+        assert process.stdout
+        assert process.stdout.readline() == b"ready\n"
+        process.stdout.readline()
+        time.sleep(dice.random() / 4)
+        process.kill()
+        process.communicate()
+        description = yaml.safe_load(mine.read_text())["tools"]["get_meter"]["description"]
+        assert len(description) == 1900
+        assert len(set(description)) == 1
+    assert texts(served(mine))["tools"]["get_meter"]["description"] == description
+
+
+@pytest.mark.parametrize("event", ["tempfile.mkstemp", "os.rename"])
+def test_a_set_killed_at_the_worst_moment_leaves_the_old_file(
+    lab: Path, home: Path, mine: Path, event: str
+) -> None:
+    """Python tells of each step before it takes it: the process kills itself there."""
+    write(mine, LAID_OUT)
+    code = f"""
+import os, signal, sys
+from lab_texts.policy import metadata_cli
+sys.addaudithook(lambda name, arguments: name == {event!r} and os.kill(os.getpid(), signal.SIGKILL))
+metadata_cli.set_("get_meter", "title", "New")
+"""
+    done = subprocess.run([sys.executable, "-c", code], env=environ(lab, home), check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert mine.read_text() == LAID_OUT
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 64 KiB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    words = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)]
+    if (
+        not shutil.which("mount")
+        or subprocess.run(words, capture_output=True, check=False).returncode
+    ):
+        pytest.skip("mounting a small file system takes rights that this user has not")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_full_disk_leaves_the_old_file(
+    cli: Cli, small_disk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(small_disk / "texts.yaml", LAID_OUT)
+    with pytest.raises(OSError, match="No space"):
+        (small_disk / "filler").write_bytes(b"x" * 2**20)
+    monkeypatch.setenv("LAB_TEXTS_METADATA", str(path))
+    done = cli("set", "get_meter", "title", "New")
+    assert done.err == f"lab-texts: {path}: No space left on device; nothing was changed\n"
+    assert path.read_text() == LAID_OUT
+    assert {path.name for path in small_disk.iterdir()} == {"texts.yaml", "filler"}
+
+
+def editor(home: Path, *edits: str) -> str:
+    """A program that edits as told, a step each time that it is opened."""
+    script = home / "editor.py"
+    script.write_text(
+        f"import pathlib, sys\ncount = pathlib.Path({str(home / 'count')!r})\n"
+        "n = int(count.read_text()) if count.exists() else 0\ncount.write_text(str(n + 1))\n"
+        f"path, edits = pathlib.Path(sys.argv[-1]), {list(edits)!r}\n"
+        "exec(edits[n])\n"
+    )
+    return f"{shlex.quote(sys.executable)} {shlex.quote(str(script))}"
+
+
+def test_edit_opens_the_editor_and_saves_what_is_valid(
+    cli: Cli, home: Path, mine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(mine, LAID_OUT)
+    add = "path.write_text(path.read_text().replace('title: Old', 'title: New'))"
+    monkeypatch.setenv("VISUAL", editor(home, add))
+    monkeypatch.setenv("EDITOR", "false")
+    assert cli("edit").out == f"{mine} is saved. {RESTART}\n"
+    assert mine.read_text() == LAID_OUT.replace("title: Old", "title: New")
+    monkeypatch.delenv("VISUAL")
+    done = cli("edit")
+    assert done.out.startswith("Command '['false', ")
+    assert done.err.startswith(f"{mine} is unchanged; your text is in ")
+
+
+def test_edit_begins_a_file(
+    cli: Cli, home: Path, mine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.setenv("EDITOR", editor(home, "assert 'Keep secrets out' in path.read_text()"))
+    assert cli("edit").code == 0
+    assert stat.S_IMODE(mine.stat().st_mode) == 0o600
+
+
+def test_edit_without_any_editor_names_both_variables(lab: Path, home: Path) -> None:
+    bare = {"VISUAL": "", "EDITOR": "", "PATH": str(home)}
+    done = server(lab, "metadata", "edit", HOME=str(home), **bare)
+    assert done.stderr == "no editor found; set VISUAL or EDITOR, e.g. EDITOR=nano\n"
+
+
+def test_edit_keeps_the_old_file_when_the_new_one_is_invalid(
+    cli: Cli, home: Path, mine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(mine, LAID_OUT)
+    monkeypatch.setenv("VISUAL", editor(home, "path.write_text('tools: {zz: {}}')"))
+    done = cli("edit")
+    assert done.out == f"{mine}: Unknown tool: zz; `lab-texts metadata export` lists them all\n"
+    kept = re.fullmatch(f"{mine} is unchanged; your text is in (.*)\n", done.err)
+    assert kept
+    assert Path(kept[1]).read_text() == "tools: {zz: {}}"
+    assert stat.S_IMODE(Path(kept[1]).parent.stat().st_mode) == 0o700
+    shutil.rmtree(Path(kept[1]).parent)
+    assert mine.read_text() == LAID_OUT
+
+
+def test_edit_does_not_undo_what_was_changed_meanwhile(
+    cli: Cli, home: Path, mine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(mine, LAID_OUT)
+    other = f"pathlib.Path({str(mine)!r}).write_text('version: 1')"
+    monkeypatch.setenv("VISUAL", editor(home, other))
+    assert cli("edit").err.startswith(f"{mine} was changed in the meantime; your text is in ")
+    assert mine.read_text() == "version: 1"
+
+
+def test_edit_offers_to_open_it_again(lab: Path, home: Path, mine: Path) -> None:
+    write(mine, LAID_OUT)
+    edits = ["path.write_text('version: 9')", "path.write_text('version: 1')"]
+    program, *words = wire.command(lab, "metadata", "edit")
+    spawn: Any = pexpect.spawn
+    terminal = spawn(
+        program,
+        words,
+        env=environ(lab, home) | {"VISUAL": editor(home, *edits)},
+        encoding="utf-8",
+        timeout=60,
+    )
+    terminal.expect_exact("version 9 is not supported; write `version: 1` or update this server")
+    terminal.expect_exact("Open it again? [Y/n] ")
+    terminal.sendline("")
+    terminal.expect_exact("metadata.yaml is saved")
+    terminal.expect(pexpect.EOF)
+    terminal.close()
+    assert terminal.exitstatus == 0
+    assert mine.read_text() == "version: 1"

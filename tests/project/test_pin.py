@@ -1,0 +1,66 @@
+"""Pinning: what it writes, when it refuses, and what it says of changes in tool files."""
+
+from pathlib import Path
+
+import pytest
+from support import git, pin, python, render
+
+TOOLS = ["get_note", "list_notes", "create_note", "delete_note"]
+FIRST = ("tests/policy/pin.py", "--first")
+
+
+@pytest.fixture
+def fresh(template: Path, tmp_path: Path) -> Path:
+    """A project that was never pinned."""
+    return render(template, tmp_path / "p", {"tools": TOOLS})
+
+
+def edit(project: Path, tool: str, old: str, new: str) -> None:
+    path = project / f"src/notes_mcp/tools/{tool}.py"
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def test_the_first_check_pins_and_a_deleted_lock_is_refused(fresh: Path) -> None:
+    """Without git or where git never knew a lock it is written; a deleted one, or none in CI, fails."""
+    lock = fresh / "annotations.lock.json"
+    refused = python(fresh, *FIRST, CI="true")
+    assert (refused.returncode, refused.stderr.count("\n")) == (1, 1)
+    assert "annotations.lock.json is missing" in refused.stderr
+    assert python(fresh, *FIRST).returncode == 0
+    pinned = lock.read_bytes()
+    git(fresh, "init", "--quiet")
+    git(fresh, "add", "--all")
+    lock.unlink()
+    assert "is missing" in python(fresh, *FIRST).stderr
+    assert not lock.exists()
+    pin(fresh)
+    assert lock.read_bytes() == pinned
+
+
+def test_no_setting_and_no_file_of_a_user_is_pinned(fresh: Path, tmp_path: Path) -> None:
+    pin(fresh)
+    pinned = (fresh / "annotations.lock.json").read_bytes()
+    own = tmp_path / "own.yaml"
+    own.write_text("version: 1\ntools:\n  get_note:\n    title: Mine\n", encoding="utf-8")
+    own.chmod(0o600)
+    done = python(fresh, "tests/policy/pin.py", NOTES_MCP_METADATA=str(own), NOTES_MCP_STATE="/x")
+    assert done.returncode == 0, done.stderr
+    assert (fresh / "annotations.lock.json").read_bytes() == pinned
+
+
+def test_changes_in_tool_files_are_labelled(fresh: Path) -> None:
+    pin(fresh)
+    edit(fresh, "get_note", 'title="Get Note"', 'title="Fetch Note"')
+    edit(fresh, "list_notes", "@read(", "@read(open_world=False, ")
+    edit(fresh, "create_note", "@create(", "@create(confirm=True, ")
+    tools = fresh / "src/notes_mcp/tools"
+    edit(fresh, "delete_note", "async def delete_note", "async def erase_note")
+    (tools / "delete_note.py").rename(tools / "erase_note.py")
+    said = pin(fresh)
+    assert 'get_note: title "Get Note" -> "Fetch Note"' in said
+    assert "list_notes: RELAXED: openWorldHint true -> false" in said
+    assert "create_note: BREAKING: gate gained" in said
+    assert "create_note: BREAKING: output." in said
+    assert "delete_note: RENAMED: is erase_note now" in said

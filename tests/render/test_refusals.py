@@ -1,0 +1,73 @@
+"""A refused answer stops Copier before anything is written, and its last line is ours."""
+
+import datetime as dt
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import copier
+import pytest
+import yaml
+
+BAD = {"tools": ["get_note", {"name": "shelve_note"}, {"name": "get_note"}]}
+LAST = '"get_note": named twice; e.g. get_note_2 (tools[3])'
+
+
+@pytest.mark.parametrize("there", [False, True], ids=["new", "existing"])
+def test_copier_stops_before_anything_is_written(
+    there: bool, template: Path, tmp_path: Path
+) -> None:
+    project = tmp_path / "p"
+    if there:
+        project.mkdir()
+        (project / "mine.txt").write_text("mine", encoding="utf-8")
+    with pytest.raises(ValueError, match="Validation error for question 'tools'") as caught:
+        copier.run_copy(
+            str(template), project, data=BAD, defaults=True, quiet=True, skip_tasks=True
+        )
+    assert str(caught.value).splitlines()[-1] == LAST
+    assert '"shelve_note": unknown verb; add =put' in str(caught.value)
+    left = [path.name for path in tmp_path.rglob("*")]
+    assert left == (["p", "mine.txt"] if there else [])
+
+
+def test_the_last_line_on_the_terminal_is_ours(template: Path, tmp_path: Path) -> None:
+    answers = tmp_path / "answers.yml"
+    answers.write_text(yaml.safe_dump(BAD), encoding="utf-8")
+    words = ["copy", "--defaults", "--skip-tasks", "--data-file", str(answers)]
+    done = subprocess.run(
+        [sys.executable, "-m", "copier", *words, str(template), str(tmp_path / "p")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (1, LAST)
+    assert not (tmp_path / "p").exists()
+
+
+@pytest.mark.parametrize(
+    ("answers", "message"),
+    [
+        (
+            {"tools": [{"name": "get_note", "titel": "x"}]},
+            'unknown key "titel"; did you mean title?',
+        ),
+        (
+            {"resources": [{"uri": "x"}]},
+            "its description is missing; e.g. description: Every note.",
+        ),
+        ({"tools": [{"name": "delete_note", "confirm": False}]}, "or take confirm out"),
+        ({"domain": "Notes"}, "then a-z, 0-9 and _, 32 at most)"),
+        ({"tools": [{dt.date(2026, 1, 31): 1}]}, 'put it in quotes, e.g. "name"'),
+    ],
+)
+def test_every_question_stops_it(
+    answers: dict[str, Any], message: str, template: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(ValueError, match="Validation error") as caught:
+        copier.run_copy(
+            str(template), tmp_path / "p", data=answers, defaults=True, quiet=True, skip_tasks=True
+        )
+    assert str(caught.value).endswith(message)
+    assert not (tmp_path / "p").exists()

@@ -1,0 +1,154 @@
+"""What a policy owner releases, and what it does to a living server: one case each, from v1 on (docs/policy-owners.md).
+
+What needs a migration, or moves a policy file, is in test_migrations.py.
+"""
+
+import json
+from pathlib import Path
+
+import copier
+import pytest
+from lifecycle import (
+    ANSWERS,
+    NEW_QUESTION,
+    SRC,
+    TEMPLATE,
+    TOOLS,
+    bytes_of,
+    changed,
+    commit,
+    released,
+    said,
+    start,
+    suite,
+    update,
+)
+from support import ROOT, git, pin, server
+
+RULES = "src/copier_fastmcp/rules.py"
+TABLES = "src/copier_fastmcp/tables.json"
+
+
+def test_a_hint_of_a_behavior_changes(repository: Path, tmp_path: Path) -> None:
+    """The guide's example: one commit in the template, one command in the project, a lock to review."""
+    old = '"explicit": {"hints": "explicit", "destructive": "deletes_and_overwrites"'
+    if old not in (ROOT / TABLES).read_text(encoding="utf-8"):
+        pytest.skip("this fork's profile is another one than the guide begins with")
+    project = start(repository, tmp_path / "p", tools=["get_note", "update_note"])
+    pin(project)
+    commit(project, "pinned")
+    before = bytes_of(project)
+    released(repository, repository, "v2.0.0", (TABLES, old, old.replace("_and_overwrites", "")))
+    update(project, "v2.0.0")
+    assert all("/policy/" in name for name in changed(project, before) - {ANSWERS})
+    wire = json.loads(server(project, "tools", "wire", "update_note").stdout)
+    assert wire["annotations"]["destructiveHint"] is False
+    found = suite(project)
+    assert "update_note: RELAXED: destructiveHint true -> false" in found
+    failed = {line.split("::")[1].split()[0] for line in found.splitlines() if "FAILED" in line}
+    assert failed >= {"test_the_lock_pins_every_hint_and_gate", "test_the_tool_table_is_up_to_date"}
+    assert "update_note: RELAXED: destructiveHint true -> false\n" in pin(project)
+    changes = git(project, "diff", "--unified=0", "annotations.lock.json")
+    assert '-        "destructiveHint": true' in changes
+    assert '+        "destructiveHint": false' in changes
+    assert "failed" not in suite(project)
+
+
+def test_b_a_new_rule(repository: Path, tmp_path: Path) -> None:
+    project = start(repository, tmp_path / "p")
+    assert "failed" not in suite(project)
+    name_rule = '    "name-valid": {'
+    short = '    "name-short": {"profiles": ["policy"], "text": "Long names are cut.", "source": "our house", "mend": "shorten it"},\n'
+    place = "    if tool.copies > 1:\n"
+    check = '    if len(tool.name) > 11:\n        yield "name-short", "the name is long"\n'
+    released(
+        repository,
+        repository,
+        "v2.0.0",
+        (TABLES, name_rule, short + name_rule),
+        (RULES, place, check + place),
+    )
+    update(project, "v2.0.0")
+    found = suite(project)
+    assert "search_notes: the name is long; shorten it (name-short)" in found
+    assert "1 failed" in found
+
+
+def test_c_a_new_question(repository: Path, tmp_path: Path) -> None:
+    project = start(repository, tmp_path / "p")
+    before = bytes_of(project)
+    released(repository, repository, "v2.0.0", *NEW_QUESTION)
+    update(project, "v2.0.0")
+    assert changed(project, before) == {ANSWERS}
+    assert said(project)["team"] == ""
+    update(project, "v2.0.0", {"team": "Platform"})
+    assert changed(project, before) == {ANSWERS, "AGENTS.md"}
+    assert (project / "AGENTS.md").read_text().endswith("\nAsk Platform.\n")
+
+
+def test_f_a_changed_stub_reaches_new_tools_only(repository: Path, tmp_path: Path) -> None:
+    project = start(repository, tmp_path / "p")
+    before = bytes_of(project)
+    (stub,) = (repository / TEMPLATE / "tools").glob("*yield tool*")
+    released(
+        repository,
+        repository,
+        "v2.0.0",
+        (stub.relative_to(repository).as_posix(), "", "\n# the new stub\n"),
+    )
+    update(project, "v2.0.0", {"tools": [*TOOLS, "archive_note"]})
+    new = {SRC + "tools/archive_note.py", "tests/tools/test_archive_note.py"}
+    assert changed(project, before) == {ANSWERS, *new}
+    assert "# the new stub" in (project / SRC / "tools/archive_note.py").read_text()
+
+
+def test_h_a_dependency_bump(repository: Path, tmp_path: Path) -> None:
+    project = start(repository, tmp_path / "p")
+    path = project / "pyproject.toml"
+    text = path.read_text()
+    mine = text.replace('    "rich>=13.9",\n', '    "rich>=13.9",\n    "mine>=1",\n')
+    assert mine != text
+    path.write_text(mine)
+    commit(project)
+    released(
+        repository,
+        repository,
+        "v2.0.0",
+        ("template/pyproject.toml.jinja", '"fastmcp>=4.1,<5"', '"fastmcp>=4.2,<5"'),
+    )
+    update(project, "v2.0.0")
+    assert path.read_text() == mine.replace("fastmcp>=4.1", "fastmcp>=4.2")
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [("profile", "confirm-all"), ("profile", "narrow"), ("backend", "none"), ("consent", "url")],
+)
+def test_i_an_owner_changes_an_answer_and_changes_it_back(
+    first: Path, tmp_path: Path, name: str, other: str
+) -> None:
+    project = start(first, tmp_path / "p")
+    before = bytes_of(project)
+    was = said(project)[name]
+    update(project, "v1.0.0", {name: other})
+    there = bytes_of(project)
+    assert there != before
+    found = suite(project)
+    assert "passed" in found
+    assert "failed" not in found
+    update(project, "v1.0.0", {name: was})
+    assert changed(project, before) <= {ANSWERS}
+
+
+def test_rolling_back_is_reverting_the_commit(repository: Path, tmp_path: Path) -> None:
+    project = start(repository, tmp_path / "p")
+    before = bytes_of(project)
+    released(repository, repository, "v2.0.0", *NEW_QUESTION)
+    update(project, "v2.0.0", {"team": "Platform"})
+    with pytest.raises(copier.errors.UserMessageError, match="downgrad"):
+        update(project, "v1.0.0")
+    assert git(project, "status", "--porcelain") == ""
+    git(project, "revert", "--no-edit", "HEAD")
+    assert bytes_of(project) == before
+    update(project, "v2.0.0")
+    assert said(project)["_commit"] == "v2.0.0"
