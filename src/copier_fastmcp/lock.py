@@ -133,9 +133,9 @@ def _fits(wide: Schema, narrow: Schema) -> bool:
 def differences(pinned: Lock, running: Lock) -> list[str]:
     """What changed since a lock was written, a line each: `NAME: LABEL: what`.
 
-    RELAXED: a client may do more without asking. BREAKING: a call that worked may fail now, or its
-    result is another one. RENAMED: the same tool under another name. RENDERED: other library
-    versions write the same schema otherwise. No label: new tools, stricter hints, words.
+    RELAXED: a client may do more without asking. BREAKING: a call may fail now, or its result differs.
+    RENAMED: the same tool under another name. RENDERED: other library versions write the same schema
+    otherwise. No label: new tools, stricter hints, words.
     """
     old, new = pinned["tools"], running["tools"]
     gone, fresh = old.keys() - new.keys(), new.keys() - old.keys()
