@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from inside import ATTACKS, attack, guards, insist_on
-from support import Answers, Renders, answers, render
+from support import Answers, Renders, answers, python, render
 
 FOLDER = ATTACKS / "consent"
 FILES = sorted(path.name for path in FOLDER.glob("test_*.py"))
@@ -29,6 +29,12 @@ def asking(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("file", CALLING)
 def test_consent_holds_where_every_write_asks(asking: Path, file: str) -> None:
     attack(asking, f"consent/{file}")
+
+
+def test_its_own_suite_holds_where_every_write_asks(asking: Path) -> None:
+    words = ["-p", "no:cacheprovider", "tests/policy/test_consent.py"]
+    done = python(asking, "-m", "pytest", *words)
+    assert done.returncode == 0, done.stdout[-3000:]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork to be quick")

@@ -8,6 +8,7 @@ import socket
 import sqlite3
 import stat
 import time
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -96,26 +97,36 @@ async def test_a_grant_outlives_the_server(
         assert text_of(call.message).startswith(REQUIRED)
 
 
+@contextlib.asynccontextmanager
+async def redis(folder: Path) -> AsyncIterator[str]:
+    """The address of a Redis that lives as long as the block runs."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    quiet = ["--port", str(port), "--save", "", "--dir", str(folder), "--loglevel", "warning"]
+    async with await anyio.open_process(["redis-server", *quiet]) as process:
+        try:
+            for _ in range(100):
+                with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+                    break
+                await anyio.sleep(0.05)
+            yield f"redis://127.0.0.1:{port}/0"
+        finally:
+            process.terminate()
+
+
 @pytest.mark.skipif(not shutil.which("redis-server"), reason="no redis-server here")
 async def test_replicas_share_links_and_grants(
     provider: Provider, browser: Browser, tmp_path: Path
 ) -> None:
     pytest.importorskip("redis")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    quiet = ["--port", str(port), "--save", "", "--dir", str(tmp_path), "--loglevel", "warning"]
-    async with await anyio.open_process(["redis-server", *quiet]) as redis:
-        for _ in range(100):
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-                break
-            await anyio.sleep(0.05)
-        shared = {"state": f"redis://127.0.0.1:{port}/0", "secret_keys": SECRET}
-        one, other = (serving(provider, state_keys=[SECRET], **shared) for _ in range(2))
+    async with redis(tmp_path) as address:
+        shared = {"state": address, "secret_keys": SECRET, "state_keys": [SECRET]}
+        one, other = (serving(provider, **shared) for _ in range(2))
         async with calling(one, MODERN) as call:
             link = httpx2.URL(call.link).params["elicitationId"]
-            address, cookie, _ = await flow.consent_of(other).start(link)
-            back = httpx2.URL((await browser.get(address, sub="ann")).headers["location"])
+            page, cookie, _ = await flow.consent_of(other).start(link)
+            back = httpx2.URL((await browser.get(page, sub="ann")).headers["location"])
             await flow.consent_of(one).finish(dict(back.params), cookie)
             with pytest.raises(Exception, match="not valid any more"):
                 await flow.consent_of(other).finish(dict(back.params), cookie)
@@ -126,7 +137,6 @@ async def test_replicas_share_links_and_grants(
             stores: list[Any] = [flow.consent_of(server).store._rows, GATES[server].store]
             for store in stores:
                 await store.close()
-        redis.terminate()
 
 
 async def test_a_locked_store_grants_nothing_and_shows_nothing(

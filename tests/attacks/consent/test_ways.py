@@ -164,7 +164,9 @@ def thin(function: Function) -> Function:
     return call
 
 
-@pytest.mark.parametrize("order", [[thin, requires_consent], [requires_consent, thin]])
+@pytest.mark.parametrize(
+    "order", [[thin, requires_consent], [requires_consent, thin]], ids=["below", "above"]
+)
 async def test_other_decorators_hide_no_consent(provider: Provider, order: list[Function]) -> None:
     async def zz_thin() -> Held:
         return Held(token="nobody asked")
