@@ -44,7 +44,7 @@ def update(project: Path, tag: str, answers: Answers | None = None) -> None:
     commit(project, tag)
 
 
-def changed(project: Path) -> set[str]:
+def uncommitted(project: Path) -> set[str]:
     """What git sees."""
     lines = git(project, "status", "--porcelain", "--untracked-files=all").splitlines()
     return {line[3:] for line in lines}

@@ -59,11 +59,7 @@ def text_of(lock: Lock) -> str:
 
 
 def read(path: Path) -> Lock:
-    """The lock that a file holds.
-
-    Raises:
-        ValueError: The file is missing or is not a lock; one line that names it and the mend.
-    """
+    """The lock that a file holds; ValueError names the file and the mend where it holds none."""
     try:
         lock: Lock = json.loads(path.read_text(encoding="utf-8"))
         for name, pin in lock["tools"].items():
@@ -137,9 +133,9 @@ def _fits(wide: Schema, narrow: Schema) -> bool:
 def differences(pinned: Lock, running: Lock) -> list[str]:
     """What changed since a lock was written, a line each: `NAME: LABEL: what`.
 
-    RELAXED: a client may do more without asking. BREAKING: a call that worked may fail now, or its
-    result is another one. RENAMED: the same tool under another name. RENDERED: other library
-    versions write the same schema otherwise. No label: new tools, stricter hints, words.
+    RELAXED: a client may do more without asking. BREAKING: a call may fail now, or its result differs.
+    RENAMED: the same tool under another name. RENDERED: other library versions write the same schema
+    otherwise. No label: new tools, stricter hints, words.
     """
     old, new = pinned["tools"], running["tools"]
     gone, fresh = old.keys() - new.keys(), new.keys() - old.keys()

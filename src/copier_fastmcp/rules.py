@@ -44,17 +44,14 @@ class Tool:
 
     @property
     def name(self) -> str:
-        """The tool's name."""
         return str(self.wire.get("name", ""))
 
     @property
     def annotations(self) -> Mapping[str, Any]:
-        """The annotations, empty when there are none."""
         return _mapping(self.wire.get("annotations"))
 
     @property
     def parameters(self) -> Mapping[str, Mapping[str, Any]]:
-        """The parameters' schemas by name."""
         schemas = _mapping(_mapping(self.wire.get("inputSchema")).get("properties"))
         return {name: _mapping(schema) for name, schema in schemas.items()}
 

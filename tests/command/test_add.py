@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 from calling import add, at_hand, call
-from lifecycle import SRC, bytes_of, changed, commit
+from lifecycle import SRC, bytes_of, commit, uncommitted
 from support import git
 
 from copier_fastmcp.add import extended
@@ -25,7 +25,7 @@ def test_in_one_line(mine: Path) -> None:
     assert "hooks/polish.py" in done.stderr, "what runs is named"
     assert done.stderr.count("\n") == 1
     new = {SRC + "tools/shelf/archive_note.py", "tests/tools/test_archive_note.py"}
-    others = {name for name in changed(mine) if not name.startswith("docs/adr/policy/")}
+    others = {name for name in uncommitted(mine) if not name.startswith("docs/adr/policy/")}
     assert others - {SRC + "tools/shelf/__init__.py"} == ADDED | new
     text = (mine / SRC / "tools/shelf/archive_note.py").read_text()
     assert text in done.stdout
@@ -46,7 +46,7 @@ def test_in_one_line(mine: Path) -> None:
     told = json.loads(done.stdout)
     assert (told["tool"], told["file"]) == ("count_notes", SRC + "tools/count_notes.py")
     assert told["pinned"]["hints"]["readOnlyHint"] is True
-    assert set(told["changed"]) == changed(mine)
+    assert set(told["changed"]) == uncommitted(mine)
     answers = yaml.safe_load((mine / ".copier-answers.yml").read_text())
     assert answers["tools"][3] == "count_notes"
 
@@ -102,7 +102,7 @@ def test_uncommitted_changes_are_named(mine: Path) -> None:
     assert done.stderr == (
         "copier-fastmcp: commit README.md, new.txt first; Copier needs a clean tree\n"
     )
-    assert changed(mine) == {"README.md", "new.txt"}
+    assert uncommitted(mine) == {"README.md", "new.txt"}
 
 
 def test_work_elsewhere_in_the_repository_is_not_touched(started: Path, tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_a_file_of_that_name_stays_its_owners(mine: Path) -> None:
     done = add(mine, "archive_note")
     assert done.returncode == 1
     assert "src/notes_mcp/tools/archive_note.py is there; choose another name" in done.stderr
-    assert changed(mine) == set()
+    assert uncommitted(mine) == set()
 
 
 def test_what_fails_after_writing_is_undone(mine: Path) -> None:
@@ -145,7 +145,7 @@ def test_what_fails_after_writing_is_undone(mine: Path) -> None:
     done = add(mine, "archive_note")
     assert done.returncode == 2
     assert "No module named 'no_such_module'" in done.stderr
-    assert changed(mine) == set()
+    assert uncommitted(mine) == set()
 
 
 def test_no_code_runs_unless_somebody_says_so(mine: Path) -> None:
@@ -189,4 +189,4 @@ def test_where_nothing_pins_it_says_so(mine: Path) -> None:
     done = add(mine, "archive_note")
     assert done.returncode == 0, done.stderr
     assert "so annotations.lock.json does not hold archive_note yet" in done.stdout
-    assert "annotations.lock.json" not in changed(mine)
+    assert "annotations.lock.json" not in uncommitted(mine)

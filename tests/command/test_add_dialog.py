@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from calling import at_hand, environment, interruptible
-from lifecycle import SRC, bytes_of, changed
+from lifecycle import SRC, bytes_of, uncommitted
 
 TERMINAL = pytest.mark.skipif(sys.platform == "win32", reason="needs a terminal of POSIX")
 DOWN, ENTER, LEAVE = "\x1b[B", "\r", "\x03"
@@ -82,7 +82,7 @@ def test_leaving_writes_nothing(mine: Path, at: int) -> None:
     code, screen = terminal(mine, WALK[:at], leave=True)
     assert code == 130, screen
     assert "nothing was written" in screen
-    assert changed(mine) == set()
+    assert uncommitted(mine) == set()
     assert bytes_of(mine) == before
 
 
@@ -90,4 +90,4 @@ def test_leaving_writes_nothing(mine: Path, at: int) -> None:
 def test_saying_no_writes_nothing(mine: Path) -> None:
     code, _ = terminal(mine, [*WALK[:-1], ("Write it?", "n")])
     assert code == 130
-    assert changed(mine) == set()
+    assert uncommitted(mine) == set()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from calling import call
-from lifecycle import SRC, bytes_of, changed, commit
+from lifecycle import SRC, bytes_of, commit, uncommitted
 from support import git
 
 GATE, RUFF, ADR = SRC + "policy/gate.py", "config/ruff.toml", "docs/adr/policy/0003-confirmation.md"
@@ -36,7 +36,7 @@ def test_all_that_drifted(drifted: Path, started: Path) -> None:
         ]
     )
     assert last.startswith("3 files restored from ")
-    assert changed(drifted) == {GATE, RUFF, ADR}, "nothing is committed"
+    assert uncommitted(drifted) == {GATE, RUFF, ADR}, "nothing is committed"
     assert bytes_of(drifted) == bytes_of(started)
     assert (drifted / RUFF).stat().st_mode == (started / RUFF).stat().st_mode
     assert call(drifted, "drift").returncode == 0
@@ -48,7 +48,7 @@ def test_named_files_only(drifted: Path) -> None:
     done = call(drifted, "restore", RUFF, drifted / ADR, "scripts/check", "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["restored"] == {RUFF: "edited", ADR: "missing"}
-    assert changed(drifted) == {RUFF, ADR}
+    assert uncommitted(drifted) == {RUFF, ADR}
     same = call(drifted, "restore", "scripts/check")
     assert same.stdout.startswith("scripts/check: is as the template has it\n0 files restored")
 

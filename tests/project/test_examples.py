@@ -1,6 +1,7 @@
 """Each example passes its own gate and serves what was asked, over stdio and HTTP, in both protocol eras."""
 
 import asyncio
+import json
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
@@ -15,13 +16,11 @@ from wire import ERAS, agree, hints_of, http, stdio
 Specs = dict[str, dict[str, Any]]
 
 
-def asked_for(name: str) -> Specs:
-    """The tools of an example as the macros understand its answers."""
-    said = answers(name)
-    custom = {
-        k: said[k] for k in ("hints", "destructive", "confirm", "confirm_fallback") if k in said
-    }
-    return {spec["name"]: spec for spec in specs(said["tools"], said["profile"], **custom)}
+def asked_for(project: Path, name: str) -> Specs:
+    """The tools of an example as the macros understand its answers, with what the server computes of each."""
+    done = server(project, "tools", "list", "--json")
+    rows = {row["name"]: row for row in json.loads(done.stdout)}
+    return {spec["name"]: rows[spec["name"]] | spec for spec in specs(answers(name)["tools"])}
 
 
 def parameters(spec: dict[str, Any]) -> set[str]:
@@ -66,7 +65,7 @@ def test_it_passes_its_own_gate(example: Renders, name: str) -> None:
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_it_serves_over_stdio(example: Renders, tmp_path: Path, name: str, era: str) -> None:
-    asyncio.run(ask(stdio(example(name), tmp_path, era), asked_for(name)))
+    asyncio.run(ask(stdio(example(name), tmp_path, era), asked_for(example(name), name)))
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -84,7 +83,7 @@ def test_the_metadata_file_in_its_guide_is_valid(
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_it_serves_over_http(example: Renders, tmp_path: Path, name: str) -> None:
-    wanted = asked_for(name)
+    wanted = asked_for(example(name), name)
     scoped = {tool for tool, spec in wanted.items() if spec["scopes"]}  # this caller has no token
     with http(example(name), tmp_path) as address:
         for era in ERAS:

@@ -94,7 +94,8 @@ def test_versions_that_differ_are_named(packaged: Path, tmp_path: Path) -> None:
 
 def test_wheel_and_sdist_hold_what_they_should(built: Path, mine: Path) -> None:
     wheel = zipfile.ZipFile(next(built.glob("*.whl")))
-    inside = {name for name in wheel.namelist() if ".dist-info/" not in name}
+    packed = [name for name in wheel.namelist() if not name.endswith("/")]
+    inside = {name for name in packed if ".dist-info/" not in name}
     assert inside == {p.relative_to(mine / "src").as_posix() for p in mine.glob("src/**/*.*")}
     about = wheel.read("notes_mcp-0.1.0.dist-info/METADATA").decode()
     assert "mcp-name: com.example/notes-mcp" in about

@@ -56,7 +56,7 @@ def test_the_file_of_the_environment_is_the_one_worked_on(
     assert cli("set", "get_meter", "title", "T").code == 0
     assert (home / "other/texts.yaml").exists()
     monkeypatch.setenv("LAB_TEXTS_METADATA", "none")
-    assert cli("path").err == "the setting metadata is none: no own file\n"
+    assert cli("path").err == "metadata is set to none: you have no file\n"
     monkeypatch.setenv("LAB_TEXTS_METADATA", "")
     assert cli("path").out == f"{home}/.lab-texts/metadata.yaml\n"
 

@@ -154,7 +154,10 @@ def test_a_refused_change_leaves_the_file(
 
 @pytest.mark.parametrize(
     "texts",
-    ["{get_meter: {title: A, # why A\n    description: B}}", "\n  get_meter: {\n  # why\n  title: A}"],
+    [
+        "{get_meter: {title: A, # why A\n    description: B}}",
+        "\n  get_meter: {\n  # why\n  title: A}",
+    ],
 )
 def test_a_comment_that_could_be_lost_is_left_to_the_editor(
     cli: Cli, mine: Path, texts: str

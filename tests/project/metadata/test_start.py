@@ -1,6 +1,7 @@
 """The start of a real server: each message word for word in a terminal, and which file is read."""
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -96,11 +97,13 @@ def test_a_user_without_a_home_can_start(lab: Path, home: Path) -> None:
 
 
 def test_the_generated_suite_never_reads_the_developers_own_file(lab: Path, home: Path) -> None:
-    """One in the home folder and one in the environment would each stop every server that reads it."""
+    """Nor does pinning: a file in the home folder and one in the environment stop every server that reads them."""
     write(home / ".lab-texts/metadata.yaml", "version: 98")
     poison = write(home / "mine.yaml", "version: 99")
     refused = {"HOME": str(home), "LAB_TEXTS_METADATA": str(poison)}
     assert "version 99" in server(lab, "tools", "list", **refused).stderr
     assert "version 98" in server(lab, "tools", "list", HOME=str(home)).stderr
-    done = python(lab, "-m", "pytest", "-p", "no:cacheprovider", **refused)
-    assert done.returncode == 0, done.stdout + done.stderr
+    copied = shutil.copytree(lab, home / "project")
+    for words in (["tests/policy/pin.py"], ["-m", "pytest", "-p", "no:cacheprovider"]):
+        done = python(copied, *words, **refused)
+        assert done.returncode == 0, done.stdout + done.stderr

@@ -208,7 +208,7 @@ async def gated(
 ) -> ToolResult:
     """Run `run` once a person agreed to these arguments, as the client sent them; ToolError: nobody can be asked."""
     call = _call_of(get_context())
-    if call is None or call.declaration is not declaration:  # its function was taken out of its tool
+    if call is None or call.declaration is not declaration:  # the function left its tool
         raise ToolError("a gated tool runs through its server only; nothing was changed")
     question = question_of(declaration, arguments)
     details = to_jsonable_python(await preview(), fallback=str) if preview else None

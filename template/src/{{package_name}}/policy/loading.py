@@ -19,7 +19,7 @@ from .errors import StartError
 from .serving import PolicyTool, build_tool
 
 T = TypeVar("T", bound=Callable[..., Any])
-DECORATOR = re.compile(r"\b(\w+)\.__init__\(\)")  # as Python names it when its options are wrong
+DECORATOR = re.compile(r"\w+\.__init__\(\)")  # as Python names it when its options are wrong
 
 
 def modules(package: ModuleType) -> Iterator[ModuleType]:
@@ -35,7 +35,8 @@ def modules(package: ModuleType) -> Iterator[ModuleType]:
             trace = extract_tb(error.__traceback__)
             lines = [frame.lineno for frame in trace if frame.filename == str(path)]
             place = f"{path}:{lines[-1]}" if lines else path
-            reason = DECORATOR.sub(r'@\1, as in @\1(title="..."),', " ".join(str(error).split()))
+            said = " ".join(str(error).split())
+            reason = DECORATOR.sub('a decorator, as @read(title="Get"),', said)
             raise StartError(f"{place}: {type(error).__name__}: {reason}") from error
 
 

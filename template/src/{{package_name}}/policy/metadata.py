@@ -124,7 +124,7 @@ async def _registered(mcp: FastMCP) -> list[Item]:
 
 
 def override(mcp: FastMCP, setting: Path | None) -> None:
-    """Lay the packaged file and the user's (a setting may name it) over a server; may raise StartError."""
+    """Lay the packaged and the user's file over a server; StartError if one is wrong."""
     overrides = Overrides(run_now(_registered(mcp)))
     for path, config in layers(setting):
         if config is not None:

@@ -42,7 +42,7 @@ def _texts() -> tuple[Texts, Texts]:
 
 
 def _path() -> Path:
-    return user_file(Settings().metadata) or sys.exit("the setting metadata is none: no own file")
+    return user_file(Settings().metadata) or sys.exit("metadata is set to none: you have no file")
 
 
 @app.command

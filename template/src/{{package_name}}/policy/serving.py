@@ -33,7 +33,6 @@ class PolicyTool(FunctionTool):
     """A tool that knows its declaration, and can ask a person."""
 
     _declaration: Declaration = PrivateAttr()
-    _function: Function = PrivateAttr()
     _own_confirm: bool = PrivateAttr(default=False)  # whether the author's function has one too
 
     async def run(self, arguments: dict[str, Any]) -> ToolResult:
@@ -52,11 +51,6 @@ class PolicyTool(FunctionTool):
     def declaration(self) -> Declaration:
         """What the tool file says."""
         return self._declaration
-
-    @property
-    def file(self) -> str:
-        """The file that the author's function is in."""
-        return str(inspect.unwrap(self._function).__code__.co_filename)
 
 
 def declared(tool: Tool) -> Declaration | None:
@@ -78,7 +72,7 @@ def build_tool(function: Function, declaration: Declaration) -> PolicyTool:
         auth=require_scopes(*declaration.scopes) if declaration.scopes else None,
     )
     ours = cast("PolicyTool", tool)
-    ours._declaration, ours._function = declaration, function
+    ours._declaration = declaration
     if declaration.gated():
         properties = dict(ours.parameters["properties"])
         own = properties.pop("confirm", {})

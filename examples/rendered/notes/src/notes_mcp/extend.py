@@ -1,11 +1,15 @@
 """Your seam to the whole server: lifespan, middleware, routes, prompts, more commands."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import Any
+from __future__ import annotations
 
-from cyclopts import App
-from fastmcp import FastMCP
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # so that `--help` need not load FastMCP
+    from collections.abc import AsyncIterator
+
+    from cyclopts import App
+    from fastmcp import FastMCP
 
 
 @asynccontextmanager

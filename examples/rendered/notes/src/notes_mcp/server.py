@@ -3,6 +3,7 @@
 Managed by the template: add to it through extend.py, settings.py, tools/ and resources/.
 """
 
+import contextlib
 import json
 import logging
 import secrets
@@ -21,12 +22,16 @@ from mcp_types import CallToolRequestParams
 from . import extend as seam
 from . import tools
 from .backend import connect
-from .policy import metadata, registry
-from .policy.pending import Gate
+from .policy import loading, metadata, serving
+from .policy.asking import GATES, Gate
+from .policy.errors import StartError
 from .settings import Settings
 
 logger = logging.getLogger(__name__)
 NAME = "notes-mcp"
+VERSION: str | None = None
+with contextlib.suppress(PackageNotFoundError):  # in a checkout that is not installed
+    VERSION = version(NAME)
 
 
 class CallLog(Middleware):
@@ -47,34 +52,17 @@ class CallLog(Middleware):
             asked = isinstance(result, InputRequiredToolResult)
             outcome = "asked" if asked else "error" if result.is_error else "ok"
         finally:
-            entry = {
-                "event": "tool_call",
-                "tool": tool,
-                "behavior": self.behaviors.get(tool, "unknown"),
-                "outcome": outcome,
-                "ms": round((time.perf_counter() - started) * 1000, 1),
-            }
-            logger.info(json.dumps(entry))
+            ms = round((time.perf_counter() - started) * 1000, 1)
+            entry = {"tool": tool, "behavior": self.behaviors.get(tool, "unknown"), "ms": ms}
+            logger.info(json.dumps({"event": "tool_call", "outcome": outcome, **entry}))
         return result
 
 
-def _version() -> str | None:
-    """The version of this package; none in a checkout that is not installed."""
-    try:
-        return version(NAME)
-    except PackageNotFoundError:
-        return None
-
-
 def create_server(settings: Settings | None = None, *, read_only: bool = False) -> FastMCP:
-    """Build the server: settings, registry, middleware, extend(), metadata over all of it.
+    """Build the server: settings, tools, middleware, extend(), metadata over all of it.
 
-    Args:
-        settings: Where data and pending questions live; read from the environment when left out.
-        read_only: Serve only the tools whose hint says that they change nothing.
-
-    Raises:
-        StartError: A tool, resource or metadata file cannot be served; one line says which and why.
+    Settings are read from the environment when left out; `read_only` serves what changes nothing.
+    A StartError names in one line the tool, resource, setting or file that cannot be served.
     """
     settings = settings or Settings()
     connect(settings)
@@ -83,25 +71,26 @@ def create_server(settings: Settings | None = None, *, read_only: bool = False) 
         gate = Gate(settings.state, seconds)
         sealed = RequestStateSecurity(keys=keys or [secrets.token_bytes(32)], ttl=seconds)
     except (ImportError, OSError, ValueError) as error:
-        raise registry.StartError(f"settings state and state_keys: {error}") from error
-    found = registry.load_tools(tools)
+        raise StartError(f"settings state and state_keys: {error}") from error
+    loaded = loading.load_tools(tools)
     mcp = FastMCP(
         NAME,
-        version=_version(),
+        version=VERSION,
         instructions="Search and change notes.",
         lifespan=seam.lifespan,
-        middleware=[CallLog({tool.name: tool.declaration.behavior for tool in found})],
+        middleware=[CallLog({tool.name: tool.declaration.behavior for tool in loaded})],
         on_duplicate="error",
         request_state_security=sealed,
     )
-    gate.guard(mcp)
-    for tool in found:
+    GATES[mcp] = gate
+    for tool in loaded:
         mcp.add_tool(tool)
+    loading.add_resources(mcp, f"{__package__}.resources")
     seam.extend(mcp)
-    registry.refuse_undeclared(mcp)
+    serving.refuse_undeclared(mcp)
     metadata.override(mcp, settings.metadata)
     if read_only:
-        mcp.add_transform(registry.ReadOnly())
+        mcp.add_transform(serving.Only(serving.writes))
     return mcp
 
 

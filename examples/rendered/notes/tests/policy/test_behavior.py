@@ -1,41 +1,38 @@
 """The hints proven: each tool runs on the data its tests/tools file arranges, between snapshots."""
 
-import importlib.util
 import re
+import runpy
 from collections.abc import Mapping
-from pathlib import Path
+from inspect import unwrap
 from typing import Any
 
 import pytest
 from fastmcp.exceptions import ToolError
 
 from notes_mcp.backend import connect
-from notes_mcp.policy.behaviors import DESTRUCTIVE
-from notes_mcp.policy.rules import Subject
+from notes_mcp.policy.serving import PolicyTool, run_now
 
-from .conftest import GATED, SETTINGS, TOOLS, Call, insist
+from .conftest import GATED, PROBES, SERVER, TOOLS, Call, insist
+from .pin import SETTINGS, TABLES
+from .rules import Tool
 
 Snapshot = Mapping[str, Mapping[str, Any]]
-PROBES = Path(__file__).parent.parent / "tools"
 UNSEEN = re.compile(r"(^|_)(at|etag|if_match|modified|mtime|revision|timestamp|version)$")
 KEEPS = ("create", "ensure", "append", "update", "put")
-MEND = "write `async def arrange(backend)` that answers its arguments, or unprobed = 'why not'"
-PROBED = [t for t in TOOLS if t.declaration and t.name != "list_resources"]
+MEND = "write `async def arrange(backend)` that returns its arguments, or unprobed = 'why not'"
+SERVED = run_now(SERVER.list_tools(run_middleware=False))
+OURS = {tool.name: tool for tool in SERVED if isinstance(tool, PolicyTool)}
+WRITTEN = {name for name, tool in OURS.items() if ".policy." not in unwrap(tool.fn).__module__}
 
 
-def probe_of(name: str) -> Any:
-    """The owner's file for one tool; fails when there is none, skips when it says `unprobed`."""
+def arrange_of(name: str) -> Any:
+    """`arrange` of the owner's file for a tool; fails when there is none, skips when it is `unprobed`."""
     path = PROBES / f"test_{name}.py"
-    insist(path.exists(), f"{name} has no probe: in tests/tools/{path.name} {MEND}")
-    spec = importlib.util.spec_from_file_location(f"probe_{name}", path)
-    assert spec
-    assert spec.loader
-    probe = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(probe)
-    if reason := getattr(probe, "unprobed", ""):
-        pytest.skip(f"{name} is unprobed: {reason}")
-    insist(hasattr(probe, "arrange"), f"{name} has no probe: in tests/tools/{path.name} {MEND}")
-    return probe
+    probe = runpy.run_path(str(path)) if path.exists() else {}
+    if probe.get("unprobed"):
+        pytest.skip(f"{name} is unprobed: {probe['unprobed']}")
+    insist("arrange" in probe, f"{name} has no probe: in tests/tools/{path.name} {MEND}")
+    return probe["arrange"]
 
 
 def visible(data: Snapshot) -> Snapshot:
@@ -63,7 +60,7 @@ def overwritten(before: Snapshot, after: Snapshot) -> list[str]:
 def lost(before: Snapshot, after: Snapshot) -> list[str]:
     """What the policy calls destroyed."""
     gone = sorted(before.keys() - after.keys())
-    return gone if DESTRUCTIVE == "deletes" else gone + overwritten(before, after)
+    return gone if TABLES["destructive"] == "deletes" else gone + overwritten(before, after)
 
 
 def difference(before: Snapshot, after: Snapshot) -> str:
@@ -86,10 +83,10 @@ def story(before: Snapshot, once: Snapshot, twice: Snapshot) -> str:
     return f"{calls}; the behavior {true!r} would be true"
 
 
-def verdict(tool: Subject, states: list[Snapshot], *, refused: bool) -> str:
+def verdict(tool: Tool, states: list[Snapshot], *, refused: bool) -> str:
     """What a run contradicts, or nothing: the hint, what changed, the behavior that would be true."""
-    assert tool.declaration
-    said, truth = tool.declaration, tool.declaration.behaves()
+    declaration = OURS[tool.name].declaration
+    behavior, truth = declaration.behavior, declaration.behaves()
     before, once, twice = states if truth["read_only"] else map(visible, states)
     did = story(before, once, twice)
     if truth["read_only"] and not before == once == twice:
@@ -99,20 +96,22 @@ def verdict(tool: Subject, states: list[Snapshot], *, refused: bool) -> str:
     if truth["idempotent"] and twice != once:
         return f"it says idempotent, but {did}"
     gone = before.keys() - once.keys()
-    if said.behavior == "delete" and not (gone or overwritten(before, once)):
+    if behavior == "delete" and not (gone or overwritten(before, once)):
         return "it says delete, but removed nothing; mend its body, or what arrange() prepares"
-    if said.behavior in KEEPS and gone and not once.keys() - before.keys():
-        return f"it says {said.behavior}, but {did}"
-    claims = {"create": True, "append": True, "update": tool.versioned}
-    claimed = claims.get(said.behavior, said.idempotent is False) and not truth["idempotent"]
+    if behavior in KEEPS and gone and not once.keys() - before.keys():
+        return f"it says {behavior}, but {did}"
+    versioned = not set(TABLES["versions"]).isdisjoint(tool.parameters)
+    claims = {"create": True, "append": True, "update": versioned}
+    said = getattr(declaration, "idempotent", None) is False
+    claimed = claims.get(behavior, said) and not truth["idempotent"]
     return f"it says not idempotent, but {did}" if claimed and twice == once and not refused else ""
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("tool", [pytest.param(t, id=t.name) for t in PROBED])
-async def test_hints_are_true(tool: Subject, call: Call) -> None:
+@pytest.mark.parametrize("tool", [pytest.param(t, id=t.name) for t in TOOLS if t.name in WRITTEN])
+async def test_hints_are_true(tool: Tool, call: Call) -> None:
     backend = connect(SETTINGS)
-    arguments = await probe_of(tool.name).arrange(backend)
+    arguments = await arrange_of(tool.name)(backend)
     insist(isinstance(arguments, dict), f"{tool.name}: arrange() has to return its arguments")
     try:
         states: list[Snapshot] = [await backend.snapshot()]
@@ -130,5 +129,5 @@ async def test_hints_are_true(tool: Subject, call: Call) -> None:
             refused = str(error)
             insist(count == 2, f"{tool.name} refused the call that its probe arranges: {refused}")
         states.append(await backend.snapshot())
-    said = verdict(tool, states, refused=bool(refused))
-    insist(not said, f"{tool.name}: {said}")
+    wrong = verdict(tool, states, refused=bool(refused))
+    insist(not wrong, f"{tool.name}: {wrong}")

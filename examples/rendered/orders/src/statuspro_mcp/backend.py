@@ -1,8 +1,8 @@
 """Where the tools keep their records: yours to replace with the client of your own API.
 
-A tool calls `backend()` and knows nothing of SQLite. To serve something else, write a class with the methods of
-`Backend` and return it from `connect`; what neither your tools nor `arrange` in tests/tools call, take out of `Backend`,
-but `snapshot`. Tests connect with `database=":memory:"`: answer a class there that reaches no real system.
+To serve something else than SQLite, write a class with the methods of `Backend` that your tools and `arrange` in
+tests/tools call, and `snapshot`, and return it from `connect`. Tests connect with `database=":memory:"`: return a class
+there that reaches no real system.
 """
 
 import asyncio
@@ -11,9 +11,9 @@ import json
 import sqlite3
 import threading
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from fastmcp.exceptions import ToolError
 from pydantic import BaseModel, ConfigDict
@@ -21,8 +21,20 @@ from pydantic_core import to_jsonable_python
 
 from .settings import Settings
 
+P = ParamSpec("P")
 T = TypeVar("T")
 Fields = Mapping[str, Any]
+Work = Callable[Concatenate["SqliteBackend", P], T]
+Async = Callable[Concatenate["SqliteBackend", P], Coroutine[Any, Any, T]]
+SCHEMA = """
+PRAGMA journal_mode = WAL;
+CREATE TABLE IF NOT EXISTS records (kind TEXT, id TEXT, data TEXT, PRIMARY KEY (kind, id));
+CREATE TABLE IF NOT EXISTS counters (kind TEXT PRIMARY KEY, last INTEGER);
+"""
+HOLDS = "EXISTS (SELECT 1 FROM json_tree(data) WHERE instr(lower(atom), lower(?)))"
+ELSE = "ON CONFLICT DO UPDATE SET"
+SAVE = f"INSERT INTO records VALUES (?, ?, ?) {ELSE} data = excluded.data"
+COUNT = f"INSERT INTO counters VALUES (?, 1) {ELSE} last = last + 1 RETURNING last"
 
 
 class Record(BaseModel):
@@ -88,25 +100,37 @@ class Backend(Protocol):
         """All data, {"kind/id": fields}: what the behavior probes compare."""
 
 
+def _stored(*, write: bool = False) -> Callable[[Work[P, T]], Async[P, T]]:
+    """Run a method in a thread, one call at a time; a write is one transaction."""
+
+    def wrap(work: Work[P, T]) -> Async[P, T]:
+        def locked(self: "SqliteBackend", *args: P.args, **kwargs: P.kwargs) -> T:
+            with self.lock, self.db:  # commits in the end, or rolls back
+                if write:
+                    self.db.execute("BEGIN IMMEDIATE")
+                return work(self, *args, **kwargs)
+
+        async def run(self: "SqliteBackend", /, *args: P.args, **kwargs: P.kwargs) -> T:
+            return await asyncio.to_thread(locked, self, *args, **kwargs)
+
+        return run
+
+    return wrap
+
+
 class SqliteBackend:
     """The embedded default: one SQLite file in WAL mode; every write is one transaction."""
 
     def __init__(self, path: str) -> None:
-        if path != ":memory:":
-            Path(path).expanduser().parent.mkdir(parents=True, exist_ok=True)
-            path = str(Path(path).expanduser())
-        self._lock = threading.Lock()
-        self._db = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=10)
-        self.close = weakref.finalize(self, self._db.close)
-        self._db.executescript(
-            """
-            PRAGMA journal_mode = WAL;
-            CREATE TABLE IF NOT EXISTS records (kind TEXT, id TEXT, data TEXT, PRIMARY KEY (kind, id));
-            CREATE TABLE IF NOT EXISTS counters (kind TEXT PRIMARY KEY, last INTEGER);
-            """
-        )
+        path = str(Path(path).expanduser())
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        self.lock = threading.Lock()
+        self.db = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=10)
+        self.close = weakref.finalize(self, self.db.close)
+        self.db.executescript(SCHEMA)
 
-    async def search(
+    @_stored()
+    def search(
         self,
         kind: str,
         query: str = "",
@@ -115,11 +139,11 @@ class SqliteBackend:
         limit: int = 20,
         cursor: str | None = None,
     ) -> Page:
+        if cursor is not None and not (cursor.isdecimal() and len(cursor) < 19):
+            raise ToolError(f"cursor {cursor!r} is not from here; leave it out for the first page")
         clauses, values = ["kind = ?"], [kind]
         if query:
-            clauses.append(
-                "EXISTS (SELECT 1 FROM json_tree(data) WHERE instr(lower(atom), lower(?)))"
-            )
+            clauses.append(HOLDS)
             values.append(query)
         for name, value in where.items():
             if value is not None and name == "id":
@@ -128,125 +152,87 @@ class SqliteBackend:
             elif value is not None:
                 clauses.append("json_extract(data, ?) = json_extract(?, '$')")
                 values.extend((f'$."{name}"', _json(value)))
-        if cursor is not None and not (cursor.isdecimal() and len(cursor) < 19):
-            raise ToolError(
-                f"cursor {cursor!r} is not one of ours; leave it out for the first page"
-            )
+        rows = f"FROM records WHERE {' AND '.join(clauses)}"
+        (total,) = self.db.execute(f"SELECT count(*) {rows}", values).fetchone()
+        page = f"SELECT rowid, kind, id, data {rows} AND rowid > ? ORDER BY rowid LIMIT ?"
+        found = self.db.execute(page, (*values, int(cursor or 0), limit + 1)).fetchall()
+        more = str(found[limit - 1][0]) if len(found) > limit > 0 else None
+        items = [_record(*row[1:]) for row in found[:limit]]
+        return Page(items=items, total=total, next_cursor=more)
 
-        def work(db: sqlite3.Connection) -> Page:
-            matching = " AND ".join(clauses)
-            total = db.execute(f"SELECT count(*) FROM records WHERE {matching}", values).fetchone()[
-                0
-            ]
-            rows = db.execute(
-                f"SELECT rowid, kind, id, data FROM records WHERE {matching} AND rowid > ? "
-                "ORDER BY rowid LIMIT ?",
-                (*values, int(cursor or 0), limit + 1),
-            ).fetchall()
-            more = str(rows[limit - 1][0]) if len(rows) > limit > 0 else None
-            return Page(
-                items=[_record(*row[1:]) for row in rows[:limit]], total=total, next_cursor=more
-            )
+    @_stored()
+    def get(self, kind: str, id: object) -> Record:
+        return self._must(kind, id)
 
-        return await self._run(work)
+    @_stored(write=True)
+    def create(self, kind: str, fields: Fields, *, id: object = None) -> Record:
+        if id is not None and self._find(kind, id):
+            raise ToolError(f"{kind} {id} exists already; use another ID, or change that one")
+        return self._save(kind, id, fields)
 
-    async def get(self, kind: str, id: object) -> Record:
-        return await self._run(lambda db: _must(_find(db, kind, id), kind, id))
+    @_stored(write=True)
+    def ensure(self, kind: str, fields: Fields, *, id: object = None) -> Record:
+        if id is not None:
+            return self._find(kind, id) or self._save(kind, id, fields)
+        same = "SELECT kind, id, data FROM records WHERE kind = ? AND data = ?"
+        row = self.db.execute(same, (kind, _json(fields))).fetchone()
+        return _record(*row) if row else self._save(kind, None, fields)
 
-    async def create(self, kind: str, fields: Fields, *, id: object = None) -> Record:
-        def work(db: sqlite3.Connection) -> Record:
-            if id is not None and _find(db, kind, id):
-                raise ToolError(f"{kind} {id} exists already; take another ID, or change that one")
-            return _save(db, kind, _new_id(db, kind) if id is None else id, fields)
+    @_stored(write=True)
+    def append(self, kind: str, id: object, fields: Fields) -> Record:
+        data = _data(self._must(kind, id))
+        for name, value in to_jsonable_python(fields).items():
+            old = data.get(name)
+            if old is None or (isinstance(old, str) and isinstance(value, str)):
+                data[name] = (old or "") + value if isinstance(value, str) else value
+            else:
+                before = old if isinstance(old, list) else [old]
+                data[name] = before + (value if isinstance(value, list) else [value])
+        return self._save(kind, id, data)
 
-        return await self._run(work, write=True)
+    @_stored(write=True)
+    def update(self, kind: str, id: object, fields: Fields, *, etag: str | None = None) -> Record:
+        record = self._must(kind, id)
+        if etag is not None and etag != record.etag:
+            raise ToolError(f"{kind} {id} was changed since; read it again (now {record.etag})")
+        given = {name: value for name, value in fields.items() if value is not None}
+        return self._save(kind, id, _data(record) | given)
 
-    async def ensure(self, kind: str, fields: Fields, *, id: object = None) -> Record:
-        def work(db: sqlite3.Connection) -> Record:
-            if id is not None:
-                return _find(db, kind, id) or _save(db, kind, id, fields)
-            row = db.execute(
-                "SELECT kind, id, data FROM records WHERE kind = ? AND data = ?",
-                (kind, _json(fields)),
-            ).fetchone()
-            return _record(*row) if row else _save(db, kind, _new_id(db, kind), fields)
+    @_stored(write=True)
+    def put(self, kind: str, id: object, fields: Fields, *, must_exist: bool = False) -> Record:
+        record = self._must(kind, id) if must_exist else self._find(kind, id)
+        return self._save(kind, id, _data(record) | dict(fields))
 
-        return await self._run(work, write=True)
-
-    async def append(self, kind: str, id: object, fields: Fields) -> Record:
-        def work(db: sqlite3.Connection) -> Record:
-            data = _data(_must(_find(db, kind, id), kind, id))
-            for name, value in to_jsonable_python(fields).items():
-                old = data.get(name)
-                if old is None or (isinstance(old, str) and isinstance(value, str)):
-                    data[name] = (old or "") + value if isinstance(value, str) else value
-                else:
-                    before = old if isinstance(old, list) else [old]
-                    data[name] = before + (value if isinstance(value, list) else [value])
-            return _save(db, kind, id, data)
-
-        return await self._run(work, write=True)
-
-    async def update(
-        self, kind: str, id: object, fields: Fields, *, etag: str | None = None
-    ) -> Record:
-        def work(db: sqlite3.Connection) -> Record:
-            record = _must(_find(db, kind, id), kind, id)
-            if etag is not None and etag != record.etag:
-                raise ToolError(
-                    f"{kind} {id} was changed since: its version is {record.etag}, not {etag}; "
-                    "read it again and decide anew"
-                )
-            changed = {name: value for name, value in fields.items() if value is not None}
-            return _save(db, kind, id, _data(record) | changed)
-
-        return await self._run(work, write=True)
-
-    async def put(
-        self, kind: str, id: object, fields: Fields, *, must_exist: bool = False
-    ) -> Record:
-        def work(db: sqlite3.Connection) -> Record:
-            record = _find(db, kind, id)
-            if must_exist:
-                record = _must(record, kind, id)
-            return _save(db, kind, id, (_data(record) if record else {}) | dict(fields))
-
-        return await self._run(work, write=True)
-
-    async def delete(self, kind: str, id: object) -> bool:
-        def work(db: sqlite3.Connection) -> bool:
-            if id is None:
-                return db.execute("DELETE FROM records WHERE kind = ?", (kind,)).rowcount > 0
-            key = (kind, _key(id))
-            return db.execute("DELETE FROM records WHERE kind = ? AND id = ?", key).rowcount > 0
-
-        return await self._run(work, write=True)
+    @_stored(write=True)
+    def delete(self, kind: str, id: object) -> bool:
+        one, values = ("", [kind]) if id is None else (" AND id = ?", [kind, _key(id)])
+        return self.db.execute(f"DELETE FROM records WHERE kind = ?{one}", values).rowcount > 0
 
     async def act(self, action: str, arguments: Fields, *, once: bool = False) -> Record:
         return await (self.ensure if once else self.create)(action, arguments)
 
-    async def snapshot(self) -> dict[str, dict[str, Any]]:
-        def work(db: sqlite3.Connection) -> dict[str, dict[str, Any]]:
-            rows = db.execute("SELECT kind, id, data FROM records")
-            return {f"{kind}/{id}": json.loads(data) for kind, id, data in rows}
+    @_stored()
+    def snapshot(self) -> dict[str, dict[str, Any]]:
+        rows = self.db.execute("SELECT kind || '/' || id, data FROM records")
+        return {key: json.loads(data) for key, data in rows}
 
-        return await self._run(work)
+    def _find(self, kind: str, id: object) -> Record | None:
+        one = "SELECT kind, id, data FROM records WHERE kind = ? AND id = ?"
+        row = self.db.execute(one, (kind, _key(id))).fetchone()
+        return _record(*row) if row else None
 
-    async def _run(self, work: Callable[[sqlite3.Connection], T], *, write: bool = False) -> T:
-        def locked() -> T:
-            with self._lock:
-                if not write:
-                    return work(self._db)
-                self._db.execute("BEGIN IMMEDIATE")
-                try:
-                    result = work(self._db)
-                except BaseException:
-                    self._db.execute("ROLLBACK")
-                    raise
-                self._db.execute("COMMIT")
-                return result
+    def _must(self, kind: str, id: object) -> Record:
+        if record := self._find(kind, id):
+            return record
+        raise ToolError(f"{kind} {id} does not exist; list or search to see what does")
 
-        return await asyncio.to_thread(locked)
+    def _save(self, kind: str, id: object, fields: Fields) -> Record:
+        made = id is None
+        while id is None or (made and self._find(kind, id)):
+            (id,) = self.db.execute(COUNT, (kind,)).fetchone()
+        row = (kind, _key(id), _json(fields))
+        self.db.execute(SAVE, row)
+        return _record(*row)
 
 
 def _json(value: object) -> str:
@@ -257,51 +243,20 @@ def _key(id: object) -> str:
     return str(to_jsonable_python(id))
 
 
+def _data(record: Record | None) -> dict[str, Any]:
+    return dict(record.model_extra or {}) if record else {}
+
+
 def _record(kind: str, id: str, data: str) -> Record:
     etag = hashlib.sha256(f"{kind}\0{id}\0{data}".encode()).hexdigest()[:16]
     return Record.model_validate(json.loads(data) | {"id": id, "etag": etag})
-
-
-def _data(record: Record) -> dict[str, Any]:
-    return dict(record.model_extra or {})
-
-
-def _find(db: sqlite3.Connection, kind: str, id: object) -> Record | None:
-    row = db.execute(
-        "SELECT kind, id, data FROM records WHERE kind = ? AND id = ?", (kind, _key(id))
-    ).fetchone()
-    return _record(*row) if row else None
-
-
-def _must(record: Record | None, kind: str, id: object) -> Record:
-    if record is None:
-        raise ToolError(f"{kind} {id} does not exist; list or search to see what does")
-    return record
-
-
-def _save(db: sqlite3.Connection, kind: str, id: object, fields: Fields) -> Record:
-    row = (kind, _key(id), _json(fields))
-    db.execute(
-        "INSERT INTO records VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET data = excluded.data", row
-    )
-    return _record(*row)
-
-
-def _new_id(db: sqlite3.Connection, kind: str) -> int:
-    while True:
-        (last,) = db.execute(
-            "INSERT INTO counters VALUES (?, 1) ON CONFLICT DO UPDATE SET last = last + 1 RETURNING last",
-            (kind,),
-        ).fetchone()
-        if not _find(db, kind, last):
-            return int(last)
 
 
 _running: Backend | None = None
 
 
 def connect(settings: Settings) -> Backend:
-    """Open the backend; `create_server` calls this once, and `backend()` answers it from then on."""
+    """Open the backend; `create_server` calls this once, and `backend()` returns it from then on."""
     global _running
     _running = SqliteBackend(settings.database)
     return _running

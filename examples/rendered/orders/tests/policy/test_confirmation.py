@@ -1,306 +1,84 @@
-"""The gate under attack and fault: each row changes nothing, or applies exactly what was agreed, once.
+"""This project's gate with its version of FastMCP; the template's own tests attack it at length."""
 
-Managed by the template. The tools are made here, so that the rows hold whatever your own tools are.
-"""
-
+from functools import partial
 from typing import Annotated, Any
 
-import anyio
+import mcp_types
 import pytest
-from fastmcp import Client, Context, FastMCP
-from fastmcp.exceptions import ToolError
-from fastmcp.server.auth import require_scopes
-from mcp_types import ToolAnnotations
-from pydantic import BaseModel, Field, model_validator
+from fastmcp import Client, FastMCP
+from fastmcp.client.elicitation import ElicitResult
+from pydantic import Field
 
-from statuspro_mcp import extend
-from statuspro_mcp.policy import (
-    behaviors,
-    create,
-    delete,
-    pending,
-    require_confirmation,
-)
-from statuspro_mcp.policy.registry import StartError, build_tool
+from statuspro_mcp.policy import delete
+from statuspro_mcp.policy.declarations import declaration_of
+from statuspro_mcp.policy.profile import CONFIRM_FALLBACK
+from statuspro_mcp.policy.serving import build_tool
 from statuspro_mcp.server import create_server
 
-from .conftest import SETTINGS
-from .raw import ELICITS, LEGACY, MODERN, Message, Raw, connect, outcome, user
+from .pin import SETTINGS
 
-DONE: list[str] = []  # all the data that the tools below change
-Name = Annotated[str, Field(description="Which one.", min_length=1)]
-Names = Annotated[list[str], Field(description="Which ones.")]
-YES: Message = {"action": "accept", "content": {"confirm": True}}
-ASK: Message = {"confirm": True} if behaviors.PREVIEW_FIRST else {}
-TWO_STEP = behaviors.CONFIRM_FALLBACK == "two_step"
-STEP = "preview" if TWO_STEP else "error"
+pytestmark = pytest.mark.anyio
+WIPED: list[str] = []
+ASK = {"name": "a", "confirm": True}  # which answers for nobody
 
 
-class Wiped(BaseModel):
-    name: str = Field(description="Which one it was.")
+@delete(title="Wipe", confirm="Wipe {name}?")
+async def zz_wipe(name: Annotated[str, Field(description="Which one.")]) -> None:
+    WIPED.append(name)
 
 
-class Batch(BaseModel):
-    names: list[str] = Field(description="Which ones.", min_length=1, max_length=50)
-
-    @model_validator(mode="after")
-    def each_once(self) -> "Batch":
-        assert len(set(self.names)) == len(self.names), "each one once"
-        return self
-
-
-async def now(name: str, owner: str = "us") -> Message:
-    if name == "gone":
-        raise ToolError("gone is not there any more")
-    return {"done": DONE.copy(), "by\n": "\x1b\u202e" + name}
-
-
-@delete(title="Wipe", confirm="Wipe {name} of {owner}?", preview=now)
-async def zz_wipe(name: Name, owner: Name = "us") -> Wiped:
-    DONE.append(name)
-    return Wiped(name=name)
-
-
-@delete(title="Wipe many", confirm=True)
-async def zz_batch(request: Batch) -> Wiped:
-    DONE.extend(request.names)
-    return Wiped(name="batch")
-
-
-@delete(title="Wipe what its body asks for, gated although its author said nothing")
-async def zz_both(name: Name, ctx: Context, owner: Name = "us") -> Wiped:
-    said = [await require_confirmation(ctx, "Sure?") for _ in range(2)]
-    DONE.extend(f"{name}{number}" for number, answer in enumerate(said) if answer == "confirmed")
-    return Wiped(name=name)
-
-
-async def zz_outer(names: Names, ctx: Context) -> Wiped:
-    for name in names:
-        await ctx.fastmcp.call_tool("zz_wipe", {"name": name})
-    if not names and await require_confirmation(ctx, "Sure?") == "confirmed":
-        DONE.append("body")
-    return Wiped(name="outer")
-
-
-WHY = behaviors.Exemption(hint="confirm", value=False, why="What it calls asks.")
-create(title="Call", confirm=False, exceptions=[WHY])(zz_outer)
-
-
-def serving(seconds: float = 600) -> FastMCP:
-    """The project's own server with these tools in it."""
-    server = create_server(SETTINGS.model_copy(update={"confirm_seconds": seconds}))
-    for function in (zz_wipe, zz_batch, zz_both, zz_outer):
-        server.add_tool(build_tool(function, vars(function)["__declaration__"]))
+@pytest.fixture
+def server() -> FastMCP:
+    """The project's server with one gated tool more."""
+    WIPED.clear()
+    server, declaration = create_server(SETTINGS), declaration_of(zz_wipe)
+    assert declaration
+    server.add_tool(build_tool(zz_wipe, declaration))
     return server
 
 
-@pytest.fixture(autouse=True)
-def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    DONE.clear()
-    if behaviors.CONFIRM == "none":
-        monkeypatch.setattr(behaviors, "CONFIRM", "deletes")
+def asked(server: FastMCP, era: str, *answers: bool) -> Client[Any]:
+    """A client whose person agrees or declines in turn; without answers it cannot be asked."""
+    turns = iter(answers)
+
+    async def person(*question: object) -> ElicitResult[dict[str, bool]]:
+        action: Any = "accept" if next(turns) else "decline"
+        return ElicitResult(action=action, content={"confirm": True})
+
+    return Client(server, mode=era, elicitation_handler=person if answers else None)
 
 
-def accept(content: object) -> Message:
-    return {"action": "accept", "content": content}
+async def outcome(client: Client[Any], **arguments: object) -> str:
+    """What a call comes to."""
+    result = await client.call_tool("zz_wipe", arguments, raise_on_error=False)
+    return "error" if result.is_error else str((result.structured_content or {})["outcome"])
 
 
-ANSWERS: dict[str, tuple[Message | None, str, str]] = {  # what is said: the outcome in either era
-    "accept": (YES, "applied", "applied"),
-    "accept-false": (accept({"confirm": False}), "declined", "declined"),
-    "accept-word": (accept({"confirm": "true"}), "declined", "declined"),
-    "accept-number": (accept({"confirm": 1}), "declined", "declined"),
-    "accept-missing-field": (accept({}), "declined", "declined"),
-    "accept-nothing": (accept(None), "declined", "declined"),
-    "decline": (YES | {"action": "decline"}, "declined", "declined"),
-    "cancel": (YES | {"action": "cancel"}, "cancelled", "cancelled"),
-    "wrong-type": (accept({"confirm": {"yes": True}}), STEP, "error"),
-    "unknown-action": (YES | {"action": "maybe"}, STEP, "error"),
-    "no-answer": ({"roots": []}, STEP, "cancelled"),
-    "client-error": ({"error": {"code": -32603, "message": "no screen"}}, STEP, "error"),
-    "method-not-found": ({"error": {"code": -32601, "message": "what?"}}, STEP, "error"),
-    "time-out": (None, "timed_out", "asked"),
-}
+async def test_each_call_is_as_its_person_says(server: FastMCP, era: str) -> None:
+    async with asked(server, era, False, True, False) as client:
+        outcomes = [await outcome(client, **ASK) for _ in range(3)]
+    assert (outcomes, WIPED) == (["declined", "applied", "declined"], ["a"])
 
 
-@pytest.mark.anyio
-@pytest.mark.parametrize("mounted", [False, True], ids=["alone", "mounted"])
-@pytest.mark.parametrize("era", [LEGACY, MODERN])
-@pytest.mark.parametrize("name", ANSWERS)
-async def test_answer(name: str, era: str, mounted: bool) -> None:
-    answer, *outcomes = ANSWERS[name]
-    server = serving(0.2 if name == "time-out" else 600)
-    parent = FastMCP("parent") if mounted else server
-    if mounted:
-        parent.mount(server)
-    which = "a\x1b[2J" + "b" * 100
-    async with connect(parent, era, answer) as raw:
-        whole: Message = {"name": "zz_wipe", "arguments": {"name": which} | ASK}
-        message = await raw.receive(await raw.send("tools/call", **whole))
-    assert outcome(message) == outcomes[era == MODERN]
-    a, b = f"a\ufffd[2J{'b' * 74}…", f"\ufffd\ufffda\ufffd[2J{'b' * 72}…"
-    assert raw.questions == [f"{server.name} asks: Wipe {a} of us?\ndone: []\nby\ufffd: {b}"]
-    assert ([which] if name == "accept" else []) == DONE
+async def test_a_client_that_cannot_ask_applies_a_preview_once(server: FastMCP, era: str) -> None:
+    steps = CONFIRM_FALLBACK == "two_step"
+    async with asked(server, era) as client:
+        await outcome(client, name="forged", confirm=True)
+        first, second = [await outcome(client, name="a") for _ in range(2)]
+        assert first == second == ("preview" if steps else "error")
+        assert WIPED == []
+        for name in ("a", "a", "b"):
+            await outcome(client, name=name, confirm=True)
+    assert (["a"] if steps else []) == WIPED
 
 
-# A call: `who: times* tool names`, then `confirm`, `bare` (never with it), `late` (its time is over), `other` (connection), or how it
-# answers the first question by hand: <sealed, <no-state, <made-up, <altered, <elsewhere. STEP is what a client
-# gets that cannot be asked; what is done in brackets is done only where such a client gets two steps.
-TABLE = """
-both | confirm-answers-for-nobody | form | decline | wipe a confirm = declined | -
-both | first-call                 | form | decline | wipe a bare = FIRST | -
-both | confirm-true-first         | none | -      | wipe a confirm = STEP | -
-both | preview-twice              | none | -      | wipe a = STEP; wipe a = STEP | -
-both | preview-applied            | none | -      | wipe a = STEP; wipe a confirm = APPLIED; wipe a confirm = STEP | (a)
-both | preview-of-other-arguments | none | -      | wipe a = STEP; wipe b confirm = STEP | -
-both | preview-of-other-tool      | none | -      | both a = STEP; wipe a confirm = STEP | -
-both | preview-of-other-user      | none | -      | ann: wipe a = STEP; bob: wipe a confirm = STEP | -
-old  | preview-of-other-session   | none | -      | wipe a = STEP; wipe a confirm other = STEP | -
-both | preview-expired            | none | -      | wipe a = STEP; wipe a confirm late = STEP | -
-both | preview-two-at-once        | none | -      | wipe a = STEP; 2* wipe a confirm = APPLIED STEP | (a)
-both | preview-flood              | none | -      | wipe a = STEP; 40* wipe # = STEP; wipe a confirm = STEP | -
-both | url-only                   | url  | accept | wipe a = STEP; wipe a = STEP | -
-both | nobody-asked-invalid-field | form | accept | batch = error | -
-both | nobody-asked-invalid-model | form | accept | batch a a = error | -
-both | nobody-asked-preview-says  | form | accept | wipe gone = error | -
-both | request-model              | form | accept | batch a b = applied | a b
-both | body-asks                  | form | accept | outer = None | body
-both | body-cannot-ask            | none | -      | outer = error | -
-both | body-one-yes               | form | accept accept decline | both a = applied | a0
-both | body-no-stays-no           | form | accept decline accept | both a = applied | a1
-both | body-in-steps              | none | -      | both a = STEP; both a confirm = STEP; both a confirm = STEP; both a confirm = APPLIED | (a0 a1)
-both | nested                     | form | accept | outer a = None | a
-both | nested-declined            | form | decline | outer a = None | -
-both | nested-cannot-ask          | none | -      | outer a = error | -
-old  | nested-same-twice          | form | accept | outer a a = None | a a
-new  | nested-same-twice          | form | accept | outer a a = error | a
-old  | not-asked-again            | form | method-not-found accept | wipe a = STEP; wipe b = STEP | -
-new  | answer-without-state       | form | -      | wipe a = asked; wipe a <no-state = asked | -
-new  | state-made-up              | form | -      | wipe a = asked; wipe a <made-up = error | -
-new  | state-altered              | form | -      | wipe a = asked; wipe a <altered = error | -
-new  | state-of-other-arguments   | form | -      | wipe a = asked; wipe b <sealed = error | -
-new  | state-of-other-tool        | form | -      | wipe a = asked; both a <sealed = error | -
-new  | state-of-other-user        | form | -      | ann: wipe a = asked; bob: wipe a <sealed = error; wipe a <sealed = error | -
-new  | state-of-stopped-server    | form | -      | wipe a = asked; wipe a other <sealed = error | -
-new  | state-replayed             | form | -      | wipe a = asked; wipe a <sealed = applied; wipe a <sealed = asked | a
-new  | state-two-at-once          | form | -      | wipe a = asked; 2* wipe a <sealed = applied asked | a
-new  | state-expired              | form | -      | wipe a = asked; wipe a <sealed late = error | -
-new  | state-without-answer       | form | -      | wipe a = asked; wipe a <elsewhere = cancelled | -
-"""
-CAN: dict[str, Message] = {"form": ELICITS, "url": {"elicitation": {"url": {}}}, "none": {}}
-ROWS = [
-    pytest.param(era, *cells[2:], id=f"{cells[1]}-{era}")
-    for cells in ([c.strip() for c in line.split("|")] for line in TABLE.strip().splitlines())
-    for era in {"both": [LEGACY, MODERN], "old": [LEGACY], "new": [MODERN]}[cells[0]]
-]
-
-
-def forged(state: str, how: str) -> Message:
-    """A yes to a question, sent with its sealed state, with none, or with one that is not ours."""
-    altered = state[:-9] + ("B" if state[-9] == "A" else "A") + state[-8:]
-    sealed = {"no-state": None, "made-up": "asked-0", "altered": altered}.get(how, state)
-    key = "else" if how == "elsewhere" else "confirmation"
-    return {"requestState": sealed, "inputResponses": {key: YES}}
-
-
-async def make(call: str, raws: list[Raw], ask: Message) -> set[str]:
-    """Make a call of the table, or several at once; what they come to."""
-    who, _, call = call.rpartition(": ")
-    times, _, call = call.rpartition("* ")
-    tool, *words = call.split()
-    state = [word for word in words if word[0] == "<"]
-    names = [word for word in words if word not in ("confirm", "bare", "late", "other", *state)]
-    more = {"name": f"zz_{tool}"} | (forged(raws[0].states[0], state[0][1:]) if state else {})
-    await anyio.sleep(0.3 if "late" in words else 0)
-    sent, raw = [], raws["other" in words]
-    for number in range(int(times or 1)):
-        arguments: Message = {"names": names} if tool in ("batch", "outer") else {"name": names[0]}
-        if names == ["#"]:
-            arguments = {"name": str(number)}
-        bare = tool == "outer" or "bare" in words
-        arguments |= {"confirm": True} if "confirm" in words else {} if bare else ask
-        with user(who):
-            sent.append(await raw.send("tools/call", arguments=arguments, **more))
-    return {outcome(await raw.receive(number)) for number in sent}
-
-
-@pytest.mark.anyio
-@pytest.mark.parametrize(("era", "can", "says", "calls", "done"), ROWS)
-async def test_row(
-    era: str,
-    can: str,
-    says: str,
-    calls: str,
-    done: str,
-    request: pytest.FixtureRequest,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    row = request.node.name
-    monkeypatch.setattr(pending, "MOST", 20)
-    server = serving(0.2 if "expired" in row else 600)
-    store: Any = pending.gate_of(server).store
-    get = store.get
-
-    async def slow(*asked: Any, **more: Any) -> Any:
-        found = await get(*asked, **more)
-        if "at-once" in row:  # as over a network: both have read before one deletes
-            await anyio.sleep(0.02)
-        return found
-
-    monkeypatch.setattr(store, "get", slow)
-    answers = [ANSWERS[name][0] for name in says.split() if name != "-"]
-    second = serving() if "stopped" in row else server
-    async with (
-        connect(server, era, *answers, can=CAN[can]) as raw,
-        connect(second, era, can=CAN[can]) as other,
-    ):
-        for call in calls.split("; "):
-            call, _, expected = call.partition(" = ")
-            found = await make(call, [raw, other], ASK if can == "form" else {})
-            words = {"STEP": STEP, "APPLIED": "applied" if TWO_STEP else "error"}
-            words["FIRST"] = "preview" if ASK else "declined"
-            assert found == {words.get(word, word) for word in expected.split()}
-        assert not (raw.questions and "nobody-asked" in row)
-    assert len(await store.keys(collection=pending.QUESTIONS)) <= pending.MOST
-    assert (done.strip("-()").split() if TWO_STEP or done[0] != "(" else []) == DONE
-
-
-@pytest.mark.anyio
-@pytest.mark.parametrize("leaves", ["client", "server"])
-async def test_one_side_leaves_while_asked(leaves: str) -> None:
-    async with connect(serving(), LEGACY) as raw:
-        await raw.send("tools/call", name="zz_wipe", arguments={"name": "a"} | ASK)
-        await raw.next()
-        assert raw.questions
-        if leaves == "client":
-            await raw.write.aclose()
-            await anyio.sleep(0.05)
-    assert DONE == []
-
-
-@pytest.mark.anyio
-@pytest.mark.parametrize("late", [False, True], ids=["at-start", "late"])
-@pytest.mark.parametrize("how", ["plain", "mounted", "scoped"])
-async def test_tool_by_hand(how: str, late: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    def destroy() -> None:
-        DONE.append("by hand")
-
-    def add(server: FastMCP) -> None:
-        other = server if how == "plain" else FastMCP("other")
-        scopes = require_scopes("x") if how == "scoped" else None
-        other.tool(destroy, annotations=ToolAnnotations(destructive_hint=True), auth=scopes)
-        if other is not server:
-            server.mount(other)
-
-    if not late:
-        monkeypatch.setattr(extend, "extend", add)
-        with pytest.raises(StartError, match=r"\A.*: the destructive tool destroy has no gate.*\Z"):
-            serving()
-        return
-    server = serving()
-    add(server)
-    async with Client(server) as client:
-        assert "destroy" not in [tool.name for tool in await client.list_tools()]
-        with pytest.raises(ToolError):
-            await client.call_tool("destroy")
-    assert DONE == []
+async def test_an_answer_needs_a_question_and_counts_once(server: FastMCP) -> None:
+    answers = {"confirmation": mcp_types.ElicitResult(action="accept", content={"confirm": True})}
+    async with asked(server, "2026-07-28", False) as client:
+        send = partial(client.session.call_tool, "zz_wipe", ASK, allow_input_required=True)
+        question = await send(input_responses=answers)
+        assert isinstance(question, mcp_types.InputRequiredResult)
+        assert WIPED == []
+        for _ in range(2):
+            await send(input_responses=answers, request_state=question.request_state)
+    assert WIPED == ["a"]

@@ -1,7 +1,4 @@
-"""Overrides of texts, end to end: what a file says is what a client reads, and no hint moves.
-
-Managed by the template. No test reads your own file: each server here is given one of its own, or none.
-"""
+"""A metadata file reaches every text of this server and no hint. Managed by the template."""
 
 import json
 from itertools import count
@@ -11,40 +8,36 @@ from typing import Any
 import pytest
 from fastmcp import Client, FastMCP
 
-from statuspro_mcp.policy import metadata
-from statuspro_mcp.policy.registry import StartError
+from statuspro_mcp.policy import metadata_file
+from statuspro_mcp.policy.errors import StartError
 from statuspro_mcp.server import create_server
 
 from .conftest import SERVER, SETTINGS
 
 
-def overridden(path: Path, said: dict[str, Any]) -> FastMCP:
-    path.write_text(json.dumps(said), encoding="utf-8")
+def overridden(path: Path, texts: object) -> FastMCP:
+    path.write_text(json.dumps(texts), encoding="utf-8")
     path.chmod(0o600)
     return create_server(SETTINGS.model_copy(update={"metadata": path}))
 
 
-async def read(mcp: FastMCP, era: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Every text on the wire in the shape of a metadata file, and the hints by tool."""
-    async with Client(mcp, mode=era) as client:
-        tools, resources = await client.list_tools(), await client.list_resources()
-        templates = await client.list_resource_templates()
+async def wire(mcp: FastMCP, era: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Every text that a client reads in the form of a metadata file, and the hints by tool."""
     texts: dict[str, Any] = {"tools": {}, "resources": {}, "resource_templates": {}}
-    hints = {}
+    async with Client(mcp, mode=era) as client:
+        tools = await client.list_tools()
+        for one in await client.list_resources():
+            texts["resources"][str(one.uri)] = {"name": one.name, "description": one.description}
+        for each in await client.list_resource_templates():
+            about = {"name": each.name, "description": each.description}
+            texts["resource_templates"][each.uri_template] = about
     for tool in tools:
-        properties = tool.input_schema["properties"].items()
-        texts["tools"][tool.name] = {
-            "title": tool.title,
-            "description": tool.description,
-            "arguments": {n: {"description": of.get("description")} for n, of in properties},
-        }
-        found = tool.annotations.model_dump(exclude_none=True) if tool.annotations else {}
-        assert found.pop("title", None) == tool.title
-        hints[tool.name] = found
-    for section, items in {"resources": resources, "resource_templates": templates}.items():
-        for item in items:
-            uri = str(getattr(item, "uri", "")) or getattr(item, "uri_template", "")
-            texts[section][uri] = {"name": item.name, "description": item.description}
+        schemas = tool.input_schema["properties"].items()
+        arguments = {name: {"description": it.get("description")} for name, it in schemas}
+        about = {"title": tool.title, "description": tool.description}
+        texts["tools"][tool.name] = about | {"arguments": arguments}
+    hints = {tool.name: dict(tool.annotations or {}) for tool in tools}
+    assert [hints[tool.name].pop("title") for tool in tools] == [tool.title for tool in tools]
     return texts, hints
 
 
@@ -52,17 +45,16 @@ async def read(mcp: FastMCP, era: str) -> tuple[dict[str, Any], dict[str, Any]]:
 async def test_every_text_can_be_overridden_and_no_hint_moves(
     tmp_path: Path, era: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(metadata, "MOST_BYTES", 2**24)  # hundreds of tools are more than one file
+    monkeypatch.setattr(metadata_file, "MOST_BYTES", 2**24)  # for servers with hundreds of tools
+    before, hints = await wire(SERVER, era)
     numbers = count()
 
     def renamed(texts: Any) -> Any:
-        if not isinstance(texts, dict):
-            return f"Text {next(numbers)}"
-        return {key: renamed(text) for key, text in texts.items()}
+        nested = isinstance(texts, dict) and {key: renamed(text) for key, text in texts.items()}
+        return f"Text {next(numbers)}" if nested is False else nested
 
-    before, hints = await read(SERVER, era)
-    said = renamed(before)
-    assert await read(overridden(tmp_path / "texts.yaml", said), era) == (said, hints)
+    texts = renamed(before)
+    assert await wire(overridden(tmp_path / "texts.yaml", texts), era) == (texts, hints)
 
 
 def test_a_name_that_the_server_does_not_have_stops_the_start(tmp_path: Path) -> None:

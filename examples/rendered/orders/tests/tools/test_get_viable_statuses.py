@@ -1,10 +1,7 @@
-"""Get Viable Statuses: what its probe works on (the suite in tests/policy runs it)."""
-
 from statuspro_mcp.backend import Backend
 
 
 async def arrange(backend: Backend) -> dict[str, object]:
-    """Prepare the data; answers the arguments of one call."""
-    fields: dict[str, object] = {"title": "earlier", "content": "earlier"}
-    await backend.create("status", fields, id=1)
+    """Prepare the data and return the arguments of one call; tests/policy makes it."""
+    await backend.create("status", {"title": "earlier", "content": "earlier"}, id=1)
     return {"order_id": 1}

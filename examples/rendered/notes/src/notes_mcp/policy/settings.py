@@ -15,24 +15,18 @@ SERVER_NAME = "notes-mcp"
 class PolicySettings(BaseSettings):
     """What the policy reads from the environment."""
 
-    model_config = SettingsConfigDict(env_prefix="NOTES_MCP_")
+    model_config = SettingsConfigDict(
+        env_prefix="NOTES_MCP_",
+        use_attribute_docstrings=True,
+    )
 
-    database: str = Field(
-        default_factory=lambda: str(user_data_path(SERVER_NAME) / "data.db"),
-        description="Path of the SQLite file, or :memory:",
-    )
-    metadata: Path | None = Field(
-        default=None,
-        description="A metadata file to use instead of the one in your home folder; none for none",
-    )
-    state: str = Field(
-        default="memory",
-        description="Where pending confirmations live: memory, a folder, or a redis:// address",
-    )
-    state_keys: list[str] = Field(
-        default_factory=list,
-        description="Secrets that seal a question between replicas, newest first, as a JSON list",
-    )
-    confirm_seconds: float = Field(
-        default=600, gt=0, description="How long a person may take to answer, in seconds"
-    )
+    database: str = Field(default_factory=lambda: str(user_data_path(SERVER_NAME) / "data.db"))
+    """Path of the SQLite file, or :memory:."""
+    metadata: Path | None = None
+    """A metadata file to use instead of the one in your home folder; none for none."""
+    state: str = "memory"
+    """Where pending confirmations live: memory, a folder, or a redis:// address."""
+    state_keys: list[str] = Field(default_factory=list)
+    """Secrets that seal a question between replicas, newest first, as a JSON list."""
+    confirm_seconds: float = Field(default=600, gt=0)
+    """How long a person may take to answer, in seconds."""

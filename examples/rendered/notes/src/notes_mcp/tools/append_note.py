@@ -9,7 +9,7 @@ from ..policy import append
 
 
 class AppendNoteResult(BaseModel):
-    """What append_note answers."""
+    """Result of append_note."""
 
     id: int = Field(description="The ID of the note.")
     etag: str = Field(description="Changes whenever the note does.")
@@ -20,6 +20,6 @@ async def append_note(
     note_id: Annotated[int, Field(description="The ID of the note.", ge=1)],
     content: Annotated[str, Field(description="The text.")],
 ) -> AppendNoteResult:
-    """Append to a note; what is there stays."""
+    """Append to a note; existing content is kept."""
     result = await backend().append("note", note_id, {"content": content})
     return AppendNoteResult(**result.model_dump())

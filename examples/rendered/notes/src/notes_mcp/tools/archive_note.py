@@ -9,7 +9,7 @@ from ..policy import put
 
 
 class ArchiveNoteResult(BaseModel):
-    """What archive_note answers."""
+    """Result of archive_note."""
 
     id: int = Field(description="The ID of the note.")
     etag: str = Field(description="Changes whenever the note does.")
@@ -17,11 +17,11 @@ class ArchiveNoteResult(BaseModel):
 
 @put(
     title="Archive Note",
-    why="It sets what the note holds, and the same call again ends in the same state.",
+    why="It sets what the note holds, and repeating the call ends in the same state.",
 )
 async def archive_note(
     note_id: Annotated[int, Field(description="The ID of the note.", ge=1)],
 ) -> ArchiveNoteResult:
-    """Archive a note. Doing it again changes nothing more."""
+    """Archive a note. Repeating the call changes nothing further."""
     result = await backend().put("note", note_id, {"archived": True}, must_exist=True)
     return ArchiveNoteResult(**result.model_dump())

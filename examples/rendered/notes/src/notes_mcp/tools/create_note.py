@@ -9,13 +9,13 @@ from ..policy import create
 
 
 class CreateNoteResult(BaseModel):
-    """What create_note answers."""
+    """Result of create_note."""
 
     id: int = Field(description="The ID of the note.")
     etag: str = Field(description="Changes whenever the note does.")
 
 
-@create(title="Create Note", why="Each call adds a new note and changes no other.")
+@create(title="Create Note", why="Each call adds a new note and changes no existing one.")
 async def create_note(
     title: Annotated[str, Field(description="The title.")],
     content: Annotated[str, Field(description="The text.")],

@@ -9,9 +9,9 @@ from ..policy import delete
 
 
 class DeleteNoteResult(BaseModel):
-    """What delete_note answers."""
+    """Result of delete_note."""
 
-    deleted: bool = Field(description="Whether the note existed.")
+    deleted: bool = Field(description="Whether it existed before.")
 
 
 @delete(title="Delete Note", why="What is removed stays removed.")

@@ -9,17 +9,17 @@ from ..policy import ensure
 
 
 class EnsureNoteResult(BaseModel):
-    """What ensure_note answers."""
+    """Result of ensure_note."""
 
     id: int = Field(description="The ID of the note.")
     etag: str = Field(description="Changes whenever the note does.")
 
 
-@ensure(title="Ensure Note", why="It creates a note at most once and changes no other.")
+@ensure(title="Ensure Note", why="It creates the note at most once and changes no existing one.")
 async def ensure_note(
     title: Annotated[str, Field(description="The title.")],
     content: Annotated[str, Field(description="The text.")],
 ) -> EnsureNoteResult:
-    """Create a note, or get it when it is there."""
+    """Create a note, or return the existing one."""
     result = await backend().ensure("note", {"title": title, "content": content})
     return EnsureNoteResult(**result.model_dump())

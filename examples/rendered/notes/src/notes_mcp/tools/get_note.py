@@ -9,7 +9,7 @@ from ..policy import read
 
 
 class GetNoteResult(BaseModel):
-    """What get_note answers."""
+    """Result of get_note."""
 
     id: int = Field(description="The ID of the note.")
     etag: str = Field(description="Changes whenever the note does.")

@@ -9,7 +9,7 @@ from ..policy import read
 
 
 class SearchNotesItem(BaseModel):
-    """One note of the page."""
+    """One note on the page."""
 
     id: int = Field(description="The ID of the note.")
     etag: str = Field(description="Changes whenever the note does.")
@@ -19,26 +19,25 @@ class SearchNotesItem(BaseModel):
 
 
 class SearchNotesResult(BaseModel):
-    """What search_notes answers."""
+    """Result of search_notes."""
 
-    items: list[SearchNotesItem] = Field(description="One page of what was found.")
-    total: int = Field(description="How many there are in all.")
+    items: list[SearchNotesItem] = Field(description="The results on this page.")
+    total: int = Field(description="Total number of results.")
     next_cursor: str | None = Field(
         default=None,
-        description="Where the next page begins; null on the last.",
+        description="Pass it as `cursor` to get the next page; null on the last page.",
     )
 
 
 @read(title="Search Notes")
 async def search_notes(
-    query: Annotated[str, Field(description="The words to look for; empty finds all.")] = "",
-    limit: Annotated[int, Field(description="How many to answer at most.", ge=1, le=100)] = 20,
-    cursor: Annotated[str | None, Field(description="The next_cursor of the page before.")] = None,
+    query: Annotated[str, Field(description="Search text; empty matches everything.")] = "",
+    limit: Annotated[int, Field(description="Maximum number of results.", ge=1, le=100)] = 20,
+    cursor: Annotated[
+        str | None,
+        Field(description="The `next_cursor` of the previous page."),
+    ] = None,
 ) -> SearchNotesResult:
     """Search notes."""
     result = await backend().search("note", query, limit=limit, cursor=cursor)
-    return SearchNotesResult(
-        items=[SearchNotesItem(**item.model_dump()) for item in result.items],
-        total=result.total,
-        next_cursor=result.next_cursor,
-    )
+    return SearchNotesResult(**result.model_dump())

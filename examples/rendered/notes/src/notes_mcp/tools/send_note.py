@@ -9,12 +9,12 @@ from ..policy import action
 
 
 class SendNoteResult(BaseModel):
-    """What send_note answers."""
+    """Result of send_note."""
 
-    action_id: int = Field(description="The number under which the action was recorded.")
+    action_id: int = Field(description="The ID of the recorded action.")
 
 
-@action(title="Send Note", why="It cannot be taken back.")
+@action(title="Send Note", why="It cannot be undone.")
 async def send_note(
     note_id: Annotated[int, Field(description="The ID of the note.", ge=1)],
 ) -> SendNoteResult:

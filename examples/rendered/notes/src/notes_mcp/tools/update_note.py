@@ -9,7 +9,7 @@ from ..policy import update
 
 
 class UpdateNoteResult(BaseModel):
-    """What update_note answers."""
+    """Result of update_note."""
 
     id: int = Field(description="The ID of the note.")
     etag: str = Field(description="Changes whenever the note does.")
@@ -21,11 +21,14 @@ class UpdateNoteResult(BaseModel):
 )
 async def update_note(
     note_id: Annotated[int, Field(description="The ID of the note.", ge=1)],
-    etag: Annotated[str, Field(description="The etag that get_note returned; a stale one fails.")],
+    etag: Annotated[
+        str,
+        Field(description="The etag returned by get_note; a stale one is rejected."),
+    ],
     title: Annotated[str | None, Field(description="The title.")] = None,
     content: Annotated[str | None, Field(description="The text.")] = None,
 ) -> UpdateNoteResult:
-    """Update a note. A stale etag fails; get_note returns the present one."""
+    """Update a note. A stale etag is rejected; get_note returns the current one."""
     result = await backend().update(
         "note",
         note_id,

@@ -3,7 +3,7 @@
 from fastmcp import Context
 from pydantic import BaseModel, Field
 
-from .behaviors import read
+from .declarations import read
 
 WORKFLOW = "Read the resources that fit first, for context; then call tools."
 
@@ -17,36 +17,29 @@ class ListedResource(BaseModel):
 
 
 class Guidance(BaseModel):
-    """How to go on."""
+    """How to continue."""
 
-    workflow: str = Field(description="What to do with the list")
+    workflow: str = Field(default=WORKFLOW, description="What to do with the list")
 
 
 class ListResourcesResult(BaseModel):
-    """What list_resources answers."""
+    """Result of list_resources."""
 
-    total_resources: int = Field(description="How many resources there are, templates aside")
+    total_resources: int = Field(description="Number of resources, without the templates")
     resources: list[ListedResource] = Field(description="The resources")
     resource_templates: list[ListedResource] = Field(description="URIs with {variables}")
-    guidance: Guidance = Field(description="How to go on")
+    guidance: Guidance = Field(default=Guidance(), description="How to continue")
 
 
 @read(title="List Resources", open_world=False)
 async def list_resources(ctx: Context) -> ListResourcesResult:
     """List the resources and resource templates of this server, as resources/list has them now."""
-    server = ctx.fastmcp
-    found = {str(item.uri): item for item in await server.list_resources()}
-    templates = {item.uri_template: item for item in await server.list_resource_templates()}
-    listed, patterns = (
-        [
-            ListedResource(uri=uri, name=item.name, description=item.description)
-            for uri, item in items.items()
-        ]
-        for items in (found, templates)
+    items = {str(item.uri): item for item in await ctx.fastmcp.list_resources()}
+    patterns = {item.uri_template: item for item in await ctx.fastmcp.list_resource_templates()}
+    resources, templates = (
+        [ListedResource(uri=uri, name=i.name, description=i.description) for uri, i in rows.items()]
+        for rows in (items, patterns)
     )
     return ListResourcesResult(
-        total_resources=len(listed),
-        resources=listed,
-        resource_templates=patterns,
-        guidance=Guidance(workflow=WORKFLOW),
+        total_resources=len(resources), resources=resources, resource_templates=templates
     )

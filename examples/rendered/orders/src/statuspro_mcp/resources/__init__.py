@@ -1,1 +1,1 @@
-"""Your resources: one file each."""
+"""Your resources: one file each; files beginning with _ are helpers."""

@@ -10,7 +10,7 @@ from ..policy import resource
     mime_type="text/markdown",
 )
 async def read_help() -> str:
-    """Read it."""
+    """Return the resource."""
     lines = [
         "Find an order first, preview a change, then confirm it.",
     ]

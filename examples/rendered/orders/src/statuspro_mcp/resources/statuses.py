@@ -10,6 +10,6 @@ from ..policy import resource
     description="Every status an order can have, as JSON.",
 )
 async def read_statuses() -> str:
-    """Read it."""
+    """Return the resource."""
     result = await backend().search("status", limit=100)
     return result.model_dump_json()

@@ -9,13 +9,16 @@ from ..policy import create
 
 
 class AddOrderCommentResult(BaseModel):
-    """What add_order_comment answers."""
+    """Result of add_order_comment."""
 
     id: int = Field(description="The ID of the order comment.")
     etag: str = Field(description="Changes whenever the order comment does.")
 
 
-@create(title="Add Order Comment", why="Each call adds a new order comment and changes no other.")
+@create(
+    title="Add Order Comment",
+    why="Each call adds a new order comment and changes no existing one.",
+)
 async def add_order_comment(
     order_id: Annotated[int, Field(description="The ID of the order.", ge=1)],
     comment: Annotated[str, Field(description="The comment.", min_length=1, max_length=1000)],

@@ -9,7 +9,7 @@ from ..policy import put
 
 
 class BulkUpdateOrderStatusResult(BaseModel):
-    """What bulk_update_order_status answers."""
+    """Result of bulk_update_order_status."""
 
     success: bool = Field(default=True, description="Whether the change was taken on.")
     count: int = Field(description="How many orders were named.")
@@ -20,7 +20,7 @@ class BulkUpdateOrderStatusResult(BaseModel):
 
 
 class BulkUpdateOrderStatusRequest(BaseModel):
-    """What bulk_update_order_status takes; its fields are flat on the wire."""
+    """Arguments of bulk_update_order_status, flat on the wire."""
 
     order_ids: Annotated[
         list[int],
@@ -44,7 +44,7 @@ class BulkUpdateOrderStatusRequest(BaseModel):
 
 @put(
     title="Update Status of Many Orders",
-    why="It sets what the order holds, and the same call again ends in the same state.",
+    why="It sets what the order holds, and repeating the call ends in the same state.",
     exceptions=[
         {
             "hint": "idempotent",

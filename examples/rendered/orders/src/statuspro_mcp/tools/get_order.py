@@ -10,7 +10,7 @@ from ..policy import read
 
 
 class GetOrderResult(BaseModel):
-    """What get_order answers."""
+    """Result of get_order."""
 
     id: int = Field(description="The ID of the order.")
     etag: str = Field(description="Changes whenever the order does.")

@@ -9,7 +9,7 @@ from ..policy import read
 
 
 class GetViableStatusesItem(BaseModel):
-    """One status of the page."""
+    """One status on the page."""
 
     id: int = Field(description="The ID of the status.")
     etag: str = Field(description="Changes whenever the status does.")
@@ -18,13 +18,13 @@ class GetViableStatusesItem(BaseModel):
 
 
 class GetViableStatusesResult(BaseModel):
-    """What get_viable_statuses answers."""
+    """Result of get_viable_statuses."""
 
-    items: list[GetViableStatusesItem] = Field(description="One page of what was found.")
-    total: int = Field(description="How many there are in all.")
+    items: list[GetViableStatusesItem] = Field(description="The results on this page.")
+    total: int = Field(description="Total number of results.")
     next_cursor: str | None = Field(
         default=None,
-        description="Where the next page begins; null on the last.",
+        description="Pass it as `cursor` to get the next page; null on the last page.",
     )
 
 
@@ -34,8 +34,4 @@ async def get_viable_statuses(
 ) -> GetViableStatusesResult:
     """List the statuses that an order may change to."""
     result = await backend().search("status", "", {"order_id": order_id})
-    return GetViableStatusesResult(
-        items=[GetViableStatusesItem(**item.model_dump()) for item in result.items],
-        total=result.total,
-        next_cursor=result.next_cursor,
-    )
+    return GetViableStatusesResult(**result.model_dump())

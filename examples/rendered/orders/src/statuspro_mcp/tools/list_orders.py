@@ -10,7 +10,7 @@ from ..policy import read
 
 
 class ListOrdersItem(BaseModel):
-    """One order of the page."""
+    """One order on the page."""
 
     id: int = Field(description="The ID of the order.")
     etag: str = Field(description="Changes whenever the order does.")
@@ -32,13 +32,13 @@ class ListOrdersItem(BaseModel):
 
 
 class ListOrdersResult(BaseModel):
-    """What list_orders answers."""
+    """Result of list_orders."""
 
-    items: list[ListOrdersItem] = Field(description="One page of what was found.")
-    total: int = Field(description="How many there are in all.")
+    items: list[ListOrdersItem] = Field(description="The results on this page.")
+    total: int = Field(description="Total number of results.")
     next_cursor: str | None = Field(
         default=None,
-        description="Where the next page begins; null on the last.",
+        description="Pass it as `cursor` to get the next page; null on the last page.",
     )
 
 
@@ -48,8 +48,11 @@ async def list_orders(
         str | None,
         Field(description="Only orders of this status.", pattern="^st[0-9]{6}$"),
     ] = None,
-    limit: Annotated[int, Field(description="How many to answer at most.", ge=1, le=100)] = 20,
-    cursor: Annotated[str | None, Field(description="The next_cursor of the page before.")] = None,
+    limit: Annotated[int, Field(description="Maximum number of results.", ge=1, le=100)] = 20,
+    cursor: Annotated[
+        str | None,
+        Field(description="The next_cursor of the previous page."),
+    ] = None,
 ) -> ListOrdersResult:
     """List orders."""
     result = await backend().search(
@@ -59,8 +62,4 @@ async def list_orders(
         limit=limit,
         cursor=cursor,
     )
-    return ListOrdersResult(
-        items=[ListOrdersItem(**item.model_dump()) for item in result.items],
-        total=result.total,
-        next_cursor=result.next_cursor,
-    )
+    return ListOrdersResult(**result.model_dump())

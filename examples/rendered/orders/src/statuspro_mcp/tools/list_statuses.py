@@ -9,7 +9,7 @@ from ..policy import read
 
 
 class ListStatusesItem(BaseModel):
-    """One status of the page."""
+    """One status on the page."""
 
     id: int = Field(description="The ID of the status.")
     etag: str = Field(description="Changes whenever the status does.")
@@ -18,25 +18,24 @@ class ListStatusesItem(BaseModel):
 
 
 class ListStatusesResult(BaseModel):
-    """What list_statuses answers."""
+    """Result of list_statuses."""
 
-    items: list[ListStatusesItem] = Field(description="One page of what was found.")
-    total: int = Field(description="How many there are in all.")
+    items: list[ListStatusesItem] = Field(description="The results on this page.")
+    total: int = Field(description="Total number of results.")
     next_cursor: str | None = Field(
         default=None,
-        description="Where the next page begins; null on the last.",
+        description="Pass it as `cursor` to get the next page; null on the last page.",
     )
 
 
 @read(title="List Statuses")
 async def list_statuses(
-    limit: Annotated[int, Field(description="How many to answer at most.", ge=1, le=100)] = 20,
-    cursor: Annotated[str | None, Field(description="The next_cursor of the page before.")] = None,
+    limit: Annotated[int, Field(description="Maximum number of results.", ge=1, le=100)] = 20,
+    cursor: Annotated[
+        str | None,
+        Field(description="The `next_cursor` of the previous page."),
+    ] = None,
 ) -> ListStatusesResult:
     """List statuses."""
     result = await backend().search("status", limit=limit, cursor=cursor)
-    return ListStatusesResult(
-        items=[ListStatusesItem(**item.model_dump()) for item in result.items],
-        total=result.total,
-        next_cursor=result.next_cursor,
-    )
+    return ListStatusesResult(**result.model_dump())

@@ -10,7 +10,7 @@ from ..policy import read
 
 
 class LookupOrderItem(BaseModel):
-    """One order of the page."""
+    """One order on the page."""
 
     id: int = Field(description="The ID of the order.")
     etag: str = Field(description="Changes whenever the order does.")
@@ -32,13 +32,13 @@ class LookupOrderItem(BaseModel):
 
 
 class LookupOrderResult(BaseModel):
-    """What lookup_order answers."""
+    """Result of lookup_order."""
 
-    items: list[LookupOrderItem] = Field(description="One page of what was found.")
-    total: int = Field(description="How many there are in all.")
+    items: list[LookupOrderItem] = Field(description="The results on this page.")
+    total: int = Field(description="Total number of results.")
     next_cursor: str | None = Field(
         default=None,
-        description="Where the next page begins; null on the last.",
+        description="Pass it as `cursor` to get the next page; null on the last page.",
     )
 
 
@@ -48,8 +48,4 @@ async def lookup_order(
 ) -> LookupOrderResult:
     """Find an order by the number that its customer knows."""
     result = await backend().search("order", "", {"order_number": order_number})
-    return LookupOrderResult(
-        items=[LookupOrderItem(**item.model_dump()) for item in result.items],
-        total=result.total,
-        next_cursor=result.next_cursor,
-    )
+    return LookupOrderResult(**result.model_dump())

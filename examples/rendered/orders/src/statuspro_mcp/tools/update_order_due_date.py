@@ -10,7 +10,7 @@ from ..policy import put
 
 
 class UpdateOrderDueDateResult(BaseModel):
-    """What update_order_due_date answers."""
+    """Result of update_order_due_date."""
 
     id: int = Field(description="The ID of the order.")
     etag: str = Field(description="Changes whenever the order does.")
@@ -18,7 +18,7 @@ class UpdateOrderDueDateResult(BaseModel):
 
 @put(
     title="Update Order Due Date",
-    why="It sets what the order holds, and the same call again ends in the same state.",
+    why="It sets what the order holds, and repeating the call ends in the same state.",
 )
 async def update_order_due_date(
     order_id: Annotated[int, Field(description="The ID of the order.", ge=1)],

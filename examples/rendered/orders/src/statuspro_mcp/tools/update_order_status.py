@@ -9,7 +9,7 @@ from ..policy import put
 
 
 class UpdateOrderStatusResult(BaseModel):
-    """What update_order_status answers."""
+    """Result of update_order_status."""
 
     id: int = Field(description="The ID of the order.")
     etag: str = Field(description="Changes whenever the order does.")
@@ -17,7 +17,7 @@ class UpdateOrderStatusResult(BaseModel):
 
 @put(
     title="Update Order Status",
-    why="It sets what the order holds, and the same call again ends in the same state.",
+    why="It sets what the order holds, and repeating the call ends in the same state.",
     confirm="Change order {order_id} to status {status_code}?",
     exceptions=[
         {

@@ -1,0 +1,173 @@
+"""The command line of nextcloud-login-mcp.
+
+Managed by the template: add your own commands through `commands(app)` in extend.py.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import App, Parameter, validators
+
+if TYPE_CHECKING:  # so that `--help` loads neither FastMCP nor the policy
+    from fastmcp import FastMCP
+
+SERVER_NAME = "nextcloud-login-mcp"
+EXITS = "Exit codes: 0 done, 1 refused or findings (one line on stderr), 2 not understood or could not check."
+PLAIN = Parameter(negative=())
+app = App(
+    name=SERVER_NAME,
+    help="Search and change the notes of a Nextcloud account.",
+    help_epilogue=EXITS,
+    help_format="plaintext",
+    default_parameter=PLAIN,
+)
+tools_app = App(name="tools", help="Look at the tools as clients see them.")
+app.command(tools_app)
+app.command(
+    "nextcloud_login_mcp.policy.metadata_cli:app",
+    name="metadata",
+    help="Look at and change the texts that models see.",
+)
+app.register_install_completion_command(help="Teach your shell to complete these commands.")
+app.command(
+    "nextcloud_login_mcp.policy.consent_cli:app",
+    name="consent",
+    help="Look at and take back what was granted on this machine.",
+)
+
+
+def _server(
+    *,
+    read_only: bool = False,
+    metadata: Path | None = None,
+    at: tuple[str, int] | None = None,
+) -> FastMCP:
+    from .policy.consent_settings import serve_at
+    from .server import create_server
+    from .settings import Settings
+
+    settings = Settings(metadata=metadata) if metadata else Settings()
+    if at and (reason := serve_at(settings, *at)):
+        sys.exit(f"{SERVER_NAME}: {reason}")
+    return create_server(settings, read_only=read_only)
+
+
+@app.command
+def run(
+    *,
+    http: bool = False,
+    host: str = "127.0.0.1",
+    port: Annotated[int, Parameter(validator=validators.Number(gte=0, lte=65535))] = 8000,
+    read_only: bool = False,
+    metadata: Path | None = None,
+) -> None:
+    """Serve over stdio, or over HTTP.
+
+    Args:
+        http: Serve Streamable HTTP at /mcp instead of stdio.
+        host: The address to listen on.
+        port: The port to listen on.
+        read_only: Serve only the tools whose hint says that they change nothing.
+        metadata: A metadata file to use instead of your own; none for none.
+    """
+    lines = logging.StreamHandler(sys.stderr)
+    lines.setFormatter(logging.Formatter("%(message)s"))
+    logging.getLogger(__package__).addHandler(lines)
+    logging.getLogger(__package__).setLevel(logging.INFO)
+    at = (host, port) if http else None
+    server = _server(read_only=read_only, metadata=metadata, at=at)
+    if http:
+        from .policy.consent_flow import reached_as
+
+        server.run(
+            "http",
+            host=host,
+            port=port,
+            host_origin_protection="auto",
+            allowed_hosts=reached_as(server, host),
+            show_banner=False,
+        )
+    else:
+        server.run("stdio", show_banner=False)
+
+
+@tools_app.command(name="list")
+def list_tools(*, json_output: Annotated[bool, Parameter("--json")] = False) -> None:
+    """Show every tool with its behavior, hints and gate; `--json` for programs."""
+    from .policy.profile import WIRE_NAMES
+    from .policy.serving import declared, run_now
+
+    rows: list[dict[str, Any]] = []
+    for tool in run_now(_server().list_tools(run_middleware=False)):
+        facts = declaration.facts() if (declaration := declared(tool)) else {}
+        row = {key: facts.get(key) for key in ("behavior", "gated", "scopes", "exceptions")}
+        hints = tool.to_mcp_tool().model_dump(by_alias=True, exclude_none=True)["annotations"]
+        rows.append({"name": tool.name, "title": hints.pop("title", None), "hints": hints} | row)
+    rows.sort(key=lambda row: str(row["name"]))
+    if json_output:
+        print(json.dumps(rows, indent=2, ensure_ascii=False))
+        return
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    heads = ("Tool", "Behavior", "Read-only", "Destructive", "Idempotent", "Open world", "Gate")
+    table = Table(*heads, box=SIMPLE_HEAD, padding=(0, 1, 0, 0))  # fits in 80 columns
+    table.columns[0].no_wrap = True
+    words = {True: "yes", False: "no", None: "-"}
+    for row in rows:
+        hints = [words[row["hints"].get(name)] for name in WIRE_NAMES.values()]
+        cells = [row["name"], row["behavior"] or "?", *hints, "asks" if row["gated"] else ""]
+        table.add_row(*map(Text, cells))
+    Console().print(table)
+
+
+@tools_app.command
+def wire(name: str) -> None:
+    """Print one tool, by its name, as tools/list puts it on the wire."""
+    from .policy.serving import run_now
+
+    tool = run_now(_server().get_tool(name))
+    if tool is None:
+        sys.exit(f"{name!r} is not a tool of this server; `{SERVER_NAME} tools list` shows them")
+    definition = tool.to_mcp_tool().model_dump(mode="json", by_alias=True, exclude_none=True)
+    print(json.dumps(definition, indent=2))
+
+
+def main() -> None:
+    """Run the command line; a server that cannot start ends with one line on stderr."""
+    from . import extend
+
+    extend.commands(app)
+    try:
+        app()
+    except Exception as error:
+        code, why = _explained(error)
+        print(f"{SERVER_NAME}: {why}", file=sys.stderr)
+        sys.exit(code)
+
+
+def _explained(error: Exception) -> tuple[int, str]:
+    """The exit code and the one line of an error that a user can mend; any other is raised again."""
+    if isinstance(error, ImportError):
+        cause = error.__cause__ if isinstance(error.__cause__, ImportError) else error
+        if (cause.name or "").startswith(str(__package__)):
+            return 2, f"{cause}; is a policy file gone? See `git status`"
+        raise error
+    from pydantic import ValidationError
+
+    from .policy.errors import StartError
+
+    if isinstance(error, ValidationError):
+        first = error.errors()[0]
+        where = "_".join(str(part) for part in first["loc"])
+        return 1, f"setting {where}: {first['msg']} (got {first['input']!r})"
+    if isinstance(error, StartError | OSError):
+        return 1, str(error)
+    raise error

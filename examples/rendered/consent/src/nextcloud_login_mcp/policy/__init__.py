@@ -1,0 +1,14 @@
+"""What a tool file may import: the decorators, and the question a body asks itself.
+
+Managed by the template; your own code goes beside this folder, never into it.
+"""
+
+from .asking import ConfirmationResult, ConfirmationSchema
+from .consent import granted_token, requires_consent
+from .declarations import action, append, create, delete, ensure, put, read, update
+from .gate import require_confirmation
+from .loading import resource
+
+__all__ = ["ConfirmationResult", "ConfirmationSchema", "action", "append", "create", "delete"]
+__all__ += ["ensure", "put", "read", "require_confirmation", "resource", "update"]
+__all__ += ["granted_token", "requires_consent"]

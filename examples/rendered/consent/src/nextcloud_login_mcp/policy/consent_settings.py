@@ -1,0 +1,146 @@
+"""The settings of consent and of tokens, and which of them stop the start.
+
+Managed by the template. Each is an environment variable with the prefix NEXTCLOUD_LOGIN_MCP_; docs/consent.md
+explains them.
+"""
+
+import ipaddress
+import os
+from collections.abc import Iterator
+from typing import Literal
+from urllib.parse import urlsplit
+
+from platformdirs import user_data_path
+from pydantic import Field, SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+SERVICE = "nextcloud-login-mcp"
+PREFIX = "NEXTCLOUD_LOGIN_MCP_"
+DOMAIN = "nextcloud"
+TITLE = "Nextcloud"
+AUTHORIZE = "/oauth/authorize-nextcloud"
+CALLBACK = "/oauth/callback"
+REMOVED = {
+    "ENABLE_PROGRESSIVE_CONSENT": f"set {PREFIX}ENABLE_OFFLINE_ACCESS instead",
+    "MCP_SERVER_CLIENT_ID": f"set {PREFIX}OIDC_CLIENT_ID instead",
+}
+Mode = Literal["pass-through", "offline", "single-user"]
+
+
+def secure(address: str) -> bool:
+    """Whether what is sent there cannot be read on the way: https, or this machine."""
+    parts = urlsplit(address)
+    if parts.scheme == "https" and parts.hostname:
+        return True
+    if parts.scheme != "http" or not parts.hostname:
+        return False
+    try:
+        return ipaddress.ip_address(parts.hostname).is_loopback
+    except ValueError:
+        return parts.hostname == "localhost"
+
+
+class ConsentSettings(BaseSettings):
+    """What consent and the token verifier read from the environment."""
+
+    model_config = SettingsConfigDict(use_attribute_docstrings=True)
+
+    enable_offline_access: bool = False
+    """Keep tokens that a person grants in a browser, and serve the tools for it."""
+    server_url: str | None = None
+    """Where browsers and clients reach this server over HTTP, such as https://mcp.example.com."""
+    elicitation_callback_url: str | None = None
+    """Where the provider sends the browser back to; by default the server URL and /oauth/callback."""
+    elicitation_timeout_seconds: float = Field(default=300, gt=0, le=86_400)
+    """How long a person may take to grant access."""
+    oidc_issuer: str | None = None
+    """The OpenID provider, as its discovery document spells it."""
+    oidc_client_id: str | None = None
+    """The client ID of this server at the provider."""
+    oidc_client_secret: SecretStr | None = None
+    """The secret of this client; left out for a public client."""
+    oidc_scopes: str = "openid"
+    """The scopes to ask for, separated by spaces."""
+    consent_database: str = Field(
+        default_factory=lambda: str(user_data_path(SERVICE) / "consent.db")
+    )
+    """Path of the SQLite file that keeps grants, or :memory:."""
+    secret_keys: SecretStr = SecretStr("")
+    """Secrets that encrypt what is kept, newest first, separated by commas."""
+    secret_keyring: bool = False
+    """Keep such a secret in the keyring of this computer's user."""
+    static_credentials: SecretStr | None = None
+    """A token or password of the only user, who is then never asked."""
+    jwt_issuer: str | None = None
+    """Who issues the tokens of clients."""
+    jwt_audience: str | None = None
+    """The audience that a client's token must name: this server."""
+    jwt_jwks_uri: str | None = None
+    """Where the issuer publishes its keys."""
+    jwt_algorithm: str = "RS256"
+    """How a client's token is signed."""
+    jwt_scopes: str = ""
+    """Scopes that every client's token must have, separated by spaces."""
+
+    @property
+    def mode(self) -> Mode:
+        """Whose credentials a tool works with."""
+        if self.static_credentials is not None:
+            return "single-user"
+        return "offline" if self.enable_offline_access else "pass-through"
+
+    @property
+    def secrets(self) -> list[str]:
+        """The secrets that encrypt, newest first."""
+        given = self.secret_keys.get_secret_value().split(",")
+        return [secret.strip() for secret in given if secret.strip()]
+
+    def wrong(self, state: str) -> Iterator[str]:
+        """Why the server must not start with these settings, one line each; `state` is where confirmations wait."""
+        for name in ("oidc_issuer", "jwt_issuer", "jwt_jwks_uri", "server_url"):
+            address = getattr(self, name)
+            if address and not secure(address):
+                yield f"{PREFIX}{name.upper()} {address!r} is neither https nor on this machine"
+        back = self.elicitation_callback_url
+        if back and not (secure(back) and back.endswith(CALLBACK)):
+            yield f"{PREFIX}ELICITATION_CALLBACK_URL {back!r}: write an https address ending in {CALLBACK}"
+        verifier = [self.jwt_issuer, self.jwt_audience, self.jwt_jwks_uri]
+        if any(verifier) and not all(verifier):
+            yield f"{PREFIX}JWT_ISSUER, _JWT_AUDIENCE and _JWT_JWKS_URI go together; set all three"
+        if any(len(secret) < 32 for secret in self.secrets):
+            yield f"{PREFIX}SECRET_KEYS: each secret needs 32 characters or more"
+        if not self.enable_offline_access:
+            return
+        if self.static_credentials is not None:
+            yield f"{PREFIX}STATIC_CREDENTIALS and _ENABLE_OFFLINE_ACCESS exclude each other"
+        if not (self.oidc_issuer and self.oidc_client_id):
+            yield f"{PREFIX}ENABLE_OFFLINE_ACCESS needs {PREFIX}OIDC_ISSUER and _OIDC_CLIENT_ID"
+        if self.jwt_issuer and self.jwt_issuer != self.oidc_issuer:
+            yield f"{PREFIX}JWT_ISSUER is not _OIDC_ISSUER: who grants could not be compared with who asks"
+        if "openid" not in self.oidc_scopes.split():
+            yield f"{PREFIX}OIDC_SCOPES {self.oidc_scopes!r}: add openid, which says who granted"
+        kept = self.consent_database != ":memory:" or state.startswith(("redis://", "rediss://"))
+        if kept and not (self.secrets or self.secret_keyring):
+            yield (
+                f"{PREFIX}SECRET_KEYS is missing, so tokens would lie unencrypted; make one with "
+                "`openssl rand -hex 32`, or set _SECRET_KEYRING=true"
+            )
+
+
+def removed() -> Iterator[str]:
+    """A warning for each variable of the environment that had a meaning once."""
+    for name, mend in REMOVED.items():
+        for variable in {name, PREFIX + name} & os.environ.keys():
+            yield f"{variable} has no effect any more; {mend}"
+
+
+def serve_at(settings: ConsentSettings, host: str, port: int) -> str | None:
+    """Before serving over HTTP: complete the server's address, or say why it cannot be served there."""
+    if settings.enable_offline_access and not settings.jwt_audience:
+        return f"over HTTP nobody is known without a token: set {PREFIX}JWT_ISSUER, _JWT_AUDIENCE, _JWT_JWKS_URI"
+    if settings.server_url is None:
+        address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+        if not secure(address) and settings.mode == "offline":
+            return f"{PREFIX}SERVER_URL is missing: browsers cannot be sent to {address}"
+        settings.server_url = address
+    return None

@@ -1,0 +1,220 @@
+"""The `metadata` commands: look at and change the texts that models see. Managed by the template."""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import textwrap
+from collections.abc import Mapping
+from itertools import chain, islice
+from pathlib import Path
+from typing import Annotated, Any
+
+import yaml
+from cyclopts import App, Parameter
+from fastmcp import Client
+from fastmcp.client.transports import StdioTransport
+
+from ..server import shipped_server
+from ..settings import Settings
+from .errors import StartError
+from .metadata import SECTIONS, Overrides, Texts, merged, save, unknown
+from .metadata_file import layers, mend, parse, read_text, user_file
+from .serving import run_now
+from .settings import SERVER_NAME
+
+Name = Annotated[str, Parameter(help="A tool, or the URI of a resource or resource template.")]
+Field = Annotated[str, Parameter(help="E.g. title, description, arguments.NAME, icons or enabled.")]
+Words = Annotated[str, Parameter(help="The text.", allow_leading_hyphen=True)]
+Server = Annotated[str, Parameter(["--server", "--url"], help="A command or an address.")]
+app = App(name="metadata", help="Look at and change the texts that models see.")
+HEAD = "# docs/metadata.md explains this file. Keep secrets out: clients can read it.\nversion: 1\n"
+
+
+def _texts() -> tuple[Texts, Texts]:
+    """The texts of the code, and the same with what the packaged file lays over them."""
+    overrides = next(t for t in shipped_server().transforms if isinstance(t, Overrides))
+    return overrides.texts, merged(overrides.texts, overrides.layered)
+
+
+def _path() -> Path:
+    return user_file(Settings().metadata) or sys.exit("metadata is set to none: you have no file")
+
+
+@app.command
+def path() -> None:
+    """Print where your own metadata file is, or would be."""
+    print(_path())
+
+
+def _pruned(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Data without what is empty: mappings, and texts that the code does not have."""
+    kept = {key: _pruned(it) if isinstance(it, dict) else it for key, it in data.items()}
+    return {key: it for key, it in kept.items() if it not in ({}, None)}
+
+
+def _yaml(data: Mapping[str, Any]) -> str:
+    return yaml.safe_dump(_pruned(data), sort_keys=False, allow_unicode=True, width=100)
+
+
+def _end(text: str, node: Any) -> int:
+    """Where the last thing in a node ends (a block's own end mark lies behind the comments)."""
+    while not (isinstance(node, yaml.ScalarNode) or node.flow_style):
+        node = node.value[-1][1] if isinstance(node, yaml.MappingNode) else node.value[-1]
+    return len(text[: node.end_mark.index].rstrip())
+
+
+def _spliced(text: str, keys: list[str], wanted: Any) -> str:
+    """The text with what is wanted at a path of keys; every other line stays as it is."""
+    node: Any = yaml.compose(text, yaml.SafeLoader)
+    way: list[Any] = []  # through block mappings: how many keys each has, and the one to follow
+    for name in keys:
+        pairs = node.value if isinstance(node, yaml.MappingNode) and not node.flow_style else []
+        if not (pair := next((pair for pair in pairs if pair[0].value == name), None)):
+            break
+        way.append((len(pairs), *pair))
+        node, wanted = pair[1], wanted.get(name)
+    if wanted is None:  # with the lines of keys that this leaves empty
+        for n, (count, key, value) in enumerate(reversed(way)):
+            end = text.find("\n", key.end_mark.index if n else _end(text, value)) + 1
+            text = text[: text.rfind("\n", 0, key.start_mark.index) + 1] + text[end or len(text) :]
+            if count > 1:
+                break
+        return text
+    if len(way) == len(keys) or getattr(node, "flow_style", False):
+        start, end = node.start_mark.index, _end(text, node)
+        if not isinstance(node, yaml.ScalarNode) and re.search("#.*\n", text[start:end]):
+            return text  # there may be a comment in it
+        block = " " * (isinstance(node, yaml.SequenceNode) and not node.flow_style)
+        return text[:start] + block + json.dumps(wanted, ensure_ascii=False) + text[end:]
+    at, indent = (_end(text, node), node.start_mark.column) if way else (len(text) - 1, 0)
+    at, key = text.find("\n", at) + 1, keys[len(way)]
+    return text[:at] + textwrap.indent(_yaml({key: wanted[key]}), " " * indent) + text[at:]
+
+
+def _change(name: str, field: str | None, value: object) -> None:
+    """Set one field, or remove it (None; without a field: everything under the name)."""
+    own, texts = _path(), _texts()[0]
+    raw = read_text(own)
+    text = (raw or HEAD).replace("\r\n", "\n").removesuffix("\n") + "\n"
+    wanted = spot = parse(own, text)
+    homes = [s for s, items in texts.items() if name in items or name in wanted.get(s, {})]
+    if not homes:
+        sys.exit(f"no tool or resource is called {name!r}; {mend(name, chain(*texts.values()))}")
+    keys = [homes[0], name, *([field] if field else [])]
+    if field and field.startswith("arguments."):
+        argument = field.removeprefix("arguments.").removesuffix(".description")
+        keys[2:] = ["arguments", argument, "description"]
+    for key in keys[:-1]:
+        spot = spot.setdefault(key, {})
+    if value is not None:
+        spot[keys[-1]] = value
+    elif spot.pop(keys[-1], None) is None:
+        sys.exit(f"{own} does not override {'.'.join(keys[1:])}")
+    text = _spliced(text, keys, wanted)
+    if _pruned(parse(own, text)) != _pruned(wanted):
+        sys.exit(f"{own}: only `{SERVER_NAME} metadata edit` can change such a layout")
+    save(own, text.replace("\n", "\r\n") if raw and "\r\n" in raw else text, texts)
+
+
+@app.command
+def init() -> None:
+    """Write a metadata file of your own that holds commented examples."""
+    own, (texts, every) = _path(), _texts()
+    if own.exists():
+        sys.exit(f"{own} already exists; change it with `{SERVER_NAME} metadata edit`")
+    first = {section: dict(islice(items.items(), 1)) for section, items in every.items()}
+    example = "".join(f"# {line}\n" for line in _yaml(first).splitlines())
+    save(own, HEAD + example, texts)
+
+
+@app.command
+def edit() -> None:
+    """Open your file in $VISUAL or $EDITOR; what the server would refuse is not saved."""
+    own, texts = _path(), _texts()[0]
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or shutil.which("vi")
+    if not editor:
+        sys.exit("no editor found; set VISUAL or EDITOR, e.g. EDITOR=nano")
+    before = read_text(own)
+    draft = Path(tempfile.mkdtemp(prefix="metadata-")) / "metadata.yaml"
+    draft.write_text(HEAD if before is None else before, encoding="utf-8", newline="")
+    while True:
+        try:
+            subprocess.run([*shlex.split(editor), str(draft)], check=True)
+            if read_text(own) != before:
+                sys.exit(f"{own} was changed in the meantime; your text is in {draft}")
+            save(own, read_text(draft, trusted=True) or "", texts)
+            return shutil.rmtree(draft.parent)
+        except (StartError, subprocess.SubprocessError) as error:
+            print(error)
+            if not sys.stdin.isatty() or input("Open it again? [Y/n] ").lower().startswith("n"):
+                sys.exit(f"{own} is unchanged; your text is in {draft}")
+
+
+@app.command(name=["list", "show"])
+def list_(name: Name | None = None) -> None:
+    """Show every override, or those of one tool or resource, file by file."""
+    listed = ""
+    for file, config in layers(Settings().metadata):
+        texts = {section: (config or {}).get(section, {}) for section in SECTIONS.values()}
+        if name:
+            texts = {section: {name: items.get(name)} for section, items in texts.items()}
+        listed += f"# {file}\n{_yaml(texts)}" if _pruned(texts) else ""
+    if name and not listed:
+        sys.exit(f"nothing overrides {name!r}")
+    print(listed or "nothing is overridden\n", end="")
+
+
+@app.command(name="set")
+def set_(name: Name, field: Field, value: Words) -> None:
+    """Set one text in your file; an empty one clears it. Comments and order stay."""
+    typed: object = value.split() if field == "icons" else value
+    flag = {"true": True, "false": False} if field == "enabled" else {}
+    _change(name, field, flag.get(value, typed))
+
+
+@app.command
+def unset(name: Name, field: Field | None = None) -> None:
+    """Remove one text, or everything under a name, from your file."""
+    _change(name, field, None)
+
+
+@app.command
+def validate(*, server: Server = "") -> None:
+    """Check your file against this server, or against one that runs or is started over stdio."""
+    own = _path()
+    config = dict(layers(own))[own]
+    if config is None:
+        return print(f"{own} does not exist, so it overrides nothing")
+    names = unknown(config, run_now(_asked(server, config)) if server else _texts()[0])
+    lines = [f"{own}: {problem}; {mend(name, known)}" for problem, name, known in names]
+    print("\n".join(lines) or f"{own} is valid")
+    sys.exit(bool(lines and config.get("strict", True)))
+
+
+async def _asked(server: str, config: Mapping[str, Any]) -> Texts:
+    """What a server answers that it has, with the tools that the file takes off the wire."""
+    off = {n: it for n, it in config.get("tools", {}).items() if not it.get("enabled", True)}
+    texts: Texts = {"tools": off, "resources": {}, "resource_templates": {}}
+    try:
+        program, *words = shlex.split(server)
+        stdio = StdioTransport(program, words, dict(os.environ))
+        async with Client[Any](server if "://" in program else stdio) as client:
+            for tool in await client.list_tools():
+                texts["tools"][tool.name] = {"arguments": tool.input_schema.get("properties", {})}
+            texts["resources"] = {str(item.uri): {} for item in await client.list_resources()}
+            for template in await client.list_resource_templates():
+                texts["resource_templates"][template.uri_template] = {}
+            return texts
+    except Exception as error:
+        raise StartError(f"{server} does not answer: {' '.join(str(error).split())}") from error
+
+
+@app.command
+def export() -> None:
+    """Print every text as a metadata file to start from."""
+    print(_yaml({"version": 1, "strict": True, **_texts()[1]}), end="")

@@ -1,0 +1,122 @@
+"""The server, put together from settings, tools, middleware and your `extend.py`.
+
+Managed by the template: add to it through extend.py, settings.py, tools/ and resources/.
+"""
+
+import contextlib
+import json
+import logging
+import secrets
+import time
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from fastmcp import FastMCP
+from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
+from fastmcp.tools import ToolResult
+from fastmcp.tools.base import InputRequiredToolResult
+from mcp.server.request_state import RequestStateSecurity
+from mcp_types import CallToolRequestParams
+
+from . import extend as seam
+from . import tools
+from .backend import connect
+from .policy import consent_tools, loading, metadata, scopes, serving
+from .policy.asking import GATES, Gate
+from .policy.consent import ConsentMiddleware
+from .policy.consent_flow import Consent
+from .policy.errors import StartError
+from .settings import Settings
+
+logger = logging.getLogger(__name__)
+NAME = "nextcloud-login-mcp"
+VERSION: str | None = None
+with contextlib.suppress(PackageNotFoundError):  # in a checkout that is not installed
+    VERSION = version(NAME)
+
+
+class CallLog(Middleware):
+    """One line for each tool call: tool, behavior, outcome, milliseconds; never an argument's value."""
+
+    def __init__(self, behaviors: Mapping[str, str]) -> None:
+        self.behaviors = behaviors
+
+    async def on_call_tool(
+        self,
+        context: MiddlewareContext[CallToolRequestParams],
+        call_next: CallNext[CallToolRequestParams, ToolResult],
+    ) -> ToolResult:
+        """Time the call."""
+        tool, started, outcome = context.message.name, time.perf_counter(), "error"
+        try:
+            result = await call_next(context)
+            asked = isinstance(result, InputRequiredToolResult)
+            outcome = "asked" if asked else "error" if result.is_error else "ok"
+        finally:
+            ms = round((time.perf_counter() - started) * 1000, 1)
+            entry = {"tool": tool, "behavior": self.behaviors.get(tool, "unknown"), "ms": ms}
+            logger.info(json.dumps({"event": "tool_call", "outcome": outcome, **entry}))
+        return result
+
+
+def create_server(settings: Settings | None = None, *, read_only: bool = False) -> FastMCP:
+    """Build the server: settings, tools, middleware, extend(), metadata over all of it.
+
+    Settings are read from the environment when left out; `read_only` serves what changes nothing.
+    A StartError names in one line the tool, resource, setting or file that cannot be served.
+    """
+    settings = settings or Settings()
+    connect(settings)
+    keys, seconds = settings.state_keys, settings.confirm_seconds
+    try:
+        gate = Gate(settings.state, seconds)
+        sealed = RequestStateSecurity(keys=keys or [secrets.token_bytes(32)], ttl=seconds)
+    except (ImportError, OSError, ValueError) as error:
+        raise StartError(f"settings state and state_keys: {error}") from error
+    try:
+        consent = Consent(settings)
+    except (ImportError, OSError, ValueError) as error:
+        raise StartError(str(error)) from error
+    granting = [consent_tools] if consent.mode == "offline" else []
+    loaded = loading.load_tools(tools, *granting)
+    mcp = FastMCP(
+        NAME,
+        version=VERSION,
+        instructions="Search and change the notes of a Nextcloud account.",
+        lifespan=seam.lifespan,
+        middleware=[CallLog({tool.name: tool.declaration.behavior for tool in loaded})],
+        on_duplicate="error",
+        request_state_security=sealed,
+        auth=scopes.verifier(settings, {s for tool in loaded for s in tool.declaration.scopes}),
+    )
+    GATES[mcp] = gate
+    consent.serve(mcp)
+    mcp.add_middleware(scopes.ScopesMiddleware())
+    mcp.add_middleware(ConsentMiddleware())
+    for tool in loaded:
+        mcp.add_tool(scopes.listed(tool))
+    loading.add_resources(mcp, f"{__package__}.resources")
+    seam.extend(mcp)
+    serving.refuse_undeclared(mcp)
+    metadata.override(mcp, settings.metadata)
+    if read_only:
+        mcp.add_transform(serving.Only(serving.writes))
+    return mcp
+
+
+def shipped_server() -> FastMCP:
+    """The server without its user's own texts: what tables, locks and exports are written from."""
+    granting = Settings(
+        metadata=Path("none"),
+        state="memory",
+        enable_offline_access=True,
+        consent_database=":memory:",
+        static_credentials=None,
+        oidc_issuer="https://example.com",
+        oidc_client_id=NAME,
+        jwt_issuer=None,
+        jwt_audience=None,
+        jwt_jwks_uri=None,
+    )
+    return create_server(granting)

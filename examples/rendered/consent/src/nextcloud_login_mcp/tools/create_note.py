@@ -1,0 +1,30 @@
+"""Create Note."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, Field
+
+from ..backend import backend
+from ..policy import create, requires_consent
+
+
+class CreateNoteResult(BaseModel):
+    """Result of create_note."""
+
+    id: int = Field(description="The ID of the note.")
+    etag: str = Field(description="Changes whenever the note does.")
+
+
+@requires_consent
+@create(
+    title="Create Note",
+    why="Each call adds a new note and changes no existing one.",
+    scopes=["notes:write"],
+)
+async def create_note(
+    title: Annotated[str, Field(description="The title.")],
+    content: Annotated[str, Field(description="The text.")],
+) -> CreateNoteResult:
+    """Create a note."""
+    result = await backend().create("note", {"title": title, "content": content})
+    return CreateNoteResult(**result.model_dump())

@@ -1,0 +1,27 @@
+"""Get Note."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, Field
+
+from ..backend import backend
+from ..policy import read, requires_consent
+
+
+class GetNoteResult(BaseModel):
+    """Result of get_note."""
+
+    id: int = Field(description="The ID of the note.")
+    etag: str = Field(description="Changes whenever the note does.")
+    title: str | None = Field(default=None, description="The title.")
+    content: str | None = Field(default=None, description="The text.")
+
+
+@requires_consent
+@read(title="Get Note", scopes=["notes:read"])
+async def get_note(
+    note_id: Annotated[int, Field(description="The ID of the note.", ge=1)],
+) -> GetNoteResult:
+    """Get a note."""
+    result = await backend().get("note", note_id)
+    return GetNoteResult(**result.model_dump())

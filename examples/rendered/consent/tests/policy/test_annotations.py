@@ -1,0 +1,102 @@
+"""The annotation policy, asked through a real client in both protocol eras and once over stdio."""
+
+import os
+import sys
+from typing import Any
+
+import pytest
+from fastmcp import Client
+from fastmcp.client.transports import StdioTransport
+
+from . import lock
+from .conftest import LOCK, SERVER, SETTINGS, TABLE, TOOLS, insist
+from .pin import OWN, PAGE, PIN, TABLES, listed, pinned
+from .rules import Tool, examine
+
+FINDINGS = examine(TOOLS, TABLES)
+OTHERS = [id for id, rule in TABLES["rules"].items() if "policy" in rule["profiles"]]
+MARKED = {tool.name for tool in TOOLS if tool.annotations.get("destructiveHint") is True}
+try:
+    PINNED, UNREADABLE = pinned(), ""
+except ValueError as error:
+    PINNED, UNREADABLE = None, str(error)
+ENTRIES = PINNED["tools"].items() if PINNED else ()
+DESTRUCTIVE = {name for name, pin in ENTRIES if pin["hints"].get("destructiveHint")}
+each_tool = pytest.mark.parametrize("tool", [pytest.param(tool, id=tool.name) for tool in TOOLS])
+unpinned = not PINNED and not UNREADABLE
+compared = pytest.mark.skipif(unpinned, reason=f"nothing was ever pinned; {PIN} pins")
+
+
+def keeps(tool: str | None, *rules: str) -> None:
+    found = [f for f in FINDINGS if f.rule in rules and tool in (None, f.tool)]
+    insist(not found, "\n".join(f"{f.tool}: {f.message}; {f.mend} ({f.rule})" for f in found))
+
+
+def each_keeps(*rules: str) -> Any:
+    """A test that every tool keeps some rules, with a result for each tool."""
+    for rule in rules:
+        OTHERS.remove(rule)
+
+    @each_tool
+    def test(tool: Tool) -> None:
+        keeps(tool.name, *rules)
+
+    return test
+
+
+HINTS = ("annotations-present", "hints-known", "hints-boolean", "hints-complete")
+test_every_registered_tool_has_annotations = each_keeps(*HINTS)
+test_destructive_hint_implies_not_read_only = each_keeps("read-only-excludes-destructive")
+test_all_tools_have_titles = each_keeps("title-written", "titles-equal", "title-not-name")
+test_all_parameters_have_descriptions = each_keeps("parameters-described")
+
+
+@each_tool
+def test_tool_read_only_hint_matches_policy(tool: Tool) -> None:
+    insist(tool.declared is not None, f"{tool.name}: declare it with @read, @put, ... in tools/")
+    keeps(tool.name, "hints-match-behavior")
+
+
+@pytest.mark.parametrize("rule", OTHERS)
+def test_every_tool_keeps_the_rule(rule: str) -> None:
+    keeps(None, rule)
+
+
+@compared
+def test_the_lock_pins_every_hint_and_gate() -> None:
+    changed = lock.differences(PINNED, LOCK) if PINNED else [UNREADABLE]
+    changed = [line for line in changed if ": RENDERED: " not in line]
+    insist(not changed, "\n".join([*changed, f"review it, then run {PIN}"]))
+
+
+@compared
+def test_the_tool_table_is_up_to_date() -> None:
+    written = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
+    insist(written == TABLE, f"docs/tools.md is stale; run {PIN}")
+
+
+if DESTRUCTIVE:
+
+    def test_only_the_pinned_tools_are_marked_destructive() -> None:
+        odd = sorted(MARKED ^ DESTRUCTIVE)
+        wrong = f"destructive here or in {lock.FILE}, not in both: {', '.join(odd)}"
+        insist(not odd, f"{wrong}; review them, then run {PIN}")
+
+elif PINNED:
+
+    def test_no_tool_currently_marked_destructive() -> None:
+        assert not MARKED
+
+
+@pytest.mark.anyio
+async def test_both_eras_serve_the_same_tools(era: str) -> None:
+    assert await listed(Client(SERVER, mode=era)) == [tool.wire for tool in TOOLS]
+
+
+@pytest.mark.anyio
+async def test_stdio_serves_the_same_tools() -> None:
+    command = ["-c", "from nextcloud_login_mcp.cli import main; main()", "run"]
+    prefix = SETTINGS.model_config["env_prefix"]
+    environ = {f"{prefix}{name}".upper(): str(value) for name, value in OWN.items()}
+    transport = StdioTransport(sys.executable, command, os.environ | environ, keep_alive=False)
+    assert await listed(Client(transport)) == [tool.wire for tool in TOOLS]

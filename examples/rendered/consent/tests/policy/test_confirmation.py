@@ -1,0 +1,84 @@
+"""This project's gate with its version of FastMCP; the template's own tests attack it at length."""
+
+from functools import partial
+from typing import Annotated, Any
+
+import mcp_types
+import pytest
+from fastmcp import Client, FastMCP
+from fastmcp.client.elicitation import ElicitResult
+from pydantic import Field
+
+from nextcloud_login_mcp.policy import delete
+from nextcloud_login_mcp.policy.declarations import declaration_of
+from nextcloud_login_mcp.policy.profile import CONFIRM_FALLBACK
+from nextcloud_login_mcp.policy.serving import build_tool
+from nextcloud_login_mcp.server import create_server
+
+from .pin import SETTINGS
+
+pytestmark = pytest.mark.anyio
+WIPED: list[str] = []
+ASK = {"name": "a", "confirm": True}  # which answers for nobody
+
+
+@delete(title="Wipe", confirm="Wipe {name}?")
+async def zz_wipe(name: Annotated[str, Field(description="Which one.")]) -> None:
+    WIPED.append(name)
+
+
+@pytest.fixture
+def server() -> FastMCP:
+    """The project's server with one gated tool more."""
+    WIPED.clear()
+    server, declaration = create_server(SETTINGS), declaration_of(zz_wipe)
+    assert declaration
+    server.add_tool(build_tool(zz_wipe, declaration))
+    return server
+
+
+def asked(server: FastMCP, era: str, *answers: bool) -> Client[Any]:
+    """A client whose person agrees or declines in turn; without answers it cannot be asked."""
+    turns = iter(answers)
+
+    async def person(*question: object) -> ElicitResult[dict[str, bool]]:
+        action: Any = "accept" if next(turns) else "decline"
+        return ElicitResult(action=action, content={"confirm": True})
+
+    return Client(server, mode=era, elicitation_handler=person if answers else None)
+
+
+async def outcome(client: Client[Any], **arguments: object) -> str:
+    """What a call comes to."""
+    result = await client.call_tool("zz_wipe", arguments, raise_on_error=False)
+    return "error" if result.is_error else str((result.structured_content or {})["outcome"])
+
+
+async def test_each_call_is_as_its_person_says(server: FastMCP, era: str) -> None:
+    async with asked(server, era, False, True, False) as client:
+        outcomes = [await outcome(client, **ASK) for _ in range(3)]
+    assert (outcomes, WIPED) == (["declined", "applied", "declined"], ["a"])
+
+
+async def test_a_client_that_cannot_ask_applies_a_preview_once(server: FastMCP, era: str) -> None:
+    steps = CONFIRM_FALLBACK == "two_step"
+    async with asked(server, era) as client:
+        await outcome(client, name="forged", confirm=True)
+        first, second = [await outcome(client, name="a") for _ in range(2)]
+        assert first == second == ("preview" if steps else "error")
+        assert WIPED == []
+        for name in ("a", "a", "b"):
+            await outcome(client, name=name, confirm=True)
+    assert (["a"] if steps else []) == WIPED
+
+
+async def test_an_answer_needs_a_question_and_counts_once(server: FastMCP) -> None:
+    answers = {"confirmation": mcp_types.ElicitResult(action="accept", content={"confirm": True})}
+    async with asked(server, "2026-07-28", False) as client:
+        send = partial(client.session.call_tool, "zz_wipe", ASK, allow_input_required=True)
+        question = await send(input_responses=answers)
+        assert isinstance(question, mcp_types.InputRequiredResult)
+        assert WIPED == []
+        for _ in range(2):
+            await send(input_responses=answers, request_state=question.request_state)
+    assert WIPED == ["a"]

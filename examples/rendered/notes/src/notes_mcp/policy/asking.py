@@ -1,0 +1,191 @@
+"""Asking the person in front of a client: forms and links, what is answered, where questions wait.
+
+Managed by the template. Until 2025-11-25 a server asks during the call (`elicit`); from 2026-07-28 it answers the
+call with its question, and the client calls again with the answer (`input_required`).
+"""
+
+import json
+import logging
+from collections.abc import Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Generic, Literal, TypeVar
+from weakref import WeakKeyDictionary
+
+import anyio
+import mcp_types as wire
+from fastmcp import Context, FastMCP
+from fastmcp.exceptions import FastMCPError
+from fastmcp.tools.base import InputRequiredToolResult, ToolResult
+from key_value.aio.protocols.key_value import AsyncCullProtocol, AsyncKeyValue
+from key_value.aio.stores.memory import MemoryStore
+from mcp.shared.exceptions import MCPError
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import BaseModel, Field, ValidationError
+
+logger = logging.getLogger(__name__)
+Question = wire.ElicitRequestFormParams | wire.ElicitRequestURLParams
+METHOD_NOT_FOUND = -32601
+R = TypeVar("R")
+Outcome = Literal["applied", "preview", "declined", "cancelled", "timed_out"]
+MOST = 10_000  # a flood of questions pushes out old ones, never fills the memory
+QUESTIONS, MUTE = "confirmations", "cannot_be_asked"
+
+
+class Gate:
+    """The pending questions of one server, kept in `memory`, in a folder, or behind a `redis://` address."""
+
+    def __init__(self, where: str, seconds: float) -> None:
+        self.seconds, self._puts = seconds, 0
+        self.store: AsyncKeyValue
+        if where == "memory":
+            self.store = MemoryStore(max_entries_per_collection=MOST)
+        elif where.startswith(("redis://", "rediss://")):
+            from key_value.aio.stores.redis import RedisStore
+
+            self.store = RedisStore(url=where)
+        else:
+            from key_value.aio.stores.filetree import FileTreeStore
+
+            self.store = FileTreeStore(data_directory=Path(where).expanduser())
+
+    async def put(self, name: str, entry: Mapping[str, Any]) -> None:
+        """Remember a question until its time is over."""
+        await self.store.put(name, entry, collection=QUESTIONS, ttl=self.seconds)
+        self._puts += 1
+        if self._puts % 500 == 1 and isinstance(self.store, AsyncCullProtocol):
+            await self.store.cull()
+
+    async def take(self, name: str) -> dict[str, Any] | None:
+        """The entry, out of the store: when two take it at once, one of them gets it."""
+        entry = await self.store.get(name, collection=QUESTIONS)
+        if entry is None or not await self.store.delete(name, collection=QUESTIONS):
+            return None
+        return entry
+
+    async def mute(self, session: str) -> None:
+        """Do not ask this session's client again: it cannot show a form, whatever it declared."""
+        await self.store.put(session, {"mute": True}, collection=MUTE, ttl=86_400)
+
+    async def is_mute(self, session: str) -> bool:
+        """Whether the client of this session was found unable to show a form."""
+        return await self.store.get(session, collection=MUTE) is not None
+
+
+GATES: WeakKeyDictionary[FastMCP, Gate] = WeakKeyDictionary()  # of the servers of this process
+
+
+class ConfirmationSchema(BaseModel):
+    """The form a person fills in."""
+
+    confirm: bool = Field(description="Confirm the action (true to proceed)")
+
+
+class ConfirmationResult(StrEnum):
+    """The answer of a person."""
+
+    CONFIRMED = "confirmed"
+    DECLINED = "declined"
+    CANCELLED = "cancelled"
+    TIMED_OUT = "timed_out"
+
+
+class Envelope(BaseModel, Generic[R]):
+    """The result of every gated tool, on every path."""
+
+    confirmed: bool = Field(description="Whether a person agreed")
+    outcome: Outcome = Field(description="What happened; only applied changed anything")
+    preview: dict[str, Any] | None = Field(
+        default=None, description="What would happen, and how to continue"
+    )
+    result: R | None = Field(default=None, description="Result of the tool, when applied")
+
+
+FORM: dict[str, Any] = {
+    "type": "object",
+    "properties": ConfirmationSchema.model_json_schema()["properties"],
+    "required": ["confirm"],
+}
+REFUSALS = {
+    ConfirmationResult.DECLINED: "The person said no",
+    ConfirmationResult.CANCELLED: "The person closed the question without an answer",
+    ConfirmationResult.TIMED_OUT: "Nobody answered in time",
+}
+
+
+def envelope(text: str, outcome: str, *, preview: Any = None, result: Any = None) -> ToolResult:
+    """An `Envelope` of values that are plain JSON already, with its text for clients that read no structure."""
+    content = {"confirmed": outcome == "applied", "outcome": outcome}
+    content |= {"preview": preview, "result": result}
+    return ToolResult(content=text, structured_content=content)
+
+
+class Asked(FastMCPError):
+    """Carries out of a body what the client gets while a person is asked: a result, or a protocol error."""
+
+    def __init__(self, instead: ToolResult | MCPError) -> None:
+        super().__init__("only a tool that the policy declared can ask", log_level=logging.DEBUG)
+        self.instead = instead
+
+
+def is_modern(ctx: Context) -> bool:
+    """Whether the connection speaks a protocol without server-initiated requests."""
+    request = ctx.request_context
+    return request is None or request.protocol_version in MODERN_PROTOCOL_VERSIONS
+
+
+def shows(ctx: Context) -> set[Literal["form", "url"]]:
+    """What this client declared that it can show; a bare `elicitation: {}` means forms."""
+    request = ctx.request_context
+    capabilities = request.session.client_capabilities if request else None
+    declared = capabilities.elicitation if capabilities else None
+    kinds: set[Literal["form", "url"]] = set()
+    if declared and (declared.form is not None or declared.url is None):
+        kinds.add("form")
+    recent = request and request.protocol_version >= "2025-11-25"  # when links came
+    if recent and declared and declared.url is not None:
+        kinds.add("url")
+    return kinds
+
+
+async def is_mute(ctx: Context) -> bool:
+    """Whether this session's client declared that it can be asked, and then could not."""
+    return not is_modern(ctx) and await GATES[ctx.fastmcp].is_mute(ctx.session_id)
+
+
+async def elicit(ctx: Context, question: Question, seconds: float) -> wire.ElicitResult | None:
+    """Ask during the call: the answer, or None where this client could not be asked after all.
+
+    One that knows no such method is not asked again. TimeoutError: no answer within `seconds`.
+    """
+    session, request = ctx.session, ctx.request_id
+    try:
+        with anyio.fail_after(seconds):
+            if isinstance(question, wire.ElicitRequestURLParams):
+                identity = question.elicitation_id or ""
+                return await session.elicit_url(question.message, question.url, identity, request)
+            return await session.elicit_form(question.message, question.requested_schema, request)
+    except ValidationError:
+        return None
+    except MCPError as error:
+        if error.error.code == METHOD_NOT_FOUND:
+            await GATES[ctx.fastmcp].mute(ctx.session_id)
+        return None
+
+
+def input_required(name: str, question: Question, state: str) -> Asked:
+    """The question as the answer of a 2026-07-28 call; the SDK seals `state`, which comes back with the answer."""
+    requests = {name: wire.ElicitRequest(params=question)}
+    result = wire.InputRequiredResult(input_requests=requests, request_state=state)
+    return Asked(InputRequiredToolResult(result))
+
+
+def answer_to(ctx: Context, name: str) -> object | None:
+    """What this request answers to the question `name`; None when it brings no state that we sealed."""
+    return (ctx.input_responses or {}).get(name) if ctx.request_state else None
+
+
+def log_step(event: str, ctx: Context, tool: str, details: dict[str, Any]) -> None:
+    """One line for each step of asking; never an argument's value, a link, a user or a token."""
+    era = "2026-07-28" if is_modern(ctx) else "handshake"
+    logger.info(json.dumps({"event": event, "tool": tool, "era": era, **details}))

@@ -1,0 +1,93 @@
+"""From files to tools and resources: each loads and is served, or stops the start. Managed by the template."""
+
+import functools
+import importlib
+import importlib.util
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from traceback import extract_tb
+from types import ModuleType
+from typing import Any, TypeVar
+
+from fastmcp import FastMCP
+from fastmcp.decorators import get_fastmcp_meta
+from fastmcp.resources import resource as fastmcp_resource
+
+from .declarations import DECLARED, declaration_of
+from .errors import StartError
+from .serving import PolicyTool, build_tool
+
+T = TypeVar("T", bound=Callable[..., Any])
+DECORATOR = re.compile(r"\w+\.__init__\(\)")  # as Python names it when its options are wrong
+
+
+def modules(package: ModuleType) -> Iterator[ModuleType]:
+    """Import every file below a package by its path, but helpers (_*.py); StartError names one that fails."""
+    root = Path(next(iter(package.__path__)))
+    for path in sorted(root.rglob("*.py")):
+        parts = path.relative_to(root).with_suffix("").parts
+        if any(part.startswith("_") for part in parts):
+            continue
+        try:
+            yield importlib.import_module(".".join((package.__name__, *parts)))
+        except Exception as error:
+            trace = extract_tb(error.__traceback__)
+            lines = [frame.lineno for frame in trace if frame.filename == str(path)]
+            place = f"{path}:{lines[-1]}" if lines else path
+            said = " ".join(str(error).split())
+            reason = DECORATOR.sub('a decorator, as @read(title="Get"),', said)
+            raise StartError(f"{place}: {type(error).__name__}: {reason}") from error
+
+
+@functools.cache
+def load_tools(package: ModuleType, *more: ModuleType) -> list[PolicyTool]:
+    """The tools of every file in a package, and of more modules; the servers of a process share them.
+
+    Raises StartError for a file that does not import, declares no tool, or hides or repeats one.
+    """
+    tools: dict[str, tuple[str, PolicyTool]] = {}
+    for module in (*more, *modules(package)):
+        path = str(module.__file__)
+        for tool in _tools_of(module, path):
+            if tool.name in tools:
+                first = tools[tool.name][0]
+                raise StartError(f"{path}: the tool {tool.name} is already in {first}")
+            tools[tool.name] = (path, tool)
+    return [tool for _, tool in tools.values()]
+
+
+def _tools_of(module: ModuleType, path: str) -> Iterator[PolicyTool]:
+    """What one module declares: each declaration with the outermost function that carries it."""
+    written = DECLARED.get(module.__name__, [])
+    if not written:
+        raise StartError(f"{path}: declares no tool; decorate one, or begin the file name with _")
+    carriers = {id(declaration_of(value)): value for value in vars(module).values()}
+    for name, declaration in written:
+        function = carriers.get(id(declaration))
+        if function is None:
+            why = "a decorator above it lacks functools.wraps, or its name has another value"
+            raise StartError(f"{path}: the tool {name} is hidden: {why}")
+        try:
+            yield build_tool(function, declaration)
+        except Exception as error:
+            reason = " ".join(str(error).split())
+            raise StartError(f"{path}: {type(error).__name__}: {reason}") from error
+
+
+def resource(
+    uri: str, *, name: str, description: str, mime_type: str = "application/json"
+) -> Callable[[T], T]:
+    """Declare a resource, or a resource template when the URI has `{variables}`; the function is unchanged."""
+    return fastmcp_resource(uri, name=name, description=description, mime_type=mime_type)
+
+
+def add_resources(mcp: FastMCP, package: str) -> None:
+    """Serve what the files of a package, if it is there, declare with `resource`; else StartError."""
+    there = importlib.util.find_spec(package)
+    for module in modules(importlib.import_module(package)) if there else ():
+        if not (functions := [f for f in vars(module).values() if get_fastmcp_meta(f)]):
+            why = "declares no resource; decorate one with @resource(...)"
+            raise StartError(f"{module.__file__}: {why}")
+        for function in functions:
+            mcp.add_resource(function)

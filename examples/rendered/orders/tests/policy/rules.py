@@ -1,0 +1,228 @@
+"""The checks behind the annotation rules of tables.json: from a tool as it is served to findings.
+
+Managed by the template. The same file, byte for byte, is in copier-fastmcp and in the suite of
+every generated project: standard library only, the tables are an argument. No check calls a tool;
+one that needs a tool's declaration is skipped where there is none, never guessed.
+"""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+Tables = Mapping[str, Any]
+Wrong = Iterator[tuple[str, str]]
+LONGEST_TEXT = 4000
+MANY_LINES = re.compile(r"(^|\.)(description|default|enum|const|examples)(\.|$)")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong: which rule, where, what, how to mend it, and who asks for it."""
+
+    rule: str
+    tool: str
+    message: str
+    mend: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool as it is served: its wire form (camelCase JSON) and what is known of it besides.
+
+    `declared` holds the facts of its declaration, None for a tool of another server. `probed` is
+    True when a test runs the tool, False when its owner says why none can, None when unknown.
+    """
+
+    wire: Mapping[str, Any]
+    declared: Mapping[str, Any] | None = None
+    copies: int = 1
+    probed: bool | None = None
+
+    @property
+    def name(self) -> str:
+        return str(self.wire.get("name", ""))
+
+    @property
+    def annotations(self) -> Mapping[str, Any]:
+        return _mapping(self.wire.get("annotations"))
+
+    @property
+    def parameters(self) -> Mapping[str, Mapping[str, Any]]:
+        schemas = _mapping(_mapping(self.wire.get("inputSchema")).get("properties"))
+        return {name: _mapping(schema) for name, schema in schemas.items()}
+
+    def verb(self, tables: Tables) -> str:
+        """The word of the name that says what it does; up to two words in front are skipped."""
+        words = re.split(r"[_.-]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", self.name).lower())
+        return next((word for word in words[:3] if _behavior(word, tables)), "")
+
+    def exempt(self, hint: str) -> bool:
+        """Whether its file names an exception to a hint, with the reason."""
+        exceptions = (self.declared or {}).get("exceptions", ())
+        return any(e["hint"] == hint and e["why"].strip() for e in exceptions)
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _behavior(verb: str, tables: Tables) -> str | None:
+    return next((behavior for behavior, verbs in tables["verbs"].items() if verb in verbs), None)
+
+
+def _hints(tool: Tool, tables: Tables) -> Wrong:
+    """Every hint that clients should see is there, well-formed and the behavior's."""
+    if not tool.annotations:
+        yield "annotations-present", "it has no annotations"
+        return
+    served = {hint: value for hint, value in tool.annotations.items() if hint != "title"}
+    unknown = sorted(served.keys() - set(tables["hints"].values()))
+    yield from (("hints-known", f"annotation {name!r} is unknown") for name in unknown)
+    for hint, value in served.items():
+        if hint not in unknown and not isinstance(value, bool):
+            yield "hints-boolean", f"{hint} is {value!r}"
+    if served.get("readOnlyHint") is served.get("destructiveHint") is True:
+        yield "read-only-excludes-destructive", "it is read-only and destructive at once"
+    if unknown:  # a typo is not also a hint left out
+        return
+    if tool.declared:
+        wanted, behavior = tool.declared["hints"], tool.declared["behavior"]
+        missing = sorted(wanted.keys() - served.keys())
+        yield from (("hints-complete", f"{hint} is missing") for hint in missing)
+        for hint, value in served.items():
+            says = wanted.get(hint, "nothing")
+            if isinstance(value, bool) and value is not says:
+                yield "hints-match-behavior", f"{hint} is {value}, but {behavior} says {says}"
+        for hint in (
+            each["hint"] for each in tool.declared["exceptions"] if not each["why"].strip()
+        ):
+            yield "hints-match-behavior", f"the exception to {hint} has no reason"
+    truth = tables["behaviors"].get(_behavior(tool.verb(tables), tables), {})
+    left_out = "readOnlyHint" if truth.get("read_only") else "destructiveHint"
+    if truth.get("destructive") is False and left_out not in served:
+        yield "default-contradicts", f"{left_out} is left out, so clients assume the contrary"
+    for hint in sorted({"readOnlyHint", "destructiveHint", "openWorldHint"} - served.keys()):
+        yield "directory-hints", f"{hint} is left out"
+    if served.keys().isdisjoint({"readOnlyHint", "destructiveHint"}):
+        yield "applicable-hint", "neither readOnlyHint nor destructiveHint is there"
+
+
+def _name(tool: Tool, tables: Tables) -> Wrong:
+    """A name counts against a hint where nothing can be run, if the description agrees with it."""
+    behavior = _behavior(verb := tool.verb(tables), tables)
+    first = re.split("[^a-z]", str(tool.wire.get("description") or "").strip().lower())[0]
+    forms = (first, first.removesuffix("s"), first.removesuffix("es"), re.sub("ies$", "y", first))
+    agrees = behavior in (_behavior(form, tables) for form in forms)
+    if not behavior or not agrees or (tool.declared and tool.probed is not False):
+        return
+    hints = ((hint, name) for hint, name in tables["hints"].items() if not tool.exempt(hint))
+    says = [(hint, tool.annotations.get(name)) for hint, name in hints]
+    if behavior != "read" and ("read_only", True) in says:
+        yield "verb-writes", f"{verb!r} writes, but readOnlyHint is true"
+    if tool.annotations.get("readOnlyHint") is True:
+        return
+    if behavior == "read" and ("read_only", False) in says:
+        yield "verb-reads", f"{verb!r} reads, but readOnlyHint is false"
+    versioned = not set(tables["versions"]).isdisjoint(tool.parameters)
+    if verb in tables["replacing_verbs"] and not versioned and ("idempotent", False) in says:
+        yield "replace-is-idempotent", "it replaces without a version, but idempotentHint is false"
+    if behavior == "update" and versioned and ("idempotent", True) in says:
+        yield "versioned-is-not-idempotent", "it takes a version, but idempotentHint is true"
+    loses = tables["overwriting_verbs"] if tables.get("destructive") != "deletes" else ()
+    if (behavior == "delete" or verb in loses) and ("destructive", False) in says:
+        does = "removes" if behavior == "delete" else "overwrites"
+        yield "overwrite-is-destructive", f"{verb!r} {does}, but destructiveHint is false"
+
+
+def _texts(tool: Tool, tables: Tables) -> Wrong:
+    """What people and models read is there, unambiguous and visible."""
+    title, hinted = tool.wire.get("title"), tool.annotations.get("title")
+    if not re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", tool.name):
+        yield "name-valid", f"the name ({len(tool.name)} long) is not 1 to 64 of A-Z a-z 0-9 _ . -"
+    if tool.copies > 1:
+        yield "name-unique", f"{tool.copies} tools have this name"
+    if tool.annotations and not str(hinted or "").strip():
+        yield "title-written", "annotations.title is missing"
+    if hinted and title != hinted and (title or tool.declared):
+        yield "titles-equal", f"title {title!r} and annotations.title {hinted!r} differ"
+    if tool.name in (title, hinted):
+        yield "title-not-name", "the title is only the name"
+    if not str(tool.wire.get("description") or "").strip():
+        yield "description-present", "it has no description"
+    for name, schema in tool.parameters.items():
+        if not str(schema.get("description") or "").strip():
+            yield "parameters-described", f"parameter {name!r} has no description"
+    shown = {key: of for key, of in sorted(tool.wire.items()) if key != "icons"}
+    for place, text in _strings(shown, ""):
+        newline = None if MANY_LINES.search(place) else re.search("\n", text)
+        if hidden := re.search(tables["hidden"], text) or newline:
+            yield "text-clean", f"{place} holds the hidden character U+{ord(hidden[0]):04X}"
+        elif len(text) > LONGEST_TEXT:
+            yield "text-clean", f"{place} is {len(text)} characters long"
+        elif re.search(tables["decomposed"], text) and unicodedata.normalize("NFC", text) != text:
+            yield "text-clean", f"{place} is not in Unicode normal form C"
+
+
+def _strings(value: object, place: str) -> Wrong:
+    if isinstance(value, str):
+        yield place, value
+    for key, inner in _mapping(value).items():
+        yield f"{place}.key", str(key)
+        yield from _strings(inner, f"{place}.{key}" if place else str(key))
+    for inner in value if isinstance(value, list) else ():
+        yield from _strings(inner, place)
+
+
+def _contract(tool: Tool, tables: Tables) -> Wrong:
+    """Schemas, scopes, gate and justification are what the policy asks."""
+    if _mapping(tool.wire.get("inputSchema")).get("additionalProperties") is not False:
+        yield "input-closed", "the input schema is open"
+    if not tool.wire.get("outputSchema"):
+        yield "output-described", "it has no output schema"
+    for name in sorted(tool.parameters.keys() & set(tables["action_parameters"])):
+        parts = [tool.parameters[name], *map(_mapping, tool.parameters[name].get("anyOf") or ())]
+        choices = [str(choice).lower() for part in parts for choice in part.get("enum") or ()]
+        safe = [one for one in choices if re.split(r"[_\s-]", one)[0] in tables["safe_choices"]]
+        if safe and len(safe) < len(choices):
+            yield "one-action", f"{name!r} mixes safe choices ({', '.join(safe)}) with others"
+    if not (declared := tool.declared):
+        return
+    for scope in declared["scopes"]:
+        if tool.annotations.get("readOnlyHint") is True and re.search(tables["write_scope"], scope):
+            yield "read-needs-no-write-scope", f"it reads, but demands the scope {scope!r}"
+    if not declared["truth"]["read_only"] and not (declared["why"] or "").strip():
+        yield "write-justified", "it writes and has no why"
+    named = re.findall(r"\{([A-Za-z_][A-Za-z0-9_.-]*)\}", declared["question"] or "")
+    for name in dict.fromkeys(name for name in named if name not in tool.parameters):
+        unknown = "{" + name + "}, which is no parameter"
+        yield "question-names-parameters", f"its question names {unknown}"
+    results = _mapping(_mapping(tool.wire.get("outputSchema")).get("properties"))
+    closed = "confirm" in tool.parameters and {"confirmed", "outcome"} <= results.keys()
+    waived = declared["confirm_said"] is False and not tool.exempt("confirm")
+    if waived and declared["gate_demanded"]:
+        yield "gate-present", "it says confirm=False, but the profile asks a person before it"
+    elif declared["gated"] and not closed:
+        yield "gate-present", "a person has to be asked before it, but it has no gate"
+
+
+def examine(tools: Iterable[Tool], tables: Tables, profile: str = "policy") -> list[Finding]:
+    """Every finding on a server's tools.
+
+    Args:
+        tools: The tools as they are served, with their declarations where these are known.
+        tables: tables.json, with "destructive": "deletes" where overwriting does not count as such.
+        profile: `policy` for our server, `foreign` for another, `anthropic` or `openai`.
+    """
+    served, rules = list(tools), tables["rules"]
+    copies = Counter(tool.name for tool in served)
+    return [
+        Finding(rule, tool.name, message, rules[rule]["mend"], rules[rule]["source"])
+        for tool in (replace(one, copies=copies[one.name]) for one in served)
+        for check in (_hints, _name, _texts, _contract)
+        for rule, message in check(tool, tables)
+        if profile in rules[rule]["profiles"]
+    ]
