@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+import yaml
 from documents import pictures, readme, tool_language, words
 from support import ROOT, macro
 
@@ -53,6 +54,14 @@ def test_a_constraint_goes_with_the_types_that_the_reference_names(limit: str) -
             "validate", "tool_errors", [{"name": "get_note", "params": [param]}], "deletes"
         )
         assert ("goes with" not in wrong) == (GOES.get(kind) == named), (limit, kind, wrong)
+
+
+def test_the_readmes_example_is_accepted() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    tools = yaml.safe_load(example)["tools"]
+    assert macro("validate", "tool_errors", tools, "deletes") == ""
+    assert macro("validate", "tool_errors", [*tools, "frobnicate_note"], "deletes") != ""
 
 
 def test_the_readmes_table_is_the_languages() -> None:
