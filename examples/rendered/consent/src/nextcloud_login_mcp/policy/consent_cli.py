@@ -26,7 +26,7 @@ def _consent() -> Consent:
 
 @app.command
 def status() -> None:
-    """Say whether access was granted over stdio, and how long it holds."""
+    """Report whether access was granted over stdio, and how long it lasts."""
     grant = asyncio.run(_consent().grant(LOCAL))
     if grant is None:
         print(f"no access to {TITLE} was granted")
@@ -41,7 +41,7 @@ def status() -> None:
 
 @app.command
 def revoke() -> None:
-    """Forget what was granted over stdio, and tell the provider."""
+    """Delete what was granted over stdio, and tell the provider."""
     gone, told = asyncio.run(_consent().revoke(LOCAL))
     if not gone:
         print(f"no access to {TITLE} was granted")

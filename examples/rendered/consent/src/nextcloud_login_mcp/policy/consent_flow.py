@@ -39,7 +39,7 @@ LOCAL = User("local", None)  # whoever started this process
 
 
 def user_of(ctx: Context) -> User:
-    """The user of the verified token; over stdio, whoever started the server.
+    """Who calls: the user of the verified token; over stdio, whoever started the server.
 
     Raises:
         ToolError: The call came over HTTP and names nobody.
@@ -141,13 +141,21 @@ class Consent(Grants):
         return self.settings.elicitation_callback_url or elicitation.base + CALLBACK
 
     def tell(self, elicitation: Elicitation, session: ServerSession) -> None:
-        """Tell this session when the person is through."""
+        """Notify this session when the login is complete."""
         for old in [*self._waiting][: max(0, len(self._waiting) - 1000)]:
             del self._waiting[old]
         self._waiting[elicitation.id].add(session)
 
     async def start(self, link: str) -> tuple[str, str, bool]:
-        """The provider's page for a link; opening it again starts anew."""
+        """Begin a login in a browser; opening the link again begins another one.
+
+        Returns:
+            The provider's page, a secret for the browser's cookie, and whether we have https.
+
+        Raises:
+            Refused: The link is over, or was opened too often.
+            ProviderError: The provider cannot be used now.
+        """
         elicitation = await self.elicitation(link)
         if not elicitation or not elicitation.waits or elicitation.starts >= MOST_STARTS:
             raise Refused(STALE)
@@ -162,7 +170,16 @@ class Consent(Grants):
         return address, browser, elicitation.base.startswith("https://")
 
     async def finish(self, query: Mapping[str, str], browser: str | None) -> None:
-        """From the provider's answer to a grant, once, in the browser that began."""
+        """Turn the provider's answer into a grant, once, in the browser that began.
+
+        Args:
+            query: What the provider sent the browser back with.
+            browser: The cookie of that browser.
+
+        Raises:
+            Refused: Nothing was granted; the message is for the page.
+            ToolError: What was granted cannot be stored now.
+        """
         flow = await self.store.take("states", query.get("state") or "")
         if not flow or not same(flow["browser"], browser):
             raise Refused(STALE)

@@ -43,10 +43,10 @@ class Flow(Protocol):
     """What the pages are for."""
 
     async def start(self, link: str) -> tuple[str, str, bool]:
-        """The provider's page for a link, what to recognize this browser by, and whether we have https."""
+        """Begin a login: the provider's page, a secret for the browser's cookie, and whether we have https."""
 
     async def finish(self, query: Mapping[str, str], browser: str | None) -> None:
-        """Take in what the provider sent the browser back with."""
+        """Turn what the provider sent the browser back with into a grant."""
 
 
 def page(title: str, text: str, status: int = 200) -> Response:
@@ -59,7 +59,7 @@ def page(title: str, text: str, status: int = 200) -> Response:
 
 
 def routes(flow: Flow) -> dict[str, Callable[[Request], Awaitable[Response]]]:
-    """The two addresses, with what answers there."""
+    """The two addresses, each with the function that serves it."""
 
     async def authorize(request: Request) -> Response:
         """Send the browser on to the provider."""
@@ -95,7 +95,7 @@ def routes(flow: Flow) -> dict[str, Callable[[Request], Awaitable[Response]]]:
 
 
 class Redacted(logging.Filter):
-    """Takes the query out of a logged address of ours: codes, states and links are secrets."""
+    """Removes the query from a logged address of ours: codes, states and links are secrets."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Change the record, and keep it."""

@@ -19,9 +19,10 @@ from .serving import PolicyTool, declared
 
 
 def verifier(settings: ConsentSettings, scopes: Iterable[str]) -> AuthProvider | None:
-    """What checks a client's token, with the metadata that tells clients where to get one (RFC 9728).
+    """The verifier of clients' tokens, with the metadata that tells clients where to get one (RFC 9728).
 
-    A token for another audience is refused: a server that takes any token hands on those of others.
+    None when the settings name no issuer, audience and keys. A token for another audience is refused: a server
+    that takes any token can be made to misuse it.
     """
     if not (settings.jwt_issuer and settings.jwt_audience and settings.jwt_jwks_uri):
         return None
