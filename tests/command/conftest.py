@@ -1,6 +1,8 @@
 """Fixtures of the command's tests: the template in two releases."""
 
+import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,14 @@ from support import clone_template, python
 
 RULES, TEXTS = "src/copier_fastmcp/rules.py", "src/copier_fastmcp/tables.json"
 LONG = 24
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """One environment for the `uv run` of all projects of a worker: a new one compiles FastMCP each time."""
+    os.environ["UV_PROJECT_ENVIRONMENT"] = str(tmp_path_factory.mktemp("environment") / "venv")
+    yield
+    del os.environ["UV_PROJECT_ENVIRONMENT"]
 
 
 @pytest.fixture(scope="session")

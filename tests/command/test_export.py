@@ -137,7 +137,7 @@ def test_the_justifications_are_true(
         assert entry.keys() == {"annotations", *HINTS}
     assert tools["run_backup"]["read_only_justification"] == "It writes: IDs are only added."
     assert tools["create_note"]["destructive_justification"] == (
-        "It removes nothing: each call adds a new note and changes no other."
+        "It removes nothing: each call adds a new note and changes no existing one."
     )
     destructive = {name for name in tools if tools[name]["annotations"]["destructiveHint"]}
     replaces = {"update_note", "set_note", "archive_note"} if overwrites else set()

@@ -13,7 +13,7 @@ from lifecycle import bytes_of, commit
 from strategies import answer_sets
 from support import Answers, git, python, render, server
 
-SIZE = int(os.environ.get("FLEET", "8"))
+SIZE = int(os.environ.get("FLEET", "4"))
 SEED = 20261121
 LONG = 24  # as the rule in v2 has it
 OWNED = re.compile(
