@@ -41,7 +41,7 @@ def test_e_a_stricter_validator_with_a_migration(repository: Path, tmp_path: Pat
     """Without the migration the update stops (test_ownership.py); with it the answers are mended."""
     project = start(repository, tmp_path / "p")
     before = bytes_of(project)
-    old = "{% set wrong = v.tool_errors(tools) %}"
+    old = "{{ v.tool_errors(tools, policy.confirm) }}"
     refused = "{% if 'delete_note' in tools %}delete_note is refused now{% endif %}"
     kept = [tool for tool in TOOLS if tool != "delete_note"]
     released(
