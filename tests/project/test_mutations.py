@@ -55,7 +55,7 @@ FILES: list[tuple[str, str, str, list[Change]]] = [
     ("accent apart from its letter", "text-clean", "get_accent", title("Get Cafe\u0301")),
     ("text beyond 4,000 characters", "text-clean", "get_novel", [('"""Get a', '"""' + "Get " * 1500)]),
     ("read with a write scope", "read-needs-no-write-scope", "get_scoped", said('scopes=["a:write"]')),
-    ("write without why", "write-justified", "create_unexplained", [(r', why="[^"]*"', "")]),
+    ("write without why", "write-justified", "create_unexplained", [(r',\s*why="[^"]*"', "")]),
     ("get_* not read-only", "verb-reads", "get_counted", decorator("read", "action", ACTION)),
     ("delete_* read-only", "verb-writes", "delete_reader", [*decorator("delete", "read"), (r"await backend.*\n", "False\n")]),
     ("set_* not idempotent", "replace-is-idempotent", "set_flag", decorator("put", "action")),

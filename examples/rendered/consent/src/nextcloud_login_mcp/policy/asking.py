@@ -101,11 +101,8 @@ class Envelope(BaseModel, Generic[R]):
     result: R | None = Field(default=None, description="Result of the tool, when applied")
 
 
-FORM: dict[str, Any] = {
-    "type": "object",
-    "properties": ConfirmationSchema.model_json_schema()["properties"],
-    "required": ["confirm"],
-}
+PROPERTIES = ConfirmationSchema.model_json_schema()["properties"]
+FORM = {"type": "object", "properties": PROPERTIES, "required": ["confirm"]}
 REFUSALS = {
     ConfirmationResult.DECLINED: "The person said no",
     ConfirmationResult.CANCELLED: "The person closed the question without an answer",
@@ -115,9 +112,8 @@ REFUSALS = {
 
 def envelope(text: str, outcome: str, *, preview: Any = None, result: Any = None) -> ToolResult:
     """An `Envelope` of values that are plain JSON already, with its text for clients that read no structure."""
-    content = {"confirmed": outcome == "applied", "outcome": outcome}
-    content |= {"preview": preview, "result": result}
-    return ToolResult(content=text, structured_content=content)
+    head = {"confirmed": outcome == "applied", "outcome": outcome}
+    return ToolResult(text, head | {"preview": preview, "result": result})
 
 
 class Asked(FastMCPError):
