@@ -18,14 +18,14 @@ GUARDS = guards(ATTACKS / "gate/guards.yml")
 SHORT = {
     "each_call_is_as_its_person_says[legacy]": [
         "only an accepted form is a yes",
+        "confirm=true answers nobody's question",
         "the gate is in the function that is served",
     ],
     "each_call_is_as_its_person_says[2026-07-28]": [
         "only an accepted form is a yes",
+        "confirm=true answers nobody's question",
         "the gate is in the function that is served",
     ],
-    "confirm_does_not_answer_for_a_person[legacy]": ["confirm=true answers nobody's question"],
-    "confirm_does_not_answer_for_a_person[2026-07-28]": ["confirm=true answers nobody's question"],
     "a_client_that_cannot_ask_applies_a_preview_once[legacy]": [
         "only confirm=true applies a preview",
         "a preview is applied once",

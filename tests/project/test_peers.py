@@ -13,6 +13,7 @@ import pytest
 import wire
 import yaml
 from programs import fetched, npx, run, uv
+from support import render
 
 INSPECTOR = npx("@modelcontextprotocol/inspector@2.12.0", "mcp-inspector")
 CONFORMANCE = npx("@modelcontextprotocol/conformance@0.2.0-alpha.12", "conformance")
@@ -65,9 +66,10 @@ def test_pytest_mcp_tools_finds_only_what_the_protocol_allows(address: str, tmp_
 
 
 def test_the_containers_health_check_asks_the_server(
-    address: str, project: Path, tmp_path: Path
+    address: str, template: Path, tmp_path: Path
 ) -> None:
-    text = (project / "Dockerfile").read_text(encoding="utf-8")
+    packed = render(template, tmp_path / "packed", {"packages": ["container"]})
+    text = (packed / "Dockerfile").read_text(encoding="utf-8")
     (command,) = re.findall(r"^HEALTHCHECK .*?(\[.*\])$", text, re.MULTILINE)
     program, *words = json.loads(command)
     assert program == "python"
