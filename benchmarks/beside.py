@@ -24,6 +24,7 @@ from benchmarks.mistakes import MISTAKES
 UV = subprocess.run(
     [ROOT / "scripts/_uv"], capture_output=True, text=True, check=True
 ).stdout.strip()
+COPIER = "copier>=9.18,!=9.19.0"  # as the README asks for it
 OURS, THEIRS = "copier-fastmcp", "create-mcp 0.2.0"
 HINTS = {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"}
 
@@ -45,17 +46,8 @@ def made(name: str, template: Path, folder: Path) -> Path:
     """A project of one of the two, installed, from nothing, as its README says."""
     project = folder / "notes"
     if name == OURS:
-        copy: list[str | Path] = [
-            UV,
-            "tool",
-            "run",
-            "--quiet",
-            "copier",
-            "copy",
-            "--trust",
-            "--defaults",
-            "--quiet",
-        ]
+        copy: list[str | Path] = [UV, "tool", "run", "--quiet", "--from", COPIER, "copier", "copy"]
+        copy += ["--skip-tasks", "--defaults", "--quiet"]
         steps: list[list[str | Path]] = [
             [*copy, "-d", "tools=add_note, list_notes, get_note", template, project],
             ["git", "init", "--quiet", project],

@@ -69,7 +69,7 @@ def servers() -> dict[str, FastMCP]:
         "declared": build_tool(probe, delete(title="Probe", confirm=False, exceptions=[exempt])),
         "plain": Tool.from_function(probe),
     }
-    made = {}
+    made: dict[str, FastMCP] = {}
     for name, tool in tools.items():
         made[name] = create_server(Settings(database=":memory:", state="memory"))
         made[name].add_tool(tool)

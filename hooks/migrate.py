@@ -3,10 +3,11 @@
 A policy change needs no migration. A release that renames a question, or whose policy needs a new file of the
 owner's, adds an entry in copier.yml (docs/policy-owners.md shows them); Copier runs it once, in the project.
     before: migrate.py rename OLD NEW       a question has another name
-    before: migrate.py answer NAME VALUE    an answer (YAML) that the new validators refuse is replaced
+    before: migrate.py answer NAME VALUE    an answer that the release refuses is replaced (by YAML); another is kept
     after:  migrate.py create TEMPLATE PATH...   a file of the owner's that policy needs from now on
 """
 
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -15,6 +16,8 @@ from typing import Any
 import yaml
 
 ANSWERS = Path(".copier-answers.yml")
+RELEASE = Path(__file__).parent.parent
+REFUSED = re.compile(r"(?:Validation error for question|Invalid choice for) '(\w+)'")
 
 
 def rename(answers: dict[str, Any], old: str, new: str) -> dict[str, Any]:
@@ -25,8 +28,33 @@ def rename(answers: dict[str, Any], old: str, new: str) -> dict[str, Any]:
 
 
 def answer(answers: dict[str, Any], name: str, value: str) -> dict[str, Any]:
-    """The answers with one of them replaced by a YAML text."""
-    return answers | {name: yaml.safe_load(value)}
+    """The answers with one of them replaced by a YAML text, if the release refuses what is there."""
+    return answers | {name: yaml.safe_load(value)} if _refuses(answers, name) else answers
+
+
+def _refuses(answers: dict[str, Any], name: str) -> bool:
+    """Whether the release refuses an answer; what it says of others does not count."""
+    known = dict(answers)
+    while name in known:
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                _copy(str(RELEASE), known, Path(folder), pretend=True)
+            except ValueError as error:
+                found = REFUSED.search(str(error))
+                if found is None or found[1] == name:
+                    return found is not None
+                del known[found[1]]
+            else:
+                return False
+    return False
+
+
+def _copy(template: str, answers: dict[str, Any], folder: Path, *, pretend: bool = False) -> None:
+    import copier
+
+    data = {name: value for name, value in answers.items() if not name.startswith("_")}
+    options: dict[str, Any] = {"defaults": True, "skip_tasks": True, "quiet": True}
+    copier.run_copy(template, folder, data=data, vcs_ref="HEAD", pretend=pretend, **options)
 
 
 def create(answers: dict[str, Any], template: str, *paths: str) -> list[str]:
@@ -35,13 +63,9 @@ def create(answers: dict[str, Any], template: str, *paths: str) -> list[str]:
     Returns:
         The paths that were created.
     """
-    import copier
-
-    data = {name: value for name, value in answers.items() if not name.startswith("_")}
     created = []
     with tempfile.TemporaryDirectory() as folder:
-        options: dict[str, Any] = {"defaults": True, "skip_tasks": True, "quiet": True}
-        copier.run_copy(template, folder, data=data, vcs_ref="HEAD", **options)
+        _copy(template, answers, Path(folder))
         for path in paths:
             if not Path(path).exists():
                 Path(path).parent.mkdir(parents=True, exist_ok=True)
@@ -58,6 +82,8 @@ def main(step: str, *words: str) -> None:
         print("created", *create(answers, *words) or ["nothing"])
         return
     repaired = {"rename": rename, "answer": answer}[step](answers, *words)
+    if repaired == answers:
+        return
     head = "".join(line for line in before.splitlines(keepends=True) if line.startswith("#"))
     text = head + yaml.safe_dump(repaired, sort_keys=False, allow_unicode=True)
     ANSWERS.write_text(text, encoding="utf-8", newline="\n")

@@ -1,15 +1,17 @@
 """Runs the tests of tests/attacks inside a rendered server, in a process of its own."""
 
-import json
 import os
 import re
 import shutil
+import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 import yaml
+from faults import changed
 from support import ROOT, python
 
 ATTACKS = ROOT / "tests/attacks"
@@ -19,11 +21,11 @@ Run = tuple[Path, list[str]]  # a project, and the words for the pytest that run
 
 @dataclass(frozen=True)
 class Guard:
-    """What protects an action: `row` fails when the `edits` (module of the package, guard, without it) take it out."""
+    """What protects an action: `row` fails when the `edits` (`module function: change`, see faults.py) take it out."""
 
     name: str
     row: str
-    edits: tuple[tuple[str, str, str], ...]
+    edits: tuple[str, ...]
     profile: str = ""
 
 
@@ -58,7 +60,7 @@ def guards(path: Path) -> list[Guard]:
     """The guards that a YAML file lists, each with a name of its own."""
     listed = yaml.safe_load(path.read_text(encoding="utf-8"))
     known = [
-        Guard(each["guard"], each["row"], tuple(map(tuple, each["edits"])), each.get("profile", ""))
+        Guard(each["guard"], each["row"], tuple(each["edits"]), each.get("profile", ""))
         for each in listed
     ]
     assert len({guard.name for guard in known}) == len(known)
@@ -69,47 +71,44 @@ def without(guard: Guard, project: Path, to: Path) -> Path:
     """A copy of a project in which a guard is taken out."""
     copy = Path(shutil.copytree(project, to, ignore=shutil.ignore_patterns(".*cache")))
     (package,) = (copy / "src").iterdir()
-    for module, there, instead in guard.edits:
+    for edit in guard.edits:
+        at, _, change = edit.partition(": ")
+        module, function = at.split()
         path = package / f"{module}.py"
-        text = path.read_text(encoding="utf-8")
-        assert text.count(there) == 1, f"{module}.py has {text.count(there)} times {there!r}"
-        path.write_text(text.replace(there, instead), encoding="utf-8")
+        text = changed(path.read_text(encoding="utf-8"), function, change)
+        path.write_text(text, encoding="utf-8")
     return copy
 
 
-def forked(
-    runs: Iterable[Run], folder: Path, imports: Sequence[str] = (), **environ: str
-) -> list[str]:
-    """Run pytest in many copies of one project, quickly.
+def several(runs: Iterable[Run], folder: Path, **environ: str) -> list[str]:
+    """Run pytest in many copies of one project, as many at once as there are processors.
 
     Args:
-        runs: Projects with the same package, and what pytest is to run in each.
+        runs: Projects, and what pytest is to run in each.
         folder: An empty folder to work in.
-        imports: What else is slow to import and the same for all.
         environ: More environment variables.
 
     Returns:
         The output of each, its last line `exit` and pytest's exit code.
     """
-    jobs = [
-        (str(project), [*words, "-p", "anyio", "--assert=plain", "--tb=line"], str(folder / f"{n}"))
-        for n, (project, words) in enumerate(runs)
-    ]
-    first = Path(jobs[0][0])
-    (package,) = (first / "src").iterdir()
-    order = {"package": package.name, "imports": imports, "jobs": jobs}
-    (folder / "jobs").write_text(json.dumps(order))
-    words = [str(ATTACKS / "forks.py"), str(folder / "jobs")]
-    done = python(first, *words, **environment(first) | environ)
-    assert done.returncode == 0, done.stderr
-    return [Path(output).read_text() for _, _, output in jobs]
+
+    def one(run: Run) -> str:
+        project, words = run
+        own = {
+            "PYTEST_DEBUG_TEMPROOT": tempfile.mkdtemp(dir=folder)
+        }  # no other makes folders there
+        said = ["-m", "pytest", *words, "-p", "anyio", "--assert=plain", "--tb=line"]
+        done = python(project, *said, **environment(project) | environ | own)
+        return f"{done.stdout}{done.stderr}\nexit {done.returncode}\n"
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(one, runs))
 
 
 def insist_on(
     known: Sequence[Guard],
     projects: Mapping[str, Path],
     folder: Path,
-    imports: Sequence[str] = (),
     words: Callable[..., list[str]] = rows_of,
     **environ: str,
 ) -> None:
@@ -119,7 +118,6 @@ def insist_on(
         known: The guards; a row is `folder/file::row` below tests/attacks.
         projects: The project of each profile that a guard names.
         folder: An empty folder to work in.
-        imports: What else is slow to import.
         words: The words for pytest that run rows, if these are not below tests/attacks.
         environ: More environment variables.
     """
@@ -131,7 +129,7 @@ def insist_on(
     for profile in profiles:
         rows = sorted({guard.row for guard in known if guard.profile == profile})
         runs.append((projects[profile], words(*rows)))
-    outputs = forked(runs, folder, imports, **environ)
+    outputs = several(runs, folder, **environ)
     wrong = [
         f"{guard.name}: without it {guard.row} holds\n{text}"
         for guard, text in zip(known, outputs, strict=False)

@@ -127,7 +127,7 @@ def answer_sets(draw: DrawFn) -> Answers:
         answers["hints"] = draw(st.sampled_from([*TABLES["on_the_wire"]]))
         answers["destructive"] = draw(st.sampled_from(["deletes", "deletes_and_overwrites"]))
         answers["confirm"] = draw(st.sampled_from([*TABLES["confirm"]]))
-        answers["confirm_fallback"] = draw(st.sampled_from(["two_step", "refuse"]))
+        answers["confirm_fallback"] = draw(st.sampled_from(["two_step", "page", "refuse"]))
     names = draw(
         st.lists(
             tool_names().filter(lambda n: n not in TAKEN | {"list_resources"}),

@@ -7,22 +7,35 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+import compiled
 import copier
+import pytest
+import warm
 import yaml
 from jinja2 import FileSystemLoader, StrictUndefined, Template
 from jinja2.sandbox import SandboxedEnvironment
 from pydantic_core import to_jsonable_python
 
+compiled.once()
 ROOT = Path(__file__).parent.parent
 Answers = dict[str, Any]
 Renders = Callable[[str], Path]
+SECONDS = 300
+LEFT_OUT = ("tests/", "examples/rendered/")
 PYTEST = ["-m", "pytest", "-p", "no:cacheprovider"]
 EXAMPLES = sorted(path.stem for path in (ROOT / "examples").glob("*.yml"))
+
+
+def nightly_but(always: Collection[str], names: Iterable[str] = EXAMPLES) -> list[Any]:
+    """The names as parameters of a test, of which every run takes `always` and the nightly run the others."""
+    return [
+        name if name in always else pytest.param(name, marks=pytest.mark.nightly) for name in names
+    ]
 
 
 def answers(name: str) -> Answers:
@@ -65,7 +78,7 @@ def _text(source: str) -> Template:
 def answered(answers: Answers) -> Answers:
     """The context of a render, computed as Copier does with `--defaults`; ValueError for a refused answer."""
     known: Answers = dict(answers) | {"_copier_conf": {"answers_file": ".copier-answers.yml"}}
-    remembered = {"_commit": "v99.0.0", "_src_path": "here"}
+    known["_copier_answers"] = remembered = {"_commit": "v99.0.0", "_src_path": "here"}
     for name, asked in yaml.safe_load((ROOT / "copier.yml").read_text(encoding="utf-8")).items():
         if name.startswith("_"):
             continue
@@ -81,7 +94,7 @@ def answered(answers: Answers) -> Answers:
             remembered[name] = value
             if wrong := _text(asked.get("validator", "")).render(known).strip():
                 raise ValueError(f"{name}: {wrong}")
-    return known | {"_copier_answers": remembered}
+    return known
 
 
 YIELD = re.compile(r"{% yield (\w+) from (\w+) %}(.*){% endyield %}")
@@ -119,9 +132,11 @@ def git(folder: Path, *words: str) -> str:
 
 
 def clone_template(to: Path, tag: str = "v99.0.0") -> Path:
-    """The working tree, dirty files included, as a repository under a tag above every release."""
+    """The working tree, dirty files but no tests included, as a repository under a tag above every release."""
     listed = git(ROOT, "ls-files", "--cached", "--others", "--exclude-standard", "-z").split("\0")
     for name in filter(None, listed):
+        if name.startswith(LEFT_OUT):  # half of the files, and Copier clones all of them each time
+            continue
         if (ROOT / name).is_file():
             (to / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, to / name)
@@ -161,14 +176,17 @@ def python(project: Path, *words: str, **environ: str) -> subprocess.CompletedPr
         "NO_COLOR": "1",
         "CI": "",  # where a missing lock is an error
     }
+    variables = clean | own | environ
+    if done := warm.run(words, project, variables, SECONDS):
+        return done
     return subprocess.run(
         [sys.executable, *words],
         cwd=project,
-        env=clean | own | environ,
+        env=variables,
         capture_output=True,
         text=True,
         check=False,
-        timeout=300,
+        timeout=SECONDS,
     )
 
 

@@ -5,8 +5,6 @@ before the last question is answered; what goes wrong after it is undone.
 """
 
 import json
-import re
-import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,29 +14,14 @@ from cyclopts import Parameter
 
 from . import copying
 from .answers import recorded
-from .errors import RefusedError, UnableError, one_line, tell
+from .errors import RefusedError, tell
 from .lock import FILE as LOCK
 from .locked import locked
+from .pinning import PIN, TABLE
 from .repository import changed, git
+from .tools import apply, clean, listed
 
-PIN = Path("tests/policy/pin.py")
-TABLE = "docs/tools.md"
 Behavior = Literal["read", "create", "ensure", "append", "update", "put", "delete", "action"]
-
-
-def _clean() -> None:
-    """Make sure that what is undone later is not somebody's work.
-
-    Raises:
-        RefusedError: There are uncommitted changes, or this is no git repository.
-    """
-    try:
-        names = list(changed(Path()))
-    except UnableError as error:
-        raise RefusedError(f"{error}; a tool is added to a git repository") from error
-    if names:
-        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-        raise RefusedError(f"commit {', '.join(names[:3])}{more} first; Copier needs a clean tree")
 
 
 def parameter(text: str) -> dict[str, Any]:
@@ -57,15 +40,6 @@ def parameter(text: str) -> dict[str, Any]:
     return made | ({"required": False} if name.endswith("?") else {})
 
 
-def extended(known: Mapping[str, Any], tool: Mapping[str, Any]) -> list[Any]:
-    """The answer `tools`, which may be a text, a mapping or a list, with one more."""
-    before = known.get("tools") or []
-    if isinstance(before, str):
-        before = [item.strip() for item in re.split("[,\n]", before) if item.strip()]
-    listed = [before] if isinstance(before, dict) else list(before)
-    return [*listed, tool["name"] if tool.keys() == {"name"} else tool]
-
-
 def _written(fresh: Path, name: str) -> Path:
     """The file that a render has for a tool.
 
@@ -76,37 +50,6 @@ def _written(fresh: Path, name: str) -> Path:
     if len(files) != 1:
         raise RefusedError(f"{name!r} is not the name of one tool; write it as archive_note")
     return files[0].relative_to(fresh)
-
-
-def _pin() -> None:
-    """Renew the project's lock and tool table from its own server.
-
-    Raises:
-        UnableError: The server does not start with the new tool, or uv is not there.
-    """
-    try:
-        done = subprocess.run(
-            ["uv", "run", "--quiet", PIN.as_posix()], capture_output=True, text=True, check=False
-        )
-    except OSError as error:
-        raise UnableError(f"uv: {error}; install uv, which pins the tool") from error
-    if done.returncode:
-        lines = (done.stdout + done.stderr).strip().splitlines()
-        reason = lines[-1] if lines else f"exit code {done.returncode}"
-        raise UnableError(f"{PIN.as_posix()}: {one_line(reason)}; nothing was written")
-
-
-def _apply(known: Mapping[str, Any], tools: list[Any], *, trust: bool) -> None:
-    """Let Copier write it, then pin what is new; all or nothing."""
-    _clean()  # asking takes a while; what was edited meanwhile must not be undone below
-    try:
-        copying.update(Path(), known["_commit"], {"tools": tools}, trust=trust)
-        if PIN.is_file():
-            _pin()
-    except BaseException:  # also Ctrl-C: the tree was clean, so this takes nothing of yours
-        git(Path(), "restore", "--source=HEAD", "--staged", "--worktree", ".")
-        git(Path(), "clean", "-fdq", ".")
-        raise
 
 
 def _facts(pinned: Mapping[str, Any]) -> str:
@@ -156,7 +99,7 @@ def add(
         raise RefusedError("there is no terminal to ask in; say it: add NAME [--behavior ...]")
     if asked and json_output:
         raise RefusedError("--json asks no questions; say it: add NAME [--behavior ...]")
-    _clean()
+    clean()
     name, _, verb = (name or "").partition("=")  # archive_note=put, as in the answers
     options: dict[str, Any] = {
         "name": name,
@@ -174,20 +117,18 @@ def add(
             copying.allowed(source, version, version, trust=trust)
         kept = {key: value for key, value in options.items() if value}
         tool = _asked() if asked else kept
-        tools = extended(known, tool)
+        tools = [*listed(known), tool["name"] if tool.keys() == {"name"} else tool]
         with copying.rendered(known | {"tools": tools}) as fresh:
             place = _written(fresh, tool["name"])
             text = (fresh / place).read_text(encoding="utf-8")
         if place.exists():
             raise RefusedError(f"{place.as_posix()} is there; choose another name")
-        code = copying.allowed(source, version, version, trust=trust)
+        copying.allowed(source, version, version, trust=trust)
         if not json_output:
             print(f"{place.as_posix()}\n\n{text}")
         if asked and not _agreed():
             raise KeyboardInterrupt
-        if code:
-            tell(code)
-        _apply(known, tools, trust=bool(code))
+        apply(known, tools, trust=trust)
     except KeyboardInterrupt:
         tell("nothing was written")
         return 130

@@ -10,17 +10,19 @@ from .errors import UnableError
 ANSWERS = Path(".copier-answers.yml")
 
 
-def read() -> dict[str, Any]:
-    """The answers in the current folder.
+def read(path: Path = ANSWERS) -> dict[str, Any]:
+    """The answers in a file, that of the current folder if none is named.
 
     Raises:
         UnableError: There are none here, or they cannot be read.
     """
     try:
-        known = yaml.safe_load(ANSWERS.read_text(encoding="utf-8"))
+        known = yaml.safe_load(path.read_text(encoding="utf-8"))
         return {str(name): value for name, value in known.items()}
     except FileNotFoundError as error:
-        raise UnableError(f"{ANSWERS} is not in {Path.cwd()}; run this in the project") from error
+        raise UnableError(
+            f"{ANSWERS} is not in {path.parent.resolve()}; run this in the project"
+        ) from error
     except (yaml.YAMLError, ValueError, AttributeError) as error:
         raise _damaged(error) from error
 

@@ -2,37 +2,48 @@
 
 import asyncio
 import json
-import sys
+import logging
+import os
+import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from .errors import RefusedError, UnableError
+from .errors import RefusedError, UnableError, tell
 from .lock import FILE
 from .locked import as_served, locked
-from .rules import Finding, Tool, examine
-from .tables import tables
+
+Tools = list[dict[str, Any]]
 
 
-def _recorded(path: Path) -> list[dict[str, Any]]:
-    """The tools in a file: a list, or an answer to tools/list, with or without its envelope.
+def _headers(lines: Sequence[str], token: str | None) -> dict[str, str]:
+    """What is sent with each request.
 
     Raises:
-        ValueError: It holds no tools.
+        RefusedError: A line is not a header, or the token's variable is not set.
     """
-    kept = json.loads(sys.stdin.read() if str(path) == "-" else path.read_text(encoding="utf-8"))
-    for key in ("result", "tools"):
-        kept = kept[key] if isinstance(kept, dict) and key in kept else kept
-    if not isinstance(kept, list) or not all(isinstance(tool, dict) for tool in kept):
-        raise ValueError("it is neither a list of tools nor an answer to tools/list")
-    return kept
+    headers = {}
+    for line in lines:
+        name, colon, value = line.partition(":")
+        if not colon or not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name.strip()):
+            raise RefusedError(f"{name!r} is not a header; write --header 'Name: value'")
+        headers[name.strip()] = value.strip()
+    if token and token.startswith("env:"):
+        variable = token.removeprefix("env:")
+        if not (token := os.environ.get(variable)):
+            raise RefusedError(f"{variable} is not set; put the token there")
+    if token:
+        headers["Authorization"] = f"Bearer {token}"
+    return headers
 
 
-def _over_the_wire(server: str | None, url: str | None, seconds: float) -> list[dict[str, Any]]:
+def _over_the_wire(
+    server: str | None, url: str | None, headers: Mapping[str, str], seconds: float
+) -> Tools:
     """Another server's tools.
 
     Raises:
@@ -40,9 +51,12 @@ def _over_the_wire(server: str | None, url: str | None, seconds: float) -> list[
     """
     from .wire import served
 
+    logging.disable()  # what goes wrong is one line, ours
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
         try:
-            return asyncio.run(served(server, url, seconds, log))
+            if url is not None and not re.match(r"https?://[^/]", url):
+                raise ValueError("an address begins with http:// or https://")
+            return asyncio.run(served(server, url, headers, seconds, log))
         except (Exception, asyncio.CancelledError) as error:
             log.seek(0)
             late = f"no answer in {seconds:g} seconds" if isinstance(error, TimeoutError) else ""
@@ -51,106 +65,7 @@ def _over_the_wire(server: str | None, url: str | None, seconds: float) -> list[
             raise UnableError(why) from error
 
 
-def _files(names: Sequence[str]) -> dict[str, str]:
-    """Of the tools of this project, the file of each that has one of its own name."""
-    return {
-        name: path.as_posix() for name in names for path in Path().glob(f"src/*/tools/**/{name}.py")
-    }
-
-
-def _sarif(findings: Sequence[Finding], files: Mapping[str, str]) -> dict[str, Any]:
-    """Findings in SARIF 2.1.0, for code scanning."""
-    texts = tables()["rules"].items()
-    rules = [{"id": rule, "shortDescription": {"text": row["text"]}} for rule, row in texts]
-    results = []
-    for one in findings:
-        place: dict[str, Any] = {"logicalLocations": [{"name": one.tool, "kind": "function"}]}
-        if one.tool in files:
-            place["physicalLocation"] = {"artifactLocation": {"uri": files[one.tool]}}
-        message = {"text": f"{one.tool}: {one.message}; {one.mend}"}
-        result = {"ruleId": one.rule, "level": "error", "message": message, "locations": [place]}
-        results.append(result)
-    driver = {"name": "annotation-policy", "rules": rules}
-    return {
-        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
-        "version": "2.1.0",
-        "runs": [{"tool": {"driver": driver}, "results": results}],
-    }
-
-
-def _show(findings: Sequence[Finding], checked: int) -> None:
-    """Print findings for people."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    if findings:
-        table = Table("Tool", "Rule", "What is wrong", "Mend", show_lines=True)
-        for one in findings:
-            table.add_row(*map(Text, [one.tool, one.rule, one.message, one.mend]))
-        Console().print(table)
-    print(f"{checked} tools checked, {len(findings)} findings")
-
-
-def audit(
-    *,
-    server: str | None = None,
-    url: str | None = None,
-    file: Annotated[Path | None, Parameter(allow_leading_hyphen=True)] = None,
-    directory: Literal["anthropic", "openai"] | None = None,
-    json_output: Annotated[bool, Parameter("--json")] = False,
-    sarif_output: Annotated[bool, Parameter("--sarif")] = False,
-    seconds: float = 30,
-) -> int:
-    """Check the hints, names and texts of a server's tools from outside; no tool is called.
-
-    Without --server, --url and --file it reads annotations.lock.json of the project that you are
-    in. What a project's own tests prove by running its tools is more than this can see.
-
-    Args:
-        server: The command that starts a server over stdio.
-        url: The address of a server.
-        file: A file with an answer to tools/list, or a list of tools; - is stdin.
-        directory: The rules of a directory, instead of those for any server.
-        json_output: Print JSON.
-        sarif_output: Print SARIF, for code scanning.
-        seconds: How long a server may take.
-
-    Returns:
-        0 without findings, 1 with.
-
-    Raises:
-        RefusedError: Two servers are named, or two forms.
-        UnableError: The tools cannot be read.
-    """
-    ways = {"--server": server, "--url": url, "--file": file}
-    named = [name for name, value in ways.items() if value is not None]
-    if len(named) > 1:
-        raise RefusedError(f"{' and '.join(named)} name two servers; say one")
-    if json_output and sarif_output:
-        raise RefusedError("--json and --sarif are two forms; say one")
-    files: dict[str, str] = {}
-    if file is not None:
-        try:
-            tools = _recorded(file)
-        except (OSError, ValueError) as error:
-            raise UnableError(f"could not check {file}: {error}") from error
-    elif named:
-        tools = _over_the_wire(server, url, seconds)
-    else:
-        tools = _pinned()
-        files = _files([tool["name"] for tool in tools])
-    findings = examine([Tool(tool) for tool in tools], tables(), directory or "foreign")
-    if json_output:
-        print(json.dumps([asdict(one) for one in findings], indent=2, ensure_ascii=False))
-    elif sarif_output:
-        print(json.dumps(_sarif(findings, files), indent=2))
-    else:
-        _show(findings, len(tools))
-    return 1 if findings else 0
-
-
-def _pinned() -> list[dict[str, Any]]:
+def _pinned() -> Tools:
     """The tools of the project in the current folder.
 
     Raises:
@@ -163,3 +78,179 @@ def _pinned() -> list[dict[str, Any]]:
         return [as_served(name, pinned) for name, pinned in locked().items()]
     except (LookupError, TypeError, AttributeError) as error:
         raise UnableError(f"{FILE}: {error} is not as pinning writes it; pin anew") from error
+
+
+def _servers(
+    server: str | None,
+    url: str | None,
+    files: Sequence[Path],
+    sent: Mapping[str, str],
+    limit: float,
+) -> Iterator[tuple[str, Tools]]:
+    """The tools of each server that was named, with the name that tells it from the others."""
+    if server is not None or url is not None:
+        yield "", _over_the_wire(server, url, sent, limit)
+    elif not files:
+        yield "", _pinned()
+    for file in files:
+        from .wire import recorded
+
+        try:
+            yield (file.stem if len(files) > 1 else ""), recorded(file)
+        except (OSError, ValueError) as error:
+            raise UnableError(f"could not check {file}: {error}") from error
+
+
+def _sources(names: Sequence[str]) -> dict[str, str]:
+    """Of the tools of this project, the file of each that has one of its own name."""
+    return {
+        name: path.as_posix() for name in names for path in Path().glob(f"src/*/tools/**/{name}.py")
+    }
+
+
+def audit(
+    *,
+    server: str | None = None,
+    url: str | None = None,
+    file: Annotated[list[Path] | None, Parameter(allow_leading_hyphen=True)] = None,
+    header: list[str] | None = None,
+    token: str | None = None,
+    seconds: float = 30,
+    directory: Literal["anthropic", "openai"] | None = None,
+    level: Literal["error", "warning", "note"] = "note",
+    clients: bool = False,
+    explain: str | None = None,
+    baseline: Path | None = None,
+    snapshot: Path | None = None,
+    json_output: Annotated[bool, Parameter("--json")] = False,
+    sarif_output: Annotated[bool, Parameter("--sarif")] = False,
+) -> int:
+    """Check the hints, names and texts of a server's tools from outside; no tool is called.
+
+    Without --server, --url and --file it reads annotations.lock.json of the project that you are
+    in. What a project's own tests prove by running its tools is more than this can see.
+
+    Args:
+        server: The command that starts a server over stdio.
+        url: The address of a server.
+        file: An answer to tools/list, or a list of tools; - is stdin. Each is another server.
+        header: A header for --url, as 'Name: value'.
+        token: A bearer token for --url; env:NAME takes it from a variable.
+        seconds: How long a server may take.
+        directory: The rules of a directory, instead of those for any server.
+        level: The least severity that is shown.
+        clients: Print what clients will do with each tool, instead of findings.
+        explain: A tool: print every signal about it, instead of findings.
+        baseline: A file that `audit --json` wrote: show only what is new.
+        snapshot: A file to keep the whole definitions in, at first; then name what changed since.
+        json_output: Print JSON.
+        sarif_output: Print SARIF, for code scanning.
+
+    Returns:
+        0 without findings and changes, 1 with.
+
+    Raises:
+        RefusedError: Two servers are named, or two forms.
+        UnableError: The tools cannot be read.
+    """
+    ways = {"--server": server, "--url": url, "--file": file}
+    _one_of({name: value is not None for name, value in ways.items()}, "name two servers")
+    _one_of({"--json": json_output, "--sarif": sarif_output}, "are two forms")
+    views = {"--clients": clients, "--explain": explain is not None, "--sarif": sarif_output}
+    _one_of(views, "print two things")
+    if url is None and (header or token):
+        raise RefusedError("--header and --token go with --url; no other way takes them")
+    sent = _headers(header or [], token)
+    read = list(_servers(server, url, file or [], sent, seconds))
+    ours = not any(value is not None for value in ways.values())
+    tools = [tool for _, listed in read for tool in listed]
+    if clients:
+        from . import printing
+
+        if json_output:
+            print(json.dumps(printing.clients(tools), indent=2, ensure_ascii=False))
+        else:
+            printing.show_clients(tools)
+        return 0
+    if explain is not None:
+        return _explained(explain, read, json_output)
+    return _judged(
+        read, directory or "foreign", ours, level, baseline, snapshot, json_output, sarif_output
+    )
+
+
+def _one_of(said: Mapping[str, bool], clash: str) -> None:
+    """Refuse two options that exclude each other.
+
+    Raises:
+        RefusedError: Both are there.
+    """
+    named = [name for name, there in said.items() if there]
+    if len(named) > 1:
+        raise RefusedError(f"{' and '.join(named)} {clash}; say one")
+
+
+def _explained(name: str, read: Sequence[tuple[str, Tools]], json_output: bool) -> int:
+    """Print the signals about a tool, and what follows from them."""
+    from .deriving import explained
+
+    rows = [row for _, listed in read for row in explained(listed, name)]
+    if not rows:
+        known = ", ".join(str(tool.get("name")) for _, listed in read for tool in listed)
+        raise RefusedError(f"{name!r} is not a tool of this server; its tools are {known}")
+    if json_output:
+        print(json.dumps(rows, indent=2, ensure_ascii=False))
+        return 0
+    for row in rows:
+        print(f"{row['tool']}")
+        for line in row["signals"]:
+            print(f"  {line}")
+        for hint, verdict in row["hints"].items():
+            declared = json.dumps(verdict["declared"])
+            print(f"  {hint}: declared {declared}, derived {verdict['says']}")
+    return 0
+
+
+def _apart(server: str, tool: Mapping[str, Any]) -> dict[str, Any]:
+    """A tool whose name says which of several servers it is of."""
+    return {**tool, "name": f"{server}/{tool.get('name')}" if server else tool.get("name")}
+
+
+def _judged(
+    read: Sequence[tuple[str, Tools]],
+    profile: str,
+    ours: bool,
+    level: str,
+    baseline: Path | None,
+    snapshot: Path | None,
+    json_output: bool,
+    sarif_output: bool,
+) -> int:
+    """Print findings, and what changed since a snapshot."""
+    from . import printing
+    from .judging import judge
+    from .snapshot import compared, loud_first, new
+
+    findings, questions, changes = [], [], []
+    declared = [name for name, pinned in locked().items() if pinned.get("behavior")] if ours else []
+    for name, listed in read:
+        found, asked = judge(listed, profile, name, ours=ours, declared=declared)
+        findings += [one for one in found if printing.worth(one, level)]
+        questions += asked
+    if baseline:
+        findings = new(findings, baseline)
+    tools = [tool for _, listed in read for tool in listed]
+    if snapshot:
+        since = compared(snapshot, [_apart(name, tool) for name, each in read for tool in each])
+        changes = loud_first(since or [])
+        told = f"{len(tools)} definitions are in {snapshot}" if since is None else ""
+        for line in changes or [told] * bool(told):
+            tell(line)
+    if json_output:
+        print(json.dumps([asdict(one) for one in findings], indent=2, ensure_ascii=False))
+    elif sarif_output:
+        files = _sources([one.tool for one in findings]) if ours else {}
+        print(json.dumps(printing.sarif(findings, files), indent=2))
+    else:
+        printing.people(findings, questions, len(tools))
+    return 1 if findings or changes else 0

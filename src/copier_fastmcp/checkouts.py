@@ -1,17 +1,25 @@
 """One checkout brought to a release: on a branch of its own, or left as it was."""
 
+import os
+import re
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
-from . import copying
+import yaml
+
+from . import answers, copying, lock
+from .branches import begun, keep, leave, pick_up, taken, undone
 from .errors import RefusedError, UnableError, one_line, tell
+from .guard import ORIGINAL
+from .pinning import PIN, TABLE, renewed
 from .repository import changed, git
 
-MARKER = b"<<<<<<< before updating"
 HALF = "and it could not be put back; see git status"
+PASSED = "passed"
 SECONDS = 600
 
 
@@ -23,15 +31,34 @@ class Result:
     outcome: str
     detail: list[str] = field(default_factory=list)
     seconds: float = 0.0
+    branch: str | None = None  # where the update stands
+    answers: dict[str, list[Any]] = field(default_factory=dict)  # that changed: before, after
+    files: dict[str, str] = field(default_factory=dict)  # new, changed or removed
+    tools: list[str] = field(default_factory=list)  # what changed for clients, from the lock
+    check: list[str] = field(default_factory=list)  # what the check said before and after
 
 
 @dataclass(frozen=True)
 class Release:
-    """What a checkout is brought to, and how."""
+    """What a checkout is brought to, and how.
+
+    Args:
+        ref: The version; None is the newest.
+        check: A command that must pass.
+        trust: Whether the template may run its code.
+        pin: Whether to renew lock and tool table.
+        keep: Whether a conflict stays, on its branch.
+        template: The template's address, where it is another one now.
+        data: Answers that replace recorded ones.
+    """
 
     ref: str | None
     check: str | None
     trust: bool
+    pin: bool = False
+    keep: bool = False
+    template: str | None = None
+    data: dict[str, Any] = field(default_factory=dict)
 
 
 def version(project: Path) -> str:
@@ -40,29 +67,13 @@ def version(project: Path) -> str:
     Raises:
         UnableError: It is none of the template's.
     """
-    return _recorded(project, "_commit")
+    return _recorded(answers.read(project / answers.ANSWERS), "_commit")
 
 
-def _recorded(project: Path, name: str) -> str:
-    answers = project / ".copier-answers.yml"
-    if not answers.is_file():
-        raise UnableError("no .copier-answers.yml here")
-    lines = answers.read_text(encoding="utf-8", errors="replace").splitlines()
-    values = [line.partition(":")[2].strip() for line in lines if line.startswith(f"{name}:")]
-    if not values:
-        raise UnableError(f".copier-answers.yml has no {name}")
-    return values[0].strip("'\"")
-
-
-def taken(project: Path, branch: str) -> bool:
-    """Whether a branch holds work that is not merged here."""
-    if not git(project, "branch", "--list", branch):
-        return False
-    try:
-        git(project, "merge-base", "--is-ancestor", branch, "HEAD")
-    except UnableError:
-        return True
-    return False
+def _recorded(known: dict[str, Any], name: str) -> str:
+    if name not in known:
+        raise UnableError(f"{answers.ANSWERS} has no {name}")
+    return str(known[name])
 
 
 def _conflicts(project: Path) -> list[str]:
@@ -71,26 +82,16 @@ def _conflicts(project: Path) -> list[str]:
     for name, letters in changed(project).items():
         path = project / name
         rejected = "U" in letters or path.suffix == ".rej"
-        if rejected or (path.is_file() and MARKER in path.read_bytes()):
+        if rejected or (path.is_file() and copying.CONFLICT.encode() in path.read_bytes()):
             names.append(name)
     return names
 
 
-def _undo(project: Path, steps: list[tuple[str, ...]]) -> bool:
-    """Put a checkout back; whether that went well."""
-    try:
-        for words in steps:
-            git(project, *words)
-    except UnableError:
-        return False
-    return True
-
-
-def _passes(project: Path, check: str) -> None:
-    """Run a command that has to pass.
+def _said(project: Path, check: str) -> str:
+    """What a command that has to pass comes to: passed, or its own last line.
 
     Raises:
-        UnableError: It does not; its own last line says why.
+        UnableError: It cannot be run, or does not end in time.
     """
     try:
         done = subprocess.run(
@@ -103,9 +104,10 @@ def _passes(project: Path, check: str) -> None:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UnableError(f"sh: {error}") from error
-    if done.returncode:
-        lines = (done.stdout + done.stderr).strip().splitlines()
-        raise UnableError(f"sh: {one_line(lines[-1] if lines else f'exit code {done.returncode}')}")
+    if not done.returncode:
+        return PASSED
+    lines = (done.stdout + done.stderr).strip().splitlines()
+    return one_line(lines[-1] if lines else f"exit code {done.returncode}")
 
 
 def _ready(project: Path, ref: str | None) -> str:
@@ -124,46 +126,108 @@ def _ready(project: Path, ref: str | None) -> str:
     return before
 
 
+def _moved(project: Path, template: str) -> None:
+    """Record that a template is at another address now."""
+    file = project / answers.ANSWERS
+    line = yaml.safe_dump({"_src_path": template}, width=1000).strip()
+    text = re.sub("(?m)^_src_path:.*$", lambda _: line, file.read_text(encoding="utf-8"))
+    file.write_text(text, encoding="utf-8", newline="\n")
+    git(project, "commit", "--quiet", "--all", "-m", f"The template is at {template}")
+
+
+def _files(project: Path, start: str) -> dict[str, str]:
+    """What an update did to each file."""
+    git(project, "add", "--intent-to-add", "--all")
+    entries = git(project, "diff", "--name-status", "--no-renames", "-z", start).split("\0")
+    words = {"A": "new", "D": "removed"}
+    pairs = zip(entries[::2], entries[1::2], strict=False)
+    return {name: words.get(letter, "changed") for letter, name in pairs}
+
+
+def _answers(before: dict[str, Any], after: dict[str, Any]) -> dict[str, list[Any]]:
+    """The answers that differ, each before and after."""
+    names = [name for name in {**before, **after} if name != "_commit"]
+    pairs = {name: [before.get(name), after.get(name)] for name in names}
+    return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+
+
 def update(project: Path, release: Release) -> Result:
-    """Update one clean checkout on a new branch; all or nothing."""
-    name = str(project)
+    """Update one clean checkout on a new branch; all or nothing, but for a conflict to be kept."""
+    result = Result(str(project), "failed")
     restore: list[tuple[str, ...]] = []
+    mark = None
     try:
+        if (project / ".git").exists():
+            pick_up(project)
         before = _ready(project, release.ref)
-        code = copying.allowed(
-            _recorded(project, "_src_path"), before, release.ref, trust=release.trust
-        )
+        known = answers.read(project / answers.ANSWERS)
+        source = release.template or _recorded(known, "_src_path")
+        code = copying.allowed(source, before, release.ref, trust=release.trust)
         if code:
             tell(code)
         branch = git(project, "rev-parse", "--abbrev-ref", "HEAD").strip()
         start = git(project, "rev-parse", "HEAD").strip()
-        restore = [("reset", "--hard", "--quiet", start), ("clean", "-fdq")]
-        copying.update(project, release.ref, trust=bool(code))
+        restore += [("reset", "--hard", "--quiet", start), ("clean", "-fdq")]
+        mark = begun(project)
+        mark.write_text(f"{branch} {start}", encoding="utf-8")
+        if release.check:
+            result.check.append(_said(project, release.check))
+            undone(project, restore)
+        if release.template:
+            _moved(project, release.template)
+        copying.update(project, release.ref, release.data, trust=bool(code))
+        if not changed(project) and not release.template:
+            return replace(result, outcome="up to date", detail=[before])
+        after = version(project)
+        result.answers = _answers(known, answers.read(project / answers.ANSWERS))
+        result.branch = f"template-{after}"
         if files := _conflicts(project):
-            result = Result(name, "conflict", files)
-        elif not changed(project):
-            return Result(name, "up to date", [before])
+            result.outcome, result.detail = "conflict", files
+            if release.keep:
+                keep(project, result.branch)
+                leave(project, branch, start)
+                return result
         else:
-            after = version(project)
-            target = f"template-{after}"
-            if taken(project, target):
-                raise UnableError(f"the branch {target} is there; merge it or delete it")
-            git(project, "add", "--all")  # before the check, which may leave files behind
-            if release.check:
-                _passes(project, release.check)
-            git(project, "switch", "--quiet", "--force-create", target)
+            if taken(project, result.branch):
+                raise UnableError(f"the branch {result.branch} is there; merge it or delete it")
+            _finish(project, release, result, start)
+            git(project, "switch", "--quiet", "--force-create", result.branch)
             back = ("--detach", start) if branch == "HEAD" else (branch,)
-            restore += [("switch", "--quiet", *back), ("branch", "-D", target)]
+            restore += [("switch", "--quiet", *back), ("branch", "-D", result.branch)]
             git(project, "commit", "--quiet", "-m", f"Update the template to {after}")
-            _undo(project, [("reset", "--hard", "--quiet"), ("clean", "-fdq")])
-            return Result(name, "clean", [f"{before} -> {after}"])
+            undone(project, [("reset", "--hard", "--quiet"), ("clean", "-fdq")])
+            leave(project, branch, start)
+            return replace(result, outcome="clean", detail=[f"{before} -> {after}"])
     except (RefusedError, UnableError, OSError) as error:
-        result = Result(name, "failed", [one_line(error)])
+        result.outcome, result.detail = "failed", [one_line(error)]
     except KeyboardInterrupt:
-        if not _undo(project, restore):
+        if not undone(project, restore):
             print(f"{project}: stopped, {HALF}", file=sys.stderr)
         raise
-    return result if _undo(project, restore) else Result(name, "failed", [*result.detail, HALF])
+    finally:
+        if mark:
+            mark.unlink(missing_ok=True)
+    result.branch = None
+    if undone(project, restore):
+        return result
+    return replace(result, outcome="failed", detail=[*result.detail, HALF])
+
+
+def _finish(project: Path, release: Release, result: Result, start: str) -> None:
+    """What is done with an update without a conflict before it is committed.
+
+    Raises:
+        UnableError: The check does not pass.
+    """
+    git(project, "add", "--all")  # before the check, which may leave files behind
+    result.files = _files(project, start)
+    if release.pin and (project / PIN).is_file():
+        result.tools = renewed(project)
+        git(project, "add", "--", lock.FILE, TABLE)
+    if release.check:
+        result.check.append(_said(project, release.check))
+        if result.check[-1] != PASSED:
+            raise UnableError(f"sh: {result.check[-1]}")
 
 
 def rehearse(project: Path, release: Release) -> Result:
@@ -179,6 +243,8 @@ def rehearse(project: Path, release: Release) -> Result:
                     git(clone, "config", key, value)
         except (UnableError, OSError) as error:
             return Result(str(project), "failed", [one_line(error)])
-        result = update(clone, release)
-        result.project = str(project)
-        return result
+        os.environ[ORIGINAL] = str(project)
+        try:
+            return replace(update(clone, release), project=str(project), branch=None)
+        finally:
+            del os.environ[ORIGINAL]

@@ -15,6 +15,9 @@ from .errors import RefusedError, UnableError, one_line
 NAME = "copier-fastmcp"
 VERBS = {
     "add": "Add a tool to a server, by questions in the terminal or in one line.",
+    "rename": "Give a tool another name: answer, file, test, lock and tool table.",
+    "remove": "Take a tool out of a server: answer, file, test, lock and tool table.",
+    "update": "Bring a release of the template to a server; nothing is lost without a word.",
     "drift": "List policy files that differ from the template at the recorded version.",
     "restore": "Put policy files back as the recorded version has them.",
     "fleet": "Bring a release of the template to many checkouts, each on a branch of its own.",

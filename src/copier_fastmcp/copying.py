@@ -4,13 +4,15 @@ No other module touches Copier. It runs in a process of its own, because it chan
 and ends as it likes; only what its command line cannot say is read through its modules, and late.
 """
 
+import os
 import shlex
 import subprocess
 import sys
 import tempfile
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,10 +27,15 @@ if TYPE_CHECKING:
     from copier._template import Template
 
 SECONDS = 600
-REFUSED_ANSWER = "ValueError: Validation error for question "
+REFUSED_ANSWERS = ("ValueError: Validation error for question ", "ValueError: Invalid choice for ")
+REFUSAL, LOST = "not updated: ", "lost: "  # what the guard's lines begin with, before and after
+CHECKED = "COPIER_FASTMCP_CHECKED"  # set, the guard trusts that somebody has looked
+CONFLICT = "<<<<<<< before updating"
 
 
-def _copier(verb: str, *words: str, data: dict[str, Any] | None = None, folder: Path) -> None:
+def _copier(
+    verb: str, *words: str, data: dict[str, Any] | None = None, folder: Path, **environ: str
+) -> None:
     """Run Copier without questions.
 
     Raises:
@@ -40,21 +47,38 @@ def _copier(verb: str, *words: str, data: dict[str, Any] | None = None, folder: 
         file.write_text(yaml.safe_dump(data or {}, allow_unicode=True), encoding="utf-8")
         options = ["--quiet", "--defaults", "--data-file", str(file)]
         # -P: nothing that lies in the project is imported.
-        command = [sys.executable, "-P", "-m", "copier", verb, *options, *words]
+        safe = ["-P"] if sys.version_info >= (3, 11) else []  # Copier's own Python may be older
+        command = [sys.executable, *safe, "-m", "copier", verb, *options, *words]
         try:
             done = subprocess.run(
-                command, cwd=folder, capture_output=True, text=True, check=False, timeout=SECONDS
+                command,
+                cwd=folder,
+                env=os.environ | environ,
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=SECONDS,
             )
         except subprocess.TimeoutExpired as error:
             raise UnableError(f"Copier did not end within {SECONDS} seconds") from error
     if done.returncode:
         output = (done.stdout + done.stderr).strip() or f"exit code {done.returncode}"
-        _, refused, sentence = output.rpartition(REFUSED_ANSWER)
+        reason = subprocess.CalledProcessError(done.returncode, command, output)
+        raise _failure(output) from reason
+
+
+def _failure(output: str) -> Exception:
+    """What a run of Copier that ended badly comes to: refused, or unable."""
+    for prefix in (REFUSAL, LOST):
+        if lines := [line for line in output.splitlines() if line.startswith(prefix)]:
+            return RefusedError("; ".join(line.removeprefix(prefix) for line in lines))
+    for words in REFUSED_ANSWERS:
+        _, refused, sentence = output.rpartition(words)
         if refused:
-            failure: Exception = RefusedError(one_line(sentence.partition(": ")[2]))
-        else:
-            failure = UnableError(_last(output))
-        raise failure from subprocess.CalledProcessError(done.returncode, command, output)
+            question, _, why = one_line(sentence).partition(": ")
+            name = question.strip("'")
+            return RefusedError(why if name in why else f"{name}: {why}")
+    return UnableError(_last(output))
 
 
 def _last(output: str) -> str:
@@ -80,8 +104,21 @@ def rendered(known: dict[str, Any]) -> Iterator[Path]:
         yield project
 
 
+@contextmanager
+def rendered_both(one: dict[str, Any], other: dict[str, Any]) -> Iterator[tuple[Path, Path]]:
+    """Two renders, made at the same time; as `rendered`."""
+    with ExitStack() as stack, ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(stack.enter_context, map(rendered, (one, other)))
+        yield first, second
+
+
 def update(
-    project: Path, ref: str | None, data: dict[str, Any] | None = None, *, trust: bool
+    project: Path,
+    ref: str | None,
+    data: dict[str, Any] | None = None,
+    *,
+    trust: bool,
+    guarded: bool = True,
 ) -> None:
     """Run `copier update` in a project.
 
@@ -90,14 +127,16 @@ def update(
         ref: The version to come to; None is the newest.
         data: Answers that replace recorded ones.
         trust: Whether the template may run its code.
+        guarded: Whether the template looks for what would be lost; a caller may know it.
 
     Raises:
-        RefusedError: The template refuses an answer.
+        RefusedError: The template refuses an answer, or something would be lost.
         UnableError: Copier failed; the project may be half updated.
     """
     wanted = ["--vcs-ref", ref] if ref else []
     allowed = ["--trust"] if trust else []
-    _copier("update", *allowed, *wanted, ".", data=data, folder=project)
+    environ = {} if guarded else {CHECKED: "1"}
+    _copier("update", *allowed, *wanted, ".", data=data, folder=project, **environ)
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """`drift`: policy files that are not as the template has them."""
 
 import json
-import re
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -10,35 +10,37 @@ from cyclopts import Parameter
 from .answers import recorded
 from .copying import rendered
 from .errors import RefusedError, UnableError
-
-# The owner's files, and those that owner and template share: a difference there is no drift.
-NOT_POLICY = re.compile(
-    r"src/[^/]+/((tools|resources)/.+|(backend|settings|extend)\.py|metadata\.yaml)"
-    r"|tests/(tools/.+|conftest\.py)|annotations\.lock\.json|docs/tools\.md|\.copier-answers\.yml"
-    r"|pyproject\.toml|README\.md|\.gitignore|LICENSE|server\.json|manifest\.json"
-)
-
-
-def policy_files(fresh: Path) -> list[str]:
-    """The policy files of a render, as paths in the project."""
-    files = (path for path in fresh.rglob("*") if path.is_file())
-    names = (path.relative_to(fresh).as_posix() for path in files)
-    return sorted(name for name in names if not NOT_POLICY.fullmatch(name))
+from .ownership import files_of, policy_files, same
 
 
 def differences(fresh: Path, project: Path) -> dict[str, str]:
-    """Each policy file of a fresh render that the project has otherwise: "edited" or "missing".
+    """Each policy file of a fresh render that the project has otherwise.
 
-    Line ends do not count.
+    It is "edited", "missing", or "not executable" where its run bit is lost. Line ends do not count.
     """
     states = {}
     for name in policy_files(fresh):
         mine = project / name
         if not mine.is_file():
             states[name] = "missing"
-        elif mine.read_bytes().replace(b"\r\n", b"\n") != (fresh / name).read_bytes():
+        elif not same(mine.read_bytes(), (fresh / name).read_bytes()):
             states[name] = "edited"
+        elif _runs(fresh / name) and not _runs(mine):
+            states[name] = "not executable"
     return states
+
+
+def _runs(path: Path) -> bool:
+    return os.name != "nt" and bool(path.stat().st_mode & 0o100)
+
+
+def unknown(fresh: Path, project: Path) -> list[str]:
+    """Files in the template's own folders that it does not have: left over, or somebody's."""
+    known = files_of(fresh)
+    folders = {str(Path(name).parent) for name in known if Path(name).parent.name == "policy"}
+    found = (path for folder in folders for path in (project / folder).rglob("*"))
+    names = (path.relative_to(project).as_posix() for path in found if path.is_file())
+    return sorted(name for name in names if name not in known and "__pycache__" not in name)
 
 
 def drift(
@@ -48,7 +50,8 @@ def drift(
 ) -> int:
     """List the policy files of this project that differ from the template at the recorded version.
 
-    The version is rendered anew from `.copier-answers.yml`, which runs no code of the template.
+    A file there that the template does not have is listed, too, and a run bit that was lost. The
+    version is rendered anew from `.copier-answers.yml`, which runs no code of the template.
     Files of yours, and those that you share with the template, are not compared.
 
     Args:
@@ -65,6 +68,7 @@ def drift(
         known = recorded(template)
         with rendered(known) as fresh:
             states = differences(fresh, Path())
+            states |= dict.fromkeys(unknown(fresh, Path()), "unknown")
     except (RefusedError, UnableError, OSError) as error:
         raise UnableError(f"could not compare with the template: {error}") from error
     source, version = known["_src_path"], known["_commit"]
@@ -73,5 +77,10 @@ def drift(
     else:
         for name, state in states.items():
             print(f"{name}: {state}")
+        ours = [name for name, state in states.items() if state != "unknown"]
+        if ours:
+            print("to put them back: copier-fastmcp restore, or name the files after it")
+        if len(ours) < len(states):
+            print("unknown: the template has no such file; move it out of its folder, or delete it")
         print(f"{len(states)} policy files differ from {source} at {version}")
     return 1 if states else 0

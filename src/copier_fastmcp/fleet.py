@@ -10,8 +10,10 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from .checkouts import Release, Result, rehearse, taken, update, version
+from .branches import taken
+from .checkouts import Release, Result, rehearse, update, version
 from .errors import UnableError
+from .reports import writable, write
 
 DONE = {"clean", "up to date"}
 
@@ -90,21 +92,28 @@ def fleet(
     dry_run: bool = False,
     check: str | None = None,
     state: Path | None = None,
+    pin: bool = False,
+    keep_conflicts: bool = False,
+    report: Path | None = None,
     trust: bool = False,
     json_output: Annotated[bool, Parameter("--json")] = False,
 ) -> int:
     """Bring a release of the template to many checkouts, and say what became of each.
 
     A checkout is updated on a branch of its own (`template-VERSION`) and committed there, ready to
-    push and review. A conflict or a failure leaves it as it was. Which code of the template would
-    run is printed first; it runs when you say so, or trusted that template before.
+    push and review. A failure leaves it as it was, and so does a conflict unless you keep it.
+    Which code of the template would run is printed first; it runs when you say so, or trusted
+    that template before.
 
     Args:
         projects: Checkouts, or @FILE with one on each line.
         ref: The release, as v2.0.0; else the newest.
         dry_run: Try it in clones, and change nothing.
-        check: A command that must pass before the commit, as scripts/check.
+        check: A command that must pass before the commit, as scripts/check; it runs before and after.
         state: Keep results in this file, and go on where an earlier run stopped.
+        pin: Renew each lock and tool table, and say what changed for clients.
+        keep_conflicts: Leave a conflict on its branch, with markers, for a person to resolve.
+        report: Write a report in Markdown to this file.
         trust: Let the template run its tasks and migrations, with your rights.
         json_output: Print JSON.
 
@@ -119,10 +128,11 @@ def fleet(
         raise UnableError("--state keeps what was done; with --dry-run nothing is")
     if state and not ref:
         raise UnableError("--state goes with --ref: without it a newer release would look done")
+    writable(report)
     known = _remembered(state, ref) if state else {}
     if state:
         _keep(state, ref, known.values())
-    release = Release(ref, check, trust)
+    release = Release(ref, check, trust, pin, keep_conflicts)
     results: list[Result] = []
     for number, name in enumerate(names, 1):
         project = Path(name).expanduser().resolve()
@@ -136,6 +146,7 @@ def fleet(
         if state:
             everything = known | {one.project: one for one in results}
             _keep(state, ref, everything.values())
+    write(report, results)
     if json_output:
         print(json.dumps([asdict(one) for one in results], indent=2, ensure_ascii=False))
     else:

@@ -15,9 +15,27 @@ def git(folder: Path, *words: str) -> str:
     Raises:
         UnableError: Git is not there or refuses; its own last line says why.
     """
+    return _run(folder, *ALL_FILES, *words)
+
+
+def setting(folder: Path, name: str) -> str:
+    """A setting of git's as its user has it; empty where there is none.
+
+    Raises:
+        UnableError: Git is not there or refuses; its own last line says why.
+    """
+    return _run(folder, "config", "--default", "", name).strip()
+
+
+def _run(folder: Path, *words: str) -> str:
     try:
         done = subprocess.run(
-            ["git", *ALL_FILES, *words], cwd=folder, capture_output=True, text=True, check=True
+            ["git", *words],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=True,
+            errors="surrogateescape",
         )
     except subprocess.CalledProcessError as error:
         lines = (error.stdout + error.stderr).strip().splitlines()

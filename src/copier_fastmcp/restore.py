@@ -11,8 +11,9 @@ from cyclopts import Parameter
 
 from .answers import recorded
 from .copying import rendered
-from .drift import differences, policy_files
+from .drift import differences
 from .errors import RefusedError
+from .ownership import policy_files
 from .repository import changed
 
 
@@ -75,7 +76,7 @@ def restore(
         json_output: Print JSON.
 
     Raises:
-        RefusedError: A file is no policy file, or has changes that are not committed.
+        RefusedError: A file is not a policy file, or has changes that are not committed.
         UnableError: The recorded version cannot be rendered, or git cannot be asked.
     """
     known = recorded(template)

@@ -1,14 +1,23 @@
 """Tools as another server puts them on the wire, or as somebody wrote them down; none is called."""
 
+import json
 import os
 import shlex
+import sys
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, TextIO
 
 import anyio
 from fastmcp import Client
-from fastmcp.client.transports import StdioTransport
+from fastmcp.client.transports import SSETransport, StdioTransport, StreamableHttpTransport
+from fastmcp.mcp_config import infer_transport_type_from_url
 from mcp_types import ListToolsRequest, PaginatedRequestParams
 from pydantic import BaseModel, Field
+
+LARGEST = 32 * 2**20
+MOST = 10_000
+Tools = list[dict[str, Any]]
 
 
 class Page(BaseModel):
@@ -18,36 +27,96 @@ class Page(BaseModel):
     cursor: str | None = Field(default=None, alias="nextCursor")
 
 
-async def _listed(client: Client[Any]) -> list[dict[str, Any]]:
-    """Every tool of a server."""
-    tools: list[dict[str, Any]] = []
-    cursor, more = None, True
-    while more:
-        request = ListToolsRequest(params=PaginatedRequestParams(cursor=cursor))
-        page = await client.session.send_request(request, Page)
-        tools += page.tools
-        cursor, more = page.cursor, page.cursor is not None
+def _bounded(tools: Tools) -> Tools:
+    """Tools that are not too many to look at.
+
+    Raises:
+        ValueError: They are.
+    """
+    if len(tools) > MOST:
+        raise ValueError(f"more than {MOST:,} tools")
     return tools
 
 
+async def listed(client: Client[Any]) -> Tools:
+    """Every tool of a server; a cursor that comes again, or too much of it, is an error."""
+    tools: Tools = []
+    size = 0
+    seen: list[str | None] = [None]
+    while True:
+        request = ListToolsRequest(params=PaginatedRequestParams(cursor=seen[-1]))
+        page = await client.session.send_request(request, Page)
+        tools = _bounded(tools + page.tools)
+        size += len(json.dumps(page.tools))
+        if size > LARGEST:
+            raise ValueError(f"more than {LARGEST >> 20} MiB of tools")
+        if page.cursor is None:
+            return tools
+        if page.cursor in seen:
+            raise ValueError(f"its pages go in a circle: the cursor {page.cursor!r} came twice")
+        seen.append(page.cursor)
+
+
 async def served(
-    server: str | None, url: str | None, seconds: float, log: TextIO
-) -> list[dict[str, Any]]:
+    server: str | None,
+    url: str | None,
+    headers: Mapping[str, str],
+    seconds: float,
+    log: TextIO,
+) -> Tools:
     """A server's tools.
 
     Args:
         server: The command that starts it over stdio, or
         url: its address.
+        headers: What is sent with each request to an address.
         seconds: How long it may take.
         log: Where its stderr goes.
 
     Raises:
-        Exception: Whatever kept it from answering within the time limit.
+        Exception: Whatever kept it from answering within the limits of time and size.
     """
     words = shlex.split(server or "") or [""]
-    transport: Any = url or StdioTransport(
-        words[0], words[1:], dict(os.environ), keep_alive=False, log_file=log
-    )
+    transport: Any
+    if url is None:
+        transport = StdioTransport(
+            words[0], words[1:], dict(os.environ), keep_alive=False, log_file=log
+        )
+    else:
+        sse = infer_transport_type_from_url(url) == "sse"
+        transport = (SSETransport if sse else StreamableHttpTransport)(url, dict(headers))
+
+    async def unheard(message: object) -> None:
+        """A server's log is not our output."""
+
     with anyio.fail_after(seconds):
-        async with Client(transport, init_timeout=seconds) as client:
-            return await _listed(client)
+        async with Client(transport, init_timeout=seconds, log_handler=unheard) as client:
+            return await listed(client)
+
+
+def recorded(path: Path) -> Tools:
+    """The tools in a file: a list, or an answer to tools/list, with or without its envelope.
+
+    Args:
+        path: The file; `-` is stdin.
+
+    Raises:
+        OSError: It cannot be read.
+        ValueError: It holds no tools, or more than anybody has.
+    """
+    if str(path) == "-":
+        text = sys.stdin.read(LARGEST + 1)
+    else:
+        with path.open(encoding="utf-8") as file:
+            text = file.read(LARGEST + 1)
+    if len(text) > LARGEST:
+        raise ValueError(f"it is larger than {LARGEST >> 20} MiB")
+    try:
+        kept = json.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
+    for key in ("result", "tools"):
+        kept = kept[key] if isinstance(kept, dict) and key in kept else kept
+    if not isinstance(kept, list) or not all(isinstance(tool, dict) for tool in kept):
+        raise ValueError("it is neither a list of tools nor an answer to tools/list")
+    return _bounded(kept)

@@ -10,7 +10,7 @@ from calling import add, at_hand, call
 from lifecycle import SRC, bytes_of, commit, uncommitted
 from support import git
 
-from copier_fastmcp.add import extended
+from copier_fastmcp.tools import listed, name_of
 
 ADDED = {".copier-answers.yml", "annotations.lock.json", "docs/tools.md"}
 
@@ -21,7 +21,7 @@ def test_in_one_line(mine: Path) -> None:
     done = add(mine, "archive_note", *words, *more)
     assert done.returncode == 0, done.stderr
     assert done.stderr.startswith("copier-fastmcp: ")
-    assert "may run: task" in done.stderr
+    assert "may run: migration" in done.stderr
     assert "hooks/polish.py" in done.stderr, "what runs is named"
     assert done.stderr.count("\n") == 1
     new = {SRC + "tools/shelf/archive_note.py", "tests/tools/test_archive_note.py"}
@@ -127,7 +127,7 @@ def test_outside_of_git(mine: Path) -> None:
     shutil.rmtree(mine / ".git")
     done = add(mine, "archive_note", GIT_CEILING_DIRECTORIES=str(mine.parent))
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
-    assert "a tool is added to a git repository" in done.stderr
+    assert "tools are changed in a git repository" in done.stderr
 
 
 def test_a_file_of_that_name_stays_its_owners(mine: Path) -> None:
@@ -173,14 +173,10 @@ def test_a_template_that_copiers_own_settings_trust(mine: Path, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("tools", ["get_note", "get_note\nlist_notes", {"name": "get_note"}, []])
-def test_the_answer_in_any_form_is_extended(tools: object) -> None:
+def test_the_answer_is_listed_in_any_form(tools: object) -> None:
     names = {"get_note"} if tools else set()
     names |= {"list_notes"} if "list" in str(tools) else set()
-    made = extended({"tools": tools}, {"name": "send_note"})
-    assert {item["name"] if isinstance(item, dict) else item for item in made[:-1]} == names
-    assert made[-1] == "send_note"
-    tool = {"name": "send_note", "why": "It is sent."}
-    assert extended({"tools": tools}, tool)[-1] == tool
+    assert {name_of(item) for item in listed({"tools": tools})} == names
 
 
 def test_where_nothing_pins_it_says_so(mine: Path) -> None:

@@ -56,7 +56,7 @@ def test_what_is_the_owners_is_no_drift(mine: Path) -> None:
     for name in (*shared, "annotations.lock.json", "docs/tools.md"):
         with (mine / name).open("a") as file:
             file.write("\n")
-    for name in ("docs/adr/0001-mine.md", ".github/workflows/mine.yml", SRC + "policy/mine.py"):
+    for name in ("docs/adr/0001-mine.md", ".github/workflows/mine.yml"):
         (mine / name).write_text("mine\n")
     (mine / "scripts/check").write_bytes(
         (mine / "scripts/check").read_bytes().replace(b"\n", b"\r\n")
@@ -71,18 +71,27 @@ def test_edited_and_missing_policy_files_are_listed(mine: Path) -> None:
         file.write("\n# mine\n")
     (mine / "docs/adr/policy/0003-confirmation.md").unlink()
     (mine / "config/ruff.toml").write_text("")
+    (mine / "scripts/check").chmod(0o644)
+    (mine / SRC / "policy/mine.py").write_text("mine\n")
     expected = [
         "config/ruff.toml: edited",
         "docs/adr/policy/0003-confirmation.md: missing",
+        "scripts/check: not executable",
         SRC + "policy/gate.py: edited",
+        SRC + "policy/mine.py: unknown",
     ]
     done = call(mine, "drift")
     assert done.returncode == 1
-    assert done.stdout.splitlines()[:-1] == expected
-    assert done.stdout.splitlines()[-1].startswith("3 policy files differ from ")
+    *files, back, unknown, last = done.stdout.splitlines()
+    assert files == expected
+    assert back == "to put them back: copier-fastmcp restore, or name the files after it"
+    assert unknown.startswith("unknown: the template has no such file; move it")
+    assert last.startswith("5 policy files differ from ")
     told = json.loads(call(mine, "drift", "--json").stdout)
     assert [f"{name}: {state}" for name, state in told["files"].items()] == expected
     assert told["version"] == "v1.0.0"
+    assert call(mine, "restore", "scripts/check", "--force").returncode == 0
+    assert (mine / "scripts/check").stat().st_mode & 0o100
 
 
 @pytest.mark.parametrize(
@@ -155,4 +164,4 @@ def test_every_policy_file_is_compared(mine: Path) -> None:
             edited.append(f"{name}: edited")
     assert SRC + "policy/settings.py: edited" in edited
     done = call(mine, "drift")
-    assert done.stdout.splitlines()[:-1] == sorted(edited), done.stderr
+    assert done.stdout.splitlines()[:-2] == sorted(edited), done.stderr

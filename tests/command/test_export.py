@@ -18,8 +18,8 @@ HINTS = {
 TRUE = {
     ("readOnlyHint", True): "It changes nothing",
     ("readOnlyHint", False): "It writes: ",
-    ("openWorldHint", True): "It may reach systems outside",
-    ("openWorldHint", False): "It works on this server's own data only",
+    ("openWorldHint", True): "It may change what is public",
+    ("openWorldHint", False): "It changes nothing that is public",
     ("destructiveHint", True): "It may overwrite or remove what is there: ",
     ("destructiveHint", False): ("It removes nothing: ", "It changes nothing"),
 }
@@ -28,6 +28,7 @@ TOOLS = [
     *("search_notes", "get_note", "create_note", "ensure_note", "append_note", "update_note"),
     *("set_note", "archive_note", "delete_note", "send_note"),
     {"name": "count_notes", "open_world": False},
+    {"name": "put_flag", "open_world": False},
     {"name": "run_backup", "destructive": False, "why": "IDs are only added"},
     {
         "name": "clear_board",
@@ -103,7 +104,11 @@ def exported(project: Path) -> dict[str, Any]:
     assert pinned.returncode == 0, pinned.stderr
     done = call(project, "export", "openai")
     assert (done.returncode, done.stderr) == (0, "")
-    tools: dict[str, Any] = json.loads(done.stdout)["tools"]
+    submission = json.loads(done.stdout)
+    assert submission.keys() == {"$schema", "schema_version", "tools"}
+    assert submission["$schema"].endswith("/apps-sdk/schemas/chatgpt-app-submission.v1.json")
+    assert submission["schema_version"] == 1
+    tools: dict[str, Any] = submission["tools"]
     return tools
 
 
@@ -126,7 +131,7 @@ def test_the_justifications_are_true(
     assert tools.keys() == {tool["name"] if isinstance(tool, dict) else tool for tool in TOOLS}
     for name, entry in tools.items():
         for key, hint in HINTS.items():
-            sentence = entry[key]
+            sentence = entry["justifications"][key]
             assert sentence.endswith(".")
             assert sentence.count(".") == 1
             assert "\n" not in sentence
@@ -134,14 +139,74 @@ def test_the_justifications_are_true(
                 assert sentence == REASON
             else:
                 assert sentence.startswith(TRUE[hint, entry["annotations"][hint]]), (name, sentence)
-        assert entry.keys() == {"annotations", *HINTS}
-    assert tools["run_backup"]["read_only_justification"] == "It writes: IDs are only added."
-    assert tools["create_note"]["destructive_justification"] == (
+        assert entry.keys() == {"annotations", "justifications"}
+        assert entry["justifications"].keys() == HINTS.keys()
+        assert entry["annotations"].keys() == {*HINTS.values()}
+    reasons = tools["run_backup"]["justifications"]
+    assert reasons["read_only_justification"] == "It writes: IDs are only added."
+    assert tools["create_note"]["justifications"]["destructive_justification"] == (
         "It removes nothing: each call adds a new note and changes no existing one."
     )
     destructive = {name for name in tools if tools[name]["annotations"]["destructiveHint"]}
-    replaces = {"update_note", "set_note", "archive_note"} if overwrites else set()
+    replaces = {"update_note", "set_note", "archive_note", "put_flag"} if overwrites else set()
     assert destructive == {"delete_note", "send_note"} | replaces, "also where no hint says so"
-    assert tools["count_notes"]["annotations"]["openWorldHint"] is False
     reads = {name for name in tools if tools[name]["annotations"]["readOnlyHint"]}
     assert reads == {"search_notes", "get_note", "count_notes"}
+    outside = {name for name in tools if tools[name]["annotations"]["openWorldHint"]}
+    assert outside == tools.keys() - reads - {"put_flag"}, "a read changes nothing of another's"
+
+
+INFO = {
+    "display_name": "Notes",
+    "subtitle": "Find and change notes",
+    "description": "Notes finds and changes the notes of its user.",
+    "category": "PRODUCTIVITY",
+}
+CASE = {
+    "description": "Read a note.",
+    "user_prompt": "Show note 1.",
+    "tools_triggered": "get_note, delete_note",
+    "expected_output": "The note.",
+}
+OTHER = CASE | {"tools_triggered": None}
+FORM = {"app_info": INFO, "test_cases": [CASE] * 5, "negative_test_cases": [OTHER] * 3}
+
+
+def test_the_whole_form_of_the_importer(started: Path, tmp_path: Path) -> None:
+    path = tmp_path / "form.yml"
+    path.write_text(json.dumps(FORM), encoding="utf-8")
+    done = call(started, "export", "openai", "--with", path)
+    submission = json.loads(done.stdout)
+    assert submission["app_info"] == INFO
+    nothing = {"file_attachment_urls": None, "expected_output_url": None}
+    assert submission["test_cases"] == [CASE | nothing] * 5
+    assert submission["negative_test_cases"] == [OTHER | nothing] * 3
+
+
+@pytest.mark.parametrize(
+    ("form", "why"),
+    [
+        ({"app_info": INFO | {"subtitle": "x" * 31}}, "the subtitle has 31 characters"),
+        (
+            {"app_info": INFO | {"category": "WORK"}},
+            "'WORK' is not a category; say one of BUSINESS,",
+        ),
+        ({"app_info": {"display_name": "x"}}, "app_info has no subtitle; write one"),
+        ({"app_info": 1}, "app_info has no display_name; write one"),
+        ({"info": INFO}, "write app_info, test_cases and negative_test_cases, and nothing else"),
+        ({"test_cases": [CASE]}, "test_cases must be a list of 5 cases"),
+        ({"test_cases": [1] * 5}, "test_cases: a case has no description; write one"),
+        ({"test_cases": [OTHER] * 5}, "a case names no tool in tools_triggered"),
+        ({"negative_test_cases": [CASE] * 3}, "a case names a tool in tools_triggered"),
+        ({"test_cases": [CASE | {"tools_triggered": "x"}] * 5}, "'x' is not a tool of this server"),
+        ([], "and nothing else"),
+    ],
+)
+def test_a_form_that_the_importer_refuses(
+    form: object, why: str, started: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "form.yml"
+    path.write_text(json.dumps(form), encoding="utf-8")
+    done = call(started, "export", "openai", "--with", path)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+    assert why in done.stderr

@@ -46,7 +46,7 @@ def test_each_outcome_and_going_on(three: list[Path], tmp_path: Path) -> None:
         "v1.0.0 -> v2.0.0",
         "pyproject.toml",
         "uncommitted changes; commit or stash them",
-        "no .copier-answers.yml here",
+        f".copier-answers.yml is not in {empty}; run this in the project",
     ]
     assert done.stdout.endswith("4 projects: 1 clean, 0 up to date, 3 to look at\n")
     assert [bytes_of(project) for project in three[1:]] == before[1:], "left as they were"
@@ -132,6 +132,28 @@ def test_leaving_puts_back_the_project_at_hand(three: list[Path]) -> None:
     assert git(three[0], "status", "--porcelain") == ""
 
 
+def test_killed_twice_and_gone_on_with(three: list[Path], tmp_path: Path) -> None:
+    """Nobody puts anything back in between; what a killed update left is stashed, not lost."""
+    (three[2] / "notes.txt").unlink()
+    path = three[1] / "pyproject.toml"
+    path.write_text(path.read_text().replace('"fastmcp==4.1.0"', '"fastmcp>=4.1,<5"'))
+    commit(three[1])
+    count = tmp_path / "count"
+    deadly = f"echo x >> '{count}'; case $(wc -l < '{count}') in 2|6) kill -9 $PPID;; esac"
+    words = (*three, "--ref", "v2.0.0", "--state", tmp_path / "state.json", "--check", deadly)
+    for project in three[:2]:
+        killed = fleet(*words)
+        assert killed.returncode == -9
+        assert git(project, "status", "--porcelain") != ""
+    done = fleet(*words)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.endswith("3 projects: 3 clean, 0 up to date, 0 to look at\n")
+    assert done.stderr.count("what an update left that was killed is stashed") == 1
+    for project in three:
+        assert git(project, "branch", "--show-current") == "template-v2.0.0\n"
+        assert git(project, "status", "--porcelain") == ""
+
+
 def test_what_a_check_leaves_behind_is_not_committed(three: list[Path]) -> None:
     done = fleet(three[0], "--ref", "v2.0.0", "--check", "touch left.txt; echo x >> README.md")
     assert done.returncode == 0, done.stdout
@@ -174,7 +196,8 @@ def test_no_code_runs_unless_somebody_says_so(three: list[Path], tmp_path: Path)
     refused = call(tmp_path, "fleet", three[0], "--ref", "v2.0.0")
     assert refused.returncode == 1
     assert "at v2.0.0 (" in refused.stdout
-    assert "may run: task '{{ _copier_python }}'" in refused.stdout
+    assert "may run: migration '{{ _copier_python }}'" in refused.stdout
+    assert "hooks/guard.py" in refused.stdout
     assert "hooks/polish.py" in refused.stdout
     assert "; read it, then say --trust" in refused.stdout
     assert bytes_of(three[0]) == before
@@ -200,6 +223,7 @@ def test_no_code_runs_unless_somebody_says_so(three: list[Path], tmp_path: Path)
             "EMPTY holds no results of an earlier run; delete it",
         ),
         (["p", "--ref", "v2.0.0", "--state", "EMPTY/no"], "--state: "),
+        (["p", "--report", "EMPTY/no"], "EMPTY is not a folder; make it, or name another"),
     ],
 )
 def test_wrong_usage(words: list[str], why: str, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ MISTAKES = {
     for number, case in enumerate(yaml.safe_load(path.read_text(encoding="utf-8")), start=1)
 }
 HIDDEN = ["\x00", "\x07", "\x1b", "\x7f", "\x85", "\u00ad", "\u061c", "\u200b", "\u200d", "\u200f"]
+HIDDEN += ["\u2800", "\ufe00", "\ufe0f", "\U000e0100"]
 HIDDEN += [
     "\u202a",
     "\u202e",

@@ -22,7 +22,7 @@ def one(**said: Any) -> dict[str, Any]:
         ("nc_semantic_search", "read", "search", "nc_semantic"),
         ("check_logged_in", "action", "check", "logged_in"),  # the first word is a verb: it stands
         ("shelve_note", "put", "shelve", "note"),  # nothing is hidden
-        ("nc_update_note", "put", "nc", "update_note"),  # `update` is no verb of put
+        ("nc_update_note", "put", "nc", "update_note"),  # `update` is not a verb of put
     ],
 )
 def test_a_prefix_does_not_hide_the_verb_of_the_behavior(

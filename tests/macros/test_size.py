@@ -15,7 +15,7 @@ def lines(folder: str) -> int:
 
 def test_the_macros_are_short() -> None:
     assert lines("macros") <= 900
-    assert lines("writing") <= 520
+    assert lines("writing") <= 590  # 75 of them list the settings
     assert len((ROOT / "copier.yml").read_text("utf-8").splitlines()) <= 190
 
 

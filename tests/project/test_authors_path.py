@@ -1,11 +1,23 @@
 """The path in docs/authors.md, walked: the tool that it shows, what the suite then says, and the mend."""
 
+import asyncio
+import json
 import re
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import Any
 
+import httpx2
+import pytest
+from fastmcp import Client
+from fastmcp.server.auth.providers.jwt import RSAKeyPair
+from joserfc.jwk import RSAKey
 from support import PYTEST, ROOT, pin, python, render
+from wire import http
 
 TEXT = (ROOT / "docs/authors.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
 TOOLS = "search_orders, get_order, create_order, delete_order"
 PROOFS = [*PYTEST, "tests/policy/test_annotations.py", "tests/policy/test_behavior.py"]
 
@@ -13,7 +25,7 @@ PROOFS = [*PYTEST, "tests/policy/test_annotations.py", "tests/policy/test_behavi
 def test_the_guide_for_authors_is_true(template: Path, tmp_path: Path) -> None:
     project = render(template, tmp_path, {"domain": "orders", "tools": TOOLS})
     pin(project)
-    tool, probe = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+    tool, probe, *_ = BLOCKS
     (project / "src/orders_mcp/tools/shelve_order.py").write_text(tool)
     first = python(project, *PROOFS)
     rows = re.findall(r"^\| `([^`]+)` \|", TEXT, re.MULTILINE)
@@ -27,3 +39,64 @@ def test_the_guide_for_authors_is_true(template: Path, tmp_path: Path) -> None:
     for words in (["format", "--check"], ["check"]):
         done = python(project, "-m", "ruff", *words, "--no-cache", ".")
         assert done.returncode == 0, done.stdout
+
+
+def test_the_guide_lets_in_who_has_a_token(
+    template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its settings and its verifier, over HTTP, with a provider that publishes its keys."""
+    said = {
+        "domain": "orders",
+        "tools": ["search_orders", {"name": "get_order", "scopes": ["o:read"]}],
+    }
+    project, (*_, settings, extend) = render(template, tmp_path / "p", said), BLOCKS
+    for name, begin, text in (
+        ("settings", "class Settings", settings),
+        ("extend", "def extend", extend),
+    ):
+        path = project / f"src/orders_mcp/{name}.py"
+        before, _, after = path.read_text(encoding="utf-8").partition(begin)
+        rest = after.partition("\n\n\n")[2]
+        path.write_text(before + text + (f"\n\n{rest}" if rest else ""), encoding="utf-8")
+    for words in (["ruff", "format", "--check"], ["ruff", "check"]):
+        done = python(project, "-m", *words, "--no-cache", ".")
+        assert done.returncode == 0, done.stdout
+    typed = python(project, "-m", "mypy", "--config-file", "config/mypy.ini")
+    assert typed.returncode == 0, typed.stdout
+
+    keys, stranger = RSAKeyPair.generate(), RSAKeyPair.generate()
+    jwk = RSAKey.import_key(keys.public_key).as_dict(private=False)
+
+    class Keys(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(json.dumps({"keys": [jwk]}).encode())
+
+        def log_message(self, *words: Any) -> None:
+            """Say nothing."""
+
+    provider = HTTPServer(("127.0.0.1", 0), Keys)
+    threading.Thread(target=provider.serve_forever, daemon=True).start()
+    issuer, me = f"http://127.0.0.1:{provider.server_port}", "https://mcp.example.com"
+    for name, value in {"ISSUER": issuer, "JWKS_URI": f"{issuer}/jwks", "PUBLIC_URL": me}.items():
+        monkeypatch.setenv(f"ORDERS_MCP_{name}", value)
+
+    def token(pair: RSAKeyPair, audience: str, *scopes: str) -> str:
+        return pair.create_token(issuer=issuer, audience=audience, scopes=[*scopes])
+
+    async def listed(address: str, bearer: str) -> set[str]:
+        async with Client[Any](address, auth=bearer) as client:
+            return {tool.name for tool in await client.list_tools()}
+
+    with http(project, tmp_path) as address:
+        for bearer in ("", token(stranger, f"{me}/mcp"), token(keys, "https://other.example.com")):
+            sent = {"Authorization": f"Bearer {bearer}"} if bearer else {}
+            refused = httpx2.post(address, json={}, headers=sent)
+            assert refused.status_code == 401
+            place = f'resource_metadata="{me}/.well-known/oauth-protected-resource/mcp"'
+            assert place in refused.headers["www-authenticate"]
+        assert asyncio.run(listed(address, token(keys, f"{me}/mcp"))) == {"search_orders"}
+        able = token(keys, f"{me}/mcp", "o:read")
+        assert asyncio.run(listed(address, able)) == {"search_orders", "get_order"}
+    provider.shutdown()

@@ -111,3 +111,20 @@ def test_behind_a_proxy_its_pages_are_reached_and_their_queries_not_logged(
     logged = (tmp_path / "stderr").read_text()
     assert "GET /oauth/callback" in logged
     assert "secret" not in logged
+
+
+def test_a_generated_resource_asks_what_the_reading_tools_of_its_records_ask() -> None:
+    tools = [
+        {"name": "get_note", "scopes": ["notes:read"]},
+        {"name": "delete_note", "scopes": ["notes:write"]},
+        {"name": "get_task", "scopes": ["tasks:read"]},
+    ]
+    resource = {"uri": "notes://all", "name": "All", "description": "Every note."}
+    file = "src/notes_mcp/resources/all.py"
+    text = rendered({"consent": "url", "tools": tools, "resources": [resource]})[file]
+    assert "@requires_consent\n@resource(" in text
+    assert 'scopes=["notes:read"]' in text
+    assert "write" not in text
+    assert "tasks" not in text
+    plain = rendered({"tools": tools[:2], "resources": [resource]})[file]
+    assert "requires_consent" not in plain

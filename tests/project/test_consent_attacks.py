@@ -9,7 +9,6 @@ from support import Answers, Renders, answers, python, render
 
 FOLDER = ATTACKS / "consent"
 FILES = sorted(path.name for path in FOLDER.glob("test_*.py"))
-SLOW = ["authlib.integrations.httpx_client", "keyring.backends.fail", "oidc_provider_mock"]
 # Where every write asks, also the tools that come along: the rows that call a tool.
 ASKING: Answers = {"profile": "confirm-all"}
 CALLING = ["test_ways.py", "test_tools.py", "test_grants.py"]
@@ -39,4 +38,9 @@ def test_its_own_suite_holds_where_every_write_asks(asking: Path) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork to be quick")
 def test_without_a_guard_its_row_fails_and_with_it_holds(example: Renders, tmp_path: Path) -> None:
-    insist_on(guards(FOLDER / "guards.yml"), {"": example("consent")}, tmp_path, SLOW)
+    insist_on(guards(FOLDER / "guards.yml"), {"": example("consent")}, tmp_path)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork to be quick")
+def test_without_a_guard_of_what_is_served_its_row_fails(example: Renders, tmp_path: Path) -> None:
+    insist_on(guards(FOLDER / "served.yml"), {"": example("consent")}, tmp_path)

@@ -12,18 +12,19 @@ PROFILES: dict[str, Answers] = {
     "": {},
     "preview-first": {"profile": "confirm-all"},
     "refuse": {"profile": "custom", "confirm_fallback": "refuse"},
+    "page": {"profile": "custom", "confirm_fallback": "page"},
 }
-GUARDS = guards(ATTACKS / "gate/guards.yml")
+GUARDS = [*guards(ATTACKS / "gate/guards.yml"), *guards(ATTACKS / "gate/guards_page.yml")]
 # The short run of a generated project, each row with guards that it misses when they are gone.
 SHORT = {
     "each_call_is_as_its_person_says[legacy]": [
         "only an accepted form is a yes",
-        "confirm=true answers nobody's question",
+        "who can be asked is asked",
         "the gate is in the function that is served",
     ],
     "each_call_is_as_its_person_says[2026-07-28]": [
         "only an accepted form is a yes",
-        "confirm=true answers nobody's question",
+        "who can be asked is asked",
         "the gate is in the function that is served",
     ],
     "a_client_that_cannot_ask_applies_a_preview_once[legacy]": [

@@ -3,6 +3,7 @@
 import contextlib
 import itertools
 import json
+import re
 import shutil
 import socket
 import socketserver
@@ -10,12 +11,16 @@ import sqlite3
 import subprocess
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
+from support import render
 from wire import http
 
 
@@ -100,47 +105,135 @@ def redis(tmp_path: Path) -> Iterator[str]:
     process.wait(10)
 
 
-@pytest.mark.parametrize("state", ["redis", "folder"])
-def test_two_replicas_apply_once(
-    state: str,
-    project: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    request: pytest.FixtureRequest,
-) -> None:
-    where = request.getfixturevalue("redis") if state == "redis" else str(tmp_path / "state")
-    monkeypatch.setenv("NOTES_MCP_STATE", where)
-    monkeypatch.setenv("NOTES_MCP_STATE_KEYS", json.dumps(["k" * 32, "before" * 8]))
-    monkeypatch.setenv("NOTES_MCP_DATABASE", str(tmp_path / "notes.db"))
+YES = {"confirmation": {"action": "accept", "content": {"confirm": True}}}
+NO = {"confirmation": {"action": "decline"}}
+FORM: dict[str, Any] = {"elicitation": {}}
 
-    def sent() -> int:
-        with contextlib.closing(sqlite3.connect(tmp_path / "notes.db")) as db:
-            return int(db.execute("SELECT count(*) FROM records").fetchone()[0])
 
-    homes = [tmp_path / "one", tmp_path / "two"]
-    for home in homes:
-        home.mkdir()
-    with http(project, homes[0]) as one, http(project, homes[1]) as two:
-        ports = [int(address.split(":")[2].split("/")[0]) for address in (one, two)]
-        balancer = Balancer(ports)
+@contextlib.contextmanager
+def replicas(project: Path, home: Path, state: str) -> Iterator[tuple[Balancer, str]]:
+    """Two servers with one state and one database, and the address of what stands before them."""
+    environ = {
+        "NOTES_MCP_STATE": state,
+        "NOTES_MCP_STATE_KEYS": json.dumps(["k" * 32, "before" * 8]),
+        "NOTES_MCP_DATABASE": str(home / "notes.db"),
+    }
+    with pytest.MonkeyPatch.context() as patch, contextlib.ExitStack() as stack:
+        for name, value in environ.items():
+            patch.setenv(name, value)
+        addresses = []
+        for name in ("one", "two"):
+            (home / name).mkdir()
+            addresses.append(stack.enter_context(http(project, home / name)))
+        balancer = Balancer([int(address.split(":")[2].split("/")[0]) for address in addresses])
         threading.Thread(target=balancer.serve_forever, daemon=True).start()
-        address = f"http://127.0.0.1:{balancer.server_address[1]}/mcp"
-        form: dict[str, Any] = {"elicitation": {}}
-        asked = post(address, {"note_id": 1}, form)
-        yes = {"confirmation": {"action": "accept", "content": {"confirm": True}}}
-        answer = {"requestState": asked["requestState"], "inputResponses": yes}
-        assert sent() == 0
-        applied = post(address, {"note_id": 1}, form, **answer)
-        assert applied["structuredContent"]["outcome"] == "applied"
-        assert balancer.served == ports
-        for _ in ports:
-            assert "requestState" in post(address, {"note_id": 1}, form, **answer)
-        assert sent() == 1
-        confirm = {"note_id": 2, "confirm": True}
-        calls = [{"note_id": 2}, confirm, confirm, confirm]
-        outcomes = [post(address, call, {})["structuredContent"]["outcome"] for call in calls]
-        assert outcomes == ["preview", "applied", "preview", "applied"]
-        assert balancer.served == ports * 4
-        assert sent() == 3
+        yield balancer, f"http://127.0.0.1:{balancer.server_address[1]}/mcp"
         balancer.shutdown()
         balancer.server_close()
+
+
+def sent(home: Path) -> Counter[int]:
+    """How often each note was sent."""
+    with contextlib.closing(sqlite3.connect(home / "notes.db")) as db:
+        rows = db.execute("SELECT * FROM records").fetchall()
+    return Counter(
+        int(found[1]) for row in rows if (found := re.search(r'"note_id": ?(\d+)', str(row)))
+    )
+
+
+def outcome(result: Any) -> str:
+    """The word of an envelope, or `asked`, or `error`."""
+    asked = "asked" if "requestState" in result else "error"
+    return str(result.get("structuredContent", {}).get("outcome", asked))
+
+
+@pytest.mark.parametrize("state", ["redis", "folder"])
+def test_two_replicas_apply_once(
+    state: str, project: Path, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    where = request.getfixturevalue("redis") if state == "redis" else str(tmp_path / "state")
+    with replicas(project, tmp_path, where) as (balancer, address):
+        asked = post(address, {"note_id": 1}, FORM)
+        answer = {"requestState": asked["requestState"], "inputResponses": YES}
+        assert not sent(tmp_path)
+        assert outcome(post(address, {"note_id": 1}, FORM, **answer)) == "applied"
+        assert len(set(balancer.served)) == 2
+        for _ in range(2):
+            assert outcome(post(address, {"note_id": 1}, FORM, **answer)) == "asked"
+        assert sent(tmp_path) == {1: 1}
+        confirm = {"note_id": 2, "confirm": True}
+        results = [post(address, call, {}) for call in ({"note_id": 2}, confirm, confirm, confirm)]
+        assert [outcome(each) for each in results] == ["preview", "applied", "error", "error"]
+        again = "send_note was applied before with these arguments, and is not applied twice"
+        assert [each["content"][0]["text"] for each in results[2:]] == [again] * 2
+        assert sent(tmp_path) == {1: 1, 2: 1}
+
+
+# What one of the two hundred does, by its number, and what its calls come to.
+FLOWS = {
+    "yes": ["asked", "applied"],
+    "no": ["asked", "declined"],
+    "yes-twice-at-once": ["asked", "applied", "asked"],
+    "steps": ["preview", "applied", "error"],
+    "three-confirms-at-once": ["preview", "applied", "error", "error"],
+    "unprepared": ["error", "error"],
+    "other-arguments": ["preview", "error"],
+}
+
+
+def flow(address: str, number: int) -> list[str]:
+    """Call for one number in the way that is its turn; what the calls came to, those at once in order."""
+    kind, note = [*FLOWS][number % len(FLOWS)], {"note_id": number}
+    confirm = note | {"confirm": True}
+    if kind.startswith(("yes", "no")):
+        asked = post(address, note, FORM)
+        answer = {"requestState": asked["requestState"]}
+        answer["inputResponses"] = NO if kind == "no" else YES
+        calls = [partial(post, address, note, FORM, **answer)] * (2 if "at-once" in kind else 1)
+        first = [outcome(asked)]
+    else:
+        if kind == "other-arguments":
+            confirm = {"note_id": number + 1000, "confirm": True}
+        first = [] if kind == "unprepared" else [outcome(post(address, note, {}))]
+        times = {"steps": 1, "other-arguments": 1, "unprepared": 2, "three-confirms-at-once": 3}
+        calls = [partial(post, address, confirm, {})] * times[kind]
+    with ThreadPoolExecutor(len(calls)) as pool:
+        came = sorted(outcome(done.result()) for done in [pool.submit(call) for call in calls])
+    if kind == "steps":
+        came.append(outcome(post(address, confirm, {})))
+    return first + came
+
+
+def test_two_hundred_mixed_confirmations_at_once(redis: str, project: Path, tmp_path: Path) -> None:
+    numbers = range(1, 201)
+    with replicas(project, tmp_path, redis) as (balancer, address):
+        with ThreadPoolExecutor(40) as pool:
+            came = dict(zip(numbers, pool.map(partial(flow, address), numbers), strict=True))
+        assert len(set(balancer.served)) == 2
+    expected = {number: FLOWS[[*FLOWS][number % len(FLOWS)]] for number in numbers}
+    assert {n: came[n] for n in numbers if came[n] != expected[n]} == {}
+    applied = [number for number in numbers if "applied" in expected[number]]
+    assert sent(tmp_path) == dict.fromkeys(applied, 1)
+
+
+def test_two_replicas_share_a_page(template: Path, redis: str, tmp_path: Path) -> None:
+    paged = {"profile": "custom", "confirm_fallback": "page"}
+    project = render(template, tmp_path / "paged", paged)
+    with replicas(project, tmp_path, redis) as (balancer, address):
+        waiting = post(address, {"note_id": 1}, {})
+        assert outcome(waiting) == "waiting"
+        (link,) = re.findall(r"http://\S+link=[\w-]+", waiting["content"][0]["text"])
+        here = address.removesuffix("/mcp")
+        assert link.startswith(f"{here}/confirm?link=")
+        with httpx2.Client() as browser:
+            fields = dict(re.findall(r'name="(\w+)" value="([^"]*)"', browser.get(link).text))
+            headers = {"Origin": here}
+            answers = [
+                browser.post(f"{here}/confirm", data=fields | {"answer": word}, headers=headers)
+                for word in ("approve", "decline")
+            ]
+        assert [answer.status_code for answer in answers] == [200, 410]
+        results = [post(address, {"note_id": 1}, {}) for _ in range(3)]
+        assert [outcome(each) for each in results] == ["applied", "error", "error"]
+        assert len(set(balancer.served)) == 2
+    assert sent(tmp_path) == {1: 1}

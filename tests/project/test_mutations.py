@@ -42,6 +42,9 @@ UNCHANGED = 'await backend().get("\\1", \\2)'
 INSTEAD = r'await backend\(\)\.\w+\(\s*"(\w+)",\s*(\w+)(?:.|\n)*?\)\n'
 ACTION = 'destructive=False, idempotent=True, why="It only counts.", '
 BOTH = 'action: Annotated[Literal["get", "purge"], Field(description="What.")] = "get",\n)'
+SWITCH = 'delete: Annotated[bool, Field(description="Whether.")] = False,\n'
+TEXT = 'action: Annotated[str, Field(description="One of get, set and delete.")] = "get",\n'
+UNRUN = {"get_blob"}  # whose probe cannot know its arguments
 
 # What an owner may write in a tool file -> the rule, or the words of the behavior probe, that must say so.
 FILES: list[tuple[str, str, str, list[Change]]] = [
@@ -62,7 +65,7 @@ FILES: list[tuple[str, str, str, list[Change]]] = [
     ("put_* not idempotent", "replace-is-idempotent", "put_flag", decorator("put", "action")),
     ("replace_* not idempotent", "replace-is-idempotent", "replace_flag", decorator("put", "action")),
     ("update with an etag idempotent", "versioned-is-not-idempotent", "update_stamped", decorator("update", "put")),
-    ("overwrite not destructive", "overwrite-is-destructive", "write_over", [*decorator("put", "ensure"), (INSTEAD, UNCHANGED + "\n")]),
+    ("overwrite not destructive", "overwrite-is-destructive", "write_over", [*decorator("put", "ensure"), (r'\.put\(\s*("\w+"),\s*(\w+),\s*', r".ensure(\1, id=\2, fields=")]),
     ("delete_* not destructive", "overwrite-is-destructive", "remove_softly", [*decorator("delete", "action", "destructive=False, "), (r"await backend.*\n", "False\n")]),
     ("exception without reason", "hints-match-behavior", "delete_unreasoned", said('exceptions=[{"hint": "idempotent", "value": False, "why": " "}]')),
     ("read-only and destructive at once", "read-only-excludes-destructive", "get_destroyer", said('exceptions=[{"hint": "destructive", "value": True, "why": "Who knows."}]')),
@@ -70,16 +73,22 @@ FILES: list[tuple[str, str, str, list[Change]]] = [
     ("question that names no parameter", "question-names-parameters", "delete_asker", said('confirm="Delete {nope}?"')),
     ("result without a type", "output-described", "get_untyped", [(r"\) -> \w+:", "):")]),
     ("one tool for reading and purging", "one-action", "run_both", [("import Annotated", "import Annotated, Literal"), (r"(?m)^\) ->", f"    {BOTH} ->")]),
+    ("a switch that deletes, in a read", "one-action", "get_switch", [(r"(?m)^\) ->", f"    {SWITCH}) ->")]),
+    ("an action as free text", "one-action", "run_text", [(r"(?m)^\) ->", f"    {TEXT}) ->")]),
+    ("result that is any object", "output-described", "get_anything", [("import Annotated", "import Annotated, Any"), (r"\) -> \w+:", ") -> dict[str, Any]:"), (r"return \w+\(\*\*(result.model_dump\(\))\)", r"return \1")]),
+    ("one argument that is any object", "parameters-typed", "get_blob", [("import Annotated", "import Annotated, Any"), (r"Annotated\[int, Field\((.*), ge=1\)", r"Annotated[dict[str, Any], Field(\1)")]),
+    ("title says the contrary", "words-match-behavior", "get_contrary", title("Delete Contrary")),
+    ("description says the contrary", "words-match-behavior", "delete_contrary", [('"""Delete', '"""Show')]),
     ("body writes under @read", "says read-only: put", "get_writer", body('await backend().put("writer", writer_id, {"title": "seen"})')),
     ("body not idempotent under @put", "says idempotent: append", "set_again", [(r"\.put\(", ".append(")]),
     ("body not idempotent under @ensure", "says idempotent: create", "ensure_again", [(r"\.ensure\(", ".create(")]),
     ("body not idempotent under @delete", "says idempotent: action", "delete_again", body('await backend().act("log", {})')),
     ("body erases under @append", "says not destructive: put", "append_eraser", [(r"\.append\(", ".put(")]),
     ("body erases under @create", "says not destructive: action", "create_eraser", body('await backend().delete("eraser", None)')),
-    ("body erases under @action(destructive=False)", "says not destructive: action", "send_eraser", [*said("destructive=False"), *body('await backend().delete("eraser", 1)')]),
-    ("create that creates nothing", "says not idempotent: read", "create_nothing", [(r"await backend\(\)\.create\(.*\)\n", 'await backend().get("nothing", 1000)\n')]),
-    ("append that appends nothing", "says not idempotent: read", "append_nothing", [(INSTEAD, UNCHANGED + "\n")]),
-    ("update that takes a stale etag", "says not idempotent: put", "update_stale", [(r",\s*etag=etag", "")]),
+    ("body erases under @action(destructive=False)", "says not destructive", "send_eraser", [*said("destructive=False"), *body('await backend().delete("eraser", 1)')]),
+    ("create that creates nothing", "changed nothing", "create_nothing", [(r"await backend\(\)\.create\(.*\)\n", 'await backend().get("nothing", 1000)\n')]),
+    ("append that appends nothing", "changed nothing", "append_nothing", [(INSTEAD, UNCHANGED + "\n")]),
+    ("update that takes a stale etag", "stale", "update_stale", [(r",\s*etag=etag", "")]),
     ("action once, said to be more", "says not idempotent: ensure", "send_once", [*said("idempotent=False"), (r"\}\)\n", "}, once=True)\n")]),
     ("body deletes under @put", "says put: delete", "set_gone", [(r"\n    return", '\n    await backend().delete("gone", gone_id)\n    return')]),
     ("body puts under @delete", "says delete", "delete_putter", [(r"await backend.*\n", 'bool(await backend().put("putter", putter_id, {"seen": True}))\n')]),
@@ -121,7 +130,7 @@ def mutants(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         path.write_text(text, encoding="utf-8")
     probes = project / "tests/tools"
     for _, rule, name, _ in FILES:
-        if rule in BY_NAME:
+        if rule in BY_NAME or name in UNRUN:
             (probes / f"test_{name}.py").write_text(
                 '"""Mine."""\n\nunprobed = "it moves a motor"\n'
             )
@@ -155,8 +164,11 @@ def words_of(message: str) -> str:
     if found := re.search(r"it says ([\w -]+), but .* behavior '(\w+)' would be true$", message):
         return f"says {found[1]}: {found[2]}"
     known = {
+        "it says not destructive, but lost": "says not destructive",
         "has no probe": "no probe",
         "a person declined": "declined",
+        "with a stale etag it was accepted": "stale",
+        "but changed nothing that snapshot() shows": "changed nothing",
         "it says delete": "says delete",
         "has to return its arguments": "no arguments",
     }
@@ -176,7 +188,8 @@ def caught(failures: dict[str, str]) -> dict[str, set[str]]:
         else:
             for tool, rule in re.findall(r"(?m)^(\S+): .* \(([\w-]+)\)$", message):
                 found.setdefault(tool, set()).add(rule)
-    assert all(seen == {"legacy", "2026-07-28"} for seen in eras.values()), eras
+    assert all("2026-07-28" in seen for seen in eras.values()), eras  # where every case is run
+    assert len([seen for seen in eras.values() if len(seen) == 2]) > 12
     return found
 
 
@@ -195,7 +208,7 @@ def test_nothing_else_was_caught(caught: dict[str, set[str]], failures: dict[str
 
 def test_a_name_alone_contradicts_nothing(caught: dict[str, set[str]]) -> None:
     assert len(PROVEN) == len([rule for _, rule, _, _ in FILES if rule in BY_NAME]) >= 8
-    assert not caught.keys() & {name for name, _ in PROVEN}
+    assert {n: of for n, of in caught.items() if n in dict(PROVEN)} == {}
 
 
 def test_every_rule_is_broken_once() -> None:

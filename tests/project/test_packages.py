@@ -152,6 +152,7 @@ def wrong_entry(entry: dict[str, Any]) -> list[str]:
         "keys": entry.keys() == {"$schema", "name", "description", "version", "packages"},
     }
     keys = ["registryType", "identifier", "version", "runtimeHint", "transport", "packageArguments"]
+    keys += ["environmentVariables"]
     for package in entry["packages"]:
         checks |= {
             "package keys": sorted(package) == sorted(keys),
@@ -161,6 +162,11 @@ def wrong_entry(entry: dict[str, Any]) -> list[str]:
             "arguments": all(
                 argument["type"] == "positional" and isinstance(argument["value"], str)
                 for argument in package["packageArguments"]
+            ),
+            "variables": all(
+                variable.keys() - {"default"} == {"name", "description", "format", "isSecret"}
+                and variable["format"] in ("string", "number", "boolean")
+                for variable in package["environmentVariables"]
             ),
         }
     return [name for name, fine in checks.items() if not fine]

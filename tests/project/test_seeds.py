@@ -89,7 +89,7 @@ def test_the_wire_holds_exactly_the_hints_of_the_seed(
 
 
 def test_logging_leaves_a_read_only_tool_read_only(example: Renders, tmp_path: Path) -> None:
-    """Resolved question 3 of seed 000: a log line is no change that a user can observe."""
+    """Resolved question 3 of seed 000: a log line is not a change that a user can observe."""
 
     async def work() -> None:
         async with stdio(example("nextcloud"), tmp_path, "2026-07-28") as client:

@@ -1,14 +1,17 @@
 """What the generated server does: files that cannot be served, seams, calls. Its rows are in tests/attacks/server."""
 
 import asyncio
+import os
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
-from inside import ATTACKS, attack
+from fastmcp import Client
+from inside import ATTACKS, attack, guards, insist_on
 from support import PYTEST, python, render, server
-from wire import stdio
+from wire import ERAS, agree, http, stdio
 
 SEAMS = ATTACKS / "server/seams"
 
@@ -22,7 +25,12 @@ def mine(project: Path, tmp_path: Path) -> Path:
 
 
 def test_its_rows_hold(project: Path) -> None:
-    attack(project, "server/test_calls.py")
+    attack(project, "server/test_calls.py", "server/test_composed.py", "server/test_declared.py")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork to be quick")
+def test_without_a_guard_its_row_fails_and_with_it_holds(project: Path, tmp_path: Path) -> None:
+    insist_on(guards(ATTACKS / "server/guards.yml"), {"": project}, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -54,6 +62,42 @@ def test_a_destructive_tool_without_a_decorator_stops_the_start(mine: Path) -> N
     assert re.fullmatch(
         r"notes-mcp: .*extend\.py: the destructive tool wipe has no gate; .*\n", done.stderr
     ), done.stderr
+
+
+def test_a_tool_that_comes_with_the_lifespan_is_named_by_the_suite(mine: Path) -> None:
+    shutil.copy(ATTACKS / "server/late.py", mine / "src/notes_mcp/extend.py")
+    done = python(mine, *PYTEST, "tests/policy/test_annotations.py")
+    assert done.returncode == 1
+    assert "late: declare it with @read, @put, ... in tools/" in done.stdout
+    assert "KeyError" not in done.stdout
+    assert python(mine, "tests/policy/pin.py").returncode == 0
+    assert "| `late` | Late | ? |" in (mine / "docs/tools.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("way", ["stdio", "http"])
+def test_what_nobody_declared_is_asked_for_over_each_transport(
+    mine: Path, tmp_path: Path, way: str, era: str
+) -> None:
+    shutil.copy(ATTACKS / "server/mounting.py", mine / "src/notes_mcp/extend.py")
+
+    async def work(*there: Any) -> list[Any]:
+        answers = []
+        for person in (None, agree):
+            client = stdio(mine, tmp_path, era, elicitation_handler=person)
+            if there:
+                client = Client(*there, mode=era, elicitation_handler=person)
+            async with client:
+                names = {"name": "a"}
+                done = await client.call_tool("child_destroy", names, raise_on_error=False)
+                answers += [done.is_error, (await client.call_tool("child_count")).data]
+        return answers
+
+    if way == "stdio":
+        assert asyncio.run(work()) == [True, 0, False, 1]
+        return
+    with http(mine, tmp_path) as address:
+        assert asyncio.run(work(address)) == [True, 0, False, 1]
 
 
 def test_helpers_beside_the_tools_are_no_tools(mine: Path) -> None:

@@ -114,10 +114,13 @@ def test_two_tools_of_one_name(good: dict[str, Tool]) -> None:
     assert {finding.rule for finding in found} == {"name-unique"}
 
 
+OTHERS = {"hints-complete", "hints-match-behavior", "words-match-behavior"}
+
+
 @pytest.mark.parametrize("description", ["Delete it.", "Deletes it.", "DELETE it", "Removes it."])
 @pytest.mark.parametrize("declared", [True, False])
 def test_a_name_and_a_description_are_two_signals(description: str, declared: bool) -> None:
-    """A tool that nothing runs: its name alone is no finding, nor is it one when a test runs the tool."""
+    """A tool that nothing runs: its name alone is not a finding, nor is it one when a test runs the tool."""
     hints = {
         "title": "Delete",
         "readOnlyHint": True,
@@ -138,12 +141,13 @@ def test_a_name_and_a_description_are_two_signals(description: str, declared: bo
         "description": description,
         "annotations": hints,
     }
-    wire |= {"inputSchema": {"additionalProperties": False}, "outputSchema": {"type": "object"}}
+    answer = {"type": "object", "properties": {"gone": {"type": "boolean"}}}
+    wire |= {"inputSchema": {"additionalProperties": False}, "outputSchema": answer}
 
     def rules(text: str, probed: bool | None) -> set[str]:
         tool = Tool(wire | {"description": text}, facts if declared else None, probed=probed)
         found = examine([tool], TABLES, "policy" if declared else "foreign")
-        return {finding.rule for finding in found} - {"hints-complete", "hints-match-behavior"}
+        return {finding.rule for finding in found} - OTHERS
 
     assert rules(description, False) == {"verb-writes"}
     assert rules("Look at it.", False) == set()

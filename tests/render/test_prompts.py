@@ -177,7 +177,7 @@ def test_a_custom_profile_asks_four_more(terminal: Terminal, tmp_path: Path) -> 
             "hints": DOWN * 2,
             "destructive": DOWN,
             "confirm": DOWN * 2,
-            "confirm_fallback": DOWN,
+            "confirm_fallback": DOWN * 2,
             "tools": CLEAR + "delete_order",
         }
     )

@@ -70,7 +70,7 @@ LIMITS = {
     "min_items": "minItems",
     "max_items": "maxItems",
 }
-ENVELOPE = {"confirmed", "outcome", "preview", "result"}
+ENVELOPE = {"confirmed", "approved_by", "outcome", "preview", "result"}
 
 
 def wire(default: Any, kind: str) -> Any:

@@ -96,5 +96,5 @@ def test_an_unknown_cell_is_one_line() -> None:
     )
     assert (done.returncode, done.stderr) == (
         1,
-        "'nonsense' is no cell; `scripts/cell` lists them\n",
+        "'nonsense' is not a cell; `scripts/cell` lists them\n",
     )

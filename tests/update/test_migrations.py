@@ -11,11 +11,11 @@ from lifecycle import (
     SRC,
     TEMPLATE,
     TOOLS,
-    Edit,
     bytes_of,
     changed,
     commit,
     migration,
+    move,
     released,
     rename_author,
     said,
@@ -57,15 +57,34 @@ def test_e_a_stricter_validator_with_a_migration(repository: Path, tmp_path: Pat
     assert (project / SRC / "tools/delete_note.py").exists(), "the file is its owner's"
 
 
-def move(repository: Path) -> list[Edit]:
-    """policy/texts.py becomes policy/hygiene.py."""
-    folder = repository / TEMPLATE / "policy"
-    (folder / "texts.py.jinja").rename(folder / "hygiene.py.jinja")
-    return [
-        (path.relative_to(repository).as_posix(), "from .texts import", "from .hygiene import")
-        for path in folder.iterdir()
-        if "from .texts import" in path.read_text(encoding="utf-8")
-    ]
+def test_e_an_answer_that_is_still_good_is_kept(repository: Path, tmp_path: Path) -> None:
+    """Two repairs, listed against the order of the questions; only one is needed."""
+    project = start(repository, tmp_path / "p", author="Ann", description="Old words.")
+    strict = "{% import 'macros/check.jinja' as c %}{{ c.text(description, 300) }}"
+    refused = "{% if description == 'Old words.' %}it is old{% endif %}"
+    released(
+        repository,
+        repository,
+        "v2.0.0",
+        ("copier.yml", strict, strict + refused),
+        migration("v2.0.0", "before", "answer", "description", "New words."),
+        migration("v2.0.0", "before", "answer", "author", "Nobody"),
+    )
+    update(project, "v2.0.0")
+    assert (said(project)["description"], said(project)["author"]) == ("New words.", "Ann")
+
+
+def test_a_template_that_has_moved(repository: Path, tmp_path: Path) -> None:
+    project = start(repository, tmp_path / "p")
+    before = said(project)
+    place = repository.rename(tmp_path / "elsewhere")
+    path = project / ANSWERS
+    path.write_text(path.read_text().replace(str(repository), str(place)))
+    commit(project)
+    released(place, place, "v2.0.0", (AGENTS, "", "\nTwo.\n"))
+    update(project, "v2.0.0")
+    assert said(project) == before | {"_src_path": str(place), "_commit": "v2.0.0"}
+    assert (project / "AGENTS.md").read_text().endswith("\nTwo.\n")
 
 
 def test_g_a_policy_file_moves(repository: Path, tmp_path: Path) -> None:

@@ -1,20 +1,24 @@
 """Tools that need consent, servers that have them, and clients of each kind."""
 
 import base64
+import contextlib
 import json
 import re
+import shutil
+import socket
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import anyio
 import httpx2
+import pytest
 from attacks.consent.provider import Provider
 from attacks.raw import LEGACY, MODERN, Message, Raw, connect, user
 from fastmcp import Context, FastMCP
 from nextcloud_login_mcp.policy import (
-    asking,
     consent_cli,
     consent_flow,
     consent_settings,
@@ -22,13 +26,13 @@ from nextcloud_login_mcp.policy import (
 )
 from nextcloud_login_mcp.policy.consent import granted_token, requires_consent
 from nextcloud_login_mcp.policy.declarations import create, declaration_of, delete, read
-from nextcloud_login_mcp.policy.scopes import listed
+from nextcloud_login_mcp.policy.guarding import PolicyServer
 from nextcloud_login_mcp.policy.serving import build_tool
 from nextcloud_login_mcp.server import create_server
 from nextcloud_login_mcp.settings import Settings
 from pydantic import BaseModel, Field
 
-Grant, GATES = consent_store.Grant, asking.GATES
+Grant = consent_store.Grant
 commands, flow = consent_cli, consent_flow
 ERAS = [LEGACY, MODERN]
 SECRET = "a secret of thirty-two characters or more"
@@ -49,6 +53,9 @@ CAN: dict[str, Message] = {
 YES: Message = {"action": "accept", "content": {"acknowledged": True}}
 
 
+NO_REDIS = pytest.mark.skipif(not shutil.which("redis-server"), reason="no redis-server here")
+
+
 class Held(BaseModel):
     """What the tools below answer."""
 
@@ -58,6 +65,12 @@ class Held(BaseModel):
 @read(title="Look at what is yours", scopes=["zz:read"])
 @requires_consent
 async def zz_look() -> Held:
+    return Held(token=await granted_token())
+
+
+@read(title="Look without a scope")
+@requires_consent
+async def zz_alone() -> Held:
     return Held(token=await granted_token())
 
 
@@ -101,13 +114,13 @@ def settings(provider: Provider, **more: Any) -> Settings:
     return Settings(**(fields | {"metadata": Path("none")} | more))
 
 
-def serving(provider: Provider, **more: Any) -> FastMCP:
+def serving(provider: Provider, **more: Any) -> PolicyServer:
     """The rendered server, with the tools above in it."""
     server = create_server(settings(provider, **more))
-    for function in (zz_look, zz_drop, zz_outer):
+    for function in (zz_look, zz_alone, zz_drop, zz_outer):
         declaration = declaration_of(function)
         assert declaration
-        server.add_tool(listed(build_tool(function, declaration)))
+        server.add_tool(build_tool(function, declaration))
     return server
 
 
@@ -203,3 +216,21 @@ async def end(server: FastMCP, link: str) -> None:
 def changed(address: str, **params: str) -> str:
     """An address with other parameters."""
     return str(httpx2.URL(address).copy_merge_params(params))
+
+
+@asynccontextmanager
+async def redis(folder: Path) -> AsyncIterator[str]:
+    """The address of a Redis that lives as long as the block runs."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    quiet = ["--port", str(port), "--save", "", "--dir", str(folder), "--loglevel", "warning"]
+    async with await anyio.open_process(["redis-server", *quiet]) as process:
+        try:
+            for _ in range(100):
+                with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+                    break
+                await anyio.sleep(0.05)
+            yield f"redis://127.0.0.1:{port}/0"
+        finally:
+            process.terminate()

@@ -5,24 +5,23 @@ and goes wrong in the ways a test asks for.
 """
 
 import base64
-import contextlib
 import hashlib
 import io
 import json
 import logging
 import re
-import socket
 import threading
 import time
 import warnings
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 from urllib.parse import parse_qs, urlencode, urlsplit
 
-import anyio
+import flask
 import httpx2
-import uvicorn
-from fastmcp import FastMCP
+from attacks.http import http as http
+from joserfc import jwt
+from joserfc.jwk import RSAKey
 from werkzeug.serving import make_server
 
 with warnings.catch_warnings():
@@ -42,12 +41,20 @@ class Provider:
     def __init__(self) -> None:
         """Make the provider; `fresh` serves it."""
         self.app = oidc_provider_mock.app()
+        with self.app.test_request_context():
+            self.app.preprocess_request()
+            private = flask.g.oidc_provider_mock_storage.jwk.as_dict(is_private=True)
+        self.key = RSAKey.import_key(private)
+        self.lock = threading.Lock()
         self.issuer = ""
         self.forget()
 
     def forget(self) -> None:
         """Be honest again, and remember nothing."""
         self.challenges: dict[str, str] = {}
+        self.families: dict[
+            str, int
+        ] = {}  # the newest refresh token of each login; -1: the login is over
         self.revoked: list[str] = []
         self.asked: list[str] = []
         self.tokens: list[str] = []
@@ -78,7 +85,10 @@ class Provider:
             self.revoked += parse_qs(self._form(environ)).get("token", [])
             start("200 OK", [])
             return [b""]
-        if path == "/oauth2/token" and not self._proven(environ):
+        if path == "/oauth2/token" and "refuses" in self.wrong:
+            start("401 Unauthorized", [("Content-Type", "application/json")])
+            return [json.dumps({"error": self.wrong["refuses"]}).encode()]
+        if path == "/oauth2/token" and not (self._proven(environ) and self._newest(environ)):
             start("400 Bad Request", [("Content-Type", "application/json")])
             return [b'{"error": "invalid_grant"}']
         return self._passed(environ, start, path)
@@ -104,6 +114,9 @@ class Provider:
             body = json.dumps(document | self.wrong.get("discovery", {})).encode()
         if path == "/oauth2/token" and status.startswith("200"):
             token = json.loads(body) | self.wrong.get("token", {})
+            family = environ.get("family") or token.get("refresh_token")
+            if "rotates" in self.wrong and family:
+                token["refresh_token"] = f"{family}~{self.families.setdefault(family, 0)}"
             self.tokens += [token[n] for n in ("access_token", "refresh_token") if n in token]
             for name in self.wrong.get("without", []):
                 token.pop(name, None)
@@ -123,12 +136,39 @@ class Provider:
         digest = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest())
         return not challenge or digest.rstrip(b"=").decode() == challenge
 
-    async def token_of(
-        self, user: str, *scopes: str, audience: str = "the-client", nonce: str = "-"
+    def _newest(self, environ: Environ) -> bool:
+        """Whether a refresh token that rotates is the newest; an older one ends the login (RFC 9700, 4.14.2)."""
+        form = parse_qs(self._form(environ))
+        family, _, number = form.get("refresh_token", [""])[0].partition("~")
+        if not number:
+            return True
+        with self.lock:
+            newest = self.families.get(family) == int(number)
+            self.families[family] = int(number) + 1 if newest else -1
+        body = urlencode({**form, "refresh_token": family}, doseq=True).encode()
+        environ |= {"wsgi.input": io.BytesIO(body), "CONTENT_LENGTH": str(len(body))}
+        environ["family"] = family
+        return newest
+
+    def token_of(
+        self,
+        user: str,
+        *scopes: str,
+        audience: str = "the-client",
+        typ: str = "at+jwt",
+        **more: Any,
     ) -> str:
-        """A token that a client application got for one of its users: a JWT of this provider."""
+        """An access token that a client application got for one of its users; None leaves a claim out."""
+        now = int(time.time())
+        named = {"iss": self.issuer, "sub": user, "aud": audience, "scope": " ".join(scopes)}
+        claims = {**named, "client_id": "app", "iat": now, "exp": now + 600, **more}
+        held = {name: value for name, value in claims.items() if value is not None}
+        return jwt.encode({"alg": "RS256", "typ": typ}, held, self.key)
+
+    async def id_token_of(self, user: str, audience: str = "the-client", nonce: str = "-") -> str:
+        """An ID token that a client application got for one of its users."""
         async with httpx2.AsyncClient(base_url=self.issuer) as client:
-            await client.put(f"/users/{user}", json={"scope": " ".join(scopes)})
+            await client.put(f"/users/{user}", json={})
             asked = {"response_type": "code", "client_id": audience, "scope": "openid"}
             query = urlencode(asked | {"redirect_uri": ME, "nonce": nonce})
             done = await client.post(f"/oauth2/authorize?{query}", data={"sub": user})
@@ -170,29 +210,3 @@ def heading(page: httpx2.Response) -> str:
     """What a page says first."""
     title = re.search("<h1>(.*?)</h1>", page.text)
     return title[1] if title else page.text
-
-
-class _Server(uvicorn.Server):
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Leave the signals to pytest."""
-        yield
-
-
-@contextlib.asynccontextmanager
-async def http(make: Callable[[str], FastMCP]) -> AsyncIterator[tuple[str, FastMCP]]:
-    """The address of a server on a free port, made for that address."""
-    bound = socket.create_server(("127.0.0.1", 0))
-    base = f"http://127.0.0.1:{bound.getsockname()[1]}"
-    server = make(base)
-    app = server.http_app(host_origin_protection="auto")
-    uvicorn_ = _Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=1))
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(uvicorn_.serve, [bound])
-        for _ in range(1000):
-            if uvicorn_.started:
-                break
-            await anyio.sleep(0.01)
-        yield base, server
-        uvicorn_.should_exit = True
-    bound.close()

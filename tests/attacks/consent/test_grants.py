@@ -1,14 +1,10 @@
 """What is kept: renewed, withdrawn, shared by replicas, never readable, never logged."""
 
-import contextlib
 import json
 import logging
-import shutil
-import socket
 import sqlite3
 import stat
 import time
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +14,7 @@ import pytest
 from attacks.consent.granting import (
     COMPLETE,
     FAILED,
-    GATES,
+    NO_REDIS,
     OURS,
     REQUIRED,
     SECRET,
@@ -26,6 +22,7 @@ from attacks.consent.granting import (
     flow,
     grant_of,
     nothing,
+    redis,
     serving,
     text_of,
 )
@@ -33,6 +30,7 @@ from attacks.consent.provider import Browser, Provider, heading, http
 from attacks.raw import LEGACY, MODERN
 from fastmcp import FastMCP
 from fastmcp.exceptions import ToolError
+from nextcloud_login_mcp.policy.consent_routes import cookie
 
 pytestmark = pytest.mark.anyio
 
@@ -97,25 +95,7 @@ async def test_a_grant_outlives_the_server(
         assert text_of(call.message).startswith(REQUIRED)
 
 
-@contextlib.asynccontextmanager
-async def redis(folder: Path) -> AsyncIterator[str]:
-    """The address of a Redis that lives as long as the block runs."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    quiet = ["--port", str(port), "--save", "", "--dir", str(folder), "--loglevel", "warning"]
-    async with await anyio.open_process(["redis-server", *quiet]) as process:
-        try:
-            for _ in range(100):
-                with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-                    break
-                await anyio.sleep(0.05)
-            yield f"redis://127.0.0.1:{port}/0"
-        finally:
-            process.terminate()
-
-
-@pytest.mark.skipif(not shutil.which("redis-server"), reason="no redis-server here")
+@NO_REDIS
 async def test_replicas_share_links_and_grants(
     provider: Provider, browser: Browser, tmp_path: Path
 ) -> None:
@@ -125,16 +105,17 @@ async def test_replicas_share_links_and_grants(
         one, other = (serving(provider, **shared) for _ in range(2))
         async with calling(one, MODERN) as call:
             link = httpx2.URL(call.link).params["elicitationId"]
-            page, cookie, _ = await flow.consent_of(other).start(link)
-            back = httpx2.URL((await browser.get(page, sub="ann")).headers["location"])
-            await flow.consent_of(one).finish(dict(back.params), cookie)
+            begun = await flow.consent_of(other).start(link)
+            cookies = {cookie(begun.state): begun.secret}
+            back = httpx2.URL((await browser.get(begun.address, sub="ann")).headers["location"])
+            await flow.consent_of(one).finish(dict(back.params), cookies)
             with pytest.raises(Exception, match="not valid any more"):
-                await flow.consent_of(other).finish(dict(back.params), cookie)
+                await flow.consent_of(other).finish(dict(back.params), cookies)
         async with calling(other, LEGACY) as call:
             token = (await grant_of(one, "ann")).access_token
             assert call.message["result"]["structuredContent"] == {"token": token}
         for server in (one, other):
-            stores: list[Any] = [flow.consent_of(server).store._rows, GATES[server].store]
+            stores: list[Any] = [flow.consent_of(server).store._rows, server.gate.store]
             for store in stores:
                 await store.close()
 
@@ -142,7 +123,7 @@ async def test_replicas_share_links_and_grants(
 async def test_a_locked_store_grants_nothing_and_shows_nothing(
     provider: Provider, browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(f"{OURS}.policy.consent_store.LOCKED", 0.1)
+    monkeypatch.setattr(f"{OURS}.policy.consent_rows.LOCKED", 0.1)
     path = tmp_path / "c.db"
     server = serving(provider, consent_database=str(path), secret_keys=SECRET)
     async with calling(server, LEGACY, "none") as call:
@@ -214,6 +195,8 @@ async def test_nothing_secret_is_logged(
         caplog.set_level(logging.DEBUG, name)
     async with http(lambda base: serving(provider, server_url=base)) as (base, server):
         async with calling(server, MODERN) as call:
+            # The listener on loopback keeps no access log, and so turns off that of its whole process
+            logging.getLogger("uvicorn.access").propagate = True
             link = base + call.link[call.link.index("/oauth/") :]
             assert await browser.walk(link, "bob") == FAILED
         async with calling(server, MODERN) as call:
@@ -224,6 +207,23 @@ async def test_nothing_secret_is_logged(
     used = [v for page in browser.seen for v in httpx2.URL(str(page.url)).params.values()]
     secrets = {value for value in [*used, *provider.tokens, SECRET] if len(value) > 15}
     assert len(secrets) > 10
-    assert any("GET /oauth/callback" in line for line in ours)
+    assert any("GET /oauth/authorize" in line for line in ours)
     assert not [(secret, line) for line in ours for secret in secrets if secret in line]
     assert any('"event": "consent"' in line for line in ours)
+
+
+async def test_who_granted_fewer_scopes_is_asked_again(
+    provider: Provider, browser: Browser, tmp_path: Path
+) -> None:
+    kept = {"consent_database": str(tmp_path / "c.db"), "secret_keys": SECRET}
+    async with calling(serving(provider, **kept), LEGACY, "none") as call:
+        assert await browser.walk(call.link, "ann") == COMPLETE
+    wider = serving(provider, oidc_scopes="openid email", **kept)
+    async with calling(wider, LEGACY, "none") as call:
+        assert text_of(call.message).startswith(REQUIRED)
+        assert await grant_of(wider, "ann") is None
+        assert await browser.walk(call.link, "ann") == COMPLETE
+        assert "email" in str(browser.seen[-2].url)
+        assert "structuredContent" in (await call.go_on())["result"]
+    async with calling(serving(provider, **kept), LEGACY, "none") as call:
+        assert "structuredContent" in call.message["result"]

@@ -17,7 +17,7 @@ from attacks.consent.granting import (
     text_of,
 )
 from attacks.consent.provider import Browser, Provider, heading
-from attacks.raw import MODERN
+from attacks.raw import LEGACY, MODERN
 from fastmcp import FastMCP
 
 pytestmark = pytest.mark.anyio
@@ -136,3 +136,45 @@ async def test_opening_one_link_is_limited(server: FastMCP, browser: Browser) ->
     async with calling(server, MODERN) as call:
         seen = [(await browser.get(call.link)).status_code for _ in range(12)]
     assert seen == [302] * 10 + [400] * 2
+
+
+async def test_many_calls_at_once_start_one_login(server: FastMCP) -> None:
+    links = set()
+
+    async def ask() -> None:
+        async with calling(server, LEGACY, "none") as call:
+            links.add(call.link)
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(16):
+            tasks.start_soon(ask)
+    assert len(links) == 1
+
+
+async def test_openings_at_once_are_limited_as_one_after_another_are(
+    server: FastMCP,
+) -> None:
+    pages: list[int] = []
+
+    async def visit(link: str) -> None:
+        pages.append((await Browser().get(link)).status_code)
+
+    async with calling(server, MODERN) as call, anyio.create_task_group() as tasks:
+        for _ in range(16):
+            tasks.start_soon(visit, call.link)
+        while len(pages) < 16:
+            await anyio.sleep(0.01)
+    assert sorted(pages) == [302] * 10 + [400] * 6
+
+
+@pytest.mark.parametrize("servers", [1, 2], ids=["two tabs", "two servers"])
+async def test_a_second_login_in_the_same_browser_does_not_break_the_first(
+    provider: Provider, browser: Browser, servers: int
+) -> None:
+    one, other = ([serving(provider) for _ in range(servers)] * 2)[:2]
+    async with calling(one, MODERN) as call, calling(other, MODERN, who="ann") as later:
+        back = await browser.log_in(call.link, "ann")
+        second = await browser.log_in(later.link, "ann")
+        assert heading(await browser.get(back)) == COMPLETE
+        if servers == 2:
+            assert heading(await browser.get(second)) == COMPLETE

@@ -44,6 +44,9 @@ async def test_a_code_of_another_login_is_refused(
     "discovery",
     [
         {"code_challenge_methods_supported": ["plain"]},
+        {"code_challenge_methods_supported": 0},
+        {"token_endpoint_auth_methods_supported": 0},
+        {"jwks_uri": "http://["},
         {"issuer": "https://example.com"},
         {"authorization_endpoint": "http://example.com/authorize"},
         {"token_endpoint": "http://example.com/token"},
@@ -51,7 +54,18 @@ async def test_a_code_of_another_login_is_refused(
         {"revocation_endpoint": "http://example.com/revoke"},
         {"authorization_endpoint": "javascript:alert(1)"},
     ],
-    ids=lambda discovery: next(iter(discovery)),
+    ids=[
+        "plain PKCE alone",
+        "PKCE that is not a list",
+        "ways to authenticate that are not a list",
+        "keys at no address",
+        "another issuer",
+        "an authorization endpoint over http",
+        "a token endpoint over http",
+        "no keys",
+        "a revocation endpoint over http",
+        "a script as an address",
+    ],
 )
 async def test_a_provider_that_is_not_safe_is_not_used(
     provider: Provider, server: FastMCP, browser: Browser, discovery: dict[str, Any]
@@ -185,7 +199,7 @@ async def test_an_id_token_that_does_not_hold_grants_nothing(
     async with calling(server, MODERN) as call:
         back = await browser.log_in(call.link, "ann")
         nonce = httpx2.URL(str(browser.seen[-1].url)).params["nonce"]
-        other = await provider.token_of("ann", audience="another-client", nonce=nonce)
+        other = await provider.id_token_of("ann", audience="another-client", nonce=nonce)
         tokens = {
             "unsigned": ".".join([ALG_NONE, other.split(".")[1], ""]),
             "of another client": other,

@@ -20,12 +20,16 @@ from attacks.consent.granting import (
     text_of,
     variables,
 )
-from attacks.consent.provider import Provider
+from attacks.consent.provider import Provider, http
 from attacks.raw import MODERN
+from fastmcp import Client
+from fastmcp.client.transports import StreamableHttpTransport
 from keyring.backend import KeyringBackend
 from keyring.backends.fail import Keyring as Fail
-from nextcloud_login_mcp.policy.consent_settings import ConsentSettings
+from nextcloud_login_mcp.policy.consent_settings import STRANGERS as STRANGERS_ARE_REFUSED
+from nextcloud_login_mcp.policy.consent_settings import ConsentSettings, serve_at
 from nextcloud_login_mcp.settings import Settings
+from pydantic import SecretStr
 
 pytestmark = pytest.mark.anyio
 
@@ -35,11 +39,12 @@ async def test_a_port_that_is_taken_is_one_line(provider: Provider) -> None:
         port = taken.getsockname()[1]
         back = f"http://127.0.0.1:{port}/oauth/callback"
         async with calling(serving(provider, elicitation_callback_url=back), MODERN) as call:
-            assert text_of(call.message) == f"port {port} for the login page is taken"
+            assert text_of(call.message) == f"port {port} for the page is taken"
 
 
 def test_a_file_that_is_no_store_stops_the_start(provider: Provider, tmp_path: Path) -> None:
     (tmp_path / "c.db").write_text("no database " * 100)
+    (tmp_path / "c.db").chmod(0o600)
     more = {"consent_database": str(tmp_path / "c.db"), "secret_keys": SECRET}
     with pytest.raises(Exception, match=f"^{PREFIX}CONSENT_DATABASE .*not a database$"):
         serving(provider, **more)
@@ -58,6 +63,21 @@ UNSAFE: dict[str, tuple[dict[str, str], str]] = {
     "any audience": ({"JWT_AUDIENCE": ""}, "set all three"),
     "other issuer": ({"JWT_ISSUER": "https://example.com"}, "who grants could not be compared"),
     "no openid": ({"OIDC_SCOPES": "notes"}, "add openid"),
+    "callback elsewhere": (
+        {"ELICITATION_CALLBACK_URL": "https://example.com/oauth/callback"},
+        "a browser that began at http://127.0.0.1 has no cookie for it",
+    ),
+    "callback at another name": (
+        {
+            "SERVER_URL": "http://127.0.0.1:8000",
+            "ELICITATION_CALLBACK_URL": "http://localhost:8000/oauth/callback",
+        },
+        "a browser that began at http://127.0.0.1:8000 has no cookie for it",
+    ),
+    "question before link": (
+        {"CONFIRM_SECONDS": "100"},
+        "CONFIRM_SECONDS 100 is less than _ELICITATION_TIMEOUT_SECONDS 300",
+    ),
     "two modes": ({"STATIC_CREDENTIALS": "x"}, "exclude each other"),
 }
 
@@ -84,6 +104,62 @@ def test_over_http_a_server_that_knows_nobody_does_not_start(provider: Provider)
     assert ran.returncode == 1
     assert ran.stderr.count("\n") == 1
     assert f"set {PREFIX}JWT_ISSUER" in ran.stderr
+
+
+STRANGERS: dict[str, tuple[str, str | None]] = {
+    "all addresses": ("0.0.0.0", None),
+    "a name": ("mcp.example.com", None),
+    "behind a proxy": ("127.0.0.1", "https://mcp.example.com"),
+}
+
+
+@pytest.mark.parametrize("name", STRANGERS)
+def test_the_credentials_of_one_user_are_not_for_strangers(name: str) -> None:
+    host, public = STRANGERS[name]
+    alone = Settings(static_credentials=SecretStr("the only one"), server_url=public)
+    assert serve_at(alone, host, 8000) == STRANGERS_ARE_REFUSED
+    near = alone.model_copy(update={"server_url": None})
+    assert serve_at(near, "127.0.0.1", 8000) is None
+
+
+def test_the_command_says_so_in_one_line() -> None:
+    values = {"STATIC_CREDENTIALS": "the only one", "DATABASE": ":memory:"}
+    environ = os.environ | {PREFIX + variable: value for variable, value in values.items()}
+    command = [sys.executable, *COMMAND, "run", "--http", "--port", "1", "--host", "0.0.0.0"]
+    ran = subprocess.run(
+        command, env=environ, capture_output=True, text=True, check=False, timeout=30
+    )
+    assert ran.returncode == 1
+    assert ran.stderr.endswith(f"{STRANGERS_ARE_REFUSED}\n")
+    assert ran.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("known", [True, False])
+async def test_without_the_command_the_credentials_serve_who_is_known(
+    provider: Provider, known: bool
+) -> None:
+    more = {"enable_offline_access": False, "static_credentials": "the only one"}
+    if not known:
+        more |= dict.fromkeys(["jwt_issuer", "jwt_audience", "jwt_jwks_uri"])
+    async with http(lambda base: serving(provider, **more)) as (base, _):
+        token = provider.token_of("ann", "zz:read") if known else None
+        transport = StreamableHttpTransport(f"{base}/mcp", auth=token)
+        async with Client(transport, mode=MODERN) as client:
+            answer = await client.call_tool("zz_alone", {}, raise_on_error=False)
+    assert answer.is_error != known
+    assert ("the only one" in str(answer)) == known
+
+
+@pytest.mark.skipif(os.name != "posix", reason="file modes are of POSIX")
+@pytest.mark.parametrize("mode", [0o666, 0o604, 0o602])
+def test_a_store_that_anybody_may_use_stops_the_start(
+    provider: Provider, tmp_path: Path, mode: int
+) -> None:
+    path = tmp_path / "c.db"
+    path.touch()
+    path.chmod(mode)
+    with pytest.raises(Exception, match=f"^{PREFIX}CONSENT_DATABASE .*run `chmod 600 {path}`$"):
+        serving(provider, consent_database=str(path), secret_keys=SECRET)
 
 
 def test_every_setting_is_documented() -> None:

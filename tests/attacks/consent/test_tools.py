@@ -1,6 +1,7 @@
 """The tools that come along with consent, the three modes, and scopes over HTTP."""
 
 import json
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -170,7 +171,7 @@ async def test_a_single_user_is_never_asked(provider: Provider) -> None:
 
 async def test_over_http_a_missing_scope_is_named_and_its_tool_listed(provider: Provider) -> None:
     async with http(lambda base: serving(provider, server_url=base)) as (base, _):
-        token = await provider.token_of("ann", "other:read")
+        token = provider.token_of("ann", "other:read")
         transport = StreamableHttpTransport(f"{base}/mcp", auth=token)
         async with Client(transport, mode=MODERN) as client:
             assert "zz_look" in {tool.name for tool in await client.list_tools()}
@@ -192,8 +193,31 @@ async def test_over_http_a_missing_scope_is_named_and_its_tool_listed(provider: 
 async def test_over_http_a_scope_that_all_need_is_refused_by_its_status(provider: Provider) -> None:
     make = {"jwt_scopes": "all:need"}
     async with http(lambda base: serving(provider, server_url=base, **make)) as (base, _):
-        headers = {"Authorization": f"Bearer {await provider.token_of('ann', 'zz:read')}"}
+        headers = {"Authorization": f"Bearer {provider.token_of('ann', 'zz:read')}"}
         async with httpx2.AsyncClient() as client:
             refused = await client.post(f"{base}/mcp", json={}, headers=headers)
     assert refused.status_code in (401, 403)
     assert 'scope="all:need"' in refused.headers["www-authenticate"]
+
+
+async def test_below_a_path_a_login_completes_and_the_metadata_is_found(
+    provider: Provider, browser: Browser
+) -> None:
+    async with http(lambda base: serving(provider, server_url=base), "/notes") as (base, _):
+        transport = StreamableHttpTransport(f"{base}/mcp", auth=provider.token_of("ann", "zz:read"))
+        async with Client(transport, mode=MODERN) as client:
+            refusal = await client.call_tool("zz_look", {}, raise_on_error=False)
+            link = re.search(rf"{base}/oauth/\S+", getattr(refusal.content[0], "text", ""))
+            assert link
+            assert await browser.walk(link[0], "ann") == COMPLETE
+            held = await client.call_tool("zz_look", {})
+        assert held.structured_content == {"token": provider.tokens[0]}
+        other = StreamableHttpTransport(f"{base}/mcp", auth=provider.token_of("ann"))
+        async with Client(other, mode=MODERN) as client:
+            refusal = await client.call_tool("zz_look", {}, raise_on_error=False)
+        challenge = (refusal.meta or {})["mcp/www_authenticate"][0]
+        place = re.search('resource_metadata="(.*?)"', challenge)
+        assert place
+        async with httpx2.AsyncClient() as client_:
+            published = (await client_.get(place[1])).json()
+        assert published["resource"] == f"{base}/mcp"

@@ -1,5 +1,8 @@
 """Who grants must be who asked, and who calls must be who the token names."""
 
+import time
+from typing import Any
+
 import httpx2
 import pytest
 from attacks.consent.granting import (
@@ -87,13 +90,44 @@ async def test_a_token_for_somebody_else_is_refused(provider: Provider, which: s
     more = more if which == "issuer" else {}
     async with http(lambda base: serving(provider, **({"server_url": base} | more))) as (base, _):
         audience = "another-server" if which == "audience" else "the-client"
-        token = await provider.token_of("ann", "zz:read", audience=audience)
+        token = provider.token_of("ann", "zz:read", audience=audience)
         if which == "none":
             token = ".".join([ALG_NONE, token.split(".")[1], ""])
         async with httpx2.AsyncClient() as client:
             headers = {"Authorization": f"Bearer {token}"}
             refused = await client.post(f"{base}/mcp", json={}, headers=headers)
     assert refused.status_code == 401
+
+
+NOW = int(time.time())
+BAD: dict[str, dict[str, Any]] = {
+    "without an end": {"exp": None},
+    "not valid yet": {"nbf": NOW + 3600},
+    "from the future": {"iat": NOW + 3600},
+    "an ID token by its nonce": {"typ": "JWT", "nonce": "-"},
+    "an ID token by its hash": {"typ": "JWT", "at_hash": "-"},
+    "an ID token by its own word": {"typ": "JWT", "token_use": "id"},
+    "a logout token": {"typ": "logout+jwt"},
+}
+GOOD: dict[str, dict[str, Any]] = {"as RFC 9068 has it": {}, "of no type": {"typ": "JWT"}}
+
+
+@pytest.mark.parametrize("kind", ["of the provider", *BAD, *GOOD])
+async def test_only_an_access_token_that_holds_now_is_taken(
+    provider: Provider, kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with http(lambda base: serving(provider, server_url=base)) as (base, _):
+        if kind == "of the provider":
+            token = await provider.id_token_of("ann")
+        else:
+            token = provider.token_of("ann", "zz:read", **(BAD | GOOD)[kind])
+        async with httpx2.AsyncClient() as client:
+            headers = {"Authorization": f"Bearer {token}"}
+            got = await client.post(f"{base}/mcp", json={}, headers=headers)
+    assert (got.status_code == 401) == (kind not in GOOD)
+    told = [line for line in caplog.messages if '"event": "token"' in line]
+    assert len(told) == (kind not in GOOD)
+    assert token not in "".join(told)
 
 
 @pytest.mark.parametrize("https", [True, False])

@@ -200,7 +200,7 @@ async def test_over_http_a_call_waits_for_its_user(
         return ElicitResult(action="accept")
 
     async with http(lambda base: serving(provider, server_url=base)) as (base, _):
-        token = await provider.token_of("ann", "zz:read")
+        token = provider.token_of("ann", "zz:read")
         transport = StreamableHttpTransport(f"{base}/mcp", auth=token)
         async with Client(transport, mode=era, elicitation_handler=person) as client:
             if era == LEGACY:

@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Annotated
 
 from attacks.raw import Message
-from fastmcp import Context, FastMCP
+from fastmcp import Context
 from fastmcp.exceptions import ToolError
-from notes_mcp.policy import create, delete, require_confirmation
+from notes_mcp.policy import create, delete, read, require_confirmation
 from notes_mcp.policy.declarations import Exemption, declaration_of
+from notes_mcp.policy.guarding import PolicyServer
 from notes_mcp.policy.profile import CONFIRM_FALLBACK, PREVIEW_FIRST
 from notes_mcp.policy.serving import PolicyTool, build_tool
 from notes_mcp.server import create_server
@@ -54,6 +55,8 @@ async def now(name: str, owner: str = "us") -> Message:
 @delete(title="Wipe", confirm="Wipe {name} of {owner}?", preview=now)
 async def zz_wipe(name: Name, owner: Name = "us") -> Wiped:
     """Wipe one."""
+    if name == "fails":
+        raise ToolError("it would not go")
     DONE.append(name)
     return Wiped(name=name)
 
@@ -82,6 +85,12 @@ async def zz_outer(names: Names, ctx: Context) -> Wiped:
     return Wiped(name="outer")
 
 
+@read(title="Done")
+async def zz_done() -> list[str]:
+    """All that was done."""
+    return DONE
+
+
 WHY = Exemption(hint="confirm", value=False, why="What it calls asks.")
 create(title="Call", confirm=False, exceptions=[WHY])(zz_outer)
 
@@ -93,9 +102,11 @@ def built(function: Callable[..., object]) -> PolicyTool:
     return build_tool(function, declaration)
 
 
-def serving(seconds: float = 600) -> FastMCP:
+def serving(seconds: float = 600, settings: Settings = SETTINGS) -> PolicyServer:
     """The project's own server with these tools in it."""
-    server = create_server(SETTINGS.model_copy(update={"confirm_seconds": seconds}))
-    for function in (zz_wipe, zz_batch, zz_both, zz_outer):
+    # A link of consent, where there is consent, may not outlive a question
+    short = {"confirm_seconds": seconds, "elicitation_timeout_seconds": min(seconds, 300)}
+    server = create_server(settings.model_copy(update=short))
+    for function in (zz_wipe, zz_batch, zz_both, zz_outer, zz_done):
         server.add_tool(built(function))
     return server

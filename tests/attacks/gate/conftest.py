@@ -1,5 +1,10 @@
 """Every attack begins with nothing done, on a profile that gates what deletes."""
 
+import webbrowser
+from collections.abc import AsyncIterator
+from importlib import import_module
+
+import httpx2
 import pytest
 from attacks.gate.attacked import DONE
 from notes_mcp.policy.profile import CONFIRM
@@ -8,5 +13,23 @@ from notes_mcp.policy.profile import CONFIRM
 @pytest.fixture(autouse=True)
 def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     DONE.clear()
+    monkeypatch.setenv("CI", "1")  # where no page is opened
     if CONFIRM == "none":
-        monkeypatch.setattr("notes_mcp.policy.declarations.CONFIRM", "deletes")
+        for module in ("declarations", "guarding"):
+            monkeypatch.setattr(f"notes_mcp.policy.{module}.CONFIRM", "deletes")
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A person sits at this machine, whose browser is not to be opened."""
+    page = import_module("notes_mcp.policy.page")
+    monkeypatch.setattr(page, "elsewhere", lambda: False)
+    monkeypatch.setattr(page, "WAIT", 0.6)
+    monkeypatch.setattr(page, "PACE", 0.02)
+    monkeypatch.setattr(webbrowser, "open", lambda address: False)
+
+
+@pytest.fixture
+async def browser() -> AsyncIterator[httpx2.AsyncClient]:
+    async with httpx2.AsyncClient(timeout=10) as client:
+        yield client

@@ -23,9 +23,10 @@ async def test_answer(name: str, era: str, mounted: bool) -> None:
         call: Message = {"name": "zz_wipe", "arguments": {"name": which} | ASK}
         message = await raw.receive(await raw.send("tools/call", **call))
     assert outcome(message) == outcomes[era == MODERN]
-    asked, shown = f"a\ufffd[2J{'b' * 74}…", f"\ufffd\ufffda\ufffd[2J{'b' * 72}…"
+    seen = f"a\ufffd[2J{'b' * 100}"
+    asked = f"{seen[:79]}… (105 characters)"
     assert raw.questions == [
-        f"{server.name} asks: Wipe {asked} of us?\ndone: []\nby\ufffd: {shown}"
+        f"{server.name} asks: Wipe {asked} of us?\nname: {seen}\ndone: []\nby⏎: \ufffd\ufffd{seen}"
     ]
     assert ([which] if name == "accept" else []) == DONE
 

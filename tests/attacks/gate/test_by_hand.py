@@ -1,4 +1,4 @@
-"""A destructive tool that no decorator declared: refused at the start, and not served when it comes late."""
+"""A destructive tool that nobody declared: refused at the start, and asked for when it comes late."""
 
 import pytest
 from attacks.gate.attacked import DONE, serving
@@ -32,7 +32,6 @@ async def test_tool_by_hand(how: str, late: bool, monkeypatch: pytest.MonkeyPatc
     server = serving()
     add(server)
     async with Client(server) as client:
-        assert "destroy" not in [tool.name for tool in await client.list_tools()]
-        with pytest.raises(ToolError):
+        with pytest.raises(ToolError, match="destroy needs a person's confirmation"):
             await client.call_tool("destroy")
     assert DONE == []

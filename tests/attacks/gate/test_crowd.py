@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from attacks.gate.attacked import SETTINGS
 from attacks.raw import LEGACY, MODERN
-from fastmcp import Client, FastMCP
+from fastmcp import Client
 from fastmcp.client.elicitation import ElicitResult
 from notes_mcp.backend import backend
-from notes_mcp.policy.asking import GATES, QUESTIONS
+from notes_mcp.policy.asking import QUESTIONS
+from notes_mcp.policy.guarding import PolicyServer
 from notes_mcp.server import create_server
 
 NUMBERS = range(1, 201)
@@ -36,12 +37,12 @@ def _no_log() -> Iterator[None]:
 
 async def person(message: str, *rest: object) -> ElicitResult[dict[str, bool]]:
     """Answer by the number in the question, some sooner than others."""
-    number = int(message.split("note_id: ")[1].split(")")[0])
+    number = int(message.split("note_id: ")[1])
     await asyncio.sleep(number % 7 / 100)
     return ANSWERS[number % 4]
 
 
-async def crowd(server: FastMCP, era: str) -> int:
+async def crowd(server: PolicyServer, era: str) -> int:
     """Ask them all; how many objects Python keeps afterwards."""
     async with Client(server, mode=era, elicitation_handler=person) as client:
         calls = [client.call_tool("send_note", {"note_id": number}) for number in NUMBERS]
@@ -52,7 +53,7 @@ async def crowd(server: FastMCP, era: str) -> int:
     await backend().delete("send_note", None)
     applied = sorted(record["note_id"] for record in records.values())
     assert applied == [n for n in NUMBERS if n % 4 == 0]
-    store: Any = GATES[server].store
+    store: Any = server.gate.store
     assert await store.keys(collection=QUESTIONS) == []
     gc.collect()
     return len(gc.get_objects())

@@ -15,16 +15,18 @@ from notes_mcp.policy import asking
 TABLE = """
 both | confirm-answers-for-nobody | form | decline | wipe a confirm = declined | -
 both | first-call                 | form | decline | wipe a bare = FIRST | -
-both | confirm-true-first         | none | -      | wipe a confirm = STEP | -
+both | confirm-true-first         | none | -      | wipe a confirm = error; wipe a confirm = error | -
 both | preview-twice              | none | -      | wipe a = STEP; wipe a = STEP | -
-both | preview-applied            | none | -      | wipe a = STEP; wipe a confirm = APPLIED; wipe a confirm = STEP | (a)
-both | preview-of-other-arguments | none | -      | wipe a = STEP; wipe b confirm = STEP | -
-both | preview-of-other-tool      | none | -      | both a = STEP; wipe a confirm = STEP | -
-both | preview-of-other-user      | none | -      | ann: wipe a = STEP; bob: wipe a confirm = STEP | -
-old  | preview-of-other-session   | none | -      | wipe a = STEP; wipe a confirm other = STEP | -
-both | preview-expired            | none | -      | wipe a = STEP; wipe a confirm late = STEP | -
-both | preview-two-at-once        | none | -      | wipe a = STEP; 2* wipe a confirm = APPLIED STEP | (a)
-both | preview-flood              | none | -      | wipe a = STEP; 40* wipe # = STEP; wipe a confirm = STEP | -
+both | preview-applied            | none | -      | wipe a = STEP; wipe a confirm = APPLIED; wipe a confirm = error; wipe a confirm = error | (a)
+both | preview-armed-by-preview   | none | -      | wipe a = STEP; wipe a confirm = APPLIED; wipe a = STEP; wipe a confirm = APPLIED | (a a)
+both | preview-of-other-arguments | none | -      | wipe a = STEP; wipe b confirm = error; wipe b confirm = error | -
+both | preview-of-other-tool      | none | -      | both a = STEP; wipe a confirm = error; wipe a confirm = error | -
+both | preview-of-other-user      | none | -      | ann: wipe a = STEP; bob: wipe a confirm = error | -
+old  | preview-of-other-session   | none | -      | wipe a = STEP; wipe a confirm other = error | -
+both | preview-expired            | none | -      | wipe a = STEP; wipe a confirm late = error | -
+both | preview-two-at-once        | none | -      | wipe a = STEP; 2* wipe a confirm = APPLIED error | (a)
+both | preview-ten-at-once       | none | -      | wipe a = STEP; 10* wipe a confirm = APPLIED error; 2* wipe a confirm = error | (a)
+both | preview-flood              | none | -      | wipe a = STEP; 40* wipe # = STEP; wipe a confirm = error | -
 both | url-only                   | url  | accept | wipe a = STEP; wipe a = STEP | -
 both | nobody-asked-invalid-field | form | accept | batch = error | -
 both | nobody-asked-invalid-model | form | accept | batch a a = error | -
@@ -40,7 +42,10 @@ both | nested-declined            | form | decline | outer a = None | -
 both | nested-cannot-ask          | none | -      | outer a = error | -
 old  | nested-same-twice          | form | accept | outer a a = None | a a
 new  | nested-same-twice          | form | accept | outer a a = error | a
-old  | not-asked-again            | form | method-not-found accept | wipe a = STEP; wipe b = STEP | -
+old  | not-asked-again            | form | method-not-found accept | wipe a bare = MUTE; wipe b bare = STEP | -
+old  | asked-again-before-a-step  | form | client-error decline | wipe a bare = MUTE; wipe a confirm = declined; wipe a confirm = declined | -
+old  | preview-ends-with-the-form | form | decline client-error | wipe a bare = FIRST; wipe a confirm = FORM; wipe a confirm = error | -
+old  | no-form-and-then-a-step    | form | client-error | wipe a bare = MUTE; wipe a confirm = APPLIED; wipe a confirm = error | (a)
 new  | answer-without-state       | form | -      | wipe a = asked; wipe a <no-state = asked | -
 new  | state-made-up              | form | -      | wipe a = asked; wipe a <made-up = error | -
 new  | state-altered              | form | -      | wipe a = asked; wipe a <altered = error | -
@@ -102,9 +107,11 @@ async def test_row(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     row = request.node.name
+    if ASK and "before-a-step" in row:
+        pytest.skip("nobody is asked by a first call")
     monkeypatch.setattr(asking, "MOST", 20)
     server = serving(0.2 if "expired" in row else 600)
-    store: Any = asking.GATES[server].store
+    store: Any = server.gate.store
     get = store.get
 
     async def slow(*asked: Any, **more: Any) -> Any:
@@ -125,7 +132,33 @@ async def test_row(
             outcomes = await make(call, [raw, other], ASK if can == "form" else {})
             words = {"STEP": STEP, "APPLIED": "applied" if TWO_STEP else "error"}
             words["FIRST"] = "preview" if ASK else "declined"
+            words["FORM"] = "declined" if ASK else "error"
+            words["MUTE"] = "preview" if ASK else STEP
             assert outcomes == {words.get(word, word) for word in expected.split()}
         assert not (raw.questions and "nobody-asked" in row)
     assert len(await store.keys(collection=asking.QUESTIONS)) <= asking.MOST
     assert (done.strip("-()").split() if TWO_STEP or done[0] != "(" else []) == DONE
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("era", [LEGACY, MODERN])
+@pytest.mark.skipif(not TWO_STEP, reason="there are no two steps")
+async def test_what_confirm_says_when_nothing_is_pending(era: str) -> None:
+    server, said = serving(), []
+    async with connect(server, era, can={}) as raw:
+        for arguments in (
+            {"name": "a", "confirm": True},
+            {"name": "a"},
+            {"name": "a", "confirm": True},
+            {"name": "a", "confirm": True},
+            {"name": "fails"},
+            {"name": "fails", "confirm": True},
+            {"name": "fails", "confirm": True},
+        ):
+            call: Message = {"name": "zz_wipe", "arguments": arguments}
+            message = await raw.receive(await raw.send("tools/call", **call))
+            said.append(message["result"]["content"][0]["text"])
+    assert said[0].startswith("nothing is pending for zz_wipe with these arguments: ")
+    assert said[3] == "zz_wipe was applied before with these arguments, and is not applied twice"
+    assert said[6] == said[0]
+    assert DONE == ["a"]

@@ -46,7 +46,7 @@ async def injected(name: Which, ctx: Context, db: Any = CONNECTION) -> Gone:
 
 @delete(title="Renamed", confirm="From {from}?")
 async def renamed(from_: Annotated[str, Field(description="Which.", alias="from")]) -> list[Gone]:
-    """Take a parameter whose wire name is no Python name."""
+    """Take a parameter whose wire name is not a Python name."""
     DONE.append("renamed")
     return [Gone(name=from_)]
 
@@ -112,12 +112,12 @@ async def person(question: str, *rest: object) -> ElicitResult[dict[str, bool]]:
 
 # tool: what it is called with, what the person is asked, what is done.
 CALLS: dict[str, tuple[Message, list[str], list[str]]] = {
-    "injected": ({"name": "a"}, ["Injected? (name: a)"], ["injected"]),
-    "renamed": ({"from": "b"}, ["From b?"], ["renamed"]),
-    "own": ({"name": "c"}, ["Own parameter? (name: c)"], ["own"]),
-    "outer": ({"name": "d"}, ["Outer? (name: d)", "Injected? (name: d)"], ["injected", "outer"]),
-    "decorated": ({"name": "e"}, ["Decorated? (name: e)"], ["counted", "counted", "thread"]),
-    "client_of_itself": ({}, ["Injected? (name: inner)"], ["injected"]),
+    "injected": ({"name": "a"}, ["Injected?\nname: a"], ["injected"]),
+    "renamed": ({"from": "b"}, ["From b?\nfrom: b"], ["renamed"]),
+    "own": ({"name": "c"}, ["Own parameter?\nname: c"], ["own"]),
+    "outer": ({"name": "d"}, ["Outer?\nname: d", "Injected?\nname: d"], ["injected", "outer"]),
+    "decorated": ({"name": "e"}, ["Decorated?\nname: e"], ["counted", "counted", "thread"]),
+    "client_of_itself": ({}, ["Injected?\nname: inner"], ["injected"]),
 }
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("era", [LEGACY, MODERN])]
 
@@ -155,10 +155,12 @@ async def test_it_is_applied_in_two_steps(server: FastMCP, tool: str, era: str) 
 async def test_a_secret_is_bound_but_not_shown(server: FastMCP, era: str) -> None:
     async with Client(server, mode=era) as client:
         first = (await client.call_tool("secret", {"name": "a"})).structured_content
-        other = await client.call_tool("secret", {"name": "b", "confirm": True})
+        sent = {"name": "b", "confirm": True}
+        other = await client.call_tool("secret", sent, raise_on_error=False)
     assert first is not None
-    assert first["preview"]["question"] == 'Secret? (name: "**********")'
-    assert (other.structured_content or {})["outcome"] == "preview"
+    assert first["preview"]["question"] == "Secret?"
+    assert first["preview"]["arguments"] == {"name": "**********"}
+    assert other.is_error
     assert DONE == []
 
 

@@ -19,11 +19,13 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 SECRET = 4711
 ANSWERS = {"accept": "confirmed", "decline": "declined", "cancel": "cancelled"}
+KEYS = ("event", "tool", "era", "way", "outcome", "approved_by", "ms")
 # era, way and outcome of each decision below, in order
 EXPECTED = [
     *(("handshake", "elicitation", outcome) for outcome in ANSWERS.values()),
     ("handshake", "two_step", "preview"),
     ("handshake", "two_step", "confirmed"),
+    ("handshake", "two_step", "refused"),
     *(
         ("2026-07-28", "input_required", outcome)
         for answer in ANSWERS.values()
@@ -31,7 +33,15 @@ EXPECTED = [
     ),
     ("2026-07-28", "two_step", "preview"),
     ("2026-07-28", "two_step", "confirmed"),
+    ("2026-07-28", "two_step", "refused"),
 ]
+
+
+def approver(way: str, outcome: str) -> str | None:
+    """Who agreed, as far as the way shows."""
+    if outcome != "confirmed":
+        return None
+    return "client" if way == "two_step" else "person"
 
 
 async def decide() -> None:
@@ -50,7 +60,9 @@ async def decide() -> None:
             async with Client(server, mode=era, elicitation_handler=handler) as client:
                 await client.call_tool("delete_note", {"note_id": SECRET})
                 if not answer:
-                    await client.call_tool("delete_note", {"note_id": SECRET, "confirm": True})
+                    for _ in range(2):
+                        sent = {"note_id": SECRET, "confirm": True}
+                        await client.call_tool("delete_note", sent, raise_on_error=False)
 
 
 @pytest.mark.anyio
@@ -64,21 +76,24 @@ async def test_each_decision_is_logged_traced_and_counted_without_values(
     metrics.set_meter_provider(MeterProvider([reader]))
     with caplog.at_level("INFO"):
         await decide()
-    assert {record.levelname for record in caplog.records} <= {"INFO", "DEBUG"}
+    ours = {each.levelname for each in caplog.records if each.name.startswith("notes_mcp")}
+    assert ours == {"INFO"}
     assert str(SECRET) not in caplog.text
     texts = [record.getMessage() for record in caplog.records]
     lines = [json.loads(text) for text in texts if '"event": "confirmation"' in text]
-    assert {tuple(line) for line in lines} == {("event", "tool", "era", "way", "outcome", "ms")}
+    assert {tuple(line) for line in lines} == {KEYS}
     assert [(line["era"], line["way"], line["outcome"]) for line in lines] == EXPECTED
+    assert [line["approved_by"] for line in lines] == [approver(*each[1:]) for each in EXPECTED]
     decided = [
         span
         for span in spans.get_finished_spans()
         if "mcp.confirmation.way" in (span.attributes or {})
     ]
-    keys = ("mcp.confirmation.way", "mcp.confirmation.outcome")
-    attributes = [tuple((span.attributes or {})[key] for key in keys) for span in decided]
-    assert attributes == [expected[1:] for expected in EXPECTED]
-    assert all(span.status.is_ok for span in decided)
+    keys = [f"mcp.confirmation.{name}" for name in ("way", "outcome", "approved_by")]
+    attributes = [tuple((span.attributes or {}).get(key) for key in keys) for span in decided]
+    assert attributes == [(*each[1:], approver(*each[1:])) for each in EXPECTED]
+    bad = [span.attributes for span in decided if not span.status.is_ok]
+    assert {(each or {})["mcp.confirmation.outcome"] for each in bad} == {"refused"}
     counted = reader.get_metrics_data()
     assert counted is not None
     points = [
@@ -89,4 +104,4 @@ async def test_each_decision_is_logged_traced_and_counted_without_values(
         if metric.name == "mcp.confirmation.fallbacks"
         for point in metric.data.data_points
     ]
-    assert points == [("two_step", 4)]
+    assert points == [("two_step", 6)]

@@ -4,10 +4,12 @@ import asyncio
 import json
 import re
 import shlex
+import socket
 import stat
 import subprocess
 import sys
 import textwrap
+import time
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ import wire
 import yaml
 from fastmcp import Client
 from fastmcp.client.transports import StdioTransport
-from support import server
+from support import python, server
 from texts import (
     RESTART,
     Cli,
@@ -110,6 +112,8 @@ def test_validate_checks_without_running_a_server(cli: Cli, mine: Path) -> None:
     assert cli("validate") == (1, "".join(lines), "")
     write(mine, "strict: false\ntools: {zz: {title: T}, yy: {title: T}}")
     assert cli("validate") == (0, "".join(lines), "")
+    write(mine, "tools: {get_meter: {description: ''}}")
+    assert cli("validate").out == f"{mine}: get_meter is left without a description\n"
     write(mine, "tools: [")
     assert cli("validate").err.startswith(f"lab-texts: {mine}:2:1: not YAML")
 
@@ -130,9 +134,30 @@ def test_validate_asks_a_server_that_runs(cli: Cli, lab: Path, home: Path, mine:
     command = shlex.join(wire.command(lab, "run"))
     asked = server(lab, "metadata", "validate", "--server", command, HOME=str(home))
     assert asked.stdout == f"{mine} is valid\n"
-    gone = cli("validate", "--url", url)
-    assert gone.err.startswith(f"lab-texts: {url} does not answer: ")
-    assert (gone.code, gone.err.count("\n")) == (1, 1)
+    for words in (["--url", url], ["--server", "no-such-program"], ["--server", "'"]):
+        gone = cli("validate", *words)
+        assert gone.err.startswith(f"lab-texts: {words[1]} does not answer: ")
+        assert (gone.code, gone.err.count("\n")) == (2, 1)
+
+
+IMPATIENT = """
+from lab_texts import cli
+from lab_texts.policy import metadata_cli
+metadata_cli.PATIENCE = 1
+cli.main()
+"""
+
+
+def test_a_server_that_is_silent_is_not_waited_for(lab: Path, home: Path, mine: Path) -> None:
+    write(mine, "tools: {get_meter: {title: T}}")
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        for address in (f"http://127.0.0.1:{silent.getsockname()[1]}/mcp", "sleep 60"):
+            words = ["-c", IMPATIENT, "metadata", "validate", "--server", address]
+            started = time.monotonic()
+            done = python(lab, *words, HOME=str(home))
+            assert done.stderr == f"lab-texts: {address} does not answer within 1 seconds\n"
+            assert (done.returncode, done.stdout) == (2, "")
+            assert time.monotonic() - started < 30
 
 
 @pytest.mark.parametrize("era", wire.ERAS)

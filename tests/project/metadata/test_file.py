@@ -108,3 +108,17 @@ def test_a_typo_is_never_ignored(refusal: Callable[[str], str]) -> None:
 def test_broken_yaml_never_serves_empty_descriptions(refusal: Callable[[str], str]) -> None:
     assert refusal("tools:\n  get_meter:\n    description:\n").endswith("add it or remove the key")
     assert refusal("tools:\n get_meter:\n   title: a\n  description: b\n").startswith(":4:")
+
+
+def test_a_text_that_is_emptied_is_told(
+    over: Callable[[str], Texts], home: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    read = over(
+        'tools: {get_meter: {description: "", arguments: {unit: {description: ""}}}}\n'
+        'resources: {lab://help: {description: ""}}\n'
+    )
+    assert read["tools"]["get_meter"]["description"] is None
+    assert caplog.messages == [
+        f"{home}/texts.yaml: {name} is left without a description"
+        for name in ("get_meter", "get_meter.unit", "lab://help")
+    ]

@@ -60,6 +60,18 @@ HOSTILE: dict[str, tuple[str | bytes, str]] = {
         'tools: {get_meter: {title: "\\e[31m"}}',
         "title: Text should not contain U+001B",
     ),
+    "a blank of dots": (
+        'tools: {get_meter: {title: "\\u2800"}}',
+        "title: Text should not contain U+2800",
+    ),
+    "a selector of glyphs": (
+        'tools: {get_meter: {title: "Get\\uFE0F Meter"}}',
+        "title: Text should not contain U+FE0F",
+    ),
+    "a text in selectors": (
+        'tools: {get_meter: {title: "\\u26A0\\uFE0F\\U000E0148\\U000E0149"}}',
+        "title: Text should not contain U+E0148",
+    ),
     "half a character": ('tools: {get_meter: {title: "\\ud800"}}', ""),
     "blanks": (
         'tools: {get_meter: {description: "  "}}',
@@ -157,3 +169,25 @@ def test_a_file_that_others_can_write_is_refused(lab: Path, home: Path, mode: in
     assert stat.S_IMODE(path.stat().st_mode) == mode
     path.chmod(0o644)
     served(path)
+
+
+def test_an_emoji_is_no_hidden_character(lab: Path, home: Path) -> None:
+    path = write(home / "t.yaml", "tools: {get_meter: {title: '\u26a0\ufe0f Meter 1\ufe0f\u20e3'}}")
+    assert texts(served(path))["tools"]["get_meter"]["title"] == "\u26a0\ufe0f Meter 1\ufe0f\u20e3"
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_file_in_a_folder_that_all_may_write_is_refused(
+    lab: Path, home: Path, linked: bool
+) -> None:
+    """There everybody can put another file in its place, or another folder in that of its folder."""
+    path = target = write(home / "open/texts/t.yaml", "version: 1")
+    if linked:
+        path = home / "link.yaml"
+        path.symlink_to(target)
+    (home / "open").chmod(0o777)
+    line = f"{path} can be replaced by others; run `chmod o-w {home / 'open'}`"
+    assert refused_path(path) == line
+    for mode in (0o1777, 0o755):
+        (home / "open").chmod(mode)
+        served(path)

@@ -35,7 +35,7 @@ def test_dynamic_tools_are_outside_overrides(
 
 
 def test_a_tool_replaced_after_start_is_not_served_from_memory(lab: Path, home: Path) -> None:
-    mcp = served(write(home / "t.yaml", "tools: {create_meter: {title: T}}"))
+    mcp: Any = served(write(home / "t.yaml", "tools: {create_meter: {title: T}}"))
     assert "meter" in str(texts(mcp)["tools"]["create_meter"])
     mcp.local_provider.remove_tool("create_meter")
     assert "create_meter" not in texts(mcp)["tools"]
@@ -44,7 +44,8 @@ def test_a_tool_replaced_after_start_is_not_served_from_memory(lab: Path, home: 
         """Another."""
         return volts
 
-    mcp.tool(create_meter)
+    mcp.tool(create_meter, annotations={"readOnlyHint": True})
+    mcp.trust_reads = ["create_meter"]
 
     async def work() -> Any:
         async with Client(mcp) as client:

@@ -18,7 +18,7 @@ import pytest
 import wire
 import yaml
 from support import server
-from texts import LAID_OUT, RESTART, Cli, environ, served, texts, write
+from texts import LAID_OUT, RESTART, Cli, environ, module, served, texts, write
 
 LOOP = """
 import itertools
@@ -45,6 +45,66 @@ def test_a_killed_set_leaves_a_whole_file(lab: Path, home: Path, mine: Path) -> 
         assert len(description) == 1900
         assert len(set(description)) == 1
     assert texts(served(mine))["tools"]["get_meter"]["description"] == description
+
+
+EIGHT = """
+import sys
+from lab_texts.policy import metadata_cli
+texts = metadata_cli._texts()
+metadata_cli._texts = lambda: texts
+sys.stdin.readline()
+metadata_cli.set_(*sys.argv[1:])
+"""
+
+
+def test_eight_changes_at_once_are_all_kept(lab: Path, home: Path, mine: Path) -> None:
+    """Commands in processes of their own, let go in the same moment."""
+    write(mine, LAID_OUT)
+    fields = ["title", "description", "arguments.meter_id", "arguments.unit"]
+    changes = [["get_meter", field, f"T {n}"] for n, field in enumerate(fields)]
+    changes += [["create_meter", "description", "T 4"], ["delete_meter", "title", "T 5"]]
+    changes += [["lab://meters", "name", "T 6"], ["lab://help", "description", "T 7"]]
+    ends = [
+        subprocess.Popen(
+            [sys.executable, "-c", EIGHT, *words], env=environ(lab, home), stdin=subprocess.PIPE
+        )
+        for words in changes
+    ]
+    time.sleep(3)
+    for end in ends:
+        assert end.stdin
+        end.stdin.close()
+    assert [end.wait(60) for end in ends] == [0] * 8
+    kept = mine.read_text()
+    assert [value for *_, value in changes if value not in kept] == []
+    assert [path.name for path in mine.parent.iterdir()] == ["metadata.yaml"]
+
+
+def test_a_change_by_another_program_is_not_undone(
+    cli: Cli, lab: Path, mine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that takes no lock: an editor that saves after the file was read."""
+    write(mine, LAID_OUT)
+    cli_module = module("policy.metadata_cli")
+    spliced = cli_module._spliced
+
+    def slow(*words: Any) -> Any:
+        mine.write_text("version: 1\n")
+        return spliced(*words)
+
+    monkeypatch.setattr(cli_module, "_spliced", slow)
+    done = cli("set", "get_meter", "title", "New")
+    assert done.err == f"lab-texts: {mine} was changed in the meantime; nothing was changed\n"
+    assert (done.code, mine.read_text()) == (1, "version: 1\n")
+
+
+def test_a_loop_of_links_is_one_line(cli: Cli, mine: Path) -> None:
+    mine.parent.mkdir()
+    mine.symlink_to(mine)
+    for words in (["init"], ["set", "get_meter", "title", "T"], ["edit"], ["list"], ["validate"]):
+        done = cli(*words)
+        assert re.fullmatch(f"lab-texts: {mine} cannot be read: .*\n", done.err), words
+        assert done.code == 1
 
 
 @pytest.mark.parametrize("event", ["tempfile.mkstemp", "os.rename"])

@@ -130,7 +130,7 @@ REFUSED = {
     ),
     "too long": (
         ["set", "get_meter", "description", "a" * 2001],
-        f"{{mine}}: tools.get_meter.description: String should have at most 2000 characters (got {'a' * 79}…)",
+        f"{{mine}}: tools.get_meter.description: String should have at most 2000 characters (got {'a' * 79}… (2,001 characters))",
     ),
     "nothing to take out": (
         ["unset", "get_meter", "description"],

@@ -5,7 +5,6 @@ a gate does not protect against, is in docs/adr/policy. Authors write `confirm=`
 file, or call `require_confirmation`, and never code for one protocol era.
 """
 
-import hashlib
 import json
 import secrets
 import time
@@ -17,23 +16,27 @@ from typing import Any, Literal
 
 from fastmcp import Context
 from fastmcp.exceptions import ToolError
-from fastmcp.server.dependencies import get_access_token, get_context
+from fastmcp.server.dependencies import get_context
 from fastmcp.tools.base import ToolResult
-from mcp.server.auth.provider import principal_components
-from mcp.shared.exceptions import MCPError
 from mcp_types import ElicitRequestFormParams, ElicitResult
 from opentelemetry import metrics, trace
 from pydantic_core import to_jsonable_python
 
 from . import asking
-from .asking import ConfirmationResult, Gate
+from .asking import Approver, ConfirmationResult, Gate, caller_of, digest
 from .declarations import Declaration
 from .profile import CONFIRM_FALLBACK, PREVIEW_FIRST
-from .texts import message_of, question_of
+from .texts import changed, filled, message_of, question_of
 
 fallbacks = metrics.get_meter(__name__).create_counter("mcp.confirmation.fallbacks")
 
-Way = Literal["elicitation", "input_required", "two_step", "refuse"]
+Way = Literal["elicitation", "input_required", "two_step", "page", "refuse"]
+# What a yes that came in a way shows: a form is not the model's to fill in, `confirm=true` is.
+APPROVERS: dict[Way, Approver] = {
+    "elicitation": "person",
+    "input_required": "person",
+    "two_step": "client",
+}
 
 
 @dataclass
@@ -45,26 +48,32 @@ class Call:
     declaration: Declaration | None = None
     arguments: Mapping[str, Any] = field(default_factory=dict)
     confirm: bool | None = None  # None: there is no such parameter for the client to set
+    schema: Mapping[str, Any] = field(default_factory=dict)  # of the arguments
     nested: bool = False  # in the body of another tool, with which it shares the next two
     answers: dict[str, ConfirmationResult] = field(default_factory=dict)
     applied: list[str] = field(default_factory=list)
     questions: int = 0
+    mend: str = "use a client that supports elicitation"
+    loaded: Way | None = None  # how the answers came that an earlier call asked for
+    loaded_by: Approver | None = None
+    approved_by: Approver | None = None
     request: object = field(init=False)
+    gate: Gate = field(init=False)
 
     def __post_init__(self) -> None:
-        """Remember the request, which is another one in another task."""
+        """Remember the request, which is another one in another task, and where its questions wait."""
         self.request = self.ctx.request_context
+        self.gate = asking.SERVER.get().gate
 
     @cached_property
     def key(self) -> str:
         """What an answer is bound to: this tool, these arguments, this caller."""
-        literal = {name: value for name, value in self.arguments.items() if name != "confirm"}
-        return digest(self.tool, literal, caller_of(self.ctx))
+        return digest(self.tool, self.arguments, caller_of(self.ctx))
 
     @property
-    def gate(self) -> Gate:
-        """Where questions of this server wait."""
-        return asking.GATES[self.ctx.fastmcp]
+    def shown(self) -> dict[str, object]:
+        """What the client sent, but for defaults."""
+        return changed(self.arguments, self.schema)
 
     async def way(self) -> Way:
         """What this client gets; one that could not show a form before is not asked again."""
@@ -75,24 +84,12 @@ class Call:
     @property
     def fallback(self) -> Way:
         """What a client gets that cannot be asked."""
+        if CONFIRM_FALLBACK == "page":
+            return "page" if self.gate.pages.reaches(self.ctx) else "refuse"
         return "refuse" if self.confirm is None else CONFIRM_FALLBACK
 
 
 _running: ContextVar[Call | None] = ContextVar("gated_call", default=None)
-
-
-def digest(*parts: object) -> str:
-    """One name for a combination of values, whatever the order of their keys."""
-    text = json.dumps(to_jsonable_python(parts, fallback=str), sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def caller_of(ctx: Context) -> str:
-    """The token's user, else the session, else the process (see the ADR for what that leaves open)."""
-    token = get_access_token()
-    if token is not None:
-        return f"user:{digest(principal_components(token), token.claims.get('sub'))}"
-    return "process" if asking.is_modern(ctx) else f"session:{ctx.session_id}"
 
 
 def _read(answer: object) -> ConfirmationResult:
@@ -106,16 +103,26 @@ def _read(answer: object) -> ConfirmationResult:
 
 async def _load(call: Call, way: Way) -> None:
     """Take in what this request answers: only a question that we asked has an answer, and one."""
-    if way == "input_required" and (state := call.ctx.request_state) is not None:
+    if way == "input_required" and call.ctx.request_state is not None:
         # The SDK unsealed the state and found it made for this tool, these arguments, this user.
-        name, answer = f"asked-{state}", _read(asking.answer_to(call.ctx, "confirmation"))
-    elif way != "input_required" and call.confirm:
+        name = f"asked-{call.ctx.request_state}"
+        answer = _read(asking.answer_to(call.ctx, "confirmation"))
+    elif way == "two_step" and call.confirm:
         name, answer = f"preview-{call.key}", ConfirmationResult.CONFIRMED
+    elif way == "page" and (entry := await call.gate.pages.said(call.key)):
+        _answered(call, way, entry, entry["answer"], entry["by"])
+        return
     else:
         return
     if entry := await call.gate.take(name):
-        earlier = {key: ConfirmationResult(text) for key, text in entry["answers"].items()}
-        call.answers.update(earlier | {entry["asked"]: answer})
+        _answered(call, way, entry, answer, APPROVERS[way])
+
+
+def _answered(call: Call, way: Way, entry: Mapping[str, Any], answer: str, by: Approver) -> None:
+    """Keep what an earlier call was answered."""
+    answers = {**entry["answers"], entry["asked"]: answer}
+    call.answers.update((key, ConfirmationResult(text)) for key, text in answers.items())
+    call.loaded, call.loaded_by = way, by
 
 
 async def _elicit(call: Call, message: str) -> ConfirmationResult | None:
@@ -129,12 +136,15 @@ async def _elicit(call: Call, message: str) -> ConfirmationResult | None:
 
 
 def _decided(call: Call, way: Way, outcome: str, started: float) -> None:
-    """One line and two span attributes for each decision."""
+    """One line and the span's attributes for each decision."""
+    by = call.loaded_by or APPROVERS.get(way)
+    call.approved_by = by if outcome == ConfirmationResult.CONFIRMED else None
+    facts = {"way": way, "outcome": outcome, "approved_by": call.approved_by}
     ms = round((time.perf_counter() - started) * 1000, 1)
-    asking.log_step("confirmation", call.ctx, call.tool, {"way": way, "outcome": outcome, "ms": ms})
-    attributes = {"mcp.confirmation.way": way, "mcp.confirmation.outcome": outcome}
-    trace.get_current_span().set_attributes(attributes)
-    if way in ("two_step", "refuse"):
+    asking.log_step("confirmation", call.ctx, call.tool, facts | {"ms": ms})
+    known = {f"mcp.confirmation.{name}": value for name, value in facts.items() if value}
+    trace.get_current_span().set_attributes(known)
+    if way in ("two_step", "page", "refuse"):
         fallbacks.add(1, {"tool": call.tool, "way": way})
 
 
@@ -142,13 +152,17 @@ async def _confirm(call: Call, key: str, question: str, details: Any) -> Confirm
     """Ask the question `key`; comes back with its answer, or leaves with what the client gets instead."""
     started, way = time.perf_counter(), await call.way()
     await _load(call, way)
-    answer = call.answers.get(key)
-    message = message_of(call.ctx.fastmcp.name, question, details)
+    message = message_of(call.ctx.fastmcp.name, question, call.shown, details)
     previews = PREVIEW_FIRST and call.confirm is False
-    if answer is None and way == "elicitation" and not previews:
-        answer = await _elicit(call, message)
-        way = way if answer else call.fallback
-    if answer is not None:
+    if key not in call.answers and way == "elicitation" and not previews:
+        if answer := await _elicit(call, message):
+            await call.gate.take(f"preview-{call.key}")
+            _decided(call, way, answer, started)
+            return answer
+        way = call.fallback
+        await _load(call, way)
+    if answer := call.answers.get(key):
+        way = call.loaded or way
         _decided(call, way, answer, started)
         return answer
     if call.applied:  # to ask would run the body again, and with it what was confirmed once
@@ -160,22 +174,49 @@ async def _confirm(call: Call, key: str, question: str, details: Any) -> Confirm
         _decided(call, way, "asked", started)
         form = ElicitRequestFormParams(message=message, requested_schema=asking.FORM)
         raise asking.input_required("confirmation", form, state)
+    if way == "two_step" and call.confirm and not call.loaded:
+        _decided(call, way, "refused", started)
+        raise ToolError(await _nothing_pending(call))
     if way == "refuse":
         _decided(call, way, "refused", started)
-        mend = "call it by itself" if call.nested else "use a client that supports elicitation"
+        mend = "call it by itself" if call.nested else call.mend
         raise ToolError(
             f"{call.tool} needs a person's confirmation, which this client cannot ask for here; {mend}. "
             "Nothing was changed."
         )
-    if way == "two_step":
-        await call.gate.put(f"preview-{call.key}", {"asked": key, "answers": call.answers})
-    _decided(call, way, "preview", started)
-    following = (
-        f"Nothing was changed. Show this to the person; when they agree, call {call.tool} again with "
-        f"the same arguments and confirm=true within {max(1, round(call.gate.seconds / 60))} minutes."
+    outcome, waiting = "preview", {"asked": key, "answers": call.answers}
+    preview = {"question": question, "arguments": call.shown, "details": details}
+    minutes = max(1, round(call.gate.seconds / 60))
+    following = f"Nothing was changed. This waits {minutes} minutes for your decision."
+    if way == "page":
+        told = await call.gate.pages.ask(call, waiting | preview)
+        if not isinstance(told, str):
+            _answered(call, way, told, told["answer"], told["by"])
+            _decided(call, way, call.answers[key], started)
+            return call.answers[key]
+        outcome, following = "waiting", told
+    elif call.fallback == "two_step" and way != "input_required":
+        await call.gate.put(f"preview-{call.key}", waiting)
+    _decided(call, way, outcome, started)
+    if call.confirm is None:  # and so no envelope
+        raise ToolError(following)
+    text, shown = f"{message}\n{following}", preview | {"next": following}
+    raise asking.Asked(asking.envelope(text, outcome, preview=shown))
+
+
+async def applied_before(call: Call) -> str | None:
+    """That the same call was applied on the word of an earlier one."""
+    done = await call.gate.get(f"done-{call.key}")
+    again = "was applied before with these arguments, and is not applied twice"
+    return f"{call.tool} {again}" if done else None
+
+
+async def _nothing_pending(call: Call) -> str:
+    """Why `confirm=true` applies nothing."""
+    return await applied_before(call) or (
+        f"nothing is pending for {call.tool} with these arguments: they were not previewed, or that "
+        "preview is used up or over. Nothing was changed."
     )
-    shown = {"question": question, "details": details, "next": following}
-    raise asking.Asked(asking.envelope(f"{message}\n{following}", "preview", preview=shown))
 
 
 def _call_of(ctx: Context) -> Call | None:
@@ -187,13 +228,14 @@ def _call_of(ctx: Context) -> Call | None:
 async def serve(call: Call, running: Awaitable[ToolResult]) -> ToolResult:
     """Await a tool's run; a question out of a body, however deep, becomes the result of the outermost tool."""
     if outer := _call_of(call.ctx):
-        call.nested, call.confirm = True, None
+        call.nested = True
+        call.confirm = None
         call.answers, call.applied = outer.answers, outer.applied
     token = _running.set(call)
     try:
         return await running
     except asking.Asked as asked:
-        if outer or isinstance(asked.instead, MCPError):
+        if outer:
             raise
         return asked.instead
     finally:
@@ -202,27 +244,33 @@ async def serve(call: Call, running: Awaitable[ToolResult]) -> ToolResult:
 
 async def gated(
     declaration: Declaration,
-    arguments: Mapping[str, Any],
     run: Callable[[], Awaitable[object]],
     preview: Callable[[], Awaitable[object]] | None,
 ) -> ToolResult:
-    """Run `run` once a person agreed to these arguments, as the client sent them; ToolError: nobody can be asked."""
+    """Run `run` once the call's arguments, as the client sent them, are approved; ToolError: they cannot be."""
     call = _call_of(get_context())
     if call is None or call.declaration is not declaration:  # the function left its tool
         raise ToolError("a gated tool runs through its server only; nothing was changed")
-    question = question_of(declaration, arguments)
+    question = question_of(declaration, filled(call.arguments, call.schema))
     details = to_jsonable_python(await preview(), fallback=str) if preview else None
     answer = await _confirm(call, call.key, question, details)
     if answer is not ConfirmationResult.CONFIRMED:
         refusal = f"{asking.REFUSALS[answer]}; {call.tool} changed nothing."
         return asking.envelope(refusal, answer.value)
+    by, used = call.approved_by, f"done-{call.key}"
+    if steps := call.loaded in ("two_step", "page"):
+        await call.gate.put(used, {"applied": call.tool})
     try:
         value = to_jsonable_python(await run())
+    except Exception:
+        if steps:
+            await call.gate.take(used)
+        raise
     finally:
         call.answers.pop(call.key, None)
         call.applied.append(call.tool)
     text = f"{call.tool} was applied: {json.dumps(value, ensure_ascii=False)}"
-    return asking.envelope(text, "applied", result=value)
+    return asking.envelope(text, "applied", approved_by=by, result=value)
 
 
 async def require_confirmation(

@@ -4,7 +4,7 @@ import functools
 import importlib
 import importlib.util
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from traceback import extract_tb
 from types import ModuleType
@@ -13,10 +13,11 @@ from typing import Any, TypeVar
 from fastmcp import FastMCP
 from fastmcp.decorators import get_fastmcp_meta
 from fastmcp.resources import resource as fastmcp_resource
+from fastmcp.server.auth import require_scopes
 
 from .declarations import DECLARED, declaration_of
 from .errors import StartError
-from .serving import PolicyTool, build_tool
+from .serving import SCOPES, PolicyTool, build_tool
 
 T = TypeVar("T", bound=Callable[..., Any])
 DECORATOR = re.compile(r"\w+\.__init__\(\)")  # as Python names it when its options are wrong
@@ -76,10 +77,27 @@ def _tools_of(module: ModuleType, path: str) -> Iterator[PolicyTool]:
 
 
 def resource(
-    uri: str, *, name: str, description: str, mime_type: str = "application/json"
+    uri: str,
+    *,
+    name: str,
+    description: str,
+    mime_type: str = "application/json",
+    scopes: Sequence[str] = (),
 ) -> Callable[[T], T]:
-    """Declare a resource, or a resource template when the URI has `{variables}`; the function is unchanged."""
-    return fastmcp_resource(uri, name=name, description=description, mime_type=mime_type)
+    """Declare a resource, or a resource template when the URI has `{variables}`; the function is unchanged.
+
+    `scopes` are those that the token of a caller over HTTP needs, all of them. TypeError: they are a text.
+    """
+    if isinstance(scopes, str):
+        raise TypeError('scopes is a list, as in scopes=["notes:read"]')
+    auth = require_scopes(*scopes) if scopes else None
+    said: dict[str, Any] = {"name": name, "description": description, "mime_type": mime_type}
+
+    def decorate(function: T) -> T:
+        vars(function).update({SCOPES: scopes} if scopes else {})
+        return fastmcp_resource(uri, auth=auth, **said)(function)
+
+    return decorate
 
 
 def add_resources(mcp: FastMCP, package: str) -> None:

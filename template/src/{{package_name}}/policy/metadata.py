@@ -1,7 +1,9 @@
 """Lays metadata files over the texts of the code: words only, never a hint. Managed by the template."""
 
+import contextlib
 import logging
 import os
+import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -15,8 +17,11 @@ from fastmcp.tools import Tool
 from mcp_types import Icon, ToolAnnotations
 
 from .errors import StartError
-from .metadata_file import MOST_BYTES, PACKAGED, layers, mend, parse, shown
+from .metadata_file import MOST_BYTES, PACKAGED, layers, mend, parse, read_text, shown
 from .serving import run_now
+
+if sys.platform != "win32":
+    import fcntl
 
 logger = logging.getLogger(__name__)
 SECTIONS = {"tool": "tools", "resource": "resources", "template": "resource_templates"}
@@ -36,12 +41,23 @@ def unknown(config: Mapping[str, Any], texts: Texts) -> Iterator[tuple[str, str,
                 yield f"Tool '{name}' has no argument '{shown(argument)}'", argument, known
 
 
+def wordless(config: Mapping[str, Any]) -> Iterator[str]:
+    """Each thing that a file leaves without the description by which models choose and fill it in."""
+    for section in SECTIONS.values():
+        for name, override in config.get(section, {}).items():
+            arguments = override.get("arguments", {}).items()
+            named = [(name, override), *((f"{name}.{arg}", it) for arg, it in arguments)]
+            yield from (each for each, it in named if it.get("description") == "")
+
+
 def check(path: Path, config: Mapping[str, Any], texts: Texts) -> None:
     """Warn of each unknown name in a file; StartError at the first one if the file is strict."""
     for problem, name, names in unknown(config, texts):
         if config.get("strict", True):
             raise StartError(f"{path}: {problem}; {mend(name, names)}")
         logger.warning("%s: %s (skipped)", path, problem)
+    for name in wordless(config):
+        logger.warning("%s: %s is left without a description", path, shown(name))
 
 
 def merged(lower: Mapping[str, Any], upper: Mapping[str, Any]) -> dict[str, Any]:
@@ -135,14 +151,37 @@ def override(mcp: FastMCP, setting: Path | None) -> None:
     mcp.add_transform(overrides)
 
 
-def save(path: Path, text: str, texts: Texts) -> None:
-    """Write a file whole or not at all, and say so; StartError if the server or the disk refuses it."""
+@contextlib.contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """Let no other command write a file until what was read of it is saved; StartError without its folder.
+
+    Its folder is locked, so a kill leaves nothing behind; where none can be, `save` sees what came between.
+    """
+    folder = Path(os.path.realpath(path)).parent
+    with contextlib.ExitStack() as opened:
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if sys.platform != "win32":
+                opened.callback(os.close, handle := os.open(folder, os.O_RDONLY))
+                with contextlib.suppress(OSError):  # some network drives
+                    fcntl.flock(handle, fcntl.LOCK_EX)
+        except OSError as error:
+            raise StartError(f"{path}: {error.strerror}; nothing was changed") from error
+        yield
+
+
+def save(path: Path, text: str, before: str | None, texts: Texts) -> None:
+    """Write a file whole or not at all, and say so; StartError if the server or the disk refuses it.
+
+    Called within `alone`; `before` is what was read of the file there.
+    """
     check(path, parse(path, text), texts)
     if len(text.encode()) > MOST_BYTES:
         raise StartError(f"{path} would be longer than {MOST_BYTES} bytes; nothing was changed")
-    target = path.resolve()
+    if read_text(path) != before:
+        raise StartError(f"{path} was changed in the meantime; nothing was changed")
+    target = Path(os.path.realpath(path))
     try:
-        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle, draft = tempfile.mkstemp(prefix=".metadata-", dir=target.parent)
         try:
             with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:

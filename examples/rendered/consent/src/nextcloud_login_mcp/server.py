@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from fastmcp import FastMCP
 from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
 from fastmcp.tools import ToolResult
 from fastmcp.tools.base import InputRequiredToolResult
@@ -22,11 +21,13 @@ from mcp_types import CallToolRequestParams
 from . import extend as seam
 from . import tools
 from .backend import connect
-from .policy import consent_tools, loading, metadata, scopes, serving
-from .policy.asking import GATES, Gate
-from .policy.consent import ConsentMiddleware
+from .policy import consent_tools, loading, metadata, tokens
+from .policy.asking import Gate
 from .policy.consent_flow import Consent
+from .policy.consent_serving import ConsentMiddleware, ConsentServer
 from .policy.errors import StartError
+from .policy.guarding import PolicyServer
+from .policy.public import PublicFront
 from .settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -60,14 +61,19 @@ class CallLog(Middleware):
         return result
 
 
-def create_server(settings: Settings | None = None, *, read_only: bool = False) -> FastMCP:
+def create_server(settings: Settings | None = None, *, read_only: bool = False) -> PolicyServer:
     """Build the server: settings, tools, middleware, extend(), metadata over all of it.
 
     Settings are read from the environment when left out; `read_only` serves what changes nothing.
     A StartError names in one line the tool, resource, setting or file that cannot be served.
     """
     settings = settings or Settings()
-    connect(settings)
+    try:
+        connect(settings)
+    except Exception as error:
+        why = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        why += f"; see NEXTCLOUD_LOGIN_MCP_DATABASE ({settings.database!r})"
+        raise StartError(f"backend.py: connect: {why}") from error
     keys, seconds = settings.state_keys, settings.confirm_seconds
     try:
         gate = Gate(settings.state, seconds)
@@ -80,32 +86,32 @@ def create_server(settings: Settings | None = None, *, read_only: bool = False) 
         raise StartError(str(error)) from error
     granting = [consent_tools] if consent.mode == "offline" else []
     loaded = loading.load_tools(tools, *granting)
-    mcp = FastMCP(
+    mcp = ConsentServer(
         NAME,
+        gate=gate,
+        trust_reads=settings.trust_reads,
+        read_only=read_only,
+        front=PublicFront if settings.public else None,
         version=VERSION,
         instructions="Search and change the notes of a Nextcloud account.",
         lifespan=seam.lifespan,
         middleware=[CallLog({tool.name: tool.declaration.behavior for tool in loaded})],
         on_duplicate="error",
         request_state_security=sealed,
-        auth=scopes.verifier(settings, {s for tool in loaded for s in tool.declaration.scopes}),
+        auth=tokens.verifier(settings, {s for tool in loaded for s in tool.declaration.scopes}),
     )
-    GATES[mcp] = gate
     consent.serve(mcp)
-    mcp.add_middleware(scopes.ScopesMiddleware())
     mcp.add_middleware(ConsentMiddleware())
     for tool in loaded:
-        mcp.add_tool(scopes.listed(tool))
+        mcp.add_tool(tool)
     loading.add_resources(mcp, f"{__package__}.resources")
     seam.extend(mcp)
-    serving.refuse_undeclared(mcp)
+    mcp.check()
     metadata.override(mcp, settings.metadata)
-    if read_only:
-        mcp.add_transform(serving.Only(serving.writes))
     return mcp
 
 
-def shipped_server() -> FastMCP:
+def shipped_server() -> PolicyServer:
     """The server without its user's own texts: what tables, locks and exports are written from."""
     granting = Settings(
         metadata=Path("none"),

@@ -19,6 +19,7 @@ from .pin import SETTINGS
 
 pytestmark = pytest.mark.anyio
 WIPED: list[str] = []
+UNASKED = {"two_step": "preview", "page": "waiting"}.get(CONFIRM_FALLBACK, "error")
 ASK = {"name": "a", "confirm": True}  # which answers for nobody
 
 
@@ -49,15 +50,18 @@ def asked(server: FastMCP, era: str, *answers: bool) -> Client[Any]:
 
 
 async def outcome(client: Client[Any], **arguments: object) -> str:
-    """What a call comes to."""
+    """What a call comes to, and who approved it."""
     result = await client.call_tool("zz_wipe", arguments, raise_on_error=False)
-    return "error" if result.is_error else str((result.structured_content or {})["outcome"])
+    if result.is_error:
+        return "error"
+    content = result.structured_content or {}
+    return " by ".join(filter(None, (content["outcome"], content["approved_by"])))
 
 
 async def test_each_call_is_as_its_person_says(server: FastMCP, era: str) -> None:
     async with asked(server, era, False, True, False) as client:
         outcomes = [await outcome(client, **ASK) for _ in range(3)]
-    assert (outcomes, WIPED) == (["declined", "applied", "declined"], ["a"])
+    assert (outcomes, WIPED) == (["declined", "applied by person", "declined"], ["a"])
 
 
 async def test_a_client_that_cannot_ask_applies_a_preview_once(server: FastMCP, era: str) -> None:
@@ -65,10 +69,11 @@ async def test_a_client_that_cannot_ask_applies_a_preview_once(server: FastMCP, 
     async with asked(server, era) as client:
         await outcome(client, name="forged", confirm=True)
         first, second = [await outcome(client, name="a") for _ in range(2)]
-        assert first == second == ("preview" if steps else "error")
+        assert first == second == UNASKED
         assert WIPED == []
-        for name in ("a", "a", "b"):
-            await outcome(client, name=name, confirm=True)
+        taken = [await outcome(client, name=name, confirm=True) for name in ("b", "a", "a")]
+    refused = "error" if steps else UNASKED
+    assert taken == [refused, "applied by client" if steps else refused, refused]
     assert (["a"] if steps else []) == WIPED
 
 

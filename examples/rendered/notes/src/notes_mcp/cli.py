@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,7 +18,8 @@ if TYPE_CHECKING:  # so that `--help` loads neither FastMCP nor the policy
     from fastmcp import FastMCP
 
 SERVER_NAME = "notes-mcp"
-EXITS = "Exit codes: 0 done, 1 refused or findings (one line on stderr), 2 not understood or could not check."
+EXITS = "Exit codes: 0 done, 1 refused or findings (a line on stderr), 2 not understood or not possible."
+SECRET = re.compile("key|secret|token|password|credential")  # settings whose value is never shown
 PLAIN = Parameter(negative=())
 app = App(
     name=SERVER_NAME,
@@ -36,20 +38,18 @@ app.command(
 app.register_install_completion_command(help="Teach your shell to complete these commands.")
 
 
-def _server(*, read_only: bool = False, metadata: Path | None = None) -> FastMCP:
+def _server() -> FastMCP:
     from .server import create_server
-    from .settings import Settings
 
-    settings = Settings(metadata=metadata) if metadata else Settings()
-    return create_server(settings, read_only=read_only)
+    return create_server()
 
 
 @app.command
 def run(
     *,
     http: bool = False,
-    host: str = "127.0.0.1",
-    port: Annotated[int, Parameter(validator=validators.Number(gte=0, lte=65535))] = 8000,
+    host: str | None = None,
+    port: Annotated[int | None, Parameter(validator=validators.Number(gte=0, lte=65535))] = None,
     read_only: bool = False,
     metadata: Path | None = None,
 ) -> None:
@@ -57,8 +57,8 @@ def run(
 
     Args:
         http: Serve Streamable HTTP at /mcp instead of stdio.
-        host: The address to listen on.
-        port: The port to listen on.
+        host: The address to listen on; else that of the settings, 127.0.0.1.
+        port: The port to listen on; else that of the settings, 8000.
         read_only: Serve only the tools whose hint says that they change nothing.
         metadata: A metadata file to use instead of your own; none for none.
     """
@@ -66,9 +66,16 @@ def run(
     lines.setFormatter(logging.Formatter("%(message)s"))
     logging.getLogger(__package__).addHandler(lines)
     logging.getLogger(__package__).setLevel(logging.INFO)
-    server = _server(read_only=read_only, metadata=metadata)
+    from .server import create_server
+    from .settings import Settings
+
+    flags = {"metadata": metadata, "host": host, "port": port}
+    settings = Settings(**{name: it for name, it in flags.items() if it is not None})  # type: ignore[arg-type]
+    server = create_server(settings, read_only=read_only)
     if http:
-        server.run("http", host=host, port=port, host_origin_protection="auto", show_banner=False)
+        from .policy.over_http import serve
+
+        serve(server, settings)
     else:
         server.run("stdio", show_banner=False)
 
@@ -138,13 +145,17 @@ def _explained(error: Exception) -> tuple[int, str]:
             return 2, f"{cause}; is a policy file gone? See `git status`"
         raise error
     from pydantic import ValidationError
+    from pydantic_settings import SettingsError
 
-    from .policy.errors import StartError
+    from .policy.errors import CouldNotError, StartError
 
     if isinstance(error, ValidationError):
         first = error.errors()[0]
         where = "_".join(str(part) for part in first["loc"])
-        return 1, f"setting {where}: {first['msg']} (got {first['input']!r})"
+        got = "" if SECRET.search(where) else f" (got {first['input']!r})"
+        return 1, f"setting {where}: {first['msg']}{got}"
+    if isinstance(error, SettingsError):
+        return 1, f"{error}; write it as JSON"
     if isinstance(error, StartError | OSError):
-        return 1, str(error)
+        return 2 if isinstance(error, CouldNotError) else 1, str(error)
     raise error

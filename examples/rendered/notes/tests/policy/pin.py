@@ -3,6 +3,7 @@
 Managed by the template. Both come from the running server as shipped; what differs from the lock is printed.
 """
 
+import inspect
 import json
 import os
 import re
@@ -35,6 +36,9 @@ from .rules import Tool
 
 ROOT = Path(__file__).resolve().parents[2]
 LOCK, PAGE = ROOT / lock.FILE, ROOT / "docs/tools.md"
+PROBES = ROOT / "tests/tools"
+# What the template writes into a probe until its tool can run: nothing to judge the tool by yet.
+NOT_YET = re.compile("it is not implemented yet|no sample value is known")
 PIN = "`uv run tests/policy/pin.py`"
 TABLES: dict[str, Any] = json.loads((ROOT / "tests/policy/tables.json").read_text(encoding="utf-8"))
 TABLES["destructive"] = DESTRUCTIVE
@@ -66,10 +70,29 @@ def running(mcp: FastMCP) -> tuple[list[Tool], lock.Lock, str]:
     tools = []
     served = {tool.name: tool for tool in run_now(mcp.list_tools(run_middleware=False))}
     for wire in run_now(listed(Client(mcp))):
-        declaration = declared(served[wire["name"]])
-        tools.append(Tool(wire, declaration.facts() if declaration else None))
+        tool = served.get(wire["name"])
+        declaration = declared(tool)  # a lifespan may have added it since
+        facts = declaration.facts() | {"content": _is_content(tool)} if declaration else None
+        tools.append(Tool(wire, facts, probed=probed(wire["name"])))
     pins = lock.lock_of(tools, {name: version(name) for name in ("fastmcp", "mcp", "pydantic")})
     return tools, pins, markdown(pins["tools"])
+
+
+def _is_content(tool: object) -> bool:
+    """Whether a tool returns an image, bytes or other content, for which there is no schema."""
+    answer = inspect.signature(inspect.unwrap(getattr(tool, "fn", _is_content))).return_annotation
+    unknown = (inspect.Signature.empty, None, "None", Any, "Any")
+    return getattr(tool, "output_schema", None) is None and answer not in unknown
+
+
+def probed(name: str) -> bool | None:
+    """Whether the owner's file lets a test run the tool; None when that is open."""
+    path = PROBES / f"test_{name}.py"
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    reason = re.search(r"^unprobed\b.*(\n .*)*", text, re.MULTILINE)
+    if reason:
+        return None if NOT_YET.search(reason[0]) else False
+    return bool(text) or None
 
 
 def record_of(name: str) -> str:

@@ -138,6 +138,29 @@ def _name(tool: Tool, tables: Tables) -> Wrong:
         yield "overwrite-is-destructive", f"{verb!r} {does}, but destructiveHint is false"
 
 
+def _verbs(text: str, tables: Tables) -> dict[str, str]:
+    """The known verbs of a text, with what each says that a tool does."""
+    words = re.findall("[a-z]+", text.lower())
+    forms = [(word, word.removesuffix("s"), re.sub("e?s$", "", word)) for word in words]
+    found = {form: _behavior(form, tables) for three in forms for form in three}
+    return {verb: behavior for verb, behavior in found.items() if behavior}
+
+
+def _words(tool: Tool, tables: Tables) -> Wrong:
+    """A title or description does not begin with the contrary of what its tool declares."""
+    if not tool.declared:
+        return
+    reads, named = bool(tool.declared["truth"]["read_only"]), _verbs(tool.name, tables)
+    for place in ("title", "description"):
+        text = re.split(r"[.\n]", str(tool.wire.get(place) or "").strip())[0]
+        says = _verbs(text, tables)
+        first = next(iter(says), "") if _verbs(text.partition(" ")[0], tables) else ""
+        agree = first in named or reads in {behavior == "read" for behavior in says.values()}
+        if first and not agree:
+            does = "changes nothing" if reads else "changes something"
+            yield "words-match-behavior", f"its {place} says {first!r}, but it {does}"
+
+
 def _texts(tool: Tool, tables: Tables) -> Wrong:
     """What people and models read is there, unambiguous and visible."""
     title, hinted = tool.wire.get("title"), tool.annotations.get("title")
@@ -145,7 +168,7 @@ def _texts(tool: Tool, tables: Tables) -> Wrong:
         yield "name-valid", f"the name ({len(tool.name)} long) is not 1 to 64 of A-Z a-z 0-9 _ . -"
     if tool.copies > 1:
         yield "name-unique", f"{tool.copies} tools have this name"
-    if tool.annotations and not str(hinted or "").strip():
+    if tool.annotations and not str(hinted or (not tool.declared and title) or "").strip():
         yield "title-written", "annotations.title is missing"
     if hinted and title != hinted and (title or tool.declared):
         yield "titles-equal", f"title {title!r} and annotations.title {hinted!r} differ"
@@ -181,14 +204,28 @@ def _contract(tool: Tool, tables: Tables) -> Wrong:
     """Schemas, scopes, gate and justification are what the policy asks."""
     if _mapping(tool.wire.get("inputSchema")).get("additionalProperties") is not False:
         yield "input-closed", "the input schema is open"
-    if not tool.wire.get("outputSchema"):
+    answer = _mapping(tool.wire.get("outputSchema"))
+    results = _mapping(answer.get("properties"))
+    if not answer and not (tool.declared or {}).get("content"):
         yield "output-described", "it has no output schema"
-    for name in sorted(tool.parameters.keys() & set(tables["action_parameters"])):
+    elif _free(results.get("result", answer)):
+        yield "output-described", "its result is any object"
+    if tool.declared and tool.parameters and all(map(_free, tool.parameters.values())):
+        yield "parameters-typed", f"it takes any object as {', '.join(tool.parameters)}"
+    for name in sorted(tool.parameters):
         parts = [tool.parameters[name], *map(_mapping, tool.parameters[name].get("anyOf") or ())]
-        choices = [str(choice).lower() for part in parts for choice in part.get("enum") or ()]
-        safe = [one for one in choices if re.split(r"[_\s-]", one)[0] in tables["safe_choices"]]
-        if safe and len(safe) < len(choices):
-            yield "one-action", f"{name!r} mixes safe choices ({', '.join(safe)}) with others"
+        if name in tables["action_parameters"]:
+            choices = [str(choice).lower() for part in parts for choice in part.get("enum") or ()]
+            safe = [c for c in choices if re.split(r"[_\s-]", c)[0] in tables["safe_choices"]]
+            if safe and len(safe) < len(choices):
+                yield "one-action", f"{name!r} mixes safe choices ({', '.join(safe)}) with others"
+            said = _verbs(str(tool.parameters[name].get("description") or ""), tables)
+            if not choices and {"read", "delete"} <= set(said.values()):
+                yield "one-action", f"{name!r} takes any text: {', '.join(said)}"
+        erases = re.sub("_(it|them|after|afterwards)$", "", name) in tables["verbs"]["delete"]
+        switch = any(part.get("type") == "boolean" for part in parts)
+        if erases and switch and tool.annotations.get("readOnlyHint") is True:
+            yield "one-action", f"it reads, but {name!r} removes"
     if not (declared := tool.declared):
         return
     for scope in declared["scopes"]:
@@ -198,15 +235,26 @@ def _contract(tool: Tool, tables: Tables) -> Wrong:
         yield "write-justified", "it writes and has no why"
     named = re.findall(r"\{([A-Za-z_][A-Za-z0-9_.-]*)\}", declared["question"] or "")
     for name in dict.fromkeys(name for name in named if name not in tool.parameters):
-        unknown = "{" + name + "}, which is no parameter"
+        unknown = "{" + name + "}, which is not a parameter"
         yield "question-names-parameters", f"its question names {unknown}"
-    results = _mapping(_mapping(tool.wire.get("outputSchema")).get("properties"))
     closed = "confirm" in tool.parameters and {"confirmed", "outcome"} <= results.keys()
     waived = declared["confirm_said"] is False and not tool.exempt("confirm")
     if waived and declared["gate_demanded"]:
         yield "gate-present", "it says confirm=False, but the profile asks a person before it"
     elif declared["gated"] and not closed:
         yield "gate-present", "a person has to be asked before it, but it has no gate"
+
+
+def _free(schema: object) -> bool:
+    """Whether a schema takes any object, without a word on what is in it."""
+    of = _mapping(schema)
+    parts = [of, *(_mapping(of.get("items")),), *map(_mapping, of.get("anyOf") or ())]
+    return any(
+        part.get("type") == "object"
+        and not part.get("properties")
+        and part.get("additionalProperties", True) in (True, {})
+        for part in parts
+    )
 
 
 def examine(tools: Iterable[Tool], tables: Tables, profile: str = "policy") -> list[Finding]:
@@ -222,7 +270,7 @@ def examine(tools: Iterable[Tool], tables: Tables, profile: str = "policy") -> l
     return [
         Finding(rule, tool.name, message, rules[rule]["mend"], rules[rule]["source"])
         for tool in (replace(one, copies=copies[one.name]) for one in served)
-        for check in (_hints, _name, _texts, _contract)
+        for check in (_hints, _name, _words, _texts, _contract)
         for rule, message in check(tool, tables)
         if profile in rules[rule]["profiles"]
     ]

@@ -1,6 +1,8 @@
 """A metadata file reaches every text of this server and no hint. Managed by the template."""
 
 import json
+import os
+import re
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -12,12 +14,13 @@ from notes_mcp.policy import metadata_file
 from notes_mcp.policy.errors import StartError
 from notes_mcp.server import create_server
 
-from .conftest import SERVER, SETTINGS
+from .conftest import SERVER, SETTINGS, TOOLS
 
 
-def overridden(path: Path, texts: object) -> FastMCP:
-    path.write_text(json.dumps(texts), encoding="utf-8")
-    path.chmod(0o600)
+def overridden(path: Path, texts: object, mode: int = 0o600) -> FastMCP:
+    written = texts if isinstance(texts, str) else json.dumps(texts)
+    path.write_text(written, encoding="utf-8")
+    path.chmod(mode)
     return create_server(SETTINGS.model_copy(update={"metadata": path}))
 
 
@@ -57,6 +60,52 @@ async def test_every_text_can_be_overridden_and_no_hint_moves(
     assert await wire(overridden(tmp_path / "texts.yaml", texts), era) == (texts, hints)
 
 
-def test_a_name_that_the_server_does_not_have_stops_the_start(tmp_path: Path) -> None:
-    with pytest.raises(StartError, match="Unknown tool: no_such_tool"):
-        overridden(tmp_path / "texts.yaml", {"tools": {"no_such_tool": {"title": "Mine"}}})
+TOOL = TOOLS[0].name
+FAULTS = {  # what a file must not say, and what the one line that stops the start says of it
+    '{"tools": {"no_such_tool": {"title": "T"}}}': "Unknown tool: no_such_tool",
+    '{"tools": {"TOOL": {"arguments": {"none": {}}}}}': "has no argument 'none'",
+    '{"tools": {"TOOL": {"readOnlyHint": true}}}': "change words, never hints",
+    '{"tools": {"TOOL": {"titel": "T"}}}': "did you mean 'title'",
+    '{"tools": {"TOOL": {"title": ""}}}': "one line of text",
+    '{"tools": {"TOOL": {"title": " "}}}': "not be blank",
+    '{"tools": {"TOOL": {"title": "e\\u0301"}}}': "form NFC",
+    '{"tools": {"TOOL": {"title": "a\\u202eb"}}}': "U+202E",
+    '{"tools": {"TOOL": {"title": "%s"}}}' % ("a" * 101): "at most 100",
+    '{"tools": {"TOOL": {"icons": ["javascript:x"]}}}': "https:// or data:image/",
+    '{"tools": {"TOOL": {"title": "A", "title": "B"}}}': "appears twice",
+    '{"tools": {"TOOL": {"title": on}}}': "not text to every YAML reader",
+    '{"tools": {"TOOL": &a {"title": "T"}}}': "anchors, aliases",
+    '{"version": 2}': "version 2 is not supported",
+    '{"version": 1}\n---\n{"version": 1}': "second document",
+    "# \u200b": "hidden character",
+    "#" * 65_537: "the limit is 65536",
+}
+
+
+@pytest.mark.parametrize(("text", "line"), FAULTS.items(), ids=FAULTS.values())
+def test_a_file_that_is_wrong_stops_the_start(tmp_path: Path, text: str, line: str) -> None:
+    with pytest.raises(StartError, match=re.escape(line)):
+        overridden(tmp_path / "texts.yaml", text.replace("TOOL", TOOL))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs file modes")
+def test_a_file_that_others_can_change_stops_the_start(tmp_path: Path) -> None:
+    for file, folder in ((0o666, 0o700), (0o600, 0o777)):
+        tmp_path.chmod(folder)
+        with pytest.raises(StartError, match="by others"):
+            overridden(tmp_path / "texts.yaml", "version: 1", file)
+
+
+@pytest.mark.anyio
+async def test_a_layer_replaces_single_fields_and_takes_a_tool_away(
+    tmp_path: Path, era: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upper, lower = tmp_path / "upper.yaml", tmp_path / "lower.yaml"
+    overridden(lower, {"tools": {TOOL: {"title": "A", "description": "Kept"}}})
+    monkeypatch.setattr(metadata_file, "PACKAGED", lower)
+    mixed = overridden(upper, {"strict": False, "tools": {"none": {}, TOOL: {"title": "B"}}})
+    about = (await wire(mixed, era))[0]["tools"][TOOL]
+    assert (about["title"], about["description"]) == ("B", "Kept")
+    gone = overridden(upper, {"tools": {TOOL: {"enabled": False}}})
+    assert TOOL not in (await wire(gone, era))[0]["tools"]
+    assert await gone.get_tool(TOOL) is None

@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from fastmcp import FastMCP
 from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
 from fastmcp.tools import ToolResult
 from fastmcp.tools.base import InputRequiredToolResult
@@ -22,9 +21,10 @@ from mcp_types import CallToolRequestParams
 from . import extend as seam
 from . import tools
 from .backend import connect
-from .policy import listing, loading, metadata, serving
-from .policy.asking import GATES, Gate
+from .policy import listing, loading, metadata
+from .policy.asking import Gate
 from .policy.errors import StartError
+from .policy.guarding import PolicyServer
 from .settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -58,14 +58,19 @@ class CallLog(Middleware):
         return result
 
 
-def create_server(settings: Settings | None = None, *, read_only: bool = False) -> FastMCP:
+def create_server(settings: Settings | None = None, *, read_only: bool = False) -> PolicyServer:
     """Build the server: settings, tools, middleware, extend(), metadata over all of it.
 
     Settings are read from the environment when left out; `read_only` serves what changes nothing.
     A StartError names in one line the tool, resource, setting or file that cannot be served.
     """
     settings = settings or Settings()
-    connect(settings)
+    try:
+        connect(settings)
+    except Exception as error:
+        why = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        why += f"; see STATUSPRO_MCP_DATABASE ({settings.database!r})"
+        raise StartError(f"backend.py: connect: {why}") from error
     keys, seconds = settings.state_keys, settings.confirm_seconds
     try:
         gate = Gate(settings.state, seconds)
@@ -73,8 +78,11 @@ def create_server(settings: Settings | None = None, *, read_only: bool = False) 
     except (ImportError, OSError, ValueError) as error:
         raise StartError(f"settings state and state_keys: {error}") from error
     loaded = loading.load_tools(tools, listing)
-    mcp = FastMCP(
+    mcp = PolicyServer(
         NAME,
+        gate=gate,
+        trust_reads=settings.trust_reads,
+        read_only=read_only,
         version=VERSION,
         instructions="Read orders, and change their status, comments and due dates.",
         lifespan=seam.lifespan,
@@ -82,18 +90,15 @@ def create_server(settings: Settings | None = None, *, read_only: bool = False) 
         on_duplicate="error",
         request_state_security=sealed,
     )
-    GATES[mcp] = gate
     for tool in loaded:
         mcp.add_tool(tool)
     loading.add_resources(mcp, f"{__package__}.resources")
     seam.extend(mcp)
-    serving.refuse_undeclared(mcp)
+    mcp.check()
     metadata.override(mcp, settings.metadata)
-    if read_only:
-        mcp.add_transform(serving.Only(serving.writes))
     return mcp
 
 
-def shipped_server() -> FastMCP:
+def shipped_server() -> PolicyServer:
     """The server without its user's own texts: what tables, locks and exports are written from."""
     return create_server(Settings(metadata=Path("none")))

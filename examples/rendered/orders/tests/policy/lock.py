@@ -36,6 +36,7 @@ def entry(tool: Tool) -> dict[str, Any]:
         "behavior": facts.get("behavior"),
         "hints": {hint: tool.annotations[hint] for hint in HINTS if hint in tool.annotations},
         "gated": facts.get("gated", False),
+        "probed": bool(tool.probed),
         "scopes": sorted(facts.get("scopes", ())),
         "title": wire.get("title"),
         "description": wire.get("description"),
@@ -164,6 +165,8 @@ def _changes(old: Schema, new: Schema, rendered: str) -> Iterator[str]:
             yield f"{'RELAXED: ' * looser}{key} {_shown(was)} -> {_shown(now)}"
     if old["gated"] != new["gated"]:
         yield "BREAKING: gate gained" if new["gated"] else "RELAXED: gate lost"
+    if old.get("probed") and not new["probed"]:
+        yield "RELAXED: it was proven by its probe, and is unprobed now"
     for scope in {*old["scopes"]} ^ {*new["scopes"]}:
         yield f"{'BREAKING: gained' if scope in new['scopes'] else 'RELAXED: lost'} scope {scope}"
     for key in TEXTS:

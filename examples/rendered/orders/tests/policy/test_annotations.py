@@ -1,6 +1,7 @@
 """The annotation policy, asked through a real client in both protocol eras and once over stdio."""
 
 import os
+import re
 import sys
 from typing import Any
 
@@ -10,7 +11,7 @@ from fastmcp.client.transports import StdioTransport
 
 from . import lock
 from .conftest import LOCK, SERVER, SETTINGS, TABLE, TOOLS, insist
-from .pin import OWN, PAGE, PIN, TABLES, listed, pinned
+from .pin import OWN, PAGE, PIN, PROBES, TABLES, listed, pinned
 from .rules import Tool, examine
 
 FINDINGS = examine(TOOLS, TABLES)
@@ -53,7 +54,8 @@ test_all_parameters_have_descriptions = each_keeps("parameters-described")
 
 @each_tool
 def test_tool_read_only_hint_matches_policy(tool: Tool) -> None:
-    insist(tool.declared is not None, f"{tool.name}: declare it with @read, @put, ... in tools/")
+    mend = "declare it with @read, @put, ... in tools/, or with declare() in extend.py"
+    insist(tool.declared is not None, f"{tool.name}: {mend}")
     keeps(tool.name, "hints-match-behavior")
 
 
@@ -85,7 +87,15 @@ if DESTRUCTIVE:
 elif PINNED:
 
     def test_no_tool_currently_marked_destructive() -> None:
-        assert not MARKED
+        wrong = f"destructive now, as none was when they were pinned: {', '.join(sorted(MARKED))}"
+        insist(not MARKED, f"{wrong}; review them, then run {PIN}")
+
+
+def test_every_probe_has_its_tool() -> None:
+    for path in sorted(PROBES.glob("test_*.py")):
+        known = path.stem.removeprefix("test_") in {tool.name for tool in TOOLS}
+        probe = re.search(r"(?m)^(async def arrange|unprobed)\b", path.read_text(encoding="utf-8"))
+        insist(known or not probe, f"tests/tools/{path.name} is of no tool; delete or rename it")
 
 
 @pytest.mark.anyio

@@ -7,25 +7,19 @@ protocol stays whole.
 
 import time
 from collections.abc import Callable
-from contextvars import ContextVar
 from typing import Any, Literal, TypeVar
 
 import anyio
 from fastmcp import Context
 from fastmcp.exceptions import ToolError
 from fastmcp.server.dependencies import get_context
-from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
-from fastmcp.tools import Tool, ToolResult
+from fastmcp.tools import ToolResult
 from mcp.shared.exceptions import MCPError, UrlElicitationRequiredError
-from mcp_types import (
-    CallToolRequestParams,
-    ElicitRequestFormParams,
-    ElicitRequestURLParams,
-    ElicitResult,
-)
-from pydantic import BaseModel, Field
+from mcp_types import ElicitRequestFormParams, ElicitRequestURLParams, ElicitResult
+from pydantic import BaseModel, Field, PrivateAttr
 
 from .asking import (
+    SERVER,
     Asked,
     answer_to,
     elicit,
@@ -38,6 +32,7 @@ from .asking import (
 from .consent_flow import Consent, consent_of, user_of
 from .consent_settings import TITLE
 from .consent_store import Elicitation, User
+from .serving import GRANT
 
 Declared = TypeVar("Declared", bound=Callable[..., Any])
 Outcome = TypeVar("Outcome", bound=str)
@@ -68,17 +63,9 @@ FORM: dict[str, Any] = {
 
 
 def requires_consent(function: Declared) -> Declared:
-    """Run this tool only for users who granted access; the function itself comes back unchanged."""
-    vars(function)["__consent__"] = True
+    """Run this tool or resource only for users who granted access; the function itself comes back unchanged."""
+    vars(function)[GRANT] = True
     return function
-
-
-def needs_consent(tool: Tool | None) -> bool:
-    """Whether a served tool was declared with `requires_consent`, above or below other decorators."""
-    function = getattr(tool, "fn", None)
-    while function is not None and not hasattr(function, "__consent__"):
-        function = getattr(function, "__wrapped__", None)
-    return function is not None
 
 
 async def granted_token() -> str:
@@ -90,8 +77,9 @@ async def granted_token() -> str:
         ToolError: This server keeps no tokens, or the grant has ended meanwhile.
     """
     ctx = get_context()
-    consent = consent_of(ctx.fastmcp)
+    consent = consent_of(SERVER.get())
     if (fixed := consent.settings.static_credentials) is not None:
+        consent.refuse_strangers(ctx)
         return fixed.get_secret_value()
     if consent.mode != "offline":
         raise ToolError("this server keeps no tokens; enable offline access, or set credentials")
@@ -101,33 +89,14 @@ async def granted_token() -> str:
     raise ToolError(REQUIRED)
 
 
-_within: ContextVar[object] = ContextVar("within", default=None)
+class Refusal(ToolResult):
+    """A result that has to reach the client as an error of the protocol, which no body can raise."""
 
+    _error: MCPError = PrivateAttr()
 
-class ConsentMiddleware(Middleware):
-    """Asks before a tool that requires consent; calls that tools make of each other ask through it too."""
-
-    async def on_call_tool(
-        self,
-        context: MiddlewareContext[CallToolRequestParams],
-        call_next: CallNext[CallToolRequestParams, ToolResult],
-    ) -> ToolResult:
-        """Let the call through, or answer with the way to grant access."""
-        ctx = context.fastmcp_context or get_context()
-        outermost = ctx.request_context is None or _within.get() is not ctx.request_context
-        token = _within.set(ctx.request_context)
-        try:
-            if needs_consent(await ctx.fastmcp.get_tool(context.message.name)):
-                await require(ctx, context.message.name)
-            return await call_next(context)
-        except Asked as asked:
-            if not outermost:
-                raise
-            if isinstance(asked.instead, MCPError):
-                raise asked.instead from None
-            return asked.instead
-        finally:
-            _within.reset(token)
+    def __init__(self, error: MCPError) -> None:
+        super().__init__(str(error), is_error=True)
+        self._error = error
 
 
 async def require(ctx: Context, tool: str) -> None:
@@ -137,7 +106,8 @@ async def require(ctx: Context, tool: str) -> None:
         ToolError: They have not.
         Asked: The client is to show a link or a form first.
     """
-    consent = consent_of(ctx.fastmcp)
+    consent = consent_of(SERVER.get())
+    consent.refuse_strangers(ctx)
     if consent.mode != "offline" or await consent.fresh(user_of(ctx)):
         return
     answer = await ask(ctx, tool)
@@ -158,7 +128,7 @@ async def ask(ctx: Context, tool: str, *, at_once: bool = False) -> Answer:
             forms, and the error names the link.
         Asked: The client is to show a link or a form first.
     """
-    consent, user = consent_of(ctx.fastmcp), user_of(ctx)
+    consent, user = consent_of(SERVER.get()), user_of(ctx)
     kinds = set() if await is_mute(ctx) else shows(ctx)
     way: Way = "url" if "url" in kinds else "form" if kinds else "none"
     elicitation = await _asked_before(ctx, consent, user)
@@ -184,7 +154,7 @@ async def ask(ctx: Context, tool: str, *, at_once: bool = False) -> Answer:
         consent.tell(elicitation, ctx.session)
         if not at_once:
             _log(ctx, tool, way, "asked")
-            raise Asked(UrlElicitationRequiredError([link], REQUIRED))
+            raise Asked(Refusal(UrlElicitationRequiredError([link], REQUIRED)))
     try:
         given = await elicit(ctx, question, elicitation.expires_at - time.time())
     except TimeoutError:
@@ -225,7 +195,7 @@ async def _outcome(ctx: Context, elicitation: Elicitation, way: Way, given: obje
     request = ctx.request_context
     if request and request.meta and request.meta.get("progress_token") is not None:
         seconds = max(seconds, elicitation.expires_at - time.time())
-    consent = consent_of(ctx.fastmcp)
+    consent = consent_of(SERVER.get())
     after = await track(ctx, consent, elicitation, seconds)
     if after.status == "failed":
         raise ToolError(f"{REQUIRED}. Access was not granted: {after.error_message}.")

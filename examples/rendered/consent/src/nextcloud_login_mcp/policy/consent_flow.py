@@ -10,21 +10,23 @@ import time
 from collections import defaultdict
 from collections.abc import Mapping
 from typing import NoReturn
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 from weakref import WeakKeyDictionary
 
 import anyio
-import fastmcp
 from fastmcp import Context, FastMCP
 from fastmcp.exceptions import ToolError
 from fastmcp.server.dependencies import get_access_token
 from mcp.server.session import ServerSession
 
 from .consent_grants import Grants
-from .consent_routes import REDACTED, Listener, Refused, routes
-from .consent_settings import AUTHORIZE, CALLBACK, PREFIX, SERVICE, removed
+from .consent_routes import Begun, LoginListener, Refused, cookie, routes
+from .consent_rows import Row
+from .consent_settings import AUTHORIZE, CALLBACK, PREFIX, SERVICE, STRANGERS, local, removed
 from .consent_store import KEEP, Elicitation, Grant, Store, User, keyring_secret
-from .oauth import Provider, ProviderError
+from .listener import REDACTED
+from .oauth import Provider
+from .oauth_errors import ProviderError, report
 from .settings import PolicySettings
 
 logger = logging.getLogger(__name__)
@@ -32,6 +34,8 @@ logger = logging.getLogger(__name__)
 MOST_LINKS, WITHIN = 10, 600  # so many new links a user gets within so many seconds
 MOST_STARTS = 10  # so often one link may be opened
 STALE = "This link is not valid any more. Return to the application and ask for a new one."
+ANOTHER = "another account granted access"
+WHO = "the subject of the provider's ID token is not that of the client's token"
 OTHER = "Another account granted access than the one that asked for it. Nothing was stored."
 
 
@@ -62,7 +66,7 @@ class Consent(Grants):
         Raises:
             ValueError: They are not safe to serve with; one line says why.
         """
-        for mistake in settings.wrong(settings.state):
+        for mistake in settings.wrong(settings.state, settings.confirm_seconds):
             raise ValueError(mistake)
         self.settings, self.mode = settings, settings.mode
         self.seconds = settings.elicitation_timeout_seconds
@@ -72,7 +76,7 @@ class Consent(Grants):
         database = settings.consent_database if self.mode == "offline" else ":memory:"
         state = settings.state if self.mode == "offline" else "memory"
         super().__init__(Store(state, database, given), Provider(settings))
-        self.listener = Listener(self, settings.elicitation_callback_url)
+        self.listener = LoginListener(self, settings.elicitation_callback_url)
         self._waiting: dict[str, set[ServerSession]] = defaultdict(set)
 
     def serve(self, server: FastMCP) -> None:
@@ -85,6 +89,16 @@ class Consent(Grants):
             for path, work in routes(self).items():
                 server.custom_route(path, methods=["GET"])(work)
 
+    def refuse_strangers(self, ctx: Context) -> None:
+        """Serve the credentials of single-user mode to no one else, however the server was started.
+
+        Raises:
+            ToolError: The call came over HTTP without a token, and not to an address of this machine.
+        """
+        near = ctx.transport in (None, "stdio") or local(self.settings.server_url or "")
+        if self.mode == "single-user" and not near and get_access_token() is None:
+            raise ToolError(STRANGERS)
+
     async def begin(self, ctx: Context, user: User) -> Elicitation:
         """A link for this user: the one that is open already, or a new one.
 
@@ -96,12 +110,18 @@ class Consent(Grants):
             base = await self.listener.open(now + self.seconds)
         else:
             base = (self.settings.server_url or "http://127.0.0.1:8000").rstrip("/")
+        async with self.store.turn(f"begin {user.key}"):
+            return await self._begun(user, base, now)
+
+    async def _begun(self, user: User, base: str, now: float) -> Elicitation:
         row = await self.store.get("current", user.key)
         open_ = await self.elicitation(row["id"]) if row else None
         left = open_.expires_at - now if open_ and open_.waits and open_.base == base else 0
         if open_ and left > self.seconds / 2:
             return open_
-        await self._count(user, now)
+        if not await self.store.count("starts", user.key, MOST_LINKS, WITHIN):
+            minutes = WITHIN // 60
+            raise ToolError(f"too many logins were started; try again in {minutes} minutes")
         made = Elicitation(
             id=secrets.token_urlsafe(24),
             user=user.key,
@@ -114,14 +134,6 @@ class Consent(Grants):
         await self.store.put("open", made.id, {}, self.seconds)
         await self.store.put("current", user.key, {"id": made.id}, self.seconds)
         return made
-
-    async def _count(self, user: User, now: float) -> None:
-        row = await self.store.get("starts", user.key) or {"times": []}
-        times = [then for then in row["times"] if now - then < WITHIN]
-        if len(times) >= MOST_LINKS:
-            minutes = round((WITHIN - now + times[0]) / 60) + 1
-            raise ToolError(f"too many logins were started; try again in {minutes} minutes")
-        await self.store.put("starts", user.key, {"times": [*times, now]}, WITHIN)
 
     async def elicitation(self, link: str) -> Elicitation | None:
         """The elicitation of a link."""
@@ -146,74 +158,81 @@ class Consent(Grants):
             del self._waiting[old]
         self._waiting[elicitation.id].add(session)
 
-    async def start(self, link: str) -> tuple[str, str, bool]:
+    async def start(self, link: str) -> Begun:
         """Begin a login in a browser; opening the link again begins another one.
-
-        Returns:
-            The provider's page, a secret for the browser's cookie, and whether we have https.
 
         Raises:
             Refused: The link is over, or was opened too often.
             ProviderError: The provider cannot be used now.
         """
         elicitation = await self.elicitation(link)
-        if not elicitation or not elicitation.waits or elicitation.starts >= MOST_STARTS:
+        if not elicitation or not elicitation.waits:
             raise Refused(STALE)
-        elicitation.starts += 1
-        await self._save(elicitation)
+        left, back = elicitation.expires_at - time.time(), self.back(elicitation)
+        if not await self.store.count("openings", link, MOST_STARTS, left):
+            raise Refused(STALE)
         state, verifier, nonce, browser = (secrets.token_urlsafe(48) for _ in range(4))
-        address = await self.provider.authorization_url(
-            state=state, verifier=verifier, nonce=nonce, redirect_uri=self.back(elicitation)
-        )
-        begun = {"id": link, "verifier": verifier, "nonce": nonce, "browser": browser}
-        await self.store.put("states", state, begun, elicitation.expires_at - time.time())
-        return address, browser, elicitation.base.startswith("https://")
+        try:
+            address = await self.provider.authorization_url(
+                state=state, verifier=verifier, nonce=nonce, redirect_uri=back
+            )
+        except ProviderError as error:
+            report(error)
+            raise
+        begun: Row = {"id": link, "verifier": verifier, "nonce": nonce, "browser": browser}
+        mark = await self.mark(User(elicitation.user, elicitation.subject))
+        begun |= {"mark": mark, "asked": self.provider.scope}
+        await self.store.put("states", state, begun, left)
+        return Begun(address, state, browser, back, left)
 
-    async def finish(self, query: Mapping[str, str], browser: str | None) -> None:
+    async def finish(self, query: Mapping[str, str], cookies: Mapping[str, str]) -> None:
         """Turn the provider's answer into a grant, once, in the browser that began.
 
         Args:
             query: What the provider sent the browser back with.
-            browser: The cookie of that browser.
+            cookies: What that browser has of us.
 
         Raises:
             Refused: Nothing was granted; the message is for the page.
             ToolError: What was granted cannot be stored now.
         """
-        flow = await self.store.take("states", query.get("state") or "")
-        if not flow or not same(flow["browser"], browser):
+        state = query.get("state") or ""
+        flow = await self.store.take("states", state)
+        if not flow or not same(flow["browser"], cookies.get(cookie(state))):
             raise Refused(STALE)
         elicitation = await self.elicitation(flow["id"])
         if not elicitation or not elicitation.waits:
             raise Refused(STALE)
         if not await self.store.drop("open", elicitation.id):  # of two at once, one goes on
             raise Refused(STALE)
-        if query.get("iss", self.provider.issuer) != self.provider.issuer or not query.get("code"):
-            await self._fail(elicitation, "the login service did not grant access")
         try:
             grant = await self.provider.exchange(
-                code=query["code"],
+                code=await self.provider.code(query),
                 verifier=flow["verifier"],
                 nonce=flow["nonce"],
                 redirect_uri=self.back(elicitation),
             )
         except ProviderError as error:
-            await self._fail(elicitation, str(error))
+            await self._fail(elicitation, error)
         if elicitation.subject not in (None, grant.subject):
             await self.provider.revoke(grant)
-            await self._fail(elicitation, "another account granted access", OTHER)
+            await self._fail(elicitation, ProviderError(ANOTHER, WHO), OTHER)
         if not elicitation.waits:
             await self.provider.revoke(grant)
             raise Refused(STALE)
-        await self._complete(elicitation, grant)
+        grant.asked = flow["asked"]
+        await self._complete(elicitation, grant, flow["mark"])
 
-    async def _complete(self, elicitation: Elicitation, grant: Grant) -> None:
+    async def _complete(self, elicitation: Elicitation, grant: Grant, mark: str | None) -> None:
         user = User(elicitation.user, elicitation.subject)
         try:
-            await self.keep(user, grant)
+            kept = await self.keep(user, grant, mark)
         except ToolError:
             await self.provider.revoke(grant)
             raise
+        if not kept:
+            await self.provider.revoke(grant)
+            await self._fail(elicitation, ProviderError("access was revoked meanwhile"))
         elicitation.status, elicitation.completed_at = "complete", time.time()
         await self._save(elicitation)
         await self._close(elicitation)
@@ -224,8 +243,11 @@ class Consent(Grants):
                 except Exception:
                     logger.debug("a client left before its login was complete")
 
-    async def _fail(self, elicitation: Elicitation, why: str, shown: str | None = None) -> NoReturn:
-        elicitation.status, elicitation.error_message = "failed", why
+    async def _fail(
+        self, elicitation: Elicitation, why: ProviderError, shown: str | None = None
+    ) -> NoReturn:
+        report(why)
+        elicitation.status, elicitation.error_message = "failed", str(why)
         elicitation.completed_at = time.time()
         await self._save(elicitation)
         await self._close(elicitation)
@@ -251,9 +273,3 @@ _consents: WeakKeyDictionary[FastMCP, Consent] = WeakKeyDictionary()
 def consent_of(server: FastMCP) -> Consent:
     """The consent of a server that `create_server` made."""
     return _consents[server]
-
-
-def reached_as(server: FastMCP, host: str) -> list[str]:
-    """The names that requests over HTTP may use: behind a proxy, that of the server's address too."""
-    public = urlsplit(consent_of(server).settings.server_url or "").hostname
-    return [*(fastmcp.settings.http_allowed_hosts or []), host, *([public] if public else [])]

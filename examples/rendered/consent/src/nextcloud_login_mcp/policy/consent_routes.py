@@ -1,29 +1,22 @@
-"""The two pages that a browser sees, and the listener that serves them where the server itself speaks stdio.
+"""The two pages that a browser sees, also where the server itself speaks stdio.
 
 Managed by the template. A page holds fixed text: nothing of the request, nothing of the provider.
 """
 
-import asyncio
-import contextlib
-import logging
-import re
-import socket
-import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from typing import Protocol
+import hashlib
+from collections.abc import Awaitable, Callable, Mapping
+from typing import NamedTuple, Protocol
 from urllib.parse import urlsplit
 
-import uvicorn
 from fastmcp.exceptions import ToolError
-from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from .consent_settings import AUTHORIZE, CALLBACK
-from .oauth import ProviderError
+from .consent_settings import AUTHORIZE, CALLBACK, HERE, PREFIX
+from .listener import Listener
+from .oauth_errors import ProviderError
 
-COOKIE = "consent"
 HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; base-uri 'none'; form-action 'none'; "
@@ -32,21 +25,35 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
 }
 DONE = "You may close this window and return to the application."
-GRACE = 1.0  # seconds in which the last page still gets out
 
 
 class Refused(Exception):
     """A browser's request is refused; the message is one of our own texts."""
 
 
+class Begun(NamedTuple):
+    """A login that begins in a browser."""
+
+    address: str  # of the provider's page
+    state: str
+    secret: str  # which only this browser has
+    back: str  # where it will be sent back to
+    seconds: float  # that are left
+
+
 class Flow(Protocol):
     """What the pages are for."""
 
-    async def start(self, link: str) -> tuple[str, str, bool]:
-        """Begin a login: the provider's page, a secret for the browser's cookie, and whether we have https."""
+    async def start(self, link: str) -> Begun:
+        """Begin a login."""
 
-    async def finish(self, query: Mapping[str, str], browser: str | None) -> None:
+    async def finish(self, query: Mapping[str, str], cookies: Mapping[str, str]) -> None:
         """Turn what the provider sent the browser back with into a grant."""
+
+
+def cookie(state: str) -> str:
+    """The name of the cookie of one login: other tabs, and other servers on this machine, have their own."""
+    return f"consent-{hashlib.sha256(state.encode()).hexdigest()[:16]}"
 
 
 def page(title: str, text: str, status: int = 200) -> Response:
@@ -65,17 +72,19 @@ def routes(flow: Flow) -> dict[str, Callable[[Request], Awaitable[Response]]]:
         """Send the browser on to the provider."""
         try:
             link = request.query_params.get("elicitationId", "")
-            address, browser, https = await flow.start(link)
+            begun = await flow.start(link)
         except Refused as refused:
             return page("Link Not Valid", str(refused), 400)
         except (ProviderError, ToolError):
             return page("Try Again Later", "The login service cannot be reached now.", 503)
-        response = RedirectResponse(address, 302, HEADERS)
+        response = RedirectResponse(begun.address, 302, HEADERS)
+        back = urlsplit(begun.back)
         response.set_cookie(
-            COOKIE,
-            browser,
-            path="/oauth",
-            secure=https,
+            cookie(begun.state),
+            begun.secret,
+            max_age=round(begun.seconds),
+            path=back.path.removesuffix("/callback"),
+            secure=back.scheme == "https",
             httponly=True,
             samesite="lax",
         )
@@ -84,7 +93,7 @@ def routes(flow: Flow) -> dict[str, Callable[[Request], Awaitable[Response]]]:
     async def callback(request: Request) -> Response:
         """Take the browser back."""
         try:
-            await flow.finish(request.query_params, request.cookies.get(COOKIE))
+            await flow.finish(request.query_params, request.cookies)
         except Refused as refused:
             return page("Authorization Failed", str(refused), 400)
         except ToolError:
@@ -94,70 +103,21 @@ def routes(flow: Flow) -> dict[str, Callable[[Request], Awaitable[Response]]]:
     return {AUTHORIZE: authorize, CALLBACK: callback}
 
 
-class Redacted(logging.Filter):
-    """Removes the query from a logged address of ours: codes, states and links are secrets."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Change the record, and keep it."""
-        if isinstance(record.args, tuple):
-            record.args = tuple(
-                re.sub(r"(/oauth/[^?\s]*)\?\S*", r"\1", value) if isinstance(value, str) else value
-                for value in record.args
-            )
-        return True
-
-
-REDACTED = Redacted()
-
-
-class _Server(uvicorn.Server):
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Leave the signals to the server that this one helps."""
-        yield
-
-
-class Listener:
+class LoginListener(Listener):
     """Serves the pages on loopback for as long as a link is open."""
 
     def __init__(self, flow: Flow, callback: str | None) -> None:
-        given = urlsplit(callback or "")
-        self._port = given.port or 0
-        self._app = Starlette(
-            routes=[Route(path, work, methods=["GET"]) for path, work in routes(flow).items()]
-        )
-        self._task: asyncio.Task[None] | None = None
-        self._until = 0.0
-        self.base = ""
+        self._callback, given = callback, urlsplit(callback or "")
+        pages = [Route(path, work, methods=["GET"]) for path, work in routes(flow).items()]
+        super().__init__(pages, given.hostname or "127.0.0.1", given.port or 0)
 
-    async def open(self, until: float) -> str:
-        """The address of the listener, which stays at least until then."""
-        self._until = max(self._until, until + GRACE)
-        if self._task is None or self._task.done():
-            try:
-                bound = socket.create_server(("127.0.0.1", self._port))
-            except OSError as error:
-                raise ToolError(f"port {self._port} for the login page is taken") from error
-            self.base = f"http://127.0.0.1:{bound.getsockname()[1]}"
-            self._task = asyncio.create_task(self._serve(bound))
-        return self.base
+    async def open(self, until: float, name: str = "") -> str:
+        """The address of the listener, which stays at least until then.
 
-    def close(self) -> None:
-        """No link is open any more: stop when the last page is out."""
-        self._until = time.time() + GRACE
-
-    async def _serve(self, bound: socket.socket) -> None:
-        # The address lines of its log pass through Redacted, as do those of the server over HTTP.
-        config = uvicorn.Config(
-            self._app, log_config=None, lifespan="off", timeout_graceful_shutdown=1
-        )
-        server = _Server(config)
-        serving = asyncio.create_task(server.serve([bound]))
-        try:
-            while time.time() < self._until and not serving.done():
-                await asyncio.wait({serving}, timeout=0.1)
-        finally:
-            server.should_exit = True
-            with contextlib.suppress(asyncio.CancelledError):
-                await serving
-            bound.close()
+        Raises:
+            ToolError: Its port is taken, or the provider would send the browser elsewhere.
+        """
+        if self.host not in HERE:
+            where = f"{PREFIX}ELICITATION_CALLBACK_URL {self._callback!r}"
+            raise ToolError(f"{where} leads elsewhere; over stdio it begins with http://127.0.0.1")
+        return await super().open(until, name)

@@ -20,11 +20,29 @@ DOMAIN = "nextcloud"
 TITLE = "Nextcloud"
 AUTHORIZE = "/oauth/authorize-nextcloud"
 CALLBACK = "/oauth/callback"
+HERE = ("127.0.0.1", "localhost")
 REMOVED = {
     "ENABLE_PROGRESSIVE_CONSENT": f"set {PREFIX}ENABLE_OFFLINE_ACCESS instead",
     "MCP_SERVER_CLIENT_ID": f"set {PREFIX}OIDC_CLIENT_ID instead",
 }
+STRANGERS = (
+    f"{PREFIX}STATIC_CREDENTIALS would be anybody's over HTTP: set {PREFIX}JWT_ISSUER, _JWT_AUDIENCE and "
+    "_JWT_JWKS_URI, or serve on 127.0.0.1 with a _SERVER_URL of this machine"
+)
 Mode = Literal["pass-through", "offline", "single-user"]
+# What signs with a key pair, as FastMCP's JWTVerifier knows it
+Algorithm = Literal[
+    "RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "PS384", "PS512", "EdDSA", "Ed25519", "Ed448"
+]  # fmt: skip
+
+
+def local(address: str) -> bool:
+    """Whether an address is on this machine."""
+    host = urlsplit(address).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def secure(address: str) -> bool:
@@ -32,12 +50,7 @@ def secure(address: str) -> bool:
     parts = urlsplit(address)
     if parts.scheme == "https" and parts.hostname:
         return True
-    if parts.scheme != "http" or not parts.hostname:
-        return False
-    try:
-        return ipaddress.ip_address(parts.hostname).is_loopback
-    except ValueError:
-        return parts.hostname == "localhost"
+    return parts.scheme == "http" and local(address)
 
 
 class ConsentSettings(BaseSettings):
@@ -77,10 +90,12 @@ class ConsentSettings(BaseSettings):
     """The audience that a client's token must name: this server."""
     jwt_jwks_uri: str | None = None
     """Where the issuer publishes its keys."""
-    jwt_algorithm: str = "RS256"
+    jwt_algorithm: Algorithm = "RS256"
     """How a client's token is signed."""
     jwt_scopes: str = ""
     """Scopes that every client's token must have, separated by spaces."""
+    public: bool = False
+    """Serve without a token what needs neither scopes nor consent; the rest needs one as before."""
 
     @property
     def mode(self) -> Mode:
@@ -95,8 +110,11 @@ class ConsentSettings(BaseSettings):
         given = self.secret_keys.get_secret_value().split(",")
         return [secret.strip() for secret in given if secret.strip()]
 
-    def wrong(self, state: str) -> Iterator[str]:
-        """Why the server must not start with these settings, one line each; `state` is where confirmations wait."""
+    def wrong(self, state: str, confirm_seconds: float) -> Iterator[str]:
+        """Why the server must not start with these settings, one line each.
+
+        `state` is where confirmations wait, and `confirm_seconds` for how long.
+        """
         for name in ("oidc_issuer", "jwt_issuer", "jwt_jwks_uri", "server_url"):
             address = getattr(self, name)
             if address and not secure(address):
@@ -104,9 +122,14 @@ class ConsentSettings(BaseSettings):
         back = self.elicitation_callback_url
         if back and not (secure(back) and back.endswith(CALLBACK)):
             yield f"{PREFIX}ELICITATION_CALLBACK_URL {back!r}: write an https address ending in {CALLBACK}"
+        elif back and not self._sees_its_cookie(back):
+            where = self.server_url or "http://127.0.0.1"
+            yield f"{PREFIX}ELICITATION_CALLBACK_URL {back!r}: a browser that began at {where} has no cookie for it"
         verifier = [self.jwt_issuer, self.jwt_audience, self.jwt_jwks_uri]
         if any(verifier) and not all(verifier):
             yield f"{PREFIX}JWT_ISSUER, _JWT_AUDIENCE and _JWT_JWKS_URI go together; set all three"
+        if self.public and not all(verifier):
+            yield f"{PREFIX}PUBLIC opens a part of what {PREFIX}JWT_ISSUER and the others close; set them too"
         if any(len(secret) < 32 for secret in self.secrets):
             yield f"{PREFIX}SECRET_KEYS: each secret needs 32 characters or more"
         if not self.enable_offline_access:
@@ -119,12 +142,24 @@ class ConsentSettings(BaseSettings):
             yield f"{PREFIX}JWT_ISSUER is not _OIDC_ISSUER: who grants could not be compared with who asks"
         if "openid" not in self.oidc_scopes.split():
             yield f"{PREFIX}OIDC_SCOPES {self.oidc_scopes!r}: add openid, which says who granted"
+        if confirm_seconds < self.elicitation_timeout_seconds:
+            yield (
+                f"{PREFIX}CONFIRM_SECONDS {confirm_seconds:g} is less than _ELICITATION_TIMEOUT_SECONDS "
+                f"{self.elicitation_timeout_seconds:g}: a question would be over before its link"
+            )
         kept = self.consent_database != ":memory:" or state.startswith(("redis://", "rediss://"))
         if kept and not (self.secrets or self.secret_keyring):
             yield (
                 f"{PREFIX}SECRET_KEYS is missing, so tokens would lie unencrypted; make one with "
                 "`openssl rand -hex 32`, or set _SECRET_KEYRING=true"
             )
+
+    def _sees_its_cookie(self, callback: str) -> bool:
+        """Whether a browser has at the callback the cookie that it got from the link: one scheme, one host."""
+        back, ours = urlsplit(callback), urlsplit(self.server_url or "")
+        if self.server_url is None:
+            return back.scheme == "http" and back.hostname in HERE
+        return (back.scheme, back.hostname) == (ours.scheme, ours.hostname)
 
 
 def removed() -> Iterator[str]:
@@ -138,6 +173,10 @@ def serve_at(settings: ConsentSettings, host: str, port: int) -> str | None:
     """Before serving over HTTP: complete the server's address, or say why it cannot be served there."""
     if settings.enable_offline_access and not settings.jwt_audience:
         return f"over HTTP nobody is known without a token: set {PREFIX}JWT_ISSUER, _JWT_AUDIENCE, _JWT_JWKS_URI"
+    if settings.mode == "single-user" and not settings.jwt_audience:
+        addresses = [f"http://{f'[{host}]' if ':' in host else host}", settings.server_url]
+        if any(address and not local(address) for address in addresses):
+            return STRANGERS
     if settings.server_url is None:
         address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
         if not secure(address) and settings.mode == "offline":

@@ -8,15 +8,12 @@ import hashlib
 import json
 import os
 import secrets
-import sqlite3
-import threading
 import time
-import weakref
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import Any, Literal, NamedTuple
 
-import anyio.to_thread
+import anyio
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
@@ -24,11 +21,12 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from fastmcp.exceptions import ToolError
 from pydantic import BaseModel, Field
 
+from .consent_rows import Row, Rows, SqliteRows, redis_rows
 from .consent_settings import PREFIX
 
-Row = dict[str, Any]
-LOCKED = 3  # seconds to wait for another process that writes
 KEEP = 3600  # seconds after which a link that is over is forgotten
+LEASE = 40.0  # seconds after which what a process holds is free again, since it may have died
+TURN = 10.0  # seconds to wait for one's turn
 
 
 class User(NamedTuple):
@@ -47,7 +45,6 @@ class Elicitation(BaseModel):
     base: str = Field(description="Where its routes are served")
     status: Literal["pending", "complete", "failed"] = "pending"
     error_message: str | None = None
-    starts: int = 0
     created_at: float
     expires_at: float
     completed_at: float | None = None
@@ -65,82 +62,9 @@ class Grant(BaseModel):
     access_token: str = Field(repr=False)
     refresh_token: str | None = Field(default=None, repr=False)
     scope: str = ""
+    asked: str = Field(default="", description="The scopes that the person was asked for")
     expires_at: float
     granted_at: float
-
-
-class Rows(Protocol):
-    """The part of py-key-value's stores that is used here."""
-
-    async def get(self, key: str, *, collection: str | None = None) -> Row | None:
-        """The row, unless it has expired."""
-
-    async def put(
-        self,
-        key: str,
-        value: Mapping[str, Any],
-        *,
-        collection: str | None = None,
-        ttl: float | None = None,
-    ) -> None:
-        """Write the row, for `ttl` seconds."""
-
-    async def delete(self, key: str, *, collection: str | None = None) -> bool:
-        """Remove the row; of two that do so at once, one is told that it was there."""
-
-
-class SqliteRows:
-    """Rows in one SQLite file that only its owner can read."""
-
-    def __init__(self, path: str) -> None:
-        if path != ":memory:":
-            file = Path(path).expanduser()
-            file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
-            path = str(file)
-        self._lock = threading.Lock()
-        self._db = sqlite3.connect(
-            path, check_same_thread=False, isolation_level=None, timeout=LOCKED
-        )
-        self.close = weakref.finalize(self, self._db.close)
-        try:
-            self._run(
-                "CREATE TABLE IF NOT EXISTS rows (collection TEXT, key TEXT, value TEXT, "
-                "expires_at REAL, PRIMARY KEY (collection, key))"
-            )
-        except sqlite3.Error as error:
-            raise ValueError(f"{PREFIX}CONSENT_DATABASE {path}: {error}") from error
-
-    def _run(self, sql: str, *values: object) -> tuple[list[Any], int]:
-        with self._lock:
-            cursor = self._db.execute(sql, values)
-            return cursor.fetchall(), cursor.rowcount
-
-    async def get(self, key: str, *, collection: str | None = None) -> Row | None:
-        sql = "SELECT value FROM rows WHERE collection = ? AND key = ? AND expires_at > ?"
-        rows, _ = await anyio.to_thread.run_sync(self._run, sql, collection, key, time.time())
-        return dict(json.loads(rows[0][0])) if rows else None
-
-    async def put(
-        self,
-        key: str,
-        value: Mapping[str, Any],
-        *,
-        collection: str | None = None,
-        ttl: float | None = None,
-    ) -> None:
-        until = time.time() + (ttl or 10**10)
-        sql = "INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?)"
-        await anyio.to_thread.run_sync(
-            self._run, sql, collection, key, json.dumps(dict(value)), until
-        )
-        over = "DELETE FROM rows WHERE expires_at < ?"
-        await anyio.to_thread.run_sync(self._run, over, time.time())
-
-    async def delete(self, key: str, *, collection: str | None = None) -> bool:
-        sql = "DELETE FROM rows WHERE collection = ? AND key = ? AND expires_at > ?"
-        _, count = await anyio.to_thread.run_sync(self._run, sql, collection, key, time.time())
-        return count > 0
 
 
 class Cipher:
@@ -196,13 +120,8 @@ class Store:
 
     def __init__(self, state: str, database: str, given: Sequence[str]) -> None:
         self._cipher = Cipher(given)
-        self._rows: Rows
-        if state.startswith(("redis://", "rediss://")):
-            from key_value.aio.stores.redis import RedisStore
-
-            self._rows = RedisStore(url=state)
-        else:
-            self._rows = SqliteRows(database)
+        shared = state.startswith(("redis://", "rediss://"))
+        self._rows: Rows = redis_rows(state) if shared else SqliteRows(database)
 
     async def get(self, collection: str, name: str) -> Row | None:
         """What is there, unless it has expired or was written under a secret that is gone."""
@@ -235,6 +154,39 @@ class Store:
         """What is there, out of the store: of two that take it at once, one gets it."""
         row = await self.get(collection, name)
         return row if row is not None and await self.drop(collection, name) else None
+
+    async def add(self, collection: str, name: str, seconds: float) -> bool:
+        """Take a place for so many seconds; of two that do so at once, one gets it."""
+        try:
+            place = f"consent-{collection}"
+            return await self._rows.add(_hashed(name), collection=place, ttl=seconds)
+        except Exception as error:
+            raise _away() from error
+
+    async def count(self, collection: str, name: str, most: int, seconds: float) -> bool:
+        """Whether this is one of at most so many within so many seconds, however many come at once."""
+        for number in range(most):
+            if await self.add(collection, f"{name} {number}", seconds):
+                return True
+        return False
+
+    @asynccontextmanager
+    async def turn(self, name: str) -> AsyncIterator[None]:
+        """Let one at a time in, also of several processes; who died inside holds nobody up for long.
+
+        Raises:
+            ToolError: The others took too long.
+        """
+        until = time.monotonic() + TURN
+        while not await self.add("turns", name, LEASE):
+            if time.monotonic() > until:
+                raise ToolError("another call for this user takes long; try again later")
+            await anyio.sleep(0.05)
+        try:
+            yield
+        finally:
+            with anyio.CancelScope(shield=True), suppress(ToolError):
+                await self.drop("turns", name)
 
 
 def _hashed(name: str) -> str:

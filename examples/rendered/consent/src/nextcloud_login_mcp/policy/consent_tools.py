@@ -10,6 +10,7 @@ from fastmcp import Context
 from fastmcp.exceptions import ToolError
 from pydantic import BaseModel, Field
 
+from .asking import SERVER
 from .consent import REQUIRED, TIMED_OUT, Answer, ask, track
 from .consent_flow import consent_of, user_of
 from .consent_settings import TITLE
@@ -61,7 +62,7 @@ class Status(BaseModel):
 )
 async def check_logged_in(ctx: Context) -> Login:
     """Check whether access to the user's account is granted; if not, ask the user to log in."""
-    if await consent_of(ctx.fastmcp).fresh(user_of(ctx)):
+    if await consent_of(SERVER.get()).fresh(user_of(ctx)):
         return Login(status="yes")
     return Login(status=await ask(ctx, "check_logged_in", at_once=True))
 
@@ -75,7 +76,7 @@ async def check_logged_in(ctx: Context) -> Login:
 )
 async def request_nextcloud_access(ctx: Context) -> Login:
     """Ask the user to grant access in their browser, and wait for it."""
-    if await consent_of(ctx.fastmcp).fresh(user_of(ctx)):
+    if await consent_of(SERVER.get()).fresh(user_of(ctx)):
         return Login(status="yes")
     status = await ask(ctx, "request_nextcloud_access", at_once=True)
     return Login(status=status)
@@ -90,7 +91,7 @@ async def request_nextcloud_access(ctx: Context) -> Login:
 )
 async def provision_nextcloud_access(ctx: Context) -> Started:
     """Start a login and return its link for the user to open, for clients that cannot show one."""
-    consent, user = consent_of(ctx.fastmcp), user_of(ctx)
+    consent, user = consent_of(SERVER.get()), user_of(ctx)
     if await consent.fresh(user):
         message = "Access is granted already."
         return Started(success=True, authorization_url=None, elicitation_id=None, message=message)
@@ -109,7 +110,7 @@ async def provision_nextcloud_access(ctx: Context) -> Started:
 )
 async def revoke_nextcloud_access(ctx: Context) -> Revoked:
     """Delete the access that the user granted, and tell the provider to revoke it."""
-    gone, told = await consent_of(ctx.fastmcp).revoke(user_of(ctx))
+    gone, told = await consent_of(SERVER.get()).revoke(user_of(ctx))
     return Revoked(revoked=gone, provider_told=told)
 
 
@@ -125,7 +126,7 @@ async def check_provisioning_status(
     ] = 0,
 ) -> Status:
     """Check whether access is granted, or how far a login is; starts and changes nothing."""
-    consent, user = consent_of(ctx.fastmcp), user_of(ctx)
+    consent, user = consent_of(SERVER.get()), user_of(ctx)
     if elicitation_id is None:
         granted = await consent.grant(user) is not None
         message = "Access was granted." if granted else REQUIRED

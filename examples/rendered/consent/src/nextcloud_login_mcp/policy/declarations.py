@@ -18,6 +18,7 @@ KEYS = (*WIRE_NAMES, "confirm")
 EXCEPTION = '{"hint": "idempotent", "value": False, "why": "Its id goes stale."}'
 # What each module declared, in order: the loader finds every one of them, or stops the start.
 DECLARED: dict[str, list[tuple[str, "Declaration"]]] = {}
+ELSEWHERE: dict[str, "Declaration"] = {}  # of tools that no file of this project holds, by name
 
 
 class Exemption(TypedDict):
@@ -131,6 +132,17 @@ class Declaration:
         lists = {"scopes": [*self.scopes], "exceptions": [{**each} for each in self.exceptions]}
         hints = {"behavior": self.behavior, "hints": self.hints(), "truth": truth}
         return hints | gate | written | lists
+
+
+def declare(name: str, behavior: Behavior, *, title: str | None = None, **facts: Any) -> None:
+    """Declare in extend.py what a tool from elsewhere does, by the name that this server serves it under.
+
+    `facts` are the other arguments of a decorator. TypeError: there is no such behavior or fact.
+    """
+    known = {each.__name__: each for each in Declaration.__subclasses__()}
+    if behavior not in known:
+        raise TypeError(f"{behavior!r} of {name} is not a behavior; write one of {', '.join(known)}")
+    ELSEWHERE[name] = known[behavior](title=title or name.replace("_", " ").title(), **facts)
 
 
 def declaration_of(function: object) -> Declaration | None:

@@ -1,5 +1,6 @@
 """The `metadata` commands: look at and change the texts that models see. Managed by the template."""
 
+import asyncio
 import json
 import os
 import re
@@ -21,9 +22,9 @@ from fastmcp.client.transports import StdioTransport
 
 from ..server import shipped_server
 from ..settings import Settings
-from .errors import StartError
-from .metadata import SECTIONS, Overrides, Texts, merged, save, unknown
-from .metadata_file import layers, mend, parse, read_text, user_file
+from .errors import CouldNotError, StartError
+from .metadata import SECTIONS, Overrides, Texts, alone, merged, save, unknown, wordless
+from .metadata_file import layers, mend, parse, read_text, shown, user_file
 from .serving import run_now
 from .settings import SERVER_NAME
 
@@ -31,6 +32,7 @@ Name = Annotated[str, Parameter(help="A tool, or the URI of a resource or resour
 Field = Annotated[str, Parameter(help="E.g. title, description, arguments.NAME, icons or enabled.")]
 Words = Annotated[str, Parameter(help="The text.", allow_leading_hyphen=True)]
 Server = Annotated[str, Parameter(["--server", "--url"], help="A command or an address.")]
+PATIENCE = 30  # seconds for a server to start and to answer
 app = App(name="metadata", help="Look at and change the texts that models see.")
 HEAD = "# docs/metadata.md explains this file. Keep secrets out: clients can read it.\nversion: 1\n"
 
@@ -99,7 +101,15 @@ def _spliced(text: str, keys: list[str], wanted: Any) -> str:
 def _change(name: str, field: str | None, value: object) -> None:
     """Set one field, or remove it (None; without a field: everything under the name)."""
     own, texts = _path(), _texts()[0]
-    raw = read_text(own)
+    with alone(own):
+        raw = read_text(own)
+        text = _changed(own, texts, raw, name, field, value)
+        save(own, text.replace("\n", "\r\n") if raw and "\r\n" in raw else text, raw, texts)
+
+
+def _changed(
+    own: Path, texts: Texts, raw: str | None, name: str, field: str | None, value: object
+) -> str:
     text = (raw or HEAD).replace("\r\n", "\n").removesuffix("\n") + "\n"
     wanted = spot = parse(own, text)
     homes = [s for s, items in texts.items() if name in items or name in wanted.get(s, {})]
@@ -118,18 +128,19 @@ def _change(name: str, field: str | None, value: object) -> None:
     text = _spliced(text, keys, wanted)
     if _pruned(parse(own, text)) != _pruned(wanted):
         sys.exit(f"{own}: only `{SERVER_NAME} metadata edit` can change such a layout")
-    save(own, text.replace("\n", "\r\n") if raw and "\r\n" in raw else text, texts)
+    return text
 
 
 @app.command
 def init() -> None:
     """Write a metadata file of your own that holds commented examples."""
     own, (texts, every) = _path(), _texts()
-    if own.exists():
-        sys.exit(f"{own} already exists; change it with `{SERVER_NAME} metadata edit`")
     first = {section: dict(islice(items.items(), 1)) for section, items in every.items()}
     example = "".join(f"# {line}\n" for line in _yaml(first).splitlines())
-    save(own, HEAD + example, texts)
+    with alone(own):
+        if read_text(own) is not None:
+            sys.exit(f"{own} already exists; change it with `{SERVER_NAME} metadata edit`")
+        save(own, HEAD + example, None, texts)
 
 
 @app.command
@@ -145,9 +156,10 @@ def edit() -> None:
     while True:
         try:
             subprocess.run([*shlex.split(editor), str(draft)], check=True)
-            if read_text(own) != before:
-                sys.exit(f"{own} was changed in the meantime; your text is in {draft}")
-            save(own, read_text(draft, trusted=True) or "", texts)
+            with alone(own):
+                if read_text(own) != before:
+                    sys.exit(f"{own} was changed in the meantime; your text is in {draft}")
+                save(own, read_text(draft, trusted=True) or "", before, texts)
             return shutil.rmtree(draft.parent)
         except (StartError, subprocess.SubprocessError) as error:
             print(error)
@@ -192,7 +204,8 @@ def validate(*, server: Server = "") -> None:
         return print(f"{own} does not exist, so it overrides nothing")
     names = unknown(config, run_now(_asked(server, config)) if server else _texts()[0])
     lines = [f"{own}: {problem}; {mend(name, known)}" for problem, name, known in names]
-    print("\n".join(lines) or f"{own} is valid")
+    notes = [f"{own}: {shown(name)} is left without a description" for name in wordless(config)]
+    print("\n".join(lines + notes) or f"{own} is valid")
     sys.exit(bool(lines and config.get("strict", True)))
 
 
@@ -203,15 +216,18 @@ async def _asked(server: str, config: Mapping[str, Any]) -> Texts:
     try:
         program, *words = shlex.split(server)
         stdio = StdioTransport(program, words, dict(os.environ))
-        async with Client[Any](server if "://" in program else stdio) as client:
+        asked = Client[Any](server if "://" in program else stdio)
+        async with asyncio.timeout(PATIENCE), asked as client:
             for tool in await client.list_tools():
                 texts["tools"][tool.name] = {"arguments": tool.input_schema.get("properties", {})}
             texts["resources"] = {str(item.uri): {} for item in await client.list_resources()}
             for template in await client.list_resource_templates():
                 texts["resource_templates"][template.uri_template] = {}
             return texts
+    except TimeoutError as error:
+        raise CouldNotError(f"{server} does not answer within {PATIENCE} seconds") from error
     except Exception as error:
-        raise StartError(f"{server} does not answer: {' '.join(str(error).split())}") from error
+        raise CouldNotError(f"{server} does not answer: {' '.join(str(error).split())}") from error
 
 
 @app.command

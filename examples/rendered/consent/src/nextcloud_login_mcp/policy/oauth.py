@@ -14,11 +14,11 @@ import httpx2
 from authlib.integrations.base_client import OAuthError
 from authlib.integrations.httpx_client import AsyncOAuth2Client
 from joserfc import jwt
-from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 
 from .consent_settings import ConsentSettings, secure
 from .consent_store import Grant
+from .oauth_errors import AWAY, BROKEN, DENIED, ProviderError, Withdrawn, away, explained, report
 
 SIGNED = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
 PATIENCE = 10.0  # seconds for each answer of the provider
@@ -26,16 +26,6 @@ FRESH = 3600.0  # seconds for which its discovery document is believed
 LONGEST = 86_400.0  # seconds for which an access token is believed, whatever the provider says
 UNSAID = 300.0  # the same, where it says nothing
 NEEDED = ("authorization_endpoint", "token_endpoint", "jwks_uri")
-BROKEN = (OAuthError, JoseError, LookupError, ArithmeticError, TypeError, ValueError)
-AWAY = (httpx2.HTTPError, TimeoutError)
-
-
-class ProviderError(Exception):
-    """The provider did not do as asked; the message is one line that quotes nothing of its answer."""
-
-
-class Withdrawn(ProviderError):
-    """The grant is over: the provider does not know its refresh token any more."""
 
 
 def usable(address: object, issuer: str) -> bool:
@@ -78,16 +68,39 @@ class Provider:
             return self._known
         document = await self._get(f"{self.issuer.rstrip('/')}/.well-known/openid-configuration")
         if document.get("issuer") != self.issuer:
-            raise ProviderError("the provider names another issuer than OIDC_ISSUER")
-        addresses = [document.get(name) for name in NEEDED]
-        if revocation := document.get("revocation_endpoint"):
-            addresses.append(revocation)
-        if not all(usable(address, self.issuer) for address in addresses):
-            raise ProviderError("an endpoint of the provider is missing or not https")
-        if "S256" not in document.get("code_challenge_methods_supported", ["S256"]):
-            raise ProviderError("the provider does not support PKCE with S256")
+            slash = str(document.get("issuer")).rstrip("/") == self.issuer.rstrip("/")
+            cause = "they differ in the slash at the end" if slash else "copy what it names"
+            raise ProviderError("the provider names another issuer than OIDC_ISSUER", cause)
+        try:
+            self._check(document)
+        except BROKEN as error:
+            raise ProviderError("the provider's discovery document does not hold", error) from error
         self._known, self._until = document, time.monotonic() + FRESH
         return document
+
+    def _check(self, document: Mapping[str, Any]) -> None:
+        optional = [name for name in ("revocation_endpoint",) if document.get(name)]
+        for name in (*NEEDED, *optional):
+            if not usable(document.get(name), self.issuer):
+                raise ProviderError("an endpoint of the provider is missing or not https", name)
+        if "S256" not in document.get("code_challenge_methods_supported", ["S256"]):
+            raise ProviderError("the provider does not support PKCE with S256")
+        if not isinstance(document.get("token_endpoint_auth_methods_supported", []), list):
+            raise ProviderError("the provider's discovery document does not hold")
+
+    async def code(self, query: Mapping[str, str]) -> str:
+        """The code that a browser brought back.
+
+        Raises:
+            ProviderError: It brought none, or one that may be another provider's (RFC 9207).
+        """
+        known = await self.metadata()
+        sure = known.get("authorization_response_iss_parameter_supported") is True
+        if query.get("iss", None if sure else self.issuer) != self.issuer:
+            raise ProviderError(DENIED, "the answer does not name OIDC_ISSUER as who gave it")
+        if not query.get("code"):
+            raise ProviderError(DENIED, explained(query.get("error")))
+        return query["code"]
 
     async def authorization_url(
         self, *, state: str, verifier: str, nonce: str, redirect_uri: str
@@ -132,7 +145,8 @@ class Provider:
             if await self._subject(str(id_token), known, None) != grant.subject:
                 raise Withdrawn("the provider answered for somebody else")
         token = {"refresh_token": grant.refresh_token, "scope": grant.scope, **token}
-        return self._grant(token, grant.subject, granted_at=grant.granted_at)
+        renewed = self._grant(token, grant.subject, granted_at=grant.granted_at)
+        return renewed.model_copy(update={"asked": grant.asked})
 
     async def revoke(self, grant: Grant) -> bool:
         """Whether the provider was told that the tokens are not needed any more."""
@@ -144,7 +158,8 @@ class Provider:
                     async with self._client() as client:
                         done = await client.revoke_token(address, token=token, token_type_hint=hint)
                         done.raise_for_status()
-        except (ProviderError, *AWAY, *BROKEN):
+        except (ProviderError, *AWAY, *BROKEN) as error:
+            report(ProviderError("the provider could not be told of a revocation", error))
             return False
         return bool(address)
 
@@ -170,7 +185,7 @@ class Provider:
                     answer.raise_for_status()
                     return dict(answer.json())
         except (*AWAY, *BROKEN) as error:
-            raise ProviderError("the provider cannot be reached") from error
+            raise away(error, address) from error
 
     async def _token(self, kind: str, **form: object) -> dict[str, Any]:
         try:
@@ -180,12 +195,12 @@ class Provider:
                     token = dict(await client.fetch_token(address, grant_type=kind, **form))
         except OAuthError as error:
             if kind == "refresh_token" and error.error == "invalid_grant":
-                raise Withdrawn("the provider ended the grant") from None
-            raise ProviderError("the provider refused the code") from None
+                raise Withdrawn("the provider ended the grant", error) from None
+            raise ProviderError("the provider refused the code", error) from None
         except AWAY as error:
-            raise ProviderError("the provider cannot be reached") from error
+            raise away(error, str(self._known["token_endpoint"])) from error
         except BROKEN as error:
-            raise ProviderError("the provider returned no token") from error
+            raise ProviderError("the provider returned no token", error) from error
         if str(token.get("token_type", "")).lower() != "bearer" or not token.get("access_token"):
             raise ProviderError("the provider returned no token")
         return token
@@ -216,7 +231,7 @@ class Provider:
             claims = jwt.decode(id_token, keys, algorithms=SIGNED).claims
             jwt.JWTClaimsRegistry(leeway=60, **demands).validate(claims)
         except BROKEN as error:
-            raise ProviderError("the provider's ID token does not hold") from error
+            raise ProviderError("the provider's ID token does not hold", error) from error
         if _several(claims["aud"]) and claims.get("azp") != self._id:
             raise ProviderError("the provider's ID token is for somebody else")
         return str(claims["sub"])

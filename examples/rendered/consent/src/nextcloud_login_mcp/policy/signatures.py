@@ -2,7 +2,8 @@
 
 import functools
 import inspect
-from collections.abc import Awaitable, Callable
+import json
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Annotated, Any, get_type_hints
 
 import anyio.to_thread
@@ -11,6 +12,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 Function = Callable[..., Any]
 Arguments = dict[str, Any]
+Schema = Mapping[str, Any]
 KEYWORD, MISSING = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.empty
 
 
@@ -87,9 +89,41 @@ def flattened(
     return signature.replace(parameters=fields + keywords), bound
 
 
-def wire_name(parameter: inspect.Parameter) -> str:
-    """The name of a parameter on the wire: its alias, or its own."""
-    for extra in getattr(parameter.annotation, "__metadata__", ()):
-        if isinstance(alias := getattr(extra, "alias", None), str):
-            return alias
-    return parameter.name
+def confused(value: object, schema: Schema, root: Schema | None = None, at: str = "") -> str:
+    """Which argument has a boolean for a number or text, or a number for a boolean; empty when none has.
+
+    Pydantic takes the one for the other. Text that spells a number is welcome, models send it.
+    """
+    root = schema if root is None else root
+    leaves = list(_leaves(schema, root))
+    if isinstance(value, bool | int | float):
+        kinds = {str(leaf.get("type", "any")) for leaf in leaves}
+        fits, never = {"any", "boolean"}, {"any", "integer", "number", "string"}
+        fits, never = (fits, never) if isinstance(value, bool) else (never, fits)
+        if kinds & never and not kinds & fits:
+            return f"{at[1:]}: {json.dumps(value)} is not of type {' or '.join(sorted(kinds))}"
+    parts = dict(enumerate(value)) if isinstance(value, list) else value
+    for part, each in parts.items() if isinstance(parts, dict) else ():
+        inside = [_inside(leaf, part) for leaf in leaves]
+        known = [found for found in inside if isinstance(found, dict)]
+        if known and (wrong := confused(each, {"anyOf": known}, root, f"{at}.{part}")):
+            return wrong
+    return ""
+
+
+def _inside(leaf: Schema, part: str | int) -> object:
+    """The schema of what has a name in an object, or a place in a list."""
+    known = leaf.get("properties") or dict(enumerate(leaf.get("prefixItems", ())))
+    return known.get(part, leaf.get("additionalProperties", leaf.get("items")))
+
+
+def _leaves(schema: Schema, root: Schema) -> Iterator[Schema]:
+    """The schemas of one value, out of unions and references."""
+    if "$ref" in schema:
+        schema = root.get("$defs", {}).get(schema["$ref"].rpartition("/")[2], {})
+        yield from _leaves(schema, root)
+    elif unions := [schema[key] for key in ("anyOf", "oneOf", "allOf") if key in schema]:
+        for each in (each for union in unions for each in union):
+            yield from _leaves(each, root)
+    else:
+        yield schema

@@ -4,30 +4,38 @@ Managed by the template. Until 2025-11-25 a server asks during the call (`elicit
 call with its question, and the client calls again with the answer (`input_required`).
 """
 
+import hashlib
 import json
 import logging
 from collections.abc import Mapping
+from contextvars import ContextVar
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Generic, Literal, TypeVar
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 import anyio
 import mcp_types as wire
-from fastmcp import Context, FastMCP
+from fastmcp import Context
 from fastmcp.exceptions import FastMCPError
+from fastmcp.server.dependencies import get_access_token
 from fastmcp.tools.base import InputRequiredToolResult, ToolResult
 from key_value.aio.protocols.key_value import AsyncCullProtocol, AsyncKeyValue
 from key_value.aio.stores.memory import MemoryStore
+from mcp.server.auth.provider import principal_components
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, Field, ValidationError
+from pydantic_core import to_jsonable_python
+
+if TYPE_CHECKING:
+    from .guarding import PolicyServer
 
 logger = logging.getLogger(__name__)
 Question = wire.ElicitRequestFormParams | wire.ElicitRequestURLParams
 METHOD_NOT_FOUND = -32601
 R = TypeVar("R")
-Outcome = Literal["applied", "preview", "declined", "cancelled", "timed_out"]
+Outcome = Literal["applied", "preview", "waiting", "declined", "cancelled", "timed_out"]
+Approver = Literal["person", "client"]
 MOST = 10_000  # a flood of questions pushes out old ones, never fills the memory
 QUESTIONS, MUTE = "confirmations", "cannot_be_asked"
 
@@ -37,6 +45,7 @@ class Gate:
 
     def __init__(self, where: str, seconds: float) -> None:
         self.seconds, self._puts = seconds, 0
+        self.pages: Any = None  # where a server has them: see page.py
         self.store: AsyncKeyValue
         if where == "memory":
             self.store = MemoryStore(max_entries_per_collection=MOST)
@@ -56,9 +65,13 @@ class Gate:
         if self._puts % 500 == 1 and isinstance(self.store, AsyncCullProtocol):
             await self.store.cull()
 
+    async def get(self, name: str) -> dict[str, Any] | None:
+        """What was remembered, unless its time is over."""
+        return await self.store.get(name, collection=QUESTIONS)
+
     async def take(self, name: str) -> dict[str, Any] | None:
         """The entry, out of the store: when two take it at once, one of them gets it."""
-        entry = await self.store.get(name, collection=QUESTIONS)
+        entry = await self.get(name)
         if entry is None or not await self.store.delete(name, collection=QUESTIONS):
             return None
         return entry
@@ -72,7 +85,8 @@ class Gate:
         return await self.store.get(session, collection=MUTE) is not None
 
 
-GATES: WeakKeyDictionary[FastMCP, Gate] = WeakKeyDictionary()  # of the servers of this process
+# The server of ours that a request came to, however deep it is mounted where it is answered.
+SERVER: ContextVar["PolicyServer"] = ContextVar("server")
 
 
 class ConfirmationSchema(BaseModel):
@@ -82,7 +96,7 @@ class ConfirmationSchema(BaseModel):
 
 
 class ConfirmationResult(StrEnum):
-    """The answer of a person."""
+    """The answer to a question."""
 
     CONFIRMED = "confirmed"
     DECLINED = "declined"
@@ -93,34 +107,36 @@ class ConfirmationResult(StrEnum):
 class Envelope(BaseModel, Generic[R]):
     """The result of every gated tool, on every path."""
 
-    confirmed: bool = Field(description="Whether a person agreed")
-    outcome: Outcome = Field(description="What happened; only applied changed anything")
-    preview: dict[str, Any] | None = Field(
-        default=None, description="What would happen, and how to continue"
+    confirmed: bool = Field(description="Whether it was approved; approved_by says how")
+    approved_by: Approver | None = Field(
+        description="person: on a form or page; client: by the call"
     )
+    outcome: Outcome = Field(description="What happened; only applied changed anything")
+    preview: dict[str, Any] | None = Field(default=None, description="What would happen")
     result: R | None = Field(default=None, description="Result of the tool, when applied")
 
 
 PROPERTIES = ConfirmationSchema.model_json_schema()["properties"]
 FORM = {"type": "object", "properties": PROPERTIES, "required": ["confirm"]}
 REFUSALS = {
-    ConfirmationResult.DECLINED: "The person said no",
-    ConfirmationResult.CANCELLED: "The person closed the question without an answer",
+    ConfirmationResult.DECLINED: "The answer was no",
+    ConfirmationResult.CANCELLED: "The question was closed without an answer",
     ConfirmationResult.TIMED_OUT: "Nobody answered in time",
 }
 
 
-def envelope(text: str, outcome: str, *, preview: Any = None, result: Any = None) -> ToolResult:
+def envelope(text: str, outcome: str, **fields: Any) -> ToolResult:
     """An `Envelope` of values that are plain JSON already, with its text for clients that read no structure."""
-    head = {"confirmed": outcome == "applied", "outcome": outcome}
-    return ToolResult(text, head | {"preview": preview, "result": result})
+    head = {"confirmed": outcome == "applied", "approved_by": None, "outcome": outcome}
+    return ToolResult(text, head | {"preview": None, "result": None} | fields)
 
 
 class Asked(FastMCPError):
-    """Carries out of a body what the client gets while a person is asked: a result, or a protocol error."""
+    """Carries out of a body what the client gets instead, as while a person is asked."""
 
-    def __init__(self, instead: ToolResult | MCPError) -> None:
-        super().__init__("only a tool that the policy declared can ask", log_level=logging.DEBUG)
+    def __init__(self, instead: ToolResult) -> None:
+        told = getattr(instead.content[0], "text", "") if instead.content else ""
+        super().__init__(told or "only what the policy declared can ask", log_level=logging.DEBUG)
         self.instead = instead
 
 
@@ -144,9 +160,23 @@ def shows(ctx: Context) -> set[Literal["form", "url"]]:
     return kinds
 
 
+def digest(*parts: object) -> str:
+    """One name for a combination of values, whatever the order of their keys."""
+    text = json.dumps(to_jsonable_python(parts, fallback=str), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def caller_of(ctx: Context) -> str:
+    """The token's user, else the session, else the process (see the ADR for what that leaves open)."""
+    token = get_access_token()
+    if token is not None:
+        return f"user:{digest(principal_components(token), token.claims.get('sub'))}"
+    return "process" if is_modern(ctx) else f"session:{ctx.session_id}"
+
+
 async def is_mute(ctx: Context) -> bool:
     """Whether this session's client declared that it can be asked, and then could not."""
-    return not is_modern(ctx) and await GATES[ctx.fastmcp].is_mute(ctx.session_id)
+    return not is_modern(ctx) and await SERVER.get().gate.is_mute(ctx.session_id)
 
 
 async def elicit(ctx: Context, question: Question, seconds: float) -> wire.ElicitResult | None:
@@ -165,7 +195,7 @@ async def elicit(ctx: Context, question: Question, seconds: float) -> wire.Elici
         return None
     except MCPError as error:
         if error.error.code == METHOD_NOT_FOUND:
-            await GATES[ctx.fastmcp].mute(ctx.session_id)
+            await SERVER.get().gate.mute(ctx.session_id)
         return None
 
 

@@ -71,14 +71,26 @@ def user_file(setting: Path | None) -> Path | None:
     return None if own == "none" else Path(os.path.expanduser(own))  # Path's own needs a home
 
 
+def _shared(path: Path) -> Path | None:
+    """A folder on the way to a file in which everybody can rename: all may write, and no sticky bit."""
+    ways = {*path.absolute().parents, *Path(os.path.realpath(path)).parents}
+    for folder in sorted(ways) if os.name == "posix" else ():
+        # A volume of settings in a container is mounted read-only, whatever its mode says
+        if folder.stat().st_mode & 0o1002 == 0o002 and os.access(folder, os.W_OK):
+            return folder
+    return None
+
+
 def read_text(path: Path, *, trusted: bool = False) -> str | None:
-    """The text of a file, or None; StartError if it is odd, large or (unless trusted) not private."""
+    """The text of a file, or None; StartError if it is odd, large or (unless trusted) others can change it."""
     try:
         info = path.stat()
         if not stat.S_ISREG(info.st_mode):
             problem = "is not a regular file"
         elif os.name == "posix" and info.st_mode & 0o022 and not trusted:
             problem = f"can be written by others; run `chmod go-w {path}`"
+        elif not trusted and (folder := _shared(path)):
+            problem = f"can be replaced by others; run `chmod o-w {folder}`"
         elif info.st_size > MOST_BYTES:
             problem = f"is {info.st_size} bytes long; the limit is {MOST_BYTES}"
         else:

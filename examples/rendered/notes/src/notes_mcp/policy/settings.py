@@ -3,13 +3,26 @@
 Managed by the template. Each is an environment variable with the prefix NOTES_MCP_.
 """
 
+import json
 from pathlib import Path
+from typing import Annotated
 
 from platformdirs import user_data_path
-from pydantic import Field
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import BeforeValidator, Field
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 SERVER_NAME = "notes-mcp"
+
+
+def _listed(given: object) -> object:
+    """What a variable of the environment lists: values with commas between, or a JSON list."""
+    if not isinstance(given, str):
+        return given
+    parts = map(str.strip, given.split(","))
+    return json.loads(given) if given.lstrip().startswith("[") else [*filter(None, parts)]
+
+
+Listed = Annotated[list[str], NoDecode, BeforeValidator(_listed)]
 
 
 class PolicySettings(BaseSettings):
@@ -17,6 +30,7 @@ class PolicySettings(BaseSettings):
 
     model_config = SettingsConfigDict(
         env_prefix="NOTES_MCP_",
+        env_ignore_empty=True,
         use_attribute_docstrings=True,
     )
 
@@ -26,7 +40,15 @@ class PolicySettings(BaseSettings):
     """A metadata file to use instead of the one in your home folder; none for none."""
     state: str = "memory"
     """Where pending confirmations live: memory, a folder, or a redis:// address."""
-    state_keys: list[str] = Field(default_factory=list)
-    """Secrets that seal a question between replicas, newest first, as a JSON list."""
-    confirm_seconds: float = Field(default=600, gt=0)
+    state_keys: Listed = Field(default_factory=list)
+    """Secrets that seal a question between replicas, newest first."""
+    confirm_seconds: float = Field(default=600, gt=0, le=86_400)
     """How long a person may take to answer, in seconds."""
+    host: str = "127.0.0.1"
+    """The address to listen on over HTTP; 0.0.0.0 is every one of this machine."""
+    port: int = Field(default=8000, ge=0, le=65535)
+    """The port to listen on."""
+    allowed_hosts: Listed = Field(default_factory=list)
+    """Names besides localhost by which clients reach this server over HTTP; * stands for any text."""
+    trust_reads: Listed = Field(default_factory=list)
+    """Names of undeclared tools whose own readOnlyHint is believed; * stands for any text."""

@@ -4,9 +4,9 @@ Managed by the template; your own code goes beside this folder, never into it.
 """
 
 from .asking import ConfirmationResult, ConfirmationSchema
-from .declarations import action, append, create, delete, ensure, put, read, update
+from .declarations import action, append, create, declare, delete, ensure, put, read, update
 from .gate import require_confirmation
 from .loading import resource
 
-__all__ = ["ConfirmationResult", "ConfirmationSchema", "action", "append", "create", "delete"]
-__all__ += ["ensure", "put", "read", "require_confirmation", "resource", "update"]
+__all__ = ["ConfirmationResult", "ConfirmationSchema", "action", "append", "create", "declare"]
+__all__ += ["delete", "ensure", "put", "read", "require_confirmation", "resource", "update"]

@@ -40,5 +40,5 @@ ON_THE_WIRE: dict[Behavior, str] = {
 }
 DESTRUCTIVE = "deletes_and_overwrites"
 CONFIRM: Literal["none", "deletes", "destructive", "writes"] = "writes"
-CONFIRM_FALLBACK: Literal["two_step", "refuse"] = "two_step"
+CONFIRM_FALLBACK: Literal["two_step", "page", "refuse"] = "two_step"
 PREVIEW_FIRST = True

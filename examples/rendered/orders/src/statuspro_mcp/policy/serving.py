@@ -7,26 +7,33 @@ from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar, cast
 
-from fastmcp import FastMCP
 from fastmcp.exceptions import ToolError
 from fastmcp.server.auth import require_scopes
 from fastmcp.server.context import set_transport
-from fastmcp.server.dependencies import get_context, without_injected_parameters
-from fastmcp.server.providers import Provider
-from fastmcp.server.transforms import GetToolNext, Transform
+from fastmcp.server.dependencies import get_context
+from fastmcp.server.providers.fastmcp_provider import FastMCPProviderTool
 from fastmcp.tools import FunctionTool, Tool, ToolResult
+from fastmcp.tools.tool_transform import TransformedTool
+from fastmcp.utilities.components import FastMCPComponent
+from fastmcp.utilities.versions import VersionSpec
 from mcp_types import Icon, ToolAnnotations
 from pydantic import PrivateAttr
 
 from . import signatures
-from .asking import Envelope
+from .asking import SERVER, Envelope
 from .declarations import Declaration
-from .errors import StartError
 from .gate import Call, gated, serve
+from .profile import CONFIRM_FALLBACK
 
 T = TypeVar("T")
 Function = Callable[..., Any]
-CONFIRM = "True applies what an earlier call previewed."
+CONFIRM = (
+    "True applies what an earlier call previewed."
+    if CONFIRM_FALLBACK == "two_step"
+    else "Answers no question; leave it out."
+)
+GRANT, SCOPES = "__grant__", "__scopes__"  # the marks of what a function demands of its caller
+ENVELOPE = Envelope[Any].model_json_schema(mode="serialization")
 
 
 class PolicyTool(FunctionTool):
@@ -34,18 +41,22 @@ class PolicyTool(FunctionTool):
 
     _declaration: Declaration = PrivateAttr()
     _own_confirm: bool = PrivateAttr(default=False)  # whether the author's function has one too
+    _hints: ToolAnnotations = PrivateAttr()
 
     async def run(self, arguments: dict[str, Any]) -> ToolResult:
         """Run the tool; a question that its gate or its body asks is the result."""
-        confirm = None
+        if SERVER.get(None) is None:
+            raise ToolError(f"{self.name} runs through its own server only; mount this one there")
+        confirm, own = None, {}
         if self._declaration.gated():
-            confirm = arguments.get("confirm", False)
-            if not isinstance(confirm, bool):
-                raise ToolError(f"confirm is true or false, not {confirm!r}")
-            arguments = {name: value for name, value in arguments.items() if name != "confirm"}
-            arguments |= {"confirm": True} if self._own_confirm else {}
-        call = Call(get_context(), self.name, self._declaration, arguments, confirm)
-        return await serve(call, super().run(arguments))
+            confirm, arguments = split_confirm(arguments)
+            own = {"confirm": True} if self._own_confirm else {}
+        if mistake := signatures.confused(arguments, self.parameters):
+            raise ToolError(mistake)
+        call = Call(
+            get_context(), self.name, self._declaration, arguments, confirm, self.parameters
+        )
+        return await serve(call, super().run(arguments | own))
 
     @property
     def declaration(self) -> Declaration:
@@ -53,36 +64,78 @@ class PolicyTool(FunctionTool):
         return self._declaration
 
 
-def declared(tool: Tool) -> Declaration | None:
-    """The declaration behind a served tool, or None for a tool from elsewhere."""
-    return tool.declaration if isinstance(tool, PolicyTool) else None
+def declared(tool: Tool | None) -> Declaration | None:
+    """The declaration behind a served tool, or None where there is none."""
+    declaration = getattr(tool, "declaration", None)
+    return declaration if isinstance(declaration, Declaration) else None
+
+
+def split_confirm(arguments: dict[str, Any]) -> tuple[bool, dict[str, Any]]:
+    """The gate's own argument and the rest; ToolError: it is not a boolean."""
+    confirm = arguments.get("confirm", False)
+    if not isinstance(confirm, bool):
+        raise ToolError(f"confirm is true or false, not {confirm!r}")
+    return confirm, {name: value for name, value in arguments.items() if name != "confirm"}
+
+
+def with_confirm(parameters: dict[str, Any]) -> dict[str, Any]:
+    """An input schema with the gate's own argument, which keeps an author's description of it."""
+    properties = dict(parameters.get("properties", {}))
+    own = properties.pop("confirm", {})
+    gate = {"default": False, "description": own.get("description", CONFIRM), "type": "boolean"}
+    required = [name for name in parameters.get("required", ()) if name != "confirm"]
+    rest = {key: value for key, value in parameters.items() if key != "required"}
+    rest |= {"properties": properties | {"confirm": gate}}
+    return rest | ({"required": required} if required else {})
 
 
 def build_tool(function: Function, declaration: Declaration) -> PolicyTool:
     """The served form of one declared function, `async def` or `def`: both titles, hints, scopes, gate."""
+    name, served = function.__name__, _served(function, declaration)
+    hints = {"title": declaration.title, **declaration.hints()}
     tool = PolicyTool.from_function(
-        _served(function, declaration),
-        name=function.__name__,
+        admitted(served, declaration.scopes, name),
+        name=name,
         title=declaration.title,
         description=declaration.description or inspect.getdoc(function),
         icons=[Icon(src=declaration.icon)] if declaration.icon else None,
-        annotations=ToolAnnotations.model_validate(
-            {"title": declaration.title, **declaration.hints()}
-        ),
+        annotations=ToolAnnotations.model_validate(hints),
         auth=require_scopes(*declaration.scopes) if declaration.scopes else None,
     )
     ours = cast("PolicyTool", tool)
-    ours._declaration = declaration
+    ours._declaration, ours._hints = declaration, cast("ToolAnnotations", ours.annotations)
     if declaration.gated():
-        properties = dict(ours.parameters["properties"])
-        own = properties.pop("confirm", {})
-        ours._own_confirm = bool(own)
-        gate = {"default": False, "description": own.get("description", CONFIRM), "type": "boolean"}
-        required = [name for name in ours.parameters.get("required", ()) if name != "confirm"]
-        rest = {key: value for key, value in ours.parameters.items() if key != "required"}
-        ours.parameters = rest | {"properties": properties | {"confirm": gate}}
-        ours.parameters |= {"required": required} if required else {}
+        ours._own_confirm = "confirm" in ours.parameters["properties"]
+        ours.parameters = with_confirm(ours.parameters)
     return ours
+
+
+def admitted(function: Function, scopes: Sequence[str], name: str) -> Function:
+    """The function behind what it demands of its caller; itself where that is nothing."""
+    if not scopes and not marked(function, GRANT):
+        return function
+    run = signatures.awaited(function)
+
+    @functools.wraps(function)
+    async def admitting(**arguments: Any) -> Any:
+        await SERVER.get().admit(name, scopes, function)
+        return await run(**arguments)
+
+    return signatures.wearing(admitting, signatures.resolved(function))
+
+
+def marked(function: object, mark: str) -> bool:
+    """Whether a function or one that it wraps has a mark."""
+    found = inspect.unwrap(cast("Any", function), stop=lambda each: hasattr(each, mark))
+    return hasattr(found, mark)
+
+
+def demands(item: FastMCPComponent) -> bool:
+    """Whether a tool or a resource, as it is served, demands anything of its caller."""
+    declaration, function = getattr(item, "declaration", None), getattr(item, "fn", None)
+    function = getattr(getattr(item, "_source", None), "fn", function)
+    scopes = declaration.scopes if declaration else marked(function, SCOPES)
+    return bool(scopes) or marked(function, GRANT)
 
 
 def _served(function: Function, declaration: Declaration) -> Function:
@@ -92,18 +145,14 @@ def _served(function: Function, declaration: Declaration) -> Function:
         return function
     run, bound = signatures.awaited(function), model or dict
     preview = signatures.awaited(declaration.preview) if declaration.preview else None
-    sent = inspect.signature(without_injected_parameters(function)).parameters
-    hidden = {"confirm", *inspect.signature(function).parameters} - (sent.keys() - {"confirm"})
-    names = {name: signatures.wire_name(each) for name, each in signature.parameters.items()}
 
     @functools.wraps(function)
     async def served(**arguments: Any) -> Any:
         values = bound(arguments)
         if not declaration.gated():
             return await run(**values)
-        shown = {names[n]: value for n, value in arguments.items() if n not in hidden}
         ahead = functools.partial(preview, **values) if preview else None
-        return await gated(declaration, shown, functools.partial(run, **values), ahead)
+        return await gated(declaration, functools.partial(run, **values), ahead)
 
     if declaration.gated():
         result = signature.return_annotation
@@ -112,45 +161,19 @@ def _served(function: Function, declaration: Declaration) -> Function:
     return signatures.wearing(served, signature)
 
 
-class Only(Transform):
-    """Serve only the tools that nothing is said against, in lists and in calls, however late they came."""
-
-    def __init__(self, objection: Callable[[Tool], str | None]) -> None:
-        self._objection = objection
-
-    async def list_tools(self, tools: Sequence[Tool]) -> Sequence[Tool]:
-        """Leave the others out."""
-        return [tool for tool in tools if not self._objection(tool)]
-
-    async def get_tool(self, name: str, call_next: GetToolNext, **version: Any) -> Tool | None:
-        """Refuse the others with the reason."""
-        tool = await call_next(name, **version)
-        if tool and (reason := self._objection(tool)):
-            raise ToolError(reason)
-        return tool
-
-
-def writes(tool: Tool) -> str | None:
-    """Why a read-only server does not serve a tool."""
-    reads = tool.annotations and tool.annotations.read_only_hint
-    return None if reads else f"{tool.name} may write, and this server was started read-only"
-
-
-def undeclared(tool: Tool) -> str | None:
-    """Why a tool is never served: it says that it destroys, and no decorator put it behind the gate."""
-    if isinstance(tool, PolicyTool) or not (tool.annotations and tool.annotations.destructive_hint):
-        return None
-    mend = "declare one that calls it with @delete or @action from the policy, in a file of tools/"
-    return f"the destructive tool {tool.name} has no gate; {mend}"
-
-
-def refuse_undeclared(mcp: FastMCP) -> None:
-    """Stop a destructive tool that bypassed the decorators, and with them the gate, by StartError."""
-    for tool in run_now(Provider.list_tools(mcp)):
-        if reason := undeclared(tool):
-            code = getattr(getattr(tool, "fn", None), "__code__", None)
-            raise StartError(f"{code.co_filename if code else 'a mounted server'}: {reason}")
-    mcp.add_transform(Only(undeclared))
+async def source_of(tool: Tool) -> Tool:
+    """The tool behind mounts, and behind transforms that change its words or the form of its arguments only."""
+    behind: Tool | None = tool
+    while behind:
+        tool = behind
+        if isinstance(tool, TransformedTool) and tool.fn is tool.forwarding_fn:
+            behind = tool.parent_tool
+        elif isinstance(tool, FastMCPProviderTool):
+            version = VersionSpec(eq=tool.version) if tool.version else None
+            behind = await tool._server.get_tool(tool._original_name, version)
+        else:
+            break
+    return tool
 
 
 def run_now(work: Coroutine[Any, Any, T]) -> T:

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
+from typing import Any
 
 from pydantic_core import to_jsonable_python
 
@@ -10,10 +11,11 @@ from .declarations import Declaration
 
 # Control characters (a newline aside), bidi, zero-width, tag and joining characters, lone surrogates.
 HIDDEN = re.compile(
-    r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\ufffe\uffff\ud800-\udfff\U000e0000-\U000e0fff]"
+    r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff9-\ufffb\ufffe\uffff\ud800-\udfff\U000e0000-\U000e0fff]|(?<![#*0-9\xa9\xae\u203c-\u3299\U0001f000-\U0001faff])[\ufe0e\ufe0f]"
 )
 NAMED = re.compile(r"\{([A-Za-z_][A-Za-z0-9_.-]*)\}")
-LONGEST_VALUE, LONGEST_QUESTION, MOST_DETAILS = 80, 1000, 20
+IN_A_QUESTION, LONGEST, MOST_DETAILS = 80, 2000, 50
+SECRET = '"writeOnly": true'  # as Pydantic marks one in a schema
 
 
 def hidden(text: str, *, lines: bool = False) -> str | None:
@@ -22,34 +24,57 @@ def hidden(text: str, *, lines: bool = False) -> str | None:
     return f"U+{ord(match[0]):04X}" if match else None
 
 
-def plain(text: str, longest: int) -> str:
-    """A text that is not too long to read, with nothing hidden in it that can steer a terminal."""
-    text = text if len(text) <= longest else text[: longest - 1] + "…"
+def cut(text: str, longest: int, count: str = "") -> str:
+    """A text with nothing hidden in it that can steer a terminal; where it is cut, a sign and the `count` say so."""
+    text = text if len(text) <= longest else text[: longest - 1] + "…" + count
     return HIDDEN.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
-def shortened(value: object) -> str:
-    """A value as one short line."""
-    text = value if isinstance(value, str) else json.dumps(to_jsonable_python(value, fallback=str))
-    return plain(text, LONGEST_VALUE).replace("\n", "\N{REPLACEMENT CHARACTER}")
+def shortened(value: object, longest: int = IN_A_QUESTION) -> str:
+    """A value on one line: all of it, or its beginning and how much there is."""
+    plain = to_jsonable_python(value, fallback=str)
+    text = plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
+    kind = "characters" if plain is text else "entries"
+    size = len(plain) if isinstance(plain, str | list | dict) else len(text)
+    return cut(text, longest, f" ({size:,} {kind})").replace("\n", "⏎")
 
 
-def question_of(declaration: Declaration, arguments: Mapping[str, object]) -> str:
-    """The author's question with the arguments filled in, or one made from title and arguments."""
+def filled(arguments: Mapping[str, object], schema: Mapping[str, Any]) -> dict[str, object]:
+    """The arguments as the client sent them, with the defaults of the others, and no secret."""
+    properties, rest = schema.get("properties", {}), json.dumps(schema.get("$defs", {}))
+    texts = {name: json.dumps(each) for name, each in properties.items()}
+    secret = [n for n in texts if SECRET in texts[n] or ("$ref" in texts[n] and SECRET in rest)]
+    defaults = {name: each["default"] for name, each in properties.items() if "default" in each}
+    return {**defaults, **arguments, **dict.fromkeys(secret, "**********")}
+
+
+def changed(arguments: Mapping[str, object], schema: Mapping[str, Any]) -> dict[str, object]:
+    """Those that were sent, and are not what they would be anyway."""
+    known, properties = filled(arguments, schema), schema.get("properties", {})
+    default = {name: properties.get(name, {}).get("default", ...) for name in arguments}
+    return {name: known[name] for name, sent in arguments.items() if sent != default[name]}
+
+
+def question_of(declaration: Declaration, values: Mapping[str, object]) -> str:
+    """The author's question with the values filled in, or the title's."""
+
+    def value(name: re.Match[str]) -> str:
+        found = values.get(name[1], name[0])
+        return "none" if found is None else shortened(found)
+
     if isinstance(declaration.confirm, str):
-        return NAMED.sub(
-            lambda name: shortened(arguments[name[1]]) if name[1] in arguments else name[0],
-            declaration.confirm,
-        )
-    listed = ", ".join(f"{name}: {shortened(value)}" for name, value in arguments.items())
-    return f"{declaration.title}?" + (f" ({listed})" if listed else "")
+        return NAMED.sub(value, declaration.confirm)
+    return f"{declaration.title}?"
 
 
-def message_of(server: str, question: str, details: object) -> str:
-    """What a person reads: who asks, the question, and below it what would happen."""
-    lines = [f"{server} asks: " + plain(question, LONGEST_QUESTION)]
+def message_of(server: str, question: str, arguments: Mapping[str, object], details: object) -> str:
+    """What a person reads: who asks, the question, each argument, and what would happen."""
+    lines = [f"{server} asks: " + cut(question, LONGEST, f" ({len(question):,} characters)")]
+    lines += [f"{shortened(name)}: {shortened(arguments[name], LONGEST)}" for name in arguments]
     if isinstance(details, Mapping):
         shown = list(details.items())[:MOST_DETAILS]
-        lines += [f"{shortened(name)}: {shortened(value)}" for name, value in shown]
-        lines += ["…"] * (len(details) > MOST_DETAILS)
+        lines += [f"{shortened(name)}: {shortened(value, LONGEST)}" for name, value in shown]
+        lines += [f"… ({len(details)} lines)"] * (len(details) > MOST_DETAILS)
+    elif details is not None:
+        lines += [shortened(details, LONGEST)]
     return "\n".join(lines)

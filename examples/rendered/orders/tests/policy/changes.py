@@ -1,0 +1,186 @@
+"""What happened to the data between two snapshots, value by value. Managed by the template."""
+
+import re
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from pydantic_core import to_jsonable_python
+
+Place = tuple[str, ...]
+IDS = ("id", "key", "name", "uid", "path")  # what an element of a list is known by
+CLOCK = re.compile(
+    r"^(last_?)?(accessed|changed|edited|modified|seen|touched|updated)(_?(at|on|time))?$"
+    r"|^(etag|if_match|mtime|revision|timestamp|version)$"
+)
+# A record is gone, or back, by a flag, a date or a state as well.
+ENDS = re.compile("archive|cancel|delete|disable|expire|gone|hidden|purge|remove|revoke|trash")
+LIVES = re.compile("active|enable|visible")
+OVER = re.compile(
+    "archived|cancelled|canceled|closed|deleted|disabled|expired|inactive|removed|revoked"
+)
+
+
+def plain(value: Any) -> Any:
+    """A deep copy as JSON; what a snapshot() returns may be the very data that a call changes."""
+    if isinstance(value, Mapping):
+        return {str(name): plain(of) for name, of in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(of) for of in value]
+    if isinstance(value, (set, frozenset)):
+        return sorted(map(plain, value), key=repr)
+    if isinstance(value, (str, int, float, type(None))):
+        return value
+    if fields := getattr(value, "__dict__", None):
+        return plain(fields)
+    return to_jsonable_python(value, bytes_mode="base64", fallback=repr)
+
+
+def values(data: Any, place: Place = ()) -> Iterator[tuple[Place, Any]]:
+    """Every value with its place; an element of a list stands under its ID, or under itself."""
+    if isinstance(data, Mapping) and data:
+        for name, of in data.items():
+            yield from values(of, (*place, name))
+    elif isinstance(data, list) and data:
+        again: Counter[str] = Counter()
+        for item in data:
+            of = (
+                item
+                if isinstance(item, Mapping)
+                else {"id": (item or [""])[0]}
+                if isinstance(item, list)
+                else {}
+            )
+            name = next((str(of[key]) for key in IDS if key in of), str(item))
+            again[name] += 1
+            yield from values(item, (*place, "[]", name, f"#{again[name]}"))
+    elif place:
+        yield place, data
+
+
+def is_now(value: Any) -> bool:
+    """Whether a value is the time of this very moment, which differs from call to call."""
+    try:
+        told = value if isinstance(value, float) else datetime.fromisoformat(str(value)).timestamp()
+    except (ValueError, OverflowError):
+        return False
+    return abs(time.time() - told) < 60
+
+
+@dataclass(frozen=True)
+class Change:
+    """What happened to one value; None: it was not there, or is not any more."""
+
+    place: Place
+    old: Any
+    new: Any
+    gone: bool = False  # with its whole record
+
+    @property
+    def element(self) -> bool:
+        """Whether it is an element of a list by itself, as a tag is."""
+        return self.place[-3:-2] == ("[]",)
+
+    @property
+    def kind(self) -> str:
+        """The name of its field."""
+        return self.place[-4 if self.element else -1]
+
+    @property
+    def step(self) -> float | None:
+        """By how much a number changed."""
+        old = 0 if self.old is None else self.old
+        return self.new - old if all(type(n) in (int, float) for n in (old, self.new)) else None
+
+    def flags(self, old: Any, new: Any) -> bool:
+        """Whether its field says that a record ends, by going from one value to another."""
+        lives, ends = LIVES.search(self.kind), ENDS.search(self.kind)
+        return bool((lives and old and not new) or (ends and not lives and new and not old))
+
+    def ends(self) -> bool:
+        """Whether it takes something away: a record, a field, or by a flag, a date or a state."""
+        emptied = self.old not in (None, False, 0) and self.new in (None, "")
+        over = self.flags(self.old, self.new) or OVER.fullmatch(str(self.new).lower())
+        return bool(self.gone or emptied or over)
+
+    def keeps(self) -> bool:
+        """Whether the old value lives on, or was only a state that began or came back."""
+        if self.gone or self.old in (None, "", [], {}):
+            return not self.gone
+        texts = isinstance(self.old, str) and isinstance(self.new, str)
+        back = self.flags(self.new, self.old) or (
+            self.new and OVER.fullmatch(str(self.old).lower())
+        )
+        state = re.search("(mode|phase|state|status)$", self.kind) or self.old is False
+        return bool((texts and self.old in self.new) or back or (state and not self.ends()))
+
+
+class Step:
+    """All changes between two snapshots but those of clocks; `lost` are the values that live on nowhere."""
+
+    def __init__(self, before: Any, after: Any) -> None:
+        self.data = (before, after)
+        self.old, self.new = (dict(values(data)) for data in self.data)
+        there = {place[:n] for place in self.new for n in range(1, len(place) + 1)}
+        self.records = {p[: -4 if p[-3:-2] == ("[]",) else -1] for p in self.old} - {()}
+        self.changes = []
+        for place in sorted(self.old.keys() | self.new.keys()):
+            old, new = self.old.get(place), self.new.get(place)
+            if old != new and not any(map(CLOCK.search, place)):
+                change = Change(place, old, new)
+                record = place if change.element or len(place) == 1 else place[:-1]
+                self.changes.append(
+                    Change(place, old, new, place in self.old and record not in there)
+                )
+        # What stands elsewhere now was moved.
+        came = Counter((c.kind, repr(c.new)) for c in self.changes if c.new is not None)
+        self.left = Counter((c.kind, repr(c.old)) for c in self.changes if c.old is not None)
+        self.lost, self.moved = [], []
+        for change in self.changes:
+            if came[value := (change.kind, repr(change.old))] and not change.keeps():
+                came[value] -= 1
+                self.moved.append(change)
+            elif self.left[change.kind, repr(change.new)]:
+                self.moved.append(change)
+                self.lost += [] if change.keeps() else [change]
+            elif not change.keeps():
+                self.lost.append(change)
+
+    def within(self, change: Change) -> bool:
+        """Whether it happened in a record that was there before."""
+        stems = {change.place[:n] for n in range(1, len(change.place))}
+        return not self.records.isdisjoint(stems - {change.place[:-1]} if change.gone else stems)
+
+    def __str__(self) -> str:
+        keys = {c.place[0] for c in self.changes}
+        before, after = self.data
+        steps = {"added": keys - before.keys(), "removed": keys - after.keys()}
+        steps["changed"] = keys - steps["added"] - steps["removed"]
+        return ", ".join(f"{did} {', '.join(sorted(of))}" for did, of in steps.items() if of)
+
+
+def shown(changes: Iterable[Change]) -> str:
+    """Some changes by their places, the first few."""
+    names = list(dict.fromkeys(".".join(p for p in c.place if p[:1] not in "[#") for c in changes))
+    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+
+
+def story(first: Step, again: Step, declared: str) -> str:
+    """What the two calls did, and which behavior would be true of them."""
+    if any(c.gone for c in first.lost):
+        true = "action" if again.changes else "delete"
+    elif any(c.place[0] in first.data[0] for c in first.changes):
+        true = "put" if not again.changes else "update" if first.lost else "append"
+    else:
+        true = (
+            ("create" if again.changes else "ensure")
+            if first.changes
+            else "action"
+            if again.changes
+            else "read"
+        )
+    did = f"a call {str(first) or 'changed nothing'}, a second one {str(again) or 'changed nothing more'}"
+    return did if true == declared else f"{did}; the behavior {true!r} would be true"

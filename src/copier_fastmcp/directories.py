@@ -1,0 +1,31 @@
+"""What directories check besides hints, in the texts and the parameters of a tool."""
+
+import re
+from collections.abc import Iterator
+
+from .reading import tokens, words
+from .rules import Tool
+from .vocabulary import vocabulary
+
+
+def checks(tool: Tool) -> Iterator[tuple[str, str]]:
+    """Each rule that a tool breaks, with what is wrong; the directories differ in which they apply."""
+    description = str(tool.wire.get("description") or "")
+    phrases = vocabulary()["phrases"]
+    if not tool.wire.get("outputSchema"):
+        yield "output-schema", "it has no output schema"
+    for name in tool.parameters:
+        spoken = " ".join(tokens(name))
+        if found := re.search(phrases["sensitive"], spoken):
+            yield "sensitive-input", f"parameter {name!r} asks for a {found[0]}"
+    if found := re.search(phrases["commands"], description, re.IGNORECASE):
+        quoted = " ".join(found[0].split())
+        yield "text-commands", f"its description tells the model: {quoted!r}"
+    free = [
+        name
+        for name, schema in tool.parameters.items()
+        if name.lower() in words("takes_paths") and not schema.get("enum")
+    ]
+    request = any(name.lower() in ("method", "http_method", "verb") for name in tool.parameters)
+    if free and request and not re.search(r"\b[A-Z]\w+ (REST )?API\b|https?://", description):
+        yield "free-path-named", f"it takes any {free[0]!r}, and its description names no API"

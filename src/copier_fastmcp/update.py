@@ -1,0 +1,99 @@
+"""`update`: a release of the template for the server in this folder."""
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import yaml
+from cyclopts import Parameter
+
+from .checkouts import Release, Result, rehearse
+from .checkouts import update as bring
+from .errors import RefusedError, tell
+from .reports import told, writable, write
+
+
+def _said(items: list[str]) -> dict[str, object]:
+    """Answers from `name=value`, the value in YAML.
+
+    Raises:
+        RefusedError: One is no such thing.
+    """
+    said: dict[str, object] = {}
+    for item in items:
+        name, equals, value = item.partition("=")
+        try:
+            said[name.strip()] = yaml.safe_load(value)
+        except yaml.YAMLError as error:
+            raise RefusedError(f"--data {item!r} is not YAML; write it as license=MIT") from error
+        if not equals or not name.strip():
+            raise RefusedError(f"--data {item!r} names no answer; write it as license=MIT")
+    return said
+
+
+def update(
+    *,
+    ref: str | None = None,
+    data: list[str] | None = None,
+    template: str | None = None,
+    check: str | None = None,
+    dry_run: bool = False,
+    roll_back: bool = False,
+    unpinned: bool = False,
+    unattended: bool = False,
+    trust: bool = False,
+    report: Path | None = None,
+    json_output: Annotated[bool, Parameter("--json")] = False,
+) -> int:
+    """Bring a release of the template to the server in this folder, on a branch of its own.
+
+    What would be lost is refused by name, and nothing is written. In a terminal it is tried in a
+    clone first, and you are asked. A conflict stays on the branch, with markers, for you to resolve.
+
+    Args:
+        ref: The release, as v2.0.0; else the newest.
+        data: An answer that changes, as license=MIT. Repeat it for more.
+        template: The template's address, when it has moved; it is recorded.
+        check: A command that must pass, as scripts/check; it runs before and after.
+        dry_run: Try it in a clone, and change nothing.
+        roll_back: Leave everything as it was at a conflict, too.
+        unpinned: Do not renew lock and tool table.
+        unattended: Ask nothing.
+        trust: Let the template run its tasks and migrations, with your rights.
+        report: Write a report in Markdown to this file, for a pull request.
+        json_output: Print JSON.
+
+    Returns:
+        0 when it is updated or up to date, 1 when a person has to look at it.
+
+    Raises:
+        RefusedError: An answer is not given as name=value.
+        UnableError: There is no folder for the report.
+    """
+    writable(report)
+    project = Path.cwd().resolve()
+    release = Release(ref, check, trust, not unpinned, not roll_back, template, _said(data or []))
+    asks = sys.stdin.isatty() and not (unattended or json_output)
+    result = rehearse(project, release) if dry_run or asks else bring(project, release)
+    if asks and not dry_run and result.outcome in ("clean", "conflict"):
+        from .dialog import agreed
+
+        print(told(result))
+        if not agreed():
+            tell("nothing was written")
+            return 130
+        result = bring(project, release)
+    write(report, [result])
+    print(json.dumps(asdict(result), indent=2, ensure_ascii=False) if json_output else told(result))
+    if result.branch and not json_output:
+        print(_next(result))
+    return 0 if result.outcome in ("clean", "up to date") else 1
+
+
+def _next(result: Result) -> str:
+    """What a person does now."""
+    if result.outcome == "conflict":
+        return f"on the branch {result.branch}: resolve these files, git add --all, git commit"
+    return f"on the branch {result.branch}: look at it, then merge it"

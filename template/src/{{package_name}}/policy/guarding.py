@@ -1,0 +1,230 @@
+"""The server of this project: nothing is served through it without what the policy asks of it.
+
+Managed by the template. A tool of the policy checks its caller and asks by itself, however it is served. What nobody
+declared (a mounted server, an OpenAPI document, a tool added late) is caught in `get_tool`, which every call passes.
+"""
+
+import inspect
+import logging
+from collections.abc import Callable, Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+from fastmcp import FastMCP
+from fastmcp.exceptions import ToolError
+from fastmcp.resources import Resource, ResourceResult, ResourceTemplate
+from fastmcp.server.dependencies import get_access_token, get_context
+from fastmcp.tools import Tool, ToolResult
+from fastmcp.tools.base import InputRequiredToolResult
+from fastmcp.utilities.components import FastMCPComponent
+from fastmcp.utilities.tasks import TaskConfig
+from fastmcp.utilities.versions import VersionSpec
+from mcp_types import ToolAnnotations
+from pydantic import PrivateAttr
+
+from . import serving
+from .asking import SERVER, Gate
+from .declarations import ELSEWHERE, Declaration, action, declaration_of
+from .errors import StartError
+from .gate import Call, gated, serve
+from .profile import CONFIRM
+
+logger = logging.getLogger(__name__)
+THEIRS = ("fastmcp.server.transforms.", "fastmcp.experimental.transforms.")  # tools that call ours
+MEND = 'say what it does, with declare("{}", ...) in extend.py, or name it in TRUST_READS if it says read-only'
+OFF = {"enabled": False}  # as ResponseCachingMiddleware is told not to cache
+CACHE = "let it cache only declared reads that anybody may call, named in included_tools"
+
+
+class Guarded(Tool):
+    """A tool that the registry did not build, behind what its declaration or the protocol's defaults ask."""
+
+    _tool: Tool = PrivateAttr()
+    _source: Tool = PrivateAttr()
+    _declaration: Declaration | None = PrivateAttr(default=None)
+    _asks: bool = PrivateAttr(default=False)
+    _hints: ToolAnnotations | None = PrivateAttr(default=None)
+
+    @property
+    def declaration(self) -> Declaration | None:
+        """What was declared of it, or of the tool of ours behind it."""
+        return self._declaration
+
+    async def run(self, arguments: dict[str, Any]) -> ToolResult:
+        """Run the tool, once its caller may and a person agreed where that is asked."""
+        if isinstance(self._source, serving.PolicyTool | Guarded):  # it does both itself
+            return await self._tool._run(arguments)
+        confirm, mend = None, MEND.format(self.name)
+        known = self._declaration or action(title=self.title or self.name)
+        if self._declaration and self._asks:
+            confirm, arguments = serving.split_confirm(arguments)
+        call = Call(get_context(), self.name, known, arguments, confirm, self.parameters, mend=mend)
+        return await serve(call, self._admitted(known, arguments))
+
+    async def _admitted(self, known: Declaration, arguments: dict[str, Any]) -> ToolResult:
+        await SERVER.get().admit(self.name, known.scopes, getattr(self._source, "fn", None))
+        if not self._asks:
+            return await self._tool._run(arguments)
+        ran: list[ToolResult] = []
+
+        async def run() -> object:
+            ran.append(await self._tool._run(arguments))
+            return ran[0].structured_content or ran[0].content
+
+        answer = await gated(known, run, None)
+        if ran and (isinstance(ran[0], InputRequiredToolResult) or ran[0].is_error):
+            return ran[0]
+        if self._declaration is None and not ran:
+            raise ToolError(getattr(answer.content[0], "text", ""))
+        return answer if self._declaration else ran[0]
+
+
+def missing_scopes(scopes: Sequence[str]) -> str:
+    """The scopes that this request's token lacks; over stdio, where the user started the server, none."""
+    held = token.scopes if (token := get_access_token()) else ()
+    trusted = get_context().transport == "stdio"
+    return "" if trusted else " ".join(each for each in scopes if each not in held)
+
+
+class PolicyServer(FastMCP[Any]):
+    """A server whose tools and resources, and those of servers mounted in it, are served as the policy says."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        gate: Gate,
+        trust_reads: Sequence[str] = (),
+        read_only: bool = False,
+        **options: Any,
+    ) -> None:
+        super().__init__(name, **options)
+        self.gate, self.trust_reads, self.read_only = gate, trust_reads, read_only
+
+    def add_resource(self, resource: Any) -> Resource | ResourceTemplate:
+        """Serve a resource; a function that demands something of its caller checks it by itself."""
+        if inspect.isfunction(resource):
+            scopes, name = vars(resource).get(serving.SCOPES, ()), resource.__name__
+            resource = serving.admitted(resource, scopes, name)
+        return super().add_resource(resource)
+
+    async def list_tools(self, *, run_middleware: bool = True) -> Sequence[Tool]:
+        """Every tool, with the hints and the gate that it is served with."""
+        if run_middleware:  # FastMCP comes back here for what is below the middleware
+            return await super().list_tools()
+        served = [tool for _, tool in await self._pairs()]
+        return [tool for tool in served if not self.read_only or self.reads(tool)]
+
+    async def get_tool(self, name: str, version: VersionSpec | None = None) -> Tool | None:
+        """The tool that a call runs; ToolError: it may write, and this server was started read-only."""
+        if (tool := await super().get_tool(name, version)) is None:
+            return None
+        tool = await self._guard(tool)
+        if self.read_only and not self.reads(tool):
+            raise ToolError(f"{name} may write, and this server was started read-only")
+        SERVER.set(self)
+        return tool
+
+    async def read_resource(self, uri: str, **options: Any) -> ResourceResult:
+        """Read a resource, as FastMCP does."""
+        SERVER.set(self)
+        return await super().read_resource(uri, **options)
+
+    async def get_tasks(self) -> Sequence[FastMCPComponent]:
+        """What may run in the background: no tool, since a worker runs its bare body."""
+        return [each for each in await super().get_tasks() if not isinstance(each, Tool)]
+
+    def http_app(self, *more: Any, **options: Any) -> Any:
+        """The application to serve over HTTP; a warning names what needs scopes that nobody can have."""
+        items = [*(tool for _, tool in serving.run_now(self._pairs())), *self._resources()]
+        scoped = ", ".join(each.name for each in items if serving.demands(each))
+        if scoped and self.auth is None:
+            logger.warning("no token is verified, so nobody can use over HTTP: %s", scoped)
+        return super().http_app(*more, **options)
+
+    async def admit(
+        self, name: str, scopes: Sequence[str], function: Callable[..., Any] | None
+    ) -> None:
+        """Come back where the caller has the scopes that a tool or a resource needs; else ToolError."""
+        if missing := missing_scopes(scopes):
+            raise ToolError(f"insufficient_scope: {name} needs a token with {missing}")
+
+    async def _pairs(self) -> list[tuple[Tool, Tool]]:
+        """Each tool as it came, and as it is served."""
+        tools = await FastMCP.list_tools(self, run_middleware=False)
+        return [(tool, await self._guard(tool)) for tool in tools]
+
+    def _resources(self) -> list[FastMCPComponent]:
+        found = serving.run_now(self.list_resources(run_middleware=False))
+        return [*found, *serving.run_now(self.list_resource_templates(run_middleware=False))]
+
+    async def _guard(self, tool: Tool) -> Tool:
+        """A tool with the hints and the gate of its declaration, or asked for where it has none."""
+        kinds = serving.PolicyTool | Guarded
+        if isinstance(tool, kinds) and tool.annotations is tool._hints:
+            return tool
+        source = await serving.source_of(tool)
+        ours, function = isinstance(source, kinds), getattr(source, "fn", None)
+        known = serving.declared(source) or ELSEWHERE.get(tool.name) or declaration_of(function)
+        if known is None and str(getattr(function, "__module__", "")).startswith(THEIRS):
+            return tool
+        asks = known.gated() if known else CONFIRM != "none" and not self._trusts(tool)
+        fields = {name: getattr(tool, name) for name in Tool.model_fields}
+        fields["task_config"] = TaskConfig(mode="forbidden")
+        if known:
+            title = tool.title if ours else known.title
+            hints = {"title": title, **known.hints()}
+            fields |= {"title": title, "annotations": ToolAnnotations.model_validate(hints)}
+        if known and asks and not ours:
+            fields["parameters"] = serving.with_confirm(tool.parameters)
+            fields["output_schema"] = serving.ENVELOPE
+        guarded = Guarded.model_construct(**fields)
+        guarded._tool, guarded._source, guarded._declaration = tool, source, known
+        guarded._asks, guarded._hints = asks, guarded.annotations
+        return guarded
+
+    def _trusts(self, tool: Tool) -> bool:
+        """Whether the settings believe what a tool says of itself."""
+        says = tool.annotations and tool.annotations.read_only_hint
+        return bool(says and any(fnmatchcase(tool.name, each) for each in self.trust_reads))
+
+    def reads(self, tool: Tool) -> bool:
+        """Whether a served tool changes nothing, as it is declared or trusted; FastMCP's own only call others."""
+        if declaration := serving.declared(tool):
+            return declaration.behaves()["read_only"]
+        return self._trusts(tool) if isinstance(tool, Guarded) else True
+
+    def check(self) -> None:
+        """Name what nobody declared; StartError: it destroys, ours says what it does not declare, or would be cached."""
+        pairs, undeclared = serving.run_now(self._pairs()), []
+        for tool, served in pairs:
+            source, declaration = getattr(served, "_source", served), serving.declared(served)
+            said = tool.annotations or ToolAnnotations()
+            function: Any = getattr(source, "fn", None)
+            if declaration is None and said.destructive_hint:
+                place = function.__code__.co_filename if function else "a mounted server"
+                why = f"the destructive tool {tool.name} has no gate"
+                raise StartError(f"{place}: {why}; {MEND.format(tool.name)}")
+            hints = said.model_dump(by_alias=True, exclude_none=True, exclude={"title"})
+            if isinstance(source, serving.PolicyTool) and hints != source.declaration.hints():
+                why = f"extend.py: {tool.name} is served with other hints than it declares"
+                raise StartError(f"{why}: {hints}; leave out annotations=")
+            if declaration is None and isinstance(served, Guarded) and not self._trusts(tool):
+                undeclared.append(tool.name)
+        if undeclared:
+            asked = "nobody is asked" if CONFIRM == "none" else "a person is asked"
+            names = ", ".join(undeclared)
+            logger.warning("%s before undeclared %s: %s", asked, names, MEND.format("name"))
+        reads = {
+            served.name for _, served in pairs if self.reads(served) and not serving.demands(served)
+        }
+        for each in self.middleware:
+            calls = getattr(each, "_call_tool_settings", OFF)
+            kept = getattr(each, "_read_resource_settings", OFF)
+            named = {*(calls.get("included_tools") or ["every tool"])}
+            wrong = named - reads if calls.get("enabled") is not False else set()
+            if kept.get("enabled") is not False:
+                wrong |= {item.name for item in self._resources() if serving.demands(item)}
+            if wrong:
+                why = f"{type(each).__name__} would answer for {', '.join(sorted(wrong))}"
+                raise StartError(f"extend.py: {why}; {CACHE}")

@@ -1,0 +1,28 @@
+"""What nobody declared, where the fallback is a page: it runs once somebody approved there, and every other answer is an error."""
+
+import httpx2
+import pytest
+from attacks.gate.attacked import DONE, serving
+from attacks.gate.paging import answer, link_in
+from attacks.raw import LEGACY, MODERN, Message, connect
+from attacks.server.composing import mounted, text
+
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.usefixtures("here"),
+    pytest.mark.parametrize("era", [LEGACY, MODERN]),
+]
+
+
+async def test_what_nobody_declared_asks_on_the_page(era: str) -> None:
+    server = serving()
+    call: Message = {"name": mounted(server), "arguments": {"name": "a"}}
+    async with connect(server, era, can={}) as raw, httpx2.AsyncClient() as browser:
+        first = await raw.receive(await raw.send("tools/call", **call))
+        assert first["result"]["isError"]
+        assert DONE == []
+        assert await answer(browser, link_in(first)) == 200
+        assert text(await raw.receive(await raw.send("tools/call", **call))) == '{"destroyed":"a"}'
+        again = await raw.receive(await raw.send("tools/call", **call))
+        assert again["result"]["isError"]
+    assert DONE == ["a"]

@@ -1,0 +1,54 @@
+"""A server over HTTP, in this process."""
+
+import contextlib
+import socket
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any, TypeVar
+
+import anyio
+import uvicorn
+from fastmcp import FastMCP
+from starlette.applications import Starlette
+from starlette.routing import Mount
+
+Served = TypeVar("Served", bound=FastMCP)
+
+
+class _Server(uvicorn.Server):
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave the signals to pytest."""
+        yield
+
+
+class _Whole:
+    """Hands metadata addresses on whole, as a proxy does that strips a path elsewhere (RFC 9728, section 3.1)."""
+
+    def __init__(self, app: Any) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer one request."""
+        await self.app(scope | {"root_path": ""}, receive, send)
+
+
+@contextlib.asynccontextmanager
+async def http(make: Callable[[str], Served], below: str = "") -> AsyncIterator[tuple[str, Served]]:
+    """The address of a server on a free port, made for that address; `below` a path that a proxy strips."""
+    bound = socket.create_server(("127.0.0.1", 0))
+    base = f"http://127.0.0.1:{bound.getsockname()[1]}{below}"
+    server = make(base)
+    app: Any = server.http_app(host_origin_protection="auto")
+    if below:
+        known = Mount("/.well-known", _Whole(app))
+        app = Starlette(routes=[Mount(below, app), known], lifespan=app.lifespan)
+    uvicorn_ = _Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=1))
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(uvicorn_.serve, [bound])
+        for _ in range(1000):
+            if uvicorn_.started:
+                break
+            await anyio.sleep(0.01)
+        yield base, server
+        uvicorn_.should_exit = True
+    bound.close()

@@ -1,0 +1,125 @@
+"""What is served in another way than the registry serves it keeps its gate, or gets one.
+
+Each row was seen to run unasked, or to break, before what stops it was there.
+"""
+
+import json
+from collections.abc import Callable
+
+import pytest
+from attacks.gate.attacked import ASK, DONE, SETTINGS, STEP, built, serving, zz_wipe
+from attacks.raw import outcome
+from attacks.server.composing import (
+    NO,
+    QUESTIONS,
+    TWO_STEPS,
+    WAYS,
+    YES,
+    called,
+    each_era,
+    in_two_steps,
+    mounted,
+    plain,
+    raze,
+    read_only,
+    text,
+    transformed,
+    wire,
+)
+from fastmcp import FastMCP
+from fastmcp.server.transforms import ToolTransform
+from fastmcp.server.transforms.search import RegexSearchTransform
+from fastmcp.tools.tool_transform import ToolTransformConfig
+from notes_mcp.policy import declare
+from notes_mcp.server import create_server
+
+pytestmark = pytest.mark.anyio
+
+
+@each_era
+@pytest.mark.parametrize("way", WAYS)
+async def test_what_nobody_declared_is_asked_for(way: Callable[[FastMCP], str], era: str) -> None:
+    server = serving()
+    tool = way(server)
+    argument = "title" if way is transformed else "name"
+    for answer in (None, NO, YES):
+        message = await called(server, era, tool, answer, **{argument: "a"})
+        assert bool(message["result"].get("isError")) is (answer is not YES), message
+        assert (["a"] if answer is YES else []) == DONE
+        if answer is None:
+            assert f'declare("{tool}", ...)' in json.dumps(message).replace("\\", "")
+
+
+@each_era
+async def test_a_tool_of_the_policy_asks_wherever_it_is_mounted(era: str) -> None:
+    server, child = serving(), FastMCP("child")
+    child.add_tool(built(zz_wipe))
+    child.tool(raze)
+    server.mount(child, namespace="child")
+    for tool in ("child_zz_wipe", "child_raze"):
+        DONE.clear()
+        for answer, expected in ((None, STEP), (NO, "declined"), (YES, "applied")):
+            arguments = {"name": "a"} | (ASK if answer else {})
+            message = await called(server, era, tool, answer, **arguments)
+            assert outcome(message) == expected, message
+            assert len(QUESTIONS) == (answer is not None)
+        assert DONE == ["a"]
+
+
+@each_era
+async def test_a_tool_of_the_policy_does_not_run_without_its_server(era: str) -> None:
+    alone = FastMCP("alone")
+    alone.add_tool(built(zz_wipe))
+    message = await called(alone, era, "zz_wipe", YES, name="a")
+    assert text(message).startswith("zz_wipe runs through its own server only")
+    assert DONE == []
+
+
+@each_era
+async def test_a_declared_name_has_its_hints_and_its_gate(era: str) -> None:
+    server = serving()
+    tool = mounted(server)
+    declare(tool, "delete", title="Destroy", why="It is gone.")
+    seen = await wire(server, era, tool)
+    assert (seen["title"], seen["annotations"]["title"]) == ("Destroy", "Destroy")
+    assert seen["annotations"].get("destructiveHint") is True
+    assert "confirm" in seen["inputSchema"]["properties"]
+    assert {"confirmed", "outcome", "result"} <= seen["outputSchema"]["properties"].keys()
+    for answer, expected in ((NO, "declined"), (YES, "applied")):
+        message = await called(server, era, tool, answer, name="a", **ASK)
+        assert outcome(message) == expected, message
+    assert message["result"]["structuredContent"]["result"] == {"destroyed": "a"}
+    assert await in_two_steps(server, era, tool, name="b") == TWO_STEPS
+    assert ["a", "b"][: 1 + TWO_STEPS.count("applied")] == DONE
+    declare(tool, "read")
+    assert text(await called(server, era, tool, None, name="b")) == '{"destroyed":"b"}'
+    assert (await wire(server, era, tool))["annotations"]["readOnlyHint"] is True
+
+
+def test_a_behavior_that_there_is_not_is_refused() -> None:
+    with pytest.raises(
+        TypeError, match="'remove' of x is not a behavior; write one of read, create"
+    ):
+        declare("x", "remove")  # type: ignore[arg-type]
+
+
+@each_era
+async def test_its_own_read_only_hint_is_believed_where_the_settings_name_it(era: str) -> None:
+    server = create_server(SETTINGS.model_copy(update={"trust_reads": ["dest*"]}))
+    read_only(server)
+    assert text(await called(server, era, "destroy", None, name="a")) == '{"destroyed":"a"}'
+    plain_one = create_server(SETTINGS.model_copy(update={"trust_reads": ["destroy"]}))
+    plain(plain_one)
+    assert outcome(await called(plain_one, era, "destroy", None, name="b")) == "error"
+    assert DONE == ["a"]
+
+
+@each_era
+async def test_search_and_renaming_keep_the_gate_and_its_second_step(era: str) -> None:
+    server = serving()
+    server.add_transform(ToolTransform({"zz_wipe": ToolTransformConfig(name="raze")}))
+    message = await called(server, era, "raze", None, name="a")
+    assert outcome(message) == STEP
+    server.add_transform(RegexSearchTransform())
+    assert await in_two_steps(server, era, "raze", through="call_tool", name="b") == TWO_STEPS
+    assert ["b"][: TWO_STEPS.count("applied")] == DONE

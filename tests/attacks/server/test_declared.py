@@ -1,0 +1,174 @@
+"""What is served is what was declared: hints, scopes, read-only; and what a start refuses or names."""
+
+import logging
+
+import pytest
+from attacks.gate.attacked import DONE, SETTINGS, built, serving, zz_wipe
+from attacks.raw import MODERN, Message, connect, outcome
+from attacks.server.composing import (
+    READS,
+    called,
+    each_era,
+    mounted,
+    read_only,
+    text,
+    wire,
+    zz_look,
+)
+from fastmcp import FastMCP
+from fastmcp.server.auth import AccessToken
+from fastmcp.server.context import reset_transport, set_transport
+from fastmcp.server.middleware.caching import ResponseCachingMiddleware
+from fastmcp.tools import Tool
+from mcp.server.auth.middleware.auth_context import auth_context_var
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from notes_mcp import extend
+from notes_mcp.policy import declare, read, resource
+from notes_mcp.policy.errors import StartError
+from notes_mcp.server import create_server
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_hints_changed_on_the_way_stop_the_start_and_are_put_right_when_late(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def add(server: FastMCP) -> None:
+        server.add_tool(Tool.from_tool(built(zz_wipe), name="raze", annotations=READS))
+
+    server = serving()
+    add(server)
+    seen = await wire(server, MODERN, "raze")
+    own = await wire(server, MODERN, "zz_wipe")
+    assert seen["annotations"] == own["annotations"]
+    monkeypatch.setattr(extend, "extend", add)
+    with pytest.raises(StartError, match=r"raze is served with other hints than it declares: .*"):
+        create_server(SETTINGS)
+
+
+ALL = {"list_tools", "list_resources", "list_prompts", "read_resource", "get_prompt", "call_tool"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "wrong"),
+    [
+        ({}, "every tool"),
+        ({"call_tool_settings": {"included_tools": ["get_note", "delete_note"]}}, "delete_note"),
+        ({"call_tool_settings": {"included_tools": ["get_note", "zz_late"]}}, "zz_late"),
+        ({"call_tool_settings": {"included_tools": ["get_note"]}}, None),
+        ({"call_tool_settings": {"enabled": False}}, None),
+    ],
+    ids=["all", "a-write", "a-name-that-is-not-there", "a-read", "none"],
+)
+def test_a_cache_may_answer_for_declared_reads_alone(
+    settings: Message, wrong: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = ResponseCachingMiddleware(**settings)
+    monkeypatch.setattr(extend, "extend", lambda server: server.add_middleware(cache))
+    if wrong is None:
+        create_server(SETTINGS)
+        return
+    with pytest.raises(StartError, match=rf"CachingMiddleware would answer for {wrong};"):
+        create_server(SETTINGS)
+
+
+async def test_no_tool_runs_in_the_background() -> None:
+    server = serving()
+    task = Tool.from_function(asynchronous, task=True)
+    server.add_tool(task)
+    assert await server.get_tasks() == []
+    found = await server.get_tool("asynchronous")
+    assert found
+    assert found.task_config.mode == "forbidden"
+
+
+async def asynchronous(name: str) -> None:
+    """Be something that could run as a task."""
+    DONE.append(name)
+
+
+async def test_what_nobody_declared_is_named_at_the_start(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(extend, "extend", mounted)
+    create_server(SETTINGS)
+    (line,) = [each.getMessage() for each in caplog.records if each.levelno == logging.WARNING]
+    assert line.startswith("a person is asked before undeclared child_destroy: say what it does")
+    caplog.clear()
+    declare("child_destroy", "read")
+    create_server(SETTINGS)
+    assert caplog.records == []
+
+
+@each_era
+async def test_where_the_profile_confirms_nothing_it_is_served_and_named(
+    era: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    for module in ("declarations", "guarding"):
+        monkeypatch.setattr(f"notes_mcp.policy.{module}.CONFIRM", "none")
+    monkeypatch.setattr(extend, "extend", mounted)
+    server = create_server(SETTINGS)
+    assert caplog.messages[0].startswith("nobody is asked before undeclared child_destroy: ")
+    assert outcome(await called(server, era, "child_destroy", None, name="a")) == "None"
+    assert DONE == ["a"]
+
+
+@each_era
+async def test_read_only_goes_by_the_declaration(era: str) -> None:
+    server = create_server(SETTINGS, read_only=True)
+    read_only(server)
+    server.add_tool(built(zz_look))
+    server.add_tool(Tool.from_tool(built(zz_wipe), name="raze", annotations=READS))
+    async with connect(server, era, can={}) as raw:
+        listed = (await raw.receive(await raw.send("tools/list")))["result"]["tools"]
+    names = {each["name"] for each in listed}
+    assert "zz_look" in names
+    assert names.isdisjoint({"destroy", "raze", "delete_note"})
+    for tool in ("destroy", "raze"):
+        refused = text(await called(server, era, tool, None, name="a"))
+        assert refused == f"{tool} may write, and this server was started read-only"
+    assert DONE == []
+
+
+async def test_what_needs_scopes_that_nobody_can_have_is_named_when_served_over_http(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = create_server(SETTINGS)
+    server.http_app()
+    assert caplog.records == []
+    server.add_tool(built(read(title="Scoped", scopes=["zz:read"])(zz_scoped)))
+    made = resource("scoped://all", name="Scoped", description="All.", scopes=["zz:read"])
+    server.add_resource(made(zz_scoped))
+    server.http_app()
+    (line,) = caplog.messages
+    assert line.endswith("nobody can use over HTTP: zz_scoped, Scoped")
+
+
+@each_era
+async def test_scopes_hold_through_a_mount_and_for_a_resource(era: str) -> None:
+    """Also where a transform on the way drops what FastMCP hides the tool by."""
+    server, child = serving(), FastMCP("child")
+    scoped = built(read(title="Scoped", scopes=["zz:read"])(zz_scoped))
+    child.add_tool(scoped.model_copy(update={"auth": None}))
+    server.mount(child, namespace="child")
+    made = resource("scoped://all", name="Scoped", description="All.", scopes=["zz:read"])
+    server.add_resource(made(zz_scoped))
+    before = set_transport("streamable-http")
+    try:
+        for scopes, said in (([], "error"), (["zz:read"], "result")):
+            token = AccessToken(token="t", client_id="app", scopes=scopes, subject="ann")
+            reset = auth_context_var.set(AuthenticatedUser(token))
+            async with connect(server, era, can={}) as raw:
+                number = await raw.send("resources/read", uri="scoped://all")
+                assert said in await raw.receive(number)
+                number = await raw.send("tools/call", name="child_zz_scoped", arguments={})
+                message = await raw.receive(number)
+                assert ("insufficient_scope" in text(message)) is (said == "error")
+            auth_context_var.reset(reset)
+    finally:
+        reset_transport(before)
+
+
+async def zz_scoped() -> Message:
+    """Answer who has the scope."""
+    return {"told": True}

@@ -1,0 +1,183 @@
+"""How often the audit is right, on recorded lists whose tools were labelled by reading.
+
+python tests/audit/figures.py [work|report|fresh|last]: the figures of a half, or of the lists that
+were recorded after both halves had been looked at. `--write` writes
+report.md, `--cpu` measures 1,000 tools.
+"""
+
+import hashlib
+import json
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from copier_fastmcp.clients import says
+from copier_fastmcp.deriving import explained
+from copier_fastmcp.judging import Judged, judge
+from copier_fastmcp.lock import HINTS
+from copier_fastmcp.rules import Tool
+
+HERE = Path(__file__).parent
+LISTS = {path.stem: path for path in sorted((HERE / "lists").glob("*.json"))}
+LATER = {
+    which: {path.stem: path for path in sorted((HERE / which).glob("*.json"))}
+    for which in ("fresh", "last")
+}
+ALL = {**LISTS, **LATER["fresh"], **LATER["last"]}
+HALVES = ("work", "report")
+WORD = {"T": True, "F": False}
+Fault = tuple[str, str, str]
+
+
+def half(which: str) -> list[str]:
+    """The servers of a half: by the SHA-256 of their names, every other one; or those recorded later."""
+    if which not in HALVES:
+        return [*LATER[which]]
+    ordered = sorted(LISTS, key=lambda name: hashlib.sha256(name.encode()).hexdigest())
+    return sorted(ordered[HALVES.index(which) :: 2])
+
+
+def tools(server: str) -> list[dict[str, Any]]:
+    """A server's recorded answer to tools/list."""
+    listed: list[dict[str, Any]] = json.loads(ALL[server].read_text(encoding="utf-8"))
+    return listed
+
+
+def labels(path: Path = HERE / "labels.tsv") -> dict[tuple[str, str], str]:
+    """Server and tool -> four letters, in the order of HINTS."""
+    rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
+    return {(server, tool): letters for server, tool, letters in rows}
+
+
+@dataclass
+class Figures:
+    """What was found of what is wrong, on some servers."""
+
+    faults: set[Fault]
+    found: dict[Fault, Judged]
+    right: set[Fault]
+    unclear: set[Fault]
+    tools: int
+    questions: int
+
+    def share(self, kind: str, hint: str | None = None) -> tuple[int, int]:
+        """Hits of all for `recall` (faults) or `precision` (findings), of one hint or of every one."""
+        of = self.faults if kind == "recall" else self.found.keys() - self.unclear
+        counted = {each for each in of if hint in (None, each[2])}
+        return len(counted & self.right), len(counted)
+
+
+def measure(servers: Sequence[str]) -> Figures:
+    """Compare what the audit finds with what the labels say."""
+    known = labels()
+    figures = Figures(set(), {}, set(), set(), 0, 0)
+    for server in servers:
+        listed = tools(server)
+        figures.tools += len(listed)
+        for tool in listed:
+            figures.faults |= set(_faults(server, tool, known[server, tool["name"]]))
+        findings, questions = judge(listed)
+        figures.questions += len(questions)
+        for one in findings:
+            if one.hint:
+                fault = (server, one.tool, one.hint)
+                figures.found[fault] = one
+                if known[server, one.tool][HINTS.index(one.hint)] in "?-":
+                    figures.unclear.add(fault)
+    figures.right = figures.found.keys() & figures.faults
+    return figures
+
+
+def _faults(server: str, tool: dict[str, Any], letters: str) -> Iterator[Fault]:
+    annotations = Tool(tool).annotations
+    for hint, letter in zip(HINTS, letters, strict=True):
+        if letter in WORD and says(annotations, hint) is not WORD[letter]:
+            yield server, tool["name"], hint
+
+
+def text(figures: Figures, title: str) -> str:
+    """Figures as Markdown, with what was missed and what was wrong."""
+
+    def cell(kind: str, hint: str | None) -> str:
+        hits, of = figures.share(kind, hint)
+        return f"{hits} of {of} ({hits / of:.1%})" if of else "none"
+
+    missed = figures.faults - figures.right
+    wrong = figures.found.keys() - figures.right - figures.unclear
+    lines = [
+        title,
+        "",
+        f"{figures.tools} tools, {figures.questions} questions, {len(figures.unclear)} findings "
+        "where the labels say nothing.",
+        "",
+        "| hint | faults found (recall) | findings right (precision) |",
+        "| --- | --- | --- |",
+        *(f"| {hint} | {cell('recall', hint)} | {cell('precision', hint)} |" for hint in HINTS),
+        f"| all | {cell('recall', None)} | {cell('precision', None)} |",
+        "",
+        *_rows("Missed, with what the definition says", missed, lambda at: _why(*at)),
+        *_rows("Wrong", wrong, lambda at: figures.found[at].message),
+        *_rows(
+            "Found where the labels say nothing",
+            figures.unclear,
+            lambda at: figures.found[at].message,
+        ),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _rows(title: str, faults: Iterable[Fault], why: Callable[[Fault], str]) -> Iterator[str]:
+    if listed := sorted(faults):
+        yield from (f"{title}:", "", "| server | tool | hint | why |", "| --- | --- | --- | --- |")
+        for at in listed:
+            yield f"| {at[0]} | `{at[1]}` | {at[2]} | {why(at).replace('|', '/')} |"
+        yield ""
+
+
+def _why(server: str, name: str, hint: str) -> str:
+    """What the signals say of a hint that was missed."""
+    (row,) = explained(tools(server), name)
+    said = [line.partition(": ")[2] for line in row["signals"] if line.startswith(hint)]
+    return "; ".join(said) or "no word of its definition is known"
+
+
+def cpu(count: int = 1000) -> float:
+    """CPU seconds to judge so many tools, in servers as they come."""
+    batches, total = [], 0
+    while total < count:
+        for server in LISTS:
+            batches.append(tools(server))
+            total += len(batches[-1])
+    started = time.process_time()
+    for batch in batches:
+        judge(batch)
+    return (time.process_time() - started) * count / total
+
+
+TITLES = {
+    "report": "## The half to report on",
+    "fresh": "## Lists recorded later",
+    "last": "## Lists recorded last",
+    "work": "## The half to work on",
+}
+MEND = "write it anew with `python tests/audit/figures.py --write`"
+
+
+def report() -> str:
+    """What report.md says; README.md says what was known when."""
+    parts = [text(measure(half(which)), title) for which, title in TITLES.items()]
+    head = "# How often the audit is right\n\nREADME.md says how the tools were labelled, and what the figures were at first sight.\n\n"
+    return head + "\n".join(parts)
+
+
+if __name__ == "__main__":
+    if "--cpu" in sys.argv:
+        print(f"1,000 tools: {cpu():.2f} s of CPU")
+    elif "--write" in sys.argv:
+        (HERE / "report.md").write_text(report(), encoding="utf-8")
+    else:
+        which = next((word for word in sys.argv[1:] if word in TITLES), "work")
+        print(text(measure(half(which)), TITLES[which]))

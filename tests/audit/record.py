@@ -1,0 +1,62 @@
+"""Record the answers to tools/list of the servers in servers.json again; none of their tools is called.
+
+python tests/audit/record.py FOLDER [NAME...]: each is installed by pip or npm below FOLDER and started
+in an empty home, with an environment of its own; its list is written to FOLDER/NAME.json.
+"""
+
+import asyncio
+import json
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import anyio
+from fastmcp import Client
+from fastmcp.client.transports import StdioTransport
+
+from copier_fastmcp.wire import Tools, listed
+
+SERVERS = json.loads((Path(__file__).parent / "servers.json").read_text(encoding="utf-8"))
+
+
+def install(kind: str, packages: str, at: Path) -> Path:
+    """Install packages in a folder; the folder of their commands."""
+    if kind == "npm":
+        at.mkdir(parents=True, exist_ok=True)
+        subprocess.run(["npm", "install", "--silent", "--prefix", at, packages], check=True)
+        return at / "node_modules/.bin"
+    subprocess.run(["uv", "venv", "-q", at], check=True)
+    python = ["--python", str(at / "bin/python")]
+    subprocess.run(["uv", "pip", "install", "-q", *python, *packages.split()], check=True)
+    return at / "bin"
+
+
+async def record(commands: Path, command: str, more: dict[str, str]) -> Tools:
+    """Start a server and ask what tools it has."""
+    words = shlex.split(command)
+    with tempfile.TemporaryDirectory() as home, tempfile.TemporaryFile("w+") as log:
+        paths = f"{commands}:/usr/local/bin:/usr/bin:/bin"
+        env = {"PATH": paths, "HOME": home, "LANG": "C.UTF-8", **more}
+        transport = StdioTransport(
+            str(commands / words[0]), words[1:], env, cwd=home, keep_alive=False, log_file=log
+        )
+        with anyio.fail_after(90):
+            async with Client(transport, init_timeout=90) as client:
+                return await listed(client)
+
+
+def main(folder: Path, *names: str) -> None:
+    """Record some servers, or all."""
+    for name in names or SERVERS:
+        kind, packages, command, more = SERVERS[name]
+        commands = install(kind, packages, folder / "installed" / name)
+        tools = asyncio.run(record(commands, command, more))
+        rows = ",\n".join(json.dumps(tool, ensure_ascii=False, sort_keys=True) for tool in tools)
+        (folder / f"{name}.json").write_text(f"[\n{rows}\n]\n", encoding="utf-8")
+        print(f"{name}: {len(tools)} tools")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]).resolve(), *sys.argv[2:])

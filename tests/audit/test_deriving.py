@@ -1,0 +1,128 @@
+"""What is derived from a definition alone: rows of names, descriptions and parameters, by hand."""
+
+import json
+import random
+from typing import Any
+
+import pytest
+
+from copier_fastmcp.deriving import derive, explained
+from copier_fastmcp.judging import judge
+from copier_fastmcp.lock import HINTS
+from copier_fastmcp.printing import clients, people, sarif
+from copier_fastmcp.rules import Tool
+from copier_fastmcp.snapshot import pinned
+
+LETTERS = {True: "T", False: "F", None: "?"}
+# Name, description, parameters -> readOnly, destructive, idempotent, openWorld; ! is a clash; . is not asked.
+ROWS: list[tuple[str, str, str, str]] = [
+    ("get_note", "Get a note by its ID.", "note_id", "T..."),
+    ("notes_list", "Lists notes, newest first.", "limit", "T..."),
+    ("shopping_list_delete", "Deletes a shopping list.", "id", "FTT."),
+    ("comment_list", "List the comments of an issue.", "issue", "T..."),
+    ("list_deleted_items", "List items in the trash.", "", "T..."),
+    ("delete_queue_report", "Shows what waits to be deleted.", "", "!..."),
+    ("check_in_guest", "Note that a guest has arrived.", "guest_id", "?..."),
+    ("checkInventory", "Check whether an item is in stock.", "sku", "T..."),
+    ("createIssue", "This tool creates a new issue in a project.", "title body", "FF?."),
+    ("issue_write", "Create or update an issue.", "title", "FTT."),
+    ("create_or_update_page", "Creates a page, or updates it.", "slug", "FTT."),
+    ("create_file", "Create a file. Overwrites an existing file.", "path", "FT?."),
+    ("create_file", "Create a file. Fails if the file already exists.", "path", "FF?."),
+    ("create_table", "Create a table.", "name overwrite:b", "FT?."),
+    ("add_comment", "Adds a comment to a task.", "task body", "FF.."),
+    ("append_row", "Use this tool to append a row to a sheet.", "row", "FFF."),
+    ("send_message", "Send a message to a channel.", "channel text", "F?F."),
+    ("update_user", "Update a user's profile.", "id name", "FTT."),
+    ("update_user", "Update a user's profile.", "id name etag", "FTF."),
+    ("set_status", "Sets your status.", "status", "FTT."),
+    ("patch_document", "Partially update a document.", "id patch", "FT.."),
+    ("rename_branch", "Rename a branch.", "old new", "FT?."),
+    ("enable_user", "Enables a user account.", "id", "FTT."),
+    ("archive_channel", "Archives a channel.", "id", "FTT."),
+    ("purge_cache", "Purge the whole cache.", "", "FTT."),
+    ("revoke_token", "Revokes an access token. This cannot be undone.", "id", "FTT."),
+    ("cancel_order", "Cancel an order.", "id", "FTT."),
+    ("uninstall_app", "Uninstall an app from a device.", "app", "FTT."),
+    ("attach_policy", "Attach a policy to a role.", "role policy", "FFT."),
+    ("ensure_folder", "Create a folder, or return the one that is there.", "path", "F.T."),
+    ("run_sql", "Execute a SQL statement.", "sql", "FTF."),
+    ("run_select_query", "Runs a SELECT query and returns rows.", "query", "T..."),
+    ("execute_write", "Run an INSERT, UPDATE or DELETE statement.", "query", "FTF."),
+    ("run_query", "Execute a PromQL query.", "query", "T..."),
+    ("evaluate_script", "Evaluate JavaScript in the page.", "script", "FTF."),
+    ("exec_in_pod", "Execute a command in a pod.", "command", "FTF."),
+    ("search_and_replace", "Search for text and replace it with another.", "old new", "FT.."),
+    ("find_and_delete", "Finds a document and deletes it.", "filter", "FTT."),
+    ("get_or_create_user", "Get a user, or create one.", "email", "FF?."),
+    ("pop_message", "Remove and return the oldest message.", "queue", "FT!."),
+    ("manage_tags", "Manage the tags of a photo.", "action:list,add,remove", "FT?."),
+    ("clipboard", "Read or replace the clipboard.", "text", "FTT."),
+    ("calculate", "Calculate the result of an expression.", "expression", "T..F"),
+    ("web_search", "Search the web for pages.", "query", "T..T"),
+    ("fetch_url", "Fetches a URL from the internet.", "url", "T..T"),
+    ("scrape", "Scrape a website and return its text.", "url", "T..T"),
+    ("hget", "Get the value of a field.", "key", "T..."),
+    ("zfrob", "Frobnicates the zoo.", "zoo", "????"),
+    ("click", "Click an element.", "ref", "F?F."),
+    ("describe_instances", "Describes the instances of a region. Read-only.", "", "T..."),
+    ("validate_manifest", "Validates a manifest without changing anything.", "yaml", "T..."),
+    ("diff", "Compare two branches.", "a b", "T..."),
+    ("reset_password", "Resets a user's password.", "id", "FTT."),
+    ("move_card", "Move a card to another list.", "card to", "FT?."),
+    ("pin_message", "Pins a message in a channel.", "id", "FTT."),
+    ("toggle_light", "Toggle a light on or off.", "id", "F?F."),
+    ("upload_photo", "Upload a photo to an album.", "album", "FF?."),
+    ("restoreBackup", "Restore a database from a backup. Existing data will be lost.", "id", "FT?."),
+    ("get_report", "[BETA] Retrieves a report (PDF).", "id", "T..."),
+    ("delete", "", "id", "FTT."),
+    ("get_all", "", "", "T..."),
+    ("export_data", "Get records and write them to a file.", "output_path", "F..."),
+    ("read_page", "Read a page.", "id output_file", "!..."),
+    ("notes-tool", "A tool that allows you to search for notes.", "query", "?..."),
+    ("summary", "Returns a summary of the account.", "", "T..."),
+    ("lookup", "Safely look up a user. Never modifies anything.", "id", "T..."),
+    ("wipe_disk", "Returns the disk to its factory state, permanently.", "disk", "!..."),
+]  # fmt: skip
+
+
+def tool(name: str, description: str, params: str) -> Tool:
+    """A tool of these parameters: `flag:b` is a boolean, `action:a,b` a choice."""
+    properties: dict[str, Any] = {}
+    for each in params.split():
+        parameter, _, kind = each.partition(":")
+        properties[parameter] = {"type": "boolean" if kind == "b" else "string"}
+        if "," in kind:
+            properties[parameter]["enum"] = kind.split(",")
+    schema = {"type": "object", "properties": properties}
+    return Tool({"name": name, "description": description, "inputSchema": schema})
+
+
+@pytest.mark.parametrize(("name", "description", "params", "wanted"), ROWS)
+def test_a_definition_alone(name: str, description: str, params: str, wanted: str) -> None:
+    (verdicts,) = derive([tool(name, description, params)])
+    shown = "".join("!" if verdicts[h].clash else LETTERS[verdicts[h].value] for h in HINTS)
+    assert all(want in (".", got) for want, got in zip(wanted, shown, strict=True)), shown
+
+
+JUNK: list[Any] = [
+    *(None, 1, True, "delete a note", "", [], {}, ["x"], {"properties": [1]}, {"readOnlyHint": 3}),
+    {"properties": {"a": 1, "action": {"enum": 3}, "mode": {"enum": ["list", "delete", None]}}},
+    {"properties": {"action": {"anyOf": "x"}}, "required": 1, "title": "destructiveHint"},
+    {"properties": {"action": {"anyOf": [1, {"enum": ["set"]}, True]}}, "type": ["a"]},
+]  # fmt: skip
+PARTS = ("name", "title", "description", "annotations", "inputSchema", "outputSchema")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_nothing_that_a_server_sends_is_a_traceback(seed: int) -> None:
+    chance = random.Random(seed)
+    for _ in range(50):
+        part = {key: chance.choice(JUNK) for key in PARTS if chance.random() < 0.8}
+        for profile in ("foreign", "anthropic", "openai"):
+            findings, questions = judge([part, part], profile)
+            json.dumps(sarif(findings, {}))
+        people(findings, questions, 1)
+        clients([part])
+        pinned([part])
+        explained([part], str(part.get("name")))

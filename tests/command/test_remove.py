@@ -1,0 +1,81 @@
+"""`remove` and `rename`: a tool goes, or gets another name, with all that is its own, or not at all."""
+
+import json
+from pathlib import Path
+
+from calling import at_hand, call
+from lifecycle import SRC, bytes_of, commit, said, uncommitted
+from support import server
+
+GONE = {
+    ".copier-answers.yml",
+    "annotations.lock.json",
+    "docs/tools.md",
+    SRC + "tools/delete_note.py",
+    "tests/tools/test_delete_note.py",
+}
+
+
+def test_nothing_of_it_is_left(mine: Path) -> None:
+    done = call(mine, "remove", "--trust", "delete_note", **at_hand(mine))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert {n for n in uncommitted(mine) if not n.startswith("docs/adr/policy/")} == GONE
+    assert said(mine)["tools"] == ["get_note"]
+    assert "delete_note" not in (mine / "annotations.lock.json").read_text()
+    assert [row["name"] for row in json.loads(server(mine, "tools", "list", "--json").stdout)] == [
+        "get_note"
+    ]
+
+
+def test_a_tool_by_hand_and_who_still_names_it(mine: Path) -> None:
+    """No answer names it, so Copier has nothing to do, and no trust is needed."""
+    text = (mine / SRC / "tools/get_note.py").read_text()
+    by_hand = text.replace("get_note", "find_note").replace("Get Note", "Find Note")
+    (mine / SRC / "tools/mine.py").write_text(by_hand.replace("GetNote", "FindNote"))
+    (mine / "docs/adr/mine.md").write_text("# Why\n\nWe have find_note.\n")
+    commit(mine)
+    before = said(mine)
+    done = call(mine, "remove", "find_note", "--json", **at_hand(mine))
+    assert done.returncode == 1, done.stderr
+    told = json.loads(done.stdout)
+    assert told["deleted"] == [SRC + "tools/mine.py"]
+    assert told["named"] == ["docs/adr/mine.md:3"]
+    assert said(mine) == before
+
+
+def test_what_is_refused_changes_nothing(mine: Path) -> None:
+    path = mine / SRC / "tools/get_note.py"
+    extra = '\n\n@read(title="See Note")\nasync def see_note() -> GetNoteResult:\n    """See."""\n'
+    path.write_text(path.read_text() + extra + "    raise NotImplementedError\n")
+    commit(mine)
+    before = bytes_of(mine)
+    cases = {
+        "no_such": "no_such is not a tool of this server",
+        "get_note": "get_note.py holds get_note and see_note; take get_note out of it by hand",
+    }
+    for name, why in cases.items():
+        done = call(mine, "remove", "--trust", name)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert why in done.stderr
+    assert bytes_of(mine) == before
+
+
+def test_another_name_everywhere(mine: Path) -> None:
+    """The body that its owner wrote and the behavior stay, though the new verb is unknown."""
+    path = mine / SRC / "tools/delete_note.py"
+    path.write_text(path.read_text() + "\n\n# mine, of delete_note\n")
+    commit(mine)
+    done = call(mine, "rename", "--trust", "delete_note", "scrap_note", **at_hand(mine))
+    assert done.returncode == 0, done.stdout + done.stderr
+    new = {SRC + "tools/scrap_note.py", "tests/tools/test_scrap_note.py"}
+    assert {n for n in uncommitted(mine) if not n.startswith("docs/adr/policy/")} == GONE | new
+    assert said(mine)["tools"] == ["get_note", "scrap_note=delete"]
+    text = (mine / SRC / "tools/scrap_note.py").read_text()
+    assert "async def scrap_note(" in text
+    assert "-> ScrapNoteResult:" in text
+    assert text.endswith("# mine, of scrap_note\n")
+    commit(mine)
+    again = call(mine, "rename", "scrap_note", "get_note")
+    assert (again.returncode, again.stdout) == (1, "")
+    assert "'get_note' is taken" in again.stderr
+    assert call(mine, "drift").returncode == 0

@@ -1,0 +1,173 @@
+"""Servers with hand-written bodies, from the rows of this folder: what is wrong with each tool, and what its suite finds."""
+
+import ast
+import xml.etree.ElementTree as ET
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from support import PYTEST, python, rendered
+
+HERE = Path(__file__).parent
+SERVERS = ("dict", "files", "http", "sql", "instrument")
+PACKAGE = "mutants_mcp"
+IMPORTS = """\
+import asyncio
+import shutil
+import sqlite3
+import tempfile
+import threading
+import time
+import weakref
+from dataclasses import dataclass
+from datetime import date, datetime, timezone
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from fastmcp import Context
+from fastmcp.exceptions import ToolError
+from pydantic import BaseModel, Field
+"""
+CONNECT = """
+_running = None
+
+
+def connect(settings: object) -> Backend:
+    global _running
+    _running = Backend(settings)
+    return _running
+
+
+def backend() -> Backend:
+    return _running
+
+
+async def slowly(seconds: float) -> None:
+    await asyncio.sleep(seconds)
+
+
+def boom(text: str) -> None:
+    raise ToolError(text)
+"""
+TOOLS = """
+from ..backend import *
+from ..policy import *
+from ..policy.asking import ConfirmationResult
+from ..policy.gate import require_confirmation
+
+
+class Done(BaseModel):
+    ok: bool = Field(description="Whether it worked.")
+"""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One tool: how it is declared, what it takes and does, what its probe prepares, what has to be found."""
+
+    server: str
+    name: str
+    declared: str
+    takes: str
+    does: str
+    finds: str = ""
+    arranges: str = ""
+    probe: str = ""
+
+
+def rows(server: str) -> list[Row]:
+    """The mutants of a server, and the correct tools among them."""
+    wrong = ("declared", "takes", "does", "finds", "arranges")
+    right = ("declared", "takes", "does", "arranges", "probe")
+    tables = [(wrong, _read(server)["mutants"]), (right, _read("correct")[server])]
+    return [
+        Row(server, name, **dict(zip(keys, row, strict=False)))
+        for keys, table in tables
+        for name, row in table.items()
+    ]
+
+
+def _read(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load((HERE / f"{name}.yml").read_text(encoding="utf-8"))
+    return found
+
+
+def _parameters(takes: str) -> ast.arguments:
+    (function,) = ast.parse(f"def f({takes}): ...").body
+    assert isinstance(function, ast.FunctionDef)
+    return function.args
+
+
+def _signature(takes: str) -> str:
+    found = _parameters(takes)
+    values = [None] * (len(found.args) - len(found.defaults)) + [*found.defaults]
+    texts = []
+    for each, value in zip(found.args, values, strict=True):
+        kind = ast.unparse(each.annotation) if each.annotation else "Any"
+        if kind != "Context":
+            kind = f'Annotated[{kind}, Field(description="The {each.arg}.")]'
+        texts.append(f"{each.arg}: {kind}" + (f" = {ast.unparse(value)}" if value else ""))
+    return ", ".join(texts)
+
+
+def _tool(row: Row) -> str:
+    title = row.name.replace("_", " ").title()
+    call = row.declared if "(" in row.declared else f"{row.declared}()"
+    head, _, options = call.partition("(")
+    return f"""
+
+@{head}(title="{title}", why="It is a row of a table.", {options}
+async def {row.name}({_signature(row.takes)}) -> Done:
+    \"\"\"Do the work of {row.name}.\"\"\"
+    b = backend()
+    {row.does}
+    return Done(ok=True)
+"""
+
+
+def _probe(row: Row, of: Mapping[str, Any]) -> str:
+    found = _parameters(row.takes)
+    required = found.args[: len(found.args) - len(found.defaults)]
+    given = {each.arg: of["samples"].get(each.arg) for each in required if each.arg != "ctx"}
+    body = [*of["arrange"].strip().splitlines(), f"return {given!r}"]
+    lines = "\n".join(f"    {line}" for line in ([row.arranges] if row.arranges else body))
+    return f"{IMPORTS}\nfrom {PACKAGE}.backend import *\n\n{row.probe}\n\nasync def arrange(b):\n{lines}\n"
+
+
+def write(server: str, chosen: Sequence[Row], folder: Path) -> Path:
+    """A project of a server with these tools."""
+    said = {"server_name": "mutants-mcp", "package_name": PACKAGE, "backend": "none"}
+    for path, text in rendered({**said, "tools": ["ping_it"]}).items():
+        if "ping_it" in path:
+            continue
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text, encoding="utf-8")
+    of, source = _read(server), folder / "src" / PACKAGE
+    text = f"{IMPORTS}\n\n{of['backend']}\n{CONNECT}"
+    (source / "backend.py").write_text(text, encoding="utf-8")
+    (source / "tools").mkdir(exist_ok=True)
+    (source / "tools/__init__.py").touch()
+    tools = IMPORTS + TOOLS + "".join(map(_tool, chosen))
+    (source / "tools/all.py").write_text(tools, encoding="utf-8")
+    (folder / "tests/tools").mkdir(parents=True, exist_ok=True)
+    for row in chosen:
+        probe = folder / f"tests/tools/test_{row.name}.py"
+        probe.write_text(_probe(row, of), encoding="utf-8")
+    return folder
+
+
+def findings(project: Path) -> dict[str, list[str]]:
+    """What the suite of a project says, by the name of the tool; "" for what is about none of them."""
+    report = project / "report.xml"
+    files = ["tests/policy/test_annotations.py", "tests/policy/test_behavior.py"]
+    done = python(project, *PYTEST, f"--junitxml={report}", *files)
+    assert report.exists(), done.stdout + done.stderr
+    found: dict[str, list[str]] = {}
+    for case in ET.parse(report).iter("testcase"):
+        for wrong in [*case.findall("failure"), *case.findall("error")]:
+            tool = case.attrib["name"].rpartition("[")[2].rstrip("]").rpartition("-")[2]
+            text = (wrong.text or "").removeprefix("Failed: ")
+            found.setdefault(tool if "[" in case.attrib["name"] else "", []).append(text)
+    return found

@@ -1,0 +1,202 @@
+"""What an update would lose without a word: it is refused by name, before a byte is written, and says the way on.
+
+Plain Copier runs the guard; COPIER_FASTMCP_CHECKED=1 turns it off, and shows that each row is a real loss.
+"""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from copier.errors import TaskError
+from lifecycle import (
+    SRC,
+    TEMPLATE,
+    Edit,
+    bytes_of,
+    commit,
+    move,
+    released,
+    start,
+    update,
+)
+from support import ROOT, git
+
+LATIN = "caf\xe9".encode("latin-1")
+RESOURCE = {"uri": "notes://all", "name": "All notes", "description": "Every note."}
+PROFILE = "    end-state - few hints, idempotent by end state; never asks: end-state\n"
+BUNDLE = "    bundle - manifest.json, for Claude Desktop: bundle\n"
+CHECK = "{{ v.resource_errors(resources, tools) }}"
+
+
+@pytest.fixture(scope="module")
+def releases(first: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """v2 moves a policy file and brings a new one; v3 to v6 each refuse an answer; v7 only changes a word."""
+    made = shutil.copytree(first, tmp_path_factory.mktemp("releases") / "template")
+    new: Edit = ("template/.envrc", "", "use uv\n")
+    guide: Edit = ("template/README.md.jinja", "", "\nRelease 2.\n")
+    texts: Edit = (TEMPLATE + "policy/errors.py", "", "\n# release 2\n")
+    released(made, made, "v2.0.0", *move(made), new, guide, texts)
+    released(made, made, "v3.0.0", ("copier.yml", PROFILE, ""))
+    stricter = CHECK + "{% if resources %}{{ resources[0].uri }} is refused now{% endif %}"
+    released(
+        made,
+        made,
+        "v4.0.0",
+        (
+            "copier.yml",
+            "choices:\n    explicit - all four hints",
+            f"choices:\n{PROFILE}    explicit - all four hints",
+        ),
+        ("copier.yml", CHECK, stricter),
+    )
+    released(made, made, "v5.0.0", ("copier.yml", stricter, CHECK), ("copier.yml", BUNDLE, ""))
+    default = "\"{{ before.license | default('MIT') }}\""
+    released(
+        made,
+        made,
+        "v6.0.0",
+        ("copier.yml", "    registry - server", BUNDLE + "    registry - server"),
+        (
+            "copier.yml",
+            f"choices: [MIT, Apache-2.0, BSD-3-Clause, none]\n  default: {default}",
+            "choices: [MIT, BSD-3-Clause, none]\n  default: MIT",
+        ),
+    )
+    author = (made / "copier.yml").read_text().split("author:\n")[1].split("\n\n")[0]
+    released(
+        made,
+        made,
+        "v7.0.0",
+        ("copier.yml", "choices: [MIT, BSD", "choices: [MIT, Apache-2.0, BSD"),
+        (
+            "copier.yml",
+            f"author:\n{author}\n",
+            "author: {type: str, when: false, default: ''}\n\nteam:\n  type: str\n  default: ''\n",
+        ),
+    )
+    return made
+
+
+@pytest.fixture(scope="module")
+def lived(releases: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A server from v1 whose owner wrote into every place that v2 or a later release touches."""
+    answers: dict[str, Any] = {
+        "profile": "end-state",
+        "resources": [RESOURCE],
+        "packages": ["bundle"],
+        "license": "Apache-2.0",
+        "author": "Ann",
+    }
+    project = start(releases, tmp_path_factory.mktemp("lived") / "p", **answers)
+    for name in (SRC + "policy/texts.py", SRC + "policy/gate.py", "LICENSE"):
+        with (project / name).open("a", encoding="utf-8") as file:
+            file.write("\n# mine\n")
+    for name in ("README.md", SRC + "policy/errors.py"):
+        with (project / name).open("ab") as raw:
+            raw.write(b"\n# " + LATIN + b"\n")
+    (project / ".gitignore").write_text((project / ".gitignore").read_text() + ".envrc\nseen.md\n")
+    (project / ".envrc").write_text("export TOKEN=mine\n")
+    commit(project)
+    return project
+
+
+def refusal(
+    project: Path, tag: str, capfd: pytest.CaptureFixture[str], **given: object
+) -> set[str]:
+    """What an update to a release is refused with; the project is as it was."""
+    before = bytes_of(project)
+    capfd.readouterr()
+    with pytest.raises(TaskError):
+        update(project, tag, given)
+    assert bytes_of(project) == before
+    assert git(project, "status", "--porcelain") == ""
+    lines = capfd.readouterr().err.splitlines()
+    return {line.removeprefix("not updated: ") for line in lines if "not updated: " in line}
+
+
+def test_files_that_would_be_lost(lived: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    found = refusal(lived, "v2.0.0", capfd, license="none")
+    named = {line.partition(":")[0]: line for line in found}
+    assert set(named) == {
+        "LICENSE",
+        SRC + "policy/texts.py",
+        ".envrc",
+        "README.md",
+        SRC + "policy/errors.py",
+    }
+    assert "edited here, and v2.0.0 removes it" in named[SRC + "policy/texts.py"]
+    assert "git ignores it, and v2.0.0 would write over it" in named[".envrc"]
+    assert "no UTF-8" in named["README.md"]
+
+
+def test_the_way_on(lived: Path, tmp_path: Path) -> None:
+    """What each line says, done; then the update goes through, and an edit that may stay stays."""
+    project = shutil.copytree(lived, tmp_path / "p")
+    git(project, "rm", "--quiet", SRC + "policy/texts.py")
+    git(project, "add", "--force", ".envrc")
+    for name in ("README.md", SRC + "policy/errors.py"):
+        path = project / name
+        path.write_bytes(path.read_bytes().replace(LATIN, "café".encode()))
+    commit(project)
+    update(project, "v2.0.0")
+    assert not (project / SRC / "policy/texts.py").exists()
+    assert (project / SRC / "policy/gate.py").read_text().endswith("# mine\n")
+    assert "# café\n" in (project / "README.md").read_text()
+    envrc = (project / ".envrc").read_text()
+    assert "export TOKEN=mine" in envrc
+    assert "<<<<<<< before updating" in envrc, "a conflict that git shows"
+
+
+@pytest.mark.parametrize(
+    ("tag", "why"),
+    [
+        (
+            "v3.0.0",
+            "profile: 'end-state' is not in ['explicit', 'narrow', 'confirm-all', 'custom']",
+        ),
+        ("v4.0.0", "resources: notes://all is refused now"),
+        ("v5.0.0", "packages: 'bundle' is not in ['container', 'registry']"),
+        (
+            "v6.0.0",
+            "license: 'Apache-2.0' is not in ['MIT', 'BSD-3-Clause', 'none']",
+        ),
+        ("v7.0.0", "author: 'Ann' would be dropped; say it anew: --data author=..."),
+    ],
+)
+def test_answers_that_would_be_lost(
+    lived: Path, capfd: pytest.CaptureFixture[str], tag: str, why: str
+) -> None:
+    assert why in refusal(lived, tag, capfd)
+
+
+def test_the_package_cannot_be_renamed(lived: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (line,) = refusal(lived, "v1.0.0", capfd, package_name="other_mcp")
+    assert line.startswith("package_name: notes_mcp cannot become other_mcp at an update; rename")
+
+
+def test_every_question_keeps_its_old_answer() -> None:
+    asked = yaml.safe_load((ROOT / "copier.yml").read_text(encoding="utf-8"))
+    names = [name for name in asked if not name.startswith("_")]
+    assert names[0] == "before", "it holds the old answers only where no question stands before it"
+    kept = {n for n in names if f"before.{n} " in str(asked[n]["default"])}
+    assert kept == {n for n in names if asked[n].get("when") is not False}
+
+
+def test_it_needs_nothing_that_copier_does_not_bring() -> None:
+    """The hook runs in Copier's own interpreter: the command's other libraries are not there."""
+    code = "import sys; sys.modules.update(dict.fromkeys(['cyclopts', 'questionary', 'rich']))"
+    hook = f"{code}; import runpy; runpy.run_path({str(ROOT / 'hooks/guard.py')!r})"
+    done = subprocess.run([sys.executable, "-I", "-c", hook], capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_settings_of_git_that_lose_edits(lived: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    for name, value in (("status.showUntrackedFiles", "no"), ("apply.whitespace", "error")):
+        git(lived, "config", name, value)
+        found = refusal(lived, "v2.0.0", capfd)
+        git(lived, "config", "--unset", name)
+        assert f"git config {name} is {value}, which loses edits" in "".join(found)
