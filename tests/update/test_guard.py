@@ -130,7 +130,7 @@ def test_files_that_would_be_lost(lived: Path, capfd: pytest.CaptureFixture[str]
     }
     assert "edited here, and v2.0.0 removes it" in named[SRC + "policy/texts.py"]
     assert "git ignores it, and v2.0.0 would write over it" in named[".envrc"]
-    assert "no UTF-8" in named["README.md"]
+    assert "not UTF-8" in named["README.md"]
 
 
 def test_the_way_on(lived: Path, tmp_path: Path) -> None:
