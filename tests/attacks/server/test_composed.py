@@ -97,9 +97,7 @@ async def test_a_declared_name_has_its_hints_and_its_gate(era: str) -> None:
 
 
 def test_a_behavior_that_there_is_not_is_refused() -> None:
-    with pytest.raises(
-        TypeError, match="'remove' is not a behavior of x; write one of read, create"
-    ):
+    with pytest.raises(TypeError, match="'remove' is not a behavior of x; use one of read, create"):
         declare("x", "remove")  # type: ignore[arg-type]
 
 

@@ -141,7 +141,7 @@ def declare(name: str, behavior: Behavior, *, title: str | None = None, **facts:
     """
     known = {each.__name__: each for each in Declaration.__subclasses__()}
     if behavior not in known:
-        raise TypeError(f"{behavior!r} is not a behavior of {name}; write one of {', '.join(known)}")
+        raise TypeError(f"{behavior!r} is not a behavior of {name}; use one of {', '.join(known)}")
     ELSEWHERE[name] = known[behavior](title=title or name.replace("_", " ").title(), **facts)
 
 
