@@ -1,4 +1,4 @@
-"""A metadata file reaches every text of this server and no hint. Managed by the template."""
+"""A metadata file reaches every text of a server and no hint, and what it must not say stops the start."""
 
 import json
 import os
@@ -9,12 +9,19 @@ from typing import Any
 
 import pytest
 from fastmcp import Client, FastMCP
+from notes_mcp.policy import metadata_file
+from notes_mcp.policy.errors import StartError
+from notes_mcp.server import create_server
+from notes_mcp.settings import Settings
 
-from {{ package_name }}.policy import metadata_file
-from {{ package_name }}.policy.errors import StartError
-from {{ package_name }}.server import create_server
+SETTINGS = Settings(database=":memory:", state="memory", metadata=Path("none"))
+SERVER = create_server(SETTINGS)
+TOOL = "get_note"
 
-from .conftest import SERVER, SETTINGS, TOOLS
+
+@pytest.fixture(params=["legacy", "2026-07-28"])
+def era(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
 
 
 def overridden(path: Path, texts: object, mode: int = 0o600) -> FastMCP:
@@ -60,7 +67,6 @@ async def test_every_text_can_be_overridden_and_no_hint_moves(
     assert await wire(overridden(tmp_path / "texts.yaml", texts), era) == (texts, hints)
 
 
-TOOL = TOOLS[0].name
 FAULTS = {  # what a file must not say, and what the one line that stops the start says of it
     '{"tools": {"no_such_tool": {"title": "T"}}}': "Unknown tool: no_such_tool",
     '{"tools": {"TOOL": {"arguments": {"none": {}}}}}': "has no argument 'none'",
