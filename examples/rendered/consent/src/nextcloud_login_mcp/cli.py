@@ -1,21 +1,17 @@
 """The command line of nextcloud-login-mcp.
 
-Managed by the template: add your own commands through `commands(app)` in extend.py.
+Managed by the template: add your own commands through `commands(app)` in extend.py. What a command
+needs is imported by it, so that `--help` loads neither FastMCP nor the policy.
 """
-
-from __future__ import annotations
 
 import json
 import logging
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from cyclopts import App, Parameter, validators
-
-if TYPE_CHECKING:  # so that `--help` loads neither FastMCP nor the policy
-    from fastmcp import FastMCP
 
 SERVER_NAME = "nextcloud-login-mcp"
 EXITS = "Exit codes: 0 done, 1 refused or findings (a line on stderr), 2 not understood or not possible."
@@ -43,12 +39,6 @@ app.command(
 )
 
 
-def _server() -> FastMCP:
-    from .server import create_server
-
-    return create_server()
-
-
 @app.command
 def run(
     *,
@@ -67,9 +57,7 @@ def run(
         read_only: Serve only the tools whose hint says that they change nothing.
         metadata: A metadata file to use instead of your own; none for none.
     """
-    lines = logging.StreamHandler(sys.stderr)
-    lines.setFormatter(logging.Formatter("%(message)s"))
-    logging.getLogger(__package__).addHandler(lines)
+    logging.basicConfig(format="%(message)s")
     logging.getLogger(__package__).setLevel(logging.INFO)
     from .server import create_server
     from .settings import Settings
@@ -95,39 +83,35 @@ def list_tools(*, json_output: Annotated[bool, Parameter("--json")] = False) -> 
     """Show every tool with its behavior, hints and gate; `--json` for programs."""
     from .policy.profile import WIRE_NAMES
     from .policy.serving import declared, run_now
+    from .server import create_server
 
     rows: list[dict[str, Any]] = []
-    for tool in run_now(_server().list_tools(run_middleware=False)):
+    words = {True: "yes", False: "no", None: "-"}
+    table = [["Tool", "Behavior", "Read-only", "Destructive", "Idempotent", "Open-world", "Gate"]]
+    served = run_now(create_server().list_tools(run_middleware=False))
+    for tool in sorted(served, key=lambda tool: tool.name):
         facts = declaration.facts() if (declaration := declared(tool)) else {}
         row = {key: facts.get(key) for key in ("behavior", "gated", "scopes", "exceptions")}
         hints = tool.to_mcp_tool().model_dump(by_alias=True, exclude_none=True)["annotations"]
         rows.append({"name": tool.name, "title": hints.pop("title", None), "hints": hints} | row)
-    rows.sort(key=lambda row: str(row["name"]))
+        shown = [words[hints.get(name)] for name in WIRE_NAMES.values()]
+        gate = "asks" if row["gated"] else ""
+        table.append([tool.name, row["behavior"] or "?", *shown, gate])
     if json_output:
         print(json.dumps(rows, indent=2, ensure_ascii=False))
         return
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    heads = ("Tool", "Behavior", "Read-only", "Destructive", "Idempotent", "Open world", "Gate")
-    table = Table(*heads, box=SIMPLE_HEAD, padding=(0, 1, 0, 0))  # fits in 80 columns
-    table.columns[0].no_wrap = True
-    words = {True: "yes", False: "no", None: "-"}
-    for row in rows:
-        hints = [words[row["hints"].get(name)] for name in WIRE_NAMES.values()]
-        cells = [row["name"], row["behavior"] or "?", *hints, "asks" if row["gated"] else ""]
-        table.add_row(*map(Text, cells))
-    Console().print(table)
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for line in table:
+        print("  ".join(map(str.ljust, line, widths)).rstrip())
 
 
 @tools_app.command
 def wire(name: str) -> None:
     """Print one tool, by its name, as tools/list puts it on the wire."""
     from .policy.serving import run_now
+    from .server import create_server
 
-    tool = run_now(_server().get_tool(name))
+    tool = run_now(create_server().get_tool(name))
     if tool is None:
         sys.exit(f"{name!r} is not a tool of this server; `{SERVER_NAME} tools list` shows them")
     definition = tool.to_mcp_tool().model_dump(mode="json", by_alias=True, exclude_none=True)

@@ -31,6 +31,8 @@ from .policy.public import PublicFront
 from .settings import Settings
 
 logger = logging.getLogger(__name__)
+Call = MiddlewareContext[CallToolRequestParams]
+Next = CallNext[CallToolRequestParams, ToolResult]
 NAME = "nextcloud-login-mcp"
 VERSION: str | None = None
 with contextlib.suppress(PackageNotFoundError):  # in a checkout that is not installed
@@ -43,11 +45,7 @@ class CallLog(Middleware):
     def __init__(self, behaviors: Mapping[str, str]) -> None:
         self.behaviors = behaviors
 
-    async def on_call_tool(
-        self,
-        context: MiddlewareContext[CallToolRequestParams],
-        call_next: CallNext[CallToolRequestParams, ToolResult],
-    ) -> ToolResult:
+    async def on_call_tool(self, context: Call, call_next: Next) -> ToolResult:
         """Time the call."""
         tool, started, outcome = context.message.name, time.perf_counter(), "error"
         try:

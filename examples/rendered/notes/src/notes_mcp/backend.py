@@ -1,8 +1,7 @@
 """Where the tools keep their records: yours to replace with the client of your own API.
 
-To serve something else than SQLite, write a class with the methods of `Backend` that your tools and `arrange` in
-tests/tools call, and `snapshot`, and return it from `connect`. Tests connect with `database=":memory:"`: return a class
-there that reaches no real system.
+To serve something else than SQLite, give `Backend` bodies of your own: the methods that your tools and `arrange` in
+tests/tools call, and `snapshot`. Tests connect with `database=":memory:"`: reach no real system there.
 """
 
 import asyncio
@@ -13,7 +12,7 @@ import threading
 import weakref
 from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from fastmcp.exceptions import ToolError
 from pydantic import BaseModel, ConfigDict
@@ -24,8 +23,8 @@ from .settings import Settings
 P = ParamSpec("P")
 T = TypeVar("T")
 Fields = Mapping[str, Any]
-Work = Callable[Concatenate["SqliteBackend", P], T]
-Async = Callable[Concatenate["SqliteBackend", P], Coroutine[Any, Any, T]]
+Work = Callable[Concatenate["Backend", P], T]
+Async = Callable[Concatenate["Backend", P], Coroutine[Any, Any, T]]
 SCHEMA = """
 PRAGMA journal_mode = WAL;
 CREATE TABLE IF NOT EXISTS records (kind TEXT, id TEXT, data TEXT, PRIMARY KEY (kind, id));
@@ -54,63 +53,17 @@ class Page(BaseModel):
     next_cursor: str | None = None
 
 
-class Backend(Protocol):
-    """What the generated tools call. A `kind` is a kind of record ("note"); errors are ToolErrors."""
-
-    async def search(
-        self,
-        kind: str,
-        query: str = "",
-        where: Fields = {},
-        *,
-        limit: int = 20,
-        cursor: str | None = None,
-    ) -> Page:
-        """Find records that hold the query's text and have the fields in `where` (None matches any)."""
-
-    async def get(self, kind: str, id: object) -> Record:
-        """One record. Raises ToolError when there is none."""
-
-    async def create(self, kind: str, fields: Fields, *, id: object = None) -> Record:
-        """Add a record, under the given ID or a new one. Raises ToolError when the ID is taken."""
-
-    async def ensure(self, kind: str, fields: Fields, *, id: object = None) -> Record:
-        """The record with this ID, or with all these fields; created when there is none."""
-
-    async def append(self, kind: str, id: object, fields: Fields) -> Record:
-        """Add to the end of texts and lists of a record. Raises ToolError when there is none."""
-
-    async def update(
-        self, kind: str, id: object, fields: Fields, *, etag: str | None = None
-    ) -> Record:
-        """Change the fields that are not None. Raises ToolError when `etag` is stale."""
-
-    async def put(
-        self, kind: str, id: object, fields: Fields, *, must_exist: bool = False
-    ) -> Record:
-        """Set fields, creating the record unless it must exist. The same call again changes nothing."""
-
-    async def delete(self, kind: str, id: object) -> bool:
-        """Remove a record, or every record of the kind when `id` is None. False: nothing was there."""
-
-    async def act(self, action: str, arguments: Fields, *, once: bool = False) -> Record:
-        """Record that an action was done; `once` records the same arguments only the first time."""
-
-    async def snapshot(self) -> dict[str, dict[str, Any]]:
-        """All data, {"kind/id": fields}: what the behavior probes compare."""
-
-
 def _stored(*, write: bool = False) -> Callable[[Work[P, T]], Async[P, T]]:
     """Run a method in a thread, one call at a time; a write is one transaction."""
 
     def wrap(work: Work[P, T]) -> Async[P, T]:
-        def locked(self: "SqliteBackend", *args: P.args, **kwargs: P.kwargs) -> T:
+        def locked(self: "Backend", *args: P.args, **kwargs: P.kwargs) -> T:
             with self.lock, self.db:  # commits in the end, or rolls back
                 if write:
                     self.db.execute("BEGIN IMMEDIATE")
                 return work(self, *args, **kwargs)
 
-        async def run(self: "SqliteBackend", /, *args: P.args, **kwargs: P.kwargs) -> T:
+        async def run(self: "Backend", /, *args: P.args, **kwargs: P.kwargs) -> T:
             return await asyncio.to_thread(locked, self, *args, **kwargs)
 
         return run
@@ -118,8 +71,8 @@ def _stored(*, write: bool = False) -> Callable[[Work[P, T]], Async[P, T]]:
     return wrap
 
 
-class SqliteBackend:
-    """The embedded default: one SQLite file in WAL mode; every write is one transaction."""
+class Backend:
+    """One SQLite file in WAL mode. A `kind` is a kind of record ("note"); errors are ToolErrors."""
 
     def __init__(self, path: str) -> None:
         path = str(Path(path).expanduser())
@@ -139,6 +92,7 @@ class SqliteBackend:
         limit: int = 20,
         cursor: str | None = None,
     ) -> Page:
+        """Find records that hold the query's text and have the fields in `where` (None matches any)."""
         if cursor is not None and not (cursor.isdecimal() and len(cursor) < 19):
             raise ToolError(f"cursor {cursor!r} is not from here; leave it out for the first page")
         clauses, values = ["kind = ?"], [kind]
@@ -162,16 +116,19 @@ class SqliteBackend:
 
     @_stored()
     def get(self, kind: str, id: object) -> Record:
+        """One record. Raises ToolError when there is none."""
         return self._must(kind, id)
 
     @_stored(write=True)
     def create(self, kind: str, fields: Fields, *, id: object = None) -> Record:
+        """Add a record, under the given ID or a new one. Raises ToolError when the ID is taken."""
         if id is not None and self._find(kind, id):
             raise ToolError(f"{kind} {id} exists already; use another ID, or change that one")
         return self._save(kind, id, fields)
 
     @_stored(write=True)
     def ensure(self, kind: str, fields: Fields, *, id: object = None) -> Record:
+        """The record with this ID, or with all these fields; created when there is none."""
         if id is not None:
             return self._find(kind, id) or self._save(kind, id, fields)
         same = "SELECT kind, id, data FROM records WHERE kind = ? AND data = ?"
@@ -180,6 +137,7 @@ class SqliteBackend:
 
     @_stored(write=True)
     def append(self, kind: str, id: object, fields: Fields) -> Record:
+        """Add to the end of texts and lists of a record. Raises ToolError when there is none."""
         data = _data(self._must(kind, id))
         for name, value in to_jsonable_python(fields).items():
             old = data.get(name)
@@ -192,6 +150,7 @@ class SqliteBackend:
 
     @_stored(write=True)
     def update(self, kind: str, id: object, fields: Fields, *, etag: str | None = None) -> Record:
+        """Change the fields that are not None. Raises ToolError when `etag` is stale."""
         record = self._must(kind, id)
         if etag is not None and etag != record.etag:
             raise ToolError(f"{kind} {id} was changed since; read it again (now {record.etag})")
@@ -200,19 +159,23 @@ class SqliteBackend:
 
     @_stored(write=True)
     def put(self, kind: str, id: object, fields: Fields, *, must_exist: bool = False) -> Record:
+        """Set fields, creating the record unless it must exist. The same call again changes nothing."""
         record = self._must(kind, id) if must_exist else self._find(kind, id)
         return self._save(kind, id, _data(record) | dict(fields))
 
     @_stored(write=True)
     def delete(self, kind: str, id: object) -> bool:
+        """Remove a record, or every record of the kind when `id` is None. False: nothing was there."""
         one, values = ("", [kind]) if id is None else (" AND id = ?", [kind, _key(id)])
         return self.db.execute(f"DELETE FROM records WHERE kind = ?{one}", values).rowcount > 0
 
     async def act(self, action: str, arguments: Fields, *, once: bool = False) -> Record:
+        """Record that an action was done; `once` records the same arguments only the first time."""
         return await (self.ensure if once else self.create)(action, arguments)
 
     @_stored()
     def snapshot(self) -> dict[str, dict[str, Any]]:
+        """All data, {"kind/id": fields}: what the behavior probes compare."""
         rows = self.db.execute("SELECT kind || '/' || id, data FROM records")
         return {key: json.loads(data) for key, data in rows}
 
@@ -258,7 +221,7 @@ _running: Backend | None = None
 def connect(settings: Settings) -> Backend:
     """Open the backend; `create_server` calls this once, and `backend()` returns it from then on."""
     global _running
-    _running = SqliteBackend(settings.database)
+    _running = Backend(settings.database)
     return _running
 
 

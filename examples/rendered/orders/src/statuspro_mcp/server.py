@@ -28,6 +28,8 @@ from .policy.guarding import PolicyServer
 from .settings import Settings
 
 logger = logging.getLogger(__name__)
+Call = MiddlewareContext[CallToolRequestParams]
+Next = CallNext[CallToolRequestParams, ToolResult]
 NAME = "statuspro-mcp"
 VERSION: str | None = None
 with contextlib.suppress(PackageNotFoundError):  # in a checkout that is not installed
@@ -40,11 +42,7 @@ class CallLog(Middleware):
     def __init__(self, behaviors: Mapping[str, str]) -> None:
         self.behaviors = behaviors
 
-    async def on_call_tool(
-        self,
-        context: MiddlewareContext[CallToolRequestParams],
-        call_next: CallNext[CallToolRequestParams, ToolResult],
-    ) -> ToolResult:
+    async def on_call_tool(self, context: Call, call_next: Next) -> ToolResult:
         """Time the call."""
         tool, started, outcome = context.message.name, time.perf_counter(), "error"
         try:

@@ -1,13 +1,18 @@
 """The annotation policy, asked through a real client in both protocol eras and once over stdio."""
 
+import json
 import os
 import re
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 from fastmcp import Client
 from fastmcp.client.transports import StdioTransport
+
+from statuspro_mcp.policy import metadata_file
+from statuspro_mcp.server import create_server
 
 from . import lock
 from .conftest import LOCK, SERVER, SETTINGS, TABLE, TOOLS, insist
@@ -77,18 +82,17 @@ def test_the_tool_table_is_up_to_date() -> None:
     insist(written == TABLE, f"docs/tools.md is stale; run {PIN}")
 
 
+@compared
+def each_is_marked_as_pinned() -> None:
+    odd = sorted(MARKED ^ DESTRUCTIVE)
+    wrong = f"destructive here or in {lock.FILE}, not in both: {', '.join(odd)}"
+    insist(not odd, f"{wrong}; review them, then run {PIN}")
+
+
 if DESTRUCTIVE:
-
-    def test_only_the_pinned_tools_are_marked_destructive() -> None:
-        odd = sorted(MARKED ^ DESTRUCTIVE)
-        wrong = f"destructive here or in {lock.FILE}, not in both: {', '.join(odd)}"
-        insist(not odd, f"{wrong}; review them, then run {PIN}")
-
-elif PINNED:
-
-    def test_no_tool_currently_marked_destructive() -> None:
-        wrong = f"destructive now, as none was when they were pinned: {', '.join(sorted(MARKED))}"
-        insist(not MARKED, f"{wrong}; review them, then run {PIN}")
+    test_only_the_pinned_tools_are_marked_destructive = each_is_marked_as_pinned
+else:
+    test_no_tool_currently_marked_destructive = each_is_marked_as_pinned
 
 
 def test_every_probe_has_its_tool() -> None:
@@ -110,3 +114,24 @@ async def test_stdio_serves_the_same_tools() -> None:
     environ = {f"{prefix}{name}".upper(): str(value) for name, value in OWN.items()}
     transport = StdioTransport(sys.executable, command, os.environ | environ, keep_alive=False)
     assert await listed(Client(transport)) == [tool.wire for tool in TOOLS]
+
+
+@pytest.mark.anyio
+async def test_a_metadata_file_changes_every_text_and_no_hint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, era: str
+) -> None:
+    monkeypatch.setattr(metadata_file, "MOST_BYTES", 2**24)  # for servers with hundreds of tools
+    said: dict[str, Any] = {}
+    wanted = [json.loads(json.dumps(tool.wire)) for tool in TOOLS if tool.declared]
+    for tool in wanted:
+        name, schemas = tool["name"], tool["inputSchema"]["properties"]
+        texts = {"title": f"Title of {name}", "description": f"What {name} is for"}
+        said[name] = texts | {"arguments": {n: {"description": f"{n} of {name}"} for n in schemas}}
+        tool.update(texts)
+        tool["annotations"]["title"] = texts["title"]
+        for argument, words in said[name]["arguments"].items():
+            schemas[argument].update(words)
+    (path := tmp_path / "metadata.yaml").write_text(json.dumps({"tools": said}), encoding="utf-8")
+    path.chmod(0o600)
+    other = create_server(SETTINGS.model_copy(update={"metadata": path}))
+    assert [t for t in await listed(Client(other, mode=era)) if t["name"] in said] == wanted
