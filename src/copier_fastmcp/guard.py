@@ -117,7 +117,8 @@ def _files(update: Update, old: Path, new: Path) -> Iterator[str]:
             way = f"move it, or track it (git add --force {name}), {AGAIN}"
             yield f"{name}: git ignores it, and {release} would write over it; {way}"
         elif not _mergeable(held):
-            yield f"{name}: holds bytes that are not UTF-8, and a merge drops them; {AGAIN}"
+            way = f"save it as UTF-8, {AGAIN}"
+            yield f"{name}: holds bytes that are not UTF-8, and a merge drops them; {way}"
 
 
 def _mergeable(held: bytes) -> bool:

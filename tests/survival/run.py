@@ -143,7 +143,7 @@ def obey(project: Path, line: str) -> None:
         git(project, "rm", "--quiet", name)
     elif f"git add --force {name}" in line:
         git(project, "add", "--force", name)
-    elif "no UTF-8" in line:
+    elif "not UTF-8" in line:
         path.write_bytes(path.read_bytes().replace(LATIN, "café".encode()))
     else:
         raise AssertionError(line)
