@@ -8,9 +8,9 @@ import inspect
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, TypedDict, TypeVar, cast
+from typing import Any, ClassVar, Literal, Self, TypedDict, TypeVar, cast
 
-from .profile import BEHAVIORS, CONFIRM, ON_THE_WIRE, WIRE_NAMES, Behavior, Hint
+from .profile import BEHAVIORS, CONFIRM, FINER, ON_THE_WIRE, WIRE_NAMES, Behavior, Hint
 
 Preview = Callable[..., Awaitable[object]]
 Tool = TypeVar("Tool", bound=Callable[..., Any])
@@ -52,6 +52,7 @@ class Declaration:
     """
 
     behavior: ClassVar[Behavior]
+    name: str = field(default="", init=False)
     title: str
     description: str | None = None
     why: str | None = None
@@ -78,10 +79,22 @@ class Declaration:
     def __call__(self, function: Tool) -> Tool:
         if not inspect.isfunction(inspect.unwrap(function)):
             raise TypeError(f"{function!r} is not a function; @{self.behavior} goes on a `def`")
-        vars(function)["__declaration__"] = self
+        vars(function)["__declaration__"] = self.named(function.__name__)
         module = sys._getframe(1).f_globals["__name__"]
         DECLARED.setdefault(module, []).append((function.__name__, self))
         return function
+
+    def named(self, name: str) -> Self:
+        """Itself, once it knows which tool it is of."""
+        object.__setattr__(self, "name", name)
+        return self
+
+    def differences(self) -> list[dict[str, Any]]:
+        """What differs from the behavior: where the policy is finer for this name, and over it what the file says."""
+        words = dict.fromkeys((self.name.partition("_")[0], self.name))
+        finer = [row for word in words for row in FINER.get(f"{self.behavior} {word}", ())]
+        said = [{**each} for each in self.exceptions]
+        return [row for row in finer if row["hint"] not in {each["hint"] for each in said}] + said
 
     def behaves(self) -> dict[Hint, bool]:
         """What is true of the tool, whether or not the profile puts it on the wire."""
@@ -90,9 +103,9 @@ class Declaration:
             name: bool(getattr(self, name) if (value := meaning.get(name)) is None else value)
             for name in WIRE_NAMES
         }
-        for exception in self.exceptions:
-            if exception["hint"] != "confirm":
-                hints[exception["hint"]] = exception["value"]
+        for row in self.differences():
+            if row["hint"] in hints:
+                hints[row["hint"]] = row["value"]
         return hints
 
     def hints(self) -> dict[str, bool]:
@@ -105,8 +118,8 @@ class Declaration:
         }
 
     def exempts(self, hint: Hint | Literal["confirm"]) -> bool:
-        """Whether the file names an exception to a hint or to the gate."""
-        return any(exception["hint"] == hint for exception in self.exceptions)
+        """Whether there is an exception to a hint or to the gate."""
+        return any(row["hint"] == hint for row in self.differences())
 
     def gate_demanded(self) -> bool:
         """Whether the profile asks a person before this tool (docs/adr/policy)."""
@@ -129,7 +142,7 @@ class Declaration:
         question = self.confirm if isinstance(self.confirm, str) else None
         gate = {"gated": self.gated(), "gate_demanded": self.gate_demanded(), "question": question}
         written = {"why": self.why, "confirm_said": self.confirm, "public_effect": effect}
-        lists = {"scopes": [*self.scopes], "exceptions": [{**each} for each in self.exceptions]}
+        lists = {"scopes": [*self.scopes], "exceptions": self.differences()}
         hints = {"behavior": self.behavior, "hints": self.hints(), "truth": truth}
         return hints | gate | written | lists
 
@@ -142,7 +155,8 @@ def declare(name: str, behavior: Behavior, *, title: str | None = None, **facts:
     known = {each.__name__: each for each in Declaration.__subclasses__()}
     if behavior not in known:
         raise TypeError(f"{behavior!r} is not a behavior of {name}; use one of {', '.join(known)}")
-    ELSEWHERE[name] = known[behavior](title=title or name.replace("_", " ").title(), **facts)
+    declaration = known[behavior](title=title or name.replace("_", " ").title(), **facts)
+    ELSEWHERE[name] = declaration.named(name)
 
 
 def declaration_of(function: object) -> Declaration | None:

@@ -3,7 +3,7 @@
 Managed by the template, which renders it from its own tables; docs/adr/policy gives the reasons.
 """
 
-from typing import Literal
+from typing import Any, Literal
 
 Behavior = Literal["read", "create", "ensure", "append", "update", "put", "delete", "action"]
 Hint = Literal["read_only", "destructive", "idempotent", "open_world"]
@@ -27,6 +27,8 @@ BEHAVIORS: dict[Behavior, dict[Hint, bool]] = {
     "delete": {"read_only": False, "destructive": True, "idempotent": True},
     "action": {"read_only": False},
 }
+# Finer than a behavior: hints of tools by the first word of their name, or the whole of it.
+FINER: dict[str, list[dict[str, Any]]] = {}
 # When each hint is on the wire, in the order of WIRE_NAMES; "true" and "false": only with that value.
 ON_THE_WIRE: dict[Behavior, str] = {
     "read": "always always always always",
