@@ -1,0 +1,201 @@
+"""`annotate`: true hints and titles in the source of an ordinary server, and nothing else."""
+
+import ast
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from .editing import Edited
+from .errors import RefusedError
+from .proposing import Proposal
+from .repository import changed
+from .saying import SNAKE
+from .survey import Survey, answered, survey
+from .tables import tables
+
+BY_HAND = {
+    "own": "{} registers it; pass annotations= through it by hand",
+    "elsewhere": "its annotations= is made elsewhere; change them there",
+}
+IMPORTS = {
+    "SDK 1": "from mcp.types import ToolAnnotations",
+    "SDK 2": "from mcp_types import ToolAnnotations",
+}
+
+
+def hints_of(proposal: Proposal) -> dict[str, bool]:
+    """The hints of a behavior, by their names on the wire; openWorldHint follows from none."""
+    row = tables()["behaviors"][proposal.behavior]
+    said = {"policy": True, "said": True}
+    hints = {
+        "readOnlyHint": row["read_only"],
+        "destructiveHint": said.get(row["destructive"], row["destructive"]),
+        "idempotentHint": False if row["idempotent"] == "said" else row["idempotent"],
+    }
+    for exception in proposal.exceptions:
+        hints[f"{exception['hint']}Hint"] = exception["value"]
+    return {name: bool(value) for name, value in hints.items()}
+
+
+def title_of(proposal: Proposal) -> str:
+    """What people read: what it has, else from its name."""
+    words = proposal.found.name.replace("_", " ").replace("-", " ").replace(".", " ").split()
+    return proposal.found.title or " ".join(word[:1].upper() + word[1:] for word in words)
+
+
+def _literal(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _form(seen: Survey, proposal: Proposal, edited: Edited) -> str:
+    """The annotations of a tool that has none, as its framework takes them."""
+    pairs: list[tuple[str, str]] = []
+    if proposal.found.title is None:
+        pairs.append(("title", _literal(title_of(proposal))))
+    pairs += [(name, str(value)) for name, value in hints_of(proposal).items()]
+    sdk = _framework(seen, proposal)
+    if sdk == "FastMCP":
+        return "{" + ", ".join(f'"{name}": {value}' for name, value in pairs) + "}"
+    if "ToolAnnotations" not in edited.module.imports:
+        edited.imported(IMPORTS[sdk])
+    spelled = {hint: snake for snake, hint in SNAKE.items()} if sdk == "SDK 2" else {}
+    words = ", ".join(f"{spelled.get(name, name)}={value}" for name, value in pairs)
+    return f"ToolAnnotations({words})"
+
+
+def _framework(seen: Survey, proposal: Proposal) -> str:
+    """What the file of a tool imports, else what the project does."""
+    targets = proposal.found.module.imports.values()
+    if any(target.startswith("fastmcp") for target in targets):
+        return "FastMCP"
+    for sdk, name in (("SDK 2", "mcp.server.mcpserver"), ("SDK 1", "mcp.server.fastmcp")):
+        if any(target.startswith(name) for target in targets):
+            return sdk
+    return next(sdk for sdk in ("FastMCP", "SDK 2", "SDK 1", "FastMCP") if sdk in seen.frameworks)
+
+
+def _edit(seen: Survey, proposal: Proposal, edited: Edited) -> str:
+    """Note the edits of one tool; why it is left to a person, else nothing."""
+    found, given = proposal.found, proposal.found.annotated
+    if found.own:
+        return BY_HAND["own"].format(found.own)
+    if given is None:
+        text = f"annotations={_form(seen, proposal, edited)}"
+        if isinstance(found.site, ast.Call):
+            edited.argues(found.site, text)
+        else:
+            _, end = edited.span(found.site)
+            edited.edits.append((end, end, f"({text})"))
+        return ""
+    if isinstance(given, ast.Dict):
+        known = {
+            key.value: value
+            for key, value in zip(given.keys, given.values, strict=True)
+            if isinstance(key, ast.Constant)
+        }
+        form = '"{}": {}'
+    elif isinstance(given, ast.Call):
+        known = {word.arg: word.value for word in given.keywords if word.arg}
+        form = "{}={}"
+    else:
+        return "" if hints_of(proposal).items() <= found.hints.items() else BY_HAND["elsewhere"]
+    snake = {hint: name for name, hint in SNAKE.items()}
+    spells_snake = bool(known.keys() & SNAKE.keys()) or (
+        isinstance(given, ast.Call) and _framework(seen, proposal) == "SDK 2"
+    )
+    more: list[str] = []
+    if found.title is None:
+        more.append(form.format("title", _literal(title_of(proposal))))
+    for hint, value in hints_of(proposal).items():
+        name = snake[hint] if snake[hint] in known or spells_snake else hint
+        if name not in known:
+            more.append(form.format(name, value))
+        elif found.hints.get(hint) is not value:
+            edited.replaces(known[name], str(value))
+    if more:
+        edited.argues(given, *more)
+    return ""
+
+
+def edits(seen: Survey, chosen: list[Proposal]) -> tuple[list[Edited], dict[str, str]]:
+    """What is to be written, and by tool what is left to a person."""
+    files: dict[Path, Edited] = {}
+    by_hand: dict[str, str] = {one.name: one.reason for one in seen.left}
+    sites: set[int] = set()
+    for proposal in chosen:
+        module = proposal.found.module
+        edited = files.setdefault(module.path, Edited(module))
+        if id(proposal.found.site) in sites:
+            by_hand[proposal.found.name] = "one line registers several tools; write it out"
+            continue
+        sites.add(id(proposal.found.site))
+        if why := _edit(seen, proposal, edited):
+            by_hand[proposal.found.name] = why
+    return [edited for edited in files.values() if edited.edits], by_hand
+
+
+def annotate(
+    folder: Annotated[Path, Parameter(name="DIR")] = Path(),
+    *,
+    dry_run: bool = False,
+    unattended: bool = False,
+    json_output: Annotated[bool, Parameter("--json")] = False,
+) -> int:
+    """Write hints and titles into the tools of an ordinary server: FastMCP, or the SDK's own.
+
+    It reads the source and runs nothing. Only `annotations=` of each tool is written; every other
+    byte stays. What a hint should be comes from the body, the name and the words of a tool; where
+    they contradict each other it asks. openWorldHint is left as it is: no body shows it.
+
+    Args:
+        folder: The server's repository; the current folder if none is named.
+        dry_run: Print the diff and write nothing.
+        unattended: Ask nothing; where signals clash, take the cautious behavior.
+        json_output: Print JSON: the rows that `adopt --dry-run` has.
+    """
+    seen = survey(folder)
+    if not dry_run:
+        dirty(seen.project.root, [one.found.module.path for one in seen.proposals])
+    chosen = answered(seen, unattended=unattended or json_output or not sys.stdin.isatty())
+    files, by_hand = edits(seen, chosen)
+    written = {edited.module.path: edited.encoded() for edited in files}
+    if not dry_run:
+        for path, held in written.items():
+            path.write_bytes(held)
+    if json_output:
+        print(json.dumps(seen.rows(), indent=2, ensure_ascii=False))
+        return 0
+    if dry_run:
+        for edited in files:
+            print(edited.diff(edited.module.path.relative_to(seen.project.root).as_posix()), end="")
+    told(seen, chosen, by_hand)
+    names = f"{len(written)} files {'would change' if dry_run else 'changed'}"
+    print(names, file=sys.stderr)
+    return 1 if by_hand else 0
+
+
+def told(seen: Survey, chosen: list[Proposal], by_hand: dict[str, str]) -> None:
+    """Say what needs a person: on stderr, a line for each tool."""
+    for each in chosen:
+        if each.asked:
+            where = f"{seen.place(each.found)}:{each.found.line}"
+            line = f"review {each.found.name} ({where}), taken for {each.behavior}: {each.asked}"
+            print(line, file=sys.stderr)
+    for name, why in by_hand.items():
+        print(f"by hand {name}: {why}", file=sys.stderr)
+
+
+def dirty(root: Path, paths: list[Path]) -> None:
+    """Make sure that git can undo what is written.
+
+    Raises:
+        RefusedError: A file has uncommitted changes.
+        UnableError: Git is not there, or this is not a repository.
+    """
+    names = [path.relative_to(root).as_posix() for path in paths]
+    held = changed(root, "--", *dict.fromkeys(names))
+    if held:
+        raise RefusedError(f"{', '.join(sorted(held)[:3])}: commit first, so that git can undo it")

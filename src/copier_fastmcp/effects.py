@@ -1,0 +1,314 @@
+"""What the body of a tool does, and the calls below it, up to three down; nothing of it is run."""
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from .reading import of_name, tokens
+from .scopes import Scope, root, short
+from .sources import FUNCTIONS, Function, Module, Place, Project
+
+DEEPEST = 3
+KINDS = {"read": "read", "add": "create", "ensure": "ensure", "change": "put", "remove": "delete"}
+WRITES = {"create", "ensure", "append", "put", "delete", "consume", "action", "save"}
+PARAMETERS = (
+    "query",
+    "sql",
+    "command",
+    "cmd",
+    "code",
+    "script",
+    "statement",
+    "cypher",
+    "expression",
+)
+
+
+@cache
+def known() -> dict[str, Any]:
+    """The vocabulary of client methods."""
+    text = files(__package__).joinpath("effects.json").read_text(encoding="utf-8")
+    loaded: dict[str, Any] = json.loads(text)
+    return loaded
+
+
+@cache
+def _calls(group: str) -> dict[str, str]:
+    return {name: kind for kind, names in known()[group].items() for name in names.split()}
+
+
+@cache
+def _words(group: str) -> frozenset[str]:
+    return frozenset(known()[group].split())
+
+
+@dataclass(frozen=True)
+class Effect:
+    """One thing that a body does: `sure` by a method that means one thing, else by the verb of a method."""
+
+    kind: str
+    sure: bool
+    text: str
+    depth: int = 0
+
+
+@dataclass
+class Body:
+    """What a body does."""
+
+    effects: list[Effect] = field(default_factory=list)
+
+    def of(self, *kinds: str, sure: bool | None = None) -> list[Effect]:
+        """The effects of some kinds."""
+        return [e for e in self.effects if e.kind in kinds and sure in (None, e.sure)]
+
+    def writes(self, *, sure: bool) -> list[Effect]:
+        """What changes something, the nearest first."""
+        return [e for e in self.effects if e.kind in WRITES and e.sure is sure]
+
+
+class Reader:
+    """Reads bodies of one project."""
+
+    def __init__(self, project: Project) -> None:
+        """Learn the classes of the project."""
+        self.project = project
+        self.classes = {
+            node.name: Place(module, node)
+            for module in project.modules.values()
+            for node in module.nodes
+            if isinstance(node, ast.ClassDef)
+        }
+
+    def body(self, function: Function, home: Module) -> Body:
+        """What a function does."""
+        found: list[Effect] = []
+        seen: set[ast.AST] = set()
+        self._read(Place(home, function), 0, seen, found)
+        return Body(list(dict.fromkeys(found)))
+
+    def _read(self, place: Place, depth: int, seen: set[ast.AST], found: list[Effect]) -> None:
+        if place.node in seen or not isinstance(place.node, FUNCTIONS):
+            return
+        seen.add(place.node)
+        scope = Scope(place.module, place.node)
+        docs = ast.get_docstring(place.node, clean=False)
+        nodes = [n for statement in place.node.body for n in ast.walk(statement)]
+        for node in nodes:
+            if isinstance(node, ast.Call):
+                below = self._below(place.module, node, scope)
+                for one in below:
+                    if (
+                        depth < DEEPEST
+                        and isinstance(one.node, FUNCTIONS)
+                        and not _plumbing(one.node.name)
+                    ):
+                        self._read(one, depth + 1, seen, found)
+                if not below:
+                    found.extend(self._outside(place.module, node, scope, depth))
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                if node.value != docs and (kind := _sql(node.value)):
+                    words = " ".join(node.value.split())[:40]
+                    found.append(Effect(kind, True, f"its SQL says {words!r}", depth))
+            elif (
+                isinstance(node, ast.Subscript)
+                and not isinstance(node.ctx, ast.Load)
+                and scope.lasting(node.value)
+            ):
+                kind = "delete" if isinstance(node.ctx, ast.Del) else "put"
+                text = f"it {'deletes' if kind == 'delete' else 'sets'} {short(node)}"
+                found.append(Effect(kind, True, text, depth))
+
+    def _below(self, module: Module, call: ast.Call, scope: Scope) -> list[Place]:
+        """The functions of this project that a call may reach."""
+        place = self.project.resolve(module, call.func)
+        if place and isinstance(place.node, FUNCTIONS):
+            return [place]
+        if place and isinstance(place.node, ast.ClassDef):
+            return [place]  # to make an object does nothing that is seen
+        if not isinstance(call.func, ast.Attribute):
+            return []
+        name, held = call.func.attr, call.func.value
+        if (
+            owner := self._class_of(module, held, scope)
+            and (method := self._method(owner, name)) is not None
+        ):
+            return [method]
+        places = self.project.methods.get(name, [])
+        if name in _words("nothing") or name in known()["containers"]:
+            return []
+        if root(held) in ("self", "cls") or 0 < len(places) <= 3:
+            return places[:3]
+        return []
+
+    def _method(self, owner: Place, name: str, depth: int = 4) -> Place | None:
+        if not isinstance(owner.node, ast.ClassDef):
+            return None
+        for node in owner.node.body:
+            if isinstance(node, FUNCTIONS) and node.name == name:
+                return Place(owner.module, node)
+        for base in owner.node.bases if depth else ():
+            above = self.project.resolve(owner.module, base)
+            if above and (found := self._method(above, name, depth - 1)):
+                return found
+        return None
+
+    def _class_of(self, module: Module, held: ast.expr, scope: Scope) -> Place | None:
+        """The class of what an expression holds, where its making or an annotation says so."""
+        value: ast.AST | None = held.value if isinstance(held, ast.Await) else held
+        if isinstance(value, ast.Name):
+            value = scope.assigned.get(value.id) or module.top.get(value.id) or value
+        elif isinstance(value, ast.Attribute) and root(value) == "self":
+            value = scope.attribute(value.attr)
+        if isinstance(value, ast.Await):
+            value = value.value
+        if isinstance(value, ast.Call):
+            place = self.project.resolve(module, value.func)
+            if place and isinstance(place.node, ast.ClassDef):
+                return place
+            if place and isinstance(place.node, FUNCTIONS):
+                return self._named(place.node.returns)
+            return None
+        if isinstance(value, ast.Name):
+            return self._named(scope.annotations.get(value.id))
+        return self._named(value) if value is not None else None
+
+    def _named(self, annotation: ast.AST | None) -> Place | None:
+        """The project's class that an annotation names."""
+        for node in ast.walk(annotation) if annotation else ():
+            text = node.id if isinstance(node, ast.Name) else None
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                text = node.value
+            if text and text in self.classes:
+                return self.classes[text]
+        return None
+
+    def _outside(
+        self, module: Module, call: ast.Call, scope: Scope, depth: int
+    ) -> Iterator[Effect]:
+        """What a call does that leaves the project."""
+        dotted = self.project.dotted(module, call.func)
+        text = f"it calls {short(call.func)}()"
+        temporary = re.search(r"te?mp|cache|log(?:ger|ging)?\b", ast.unparse(call).lower())
+        if kind := _calls("functions").get(dotted):
+            if not (temporary and kind in ("ensure", "delete", "put")):
+                yield Effect(kind, True, text, depth)
+            return
+        if dotted in ("open", "builtins.open", "io.open", "aiofiles.open") or (
+            isinstance(call.func, ast.Attribute) and call.func.attr == "open" and call.args
+        ):
+            if (mode := _mode(call)) and not temporary:
+                yield Effect("save" if mode != "a" else "append", True, f"{text} to write", depth)
+            return
+        if not isinstance(call.func, ast.Attribute):
+            return
+        name, held = call.func.attr, call.func.value
+        origin = root(held)
+        if origin in ("logger", "logging", "log", "ctx", "context", "json", "re", "math"):
+            return
+        sends = re.search(rf"(?:^|[._])_?(?:{known()['senders']})", short(held).lower())
+        if sends and (kind := known()["http"].get(name)) and (call.args or call.keywords):
+            yield Effect(kind, True, text, depth)
+            return
+        if verb := _method_said(call):
+            if kind := known()["http"].get(verb):
+                yield Effect(kind, True, f"it sends {verb.upper()}", depth)
+            return
+        if kind := known()["containers"].get(name):
+            if scope.lasting(held):
+                yield Effect(kind, True, text, depth)
+            elif (
+                (scope.foreign(held) and call.keywords) or re.search("session|db", origin)
+            ) and name in ("add", "update", "remove", "insert"):
+                kind = {"add": "create", "insert": "create", "remove": "delete"}.get(name, "put")
+                yield Effect(kind, True, text, depth)
+            return
+        if kind := _calls("calls").get(name):
+            if name == "exists" or not temporary:
+                yield Effect(kind, True, text, depth)
+            return
+        if name in ("execute", "executemany", "run", "query", "command", "raw_query", "exec"):
+            if given := _passed(call, scope):
+                yield Effect("action", False, f"it runs what {given!r} says", depth)
+            return
+        if name in _words("savers") and not temporary:
+            yield Effect("save", True, text, depth)
+            return
+        if name in _words("nothing") or name.startswith("_"):
+            return
+        if name in ("delete", "delete_async", "adelete"):
+            yield Effect("delete", True, text, depth)
+            return
+        said = of_name(name)
+        if said:
+            first = said[0]
+            yield Effect(KINDS.get(first.kind, "action"), False, text, depth)
+
+
+def _plumbing(name: str) -> bool:
+    """Whether a helper only prepares: a connection, a log, a cache."""
+    words = tokens(name)
+    return bool(words) and (words[0] in _words("plumbing") or words[-1] in _words("plumbing"))
+
+
+@cache
+def _patterns() -> list[tuple[str, re.Pattern[str]]]:
+    flags = re.IGNORECASE | re.DOTALL
+    return [(kind, re.compile(rf"\s*(?:{text})", flags)) for kind, text in known()["sql"].items()]
+
+
+def _sql(text: str) -> str | None:
+    """What a statement of SQL or Cypher does; None: it is no statement."""
+    if len(text) < 8 or not re.search(
+        r"(?is)\b(from|into|set|where|return|table|index|values)\b|^\s*(show|drop|truncate|explain|pragma|merge)\s+\w+\s",
+        text,
+    ):
+        return None
+    first = re.match(r"\s*([A-Za-z]+)", text)
+    if not first or not (first[1].isupper() or (first[1].islower() and "\n" in text)):
+        return None
+    return next((kind for kind, pattern in _patterns() if pattern.match(text)), None)
+
+
+def _mode(call: ast.Call) -> str:
+    """How a call opens a file, where that is to write."""
+    values = [*call.args, *(w.value for w in call.keywords if w.arg == "mode")]
+    for value in values:
+        if (
+            isinstance(value, ast.Constant)
+            and isinstance(value.value, str)
+            and re.fullmatch("[rwaxbt+]{1,4}", value.value)
+            and re.search("[wax+]", value.value)
+        ):
+            return "a" if "a" in value.value else "w"
+    return ""
+
+
+def _method_said(call: ast.Call) -> str:
+    """The HTTP method that a call names, as in request("DELETE", ...)."""
+    values = [*call.args[:2], *(w.value for w in call.keywords if w.arg in ("method", "verb"))]
+    for value in values:
+        if (
+            isinstance(value, ast.Constant)
+            and isinstance(value.value, str)
+            and re.fullmatch("GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS", value.value)
+        ):
+            return value.value.lower()
+    return ""
+
+
+def _passed(call: ast.Call, scope: Scope) -> str:
+    """The parameter of a tool that a call runs as it is."""
+    for value in call.args[:1]:
+        if (
+            isinstance(value, ast.Name)
+            and value.id in scope.parameters
+            and value.id.lower() in PARAMETERS
+        ):
+            return value.id
+    return ""

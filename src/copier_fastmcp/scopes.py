@@ -1,0 +1,89 @@
+"""What the names in one function hold: parameters, what is assigned to them, what outlives a call."""
+
+import ast
+import re
+
+from .sources import Function, Module
+
+
+class Scope:
+    """What the names of one function hold."""
+
+    def __init__(self, module: Module, function: Function) -> None:
+        """Read what its names are assigned."""
+        self.module = module
+        self.assigned: dict[str, ast.expr] = {}
+        self.annotations: dict[str, ast.expr] = {}
+        arguments = function.args
+        every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+        self.parameters = {argument.arg for argument in every}
+        self.globals: set[str] = set()
+        for argument in every:
+            if argument.annotation:
+                self.annotations[argument.arg] = argument.annotation
+        for node in ast.walk(function):
+            if isinstance(node, ast.Assign):
+                for target in node.targets:
+                    if isinstance(target, ast.Name):
+                        self.assigned[target.id] = node.value
+            elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+                self.annotations[node.target.id] = node.annotation
+                if node.value:
+                    self.assigned[node.target.id] = node.value
+            elif isinstance(node, ast.withitem) and isinstance(node.optional_vars, ast.Name):
+                self.assigned[node.optional_vars.id] = node.context_expr
+            elif isinstance(node, ast.For | ast.AsyncFor) and isinstance(node.target, ast.Name):
+                self.assigned[node.target.id] = node.iter
+            elif isinstance(node, ast.Global):
+                self.globals.update(node.names)
+        self.owner = next((n for n in module.above(function) if isinstance(n, ast.ClassDef)), None)
+
+    def lasting(self, held: ast.expr) -> bool:
+        """Whether an object is there before and after the call: a global one, or one of `self`."""
+        origin = root(held)
+        if re.search("cache|log|metric|stat", short(held).lower()):
+            return False
+        if origin == "self":
+            return not isinstance(held, ast.Name)
+        local = origin in self.parameters or (
+            origin in self.assigned and origin not in self.globals
+        )
+        value = self.module.top.get(origin)
+        if local or value is None or origin in self.module.imports:
+            return False
+        plain = isinstance(value, ast.Dict | ast.List | ast.Set | ast.DictComp | ast.Call)
+        return plain and not origin.startswith("__")
+
+    def foreign(self, held: ast.expr) -> bool:
+        """Whether a local name holds what some other object gave out."""
+        value = self.assigned.get(root(held))
+        value = value.value if isinstance(value, ast.Await) else value
+        return isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute)
+
+    def attribute(self, name: str) -> ast.AST | None:
+        """What `self.name` is made from, as its class says."""
+        for node in ast.walk(self.owner) if self.owner else ():
+            targets = node.targets if isinstance(node, ast.Assign) else ()
+            if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) in (
+                name,
+                f"self.{name}",
+            ):
+                return node.annotation
+            for target in targets:
+                if isinstance(target, ast.Attribute) and target.attr == name:
+                    return node.value if isinstance(node, ast.Assign) else None
+        return None
+
+
+def root(expression: ast.AST) -> str:
+    """The name that an expression begins with; empty: none."""
+    while isinstance(expression, ast.Attribute | ast.Subscript | ast.Call | ast.Await):
+        inner = expression.func if isinstance(expression, ast.Call) else expression.value
+        expression = inner
+    return expression.id if isinstance(expression, ast.Name) else ""
+
+
+def short(expression: ast.AST) -> str:
+    """An expression as a reader sees it, cut in the middle where it is long."""
+    text = " ".join(ast.unparse(expression).split())
+    return text if len(text) <= 40 else f"{text[:18]}...{text[-18:]}"

@@ -1,0 +1,105 @@
+"""`annotate` writes hints and titles and no other byte, and a second run writes nothing."""
+
+import ast
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from adopting.samples import ORDINARY, SDK1, SDK2, STYLES
+
+from copier_fastmcp.cli import main
+
+
+def project(folder: Path, **files: str) -> Path:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode())
+    git(folder, "init", "--quiet")
+    commit(folder)
+    return folder
+
+
+def git(folder: Path, *words: str) -> str:
+    done = subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True, text=True)
+    return done.stdout
+
+
+def commit(folder: Path) -> None:
+    git(folder, "add", "--all")
+    git(folder, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "-m", "It")
+
+
+def bodies(text: str) -> list[str]:
+    """Every function without its decorators: what must stay as it is."""
+    nodes = [n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.FunctionDef)]
+    for node in nodes:
+        node.decorator_list = []
+    return [ast.unparse(node) for node in nodes]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_only_annotations_are_written_and_once(tmp_path: Path, end: str) -> None:
+    before = ORDINARY.replace("\n", end)
+    folder = project(tmp_path, **{"server.py": before})
+    assert main(["annotate", str(folder), "--unattended"]) == 0
+    after = (folder / "server.py").read_bytes().decode()
+    assert bodies(after) == bodies(before)
+    changed = [
+        line for line in git(folder, "diff", "-U0").splitlines() if re.match(r"[-+]\s*\S", line)
+    ]
+    assert all(
+        "tool" in one or "annotations" in one or one[:3] in ("---", "+++") for one in changed
+    )
+    assert (
+        '@mcp.tool(annotations={"readOnlyHint": False, "title": "Save Note", "destructiveHint": True, '
+        '"idempotentHint": True})  # wrong: it saves' + end in after
+    )
+    assert "\r" not in after.replace(end, "")
+    commit(folder)
+    assert main(["annotate", str(folder), "--unattended"]) == 0
+    assert git(folder, "status", "--porcelain") == ""
+
+
+def test_each_framework_takes_hints_in_its_own_form(tmp_path: Path) -> None:
+    folder = project(tmp_path, **{"one.py": SDK1, "two.py": SDK2})
+    assert main(["annotate", str(folder), "--unattended"]) == 0
+    one, two = ((folder / name).read_text() for name in ("one.py", "two.py"))
+    assert "from mcp.types import ToolAnnotations\n" in one
+    assert '@mcp.tool(annotations=ToolAnnotations(title="List Things", readOnlyHint=True, ' in one
+    assert 'ToolAnnotations(read_only_hint=True, title="List Things", destructive_hint=' in two
+
+
+def test_what_it_cannot_write_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = project(tmp_path, **STYLES)
+    assert main(["annotate", str(folder), "--unattended"]) == 1
+    told = capsys.readouterr().err
+    assert "by hand put_price: writes registers it" in told
+    assert "review orders_get_order (src/shop/orders.py:9), taken for delete" in told
+
+
+def test_a_dry_run_prints_the_diff_and_writes_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = project(tmp_path, **{"server.py": ORDINARY})
+    assert main(["annotate", str(folder), "--dry-run", "--unattended"]) == 0
+    patch = capsys.readouterr().out
+    assert git(folder, "status", "--porcelain") == ""
+    subprocess.run(["git", "apply", "-"], input=patch, cwd=folder, check=True, text=True)
+    assert main(["annotate", str(folder), "--dry-run", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert {tuple(row) for row in rows} == {
+        ("tool", "file", "line", "behavior", "evidence", "asked", "not_adoptable")
+    }
+
+
+def test_uncommitted_work_is_not_touched(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = project(tmp_path, **{"server.py": ORDINARY})
+    (folder / "server.py").write_text(ORDINARY + "# mine\n")
+    assert main(["annotate", str(folder), "--unattended"]) == 1
+    assert "server.py: commit first" in capsys.readouterr().err
+    assert (folder / "server.py").read_text() == ORDINARY + "# mine\n"

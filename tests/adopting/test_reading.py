@@ -1,0 +1,76 @@
+"""Tools are found in every style and read right, and nothing of a server is run."""
+
+from pathlib import Path
+
+import pytest
+from adopting.samples import LOW, NAMES, ORDINARY, SDK1, SDK2, STYLES
+
+from copier_fastmcp.errors import RefusedError
+from copier_fastmcp.survey import Survey, survey
+
+
+def seen(folder: Path, **files: str) -> Survey:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return survey(folder)
+
+
+def test_every_style_is_found_once(tmp_path: Path) -> None:
+    rows = {row["tool"]: row for row in seen(tmp_path, **STYLES).rows()}
+    able = {name for name, row in rows.items() if not row["not_adoptable"]}
+    assert able == NAMES
+    (left,) = (row for row in rows.values() if row["not_adoptable"])
+    assert "loop" in left["not_adoptable"]
+    assert rows["orders_get_order"]["file"] == "src/shop/orders.py"
+
+
+def test_behaviors_come_with_their_evidence(tmp_path: Path) -> None:
+    rows = {row["tool"]: row for row in seen(tmp_path, **{"server.py": ORDINARY}).rows()}
+    assert {name: row["behavior"] for name, row in rows.items()} == {
+        "get_note": "read",
+        "save_note": "put",
+        "delete_note": "delete",
+        "search_notes": "read",
+        "read_next": "delete",
+        "export_notes": "put",
+        "count_words": "read",
+        "add-tag": "put",
+    }
+    assert [name for name, row in rows.items() if row["asked"]] == ["read_next"]
+    assert "it calls QUEUE.pop()" in rows["read_next"]["evidence"]
+
+
+def test_what_is_three_calls_down_counts_more_than_the_name(tmp_path: Path) -> None:
+    rows = {row["tool"]: row for row in seen(tmp_path, **STYLES).rows()}
+    row = rows["orders_get_order"]  # get_order -> wipe -> _send -> DELETE
+    assert (row["behavior"], row["asked"]) == ("delete", True)
+    assert "it sends DELETE (2 calls down)" in row["evidence"]
+
+
+@pytest.mark.parametrize(("text", "name"), [(SDK1, "SDK 1"), (SDK2, "SDK 2")])
+def test_the_sdk_servers_are_read_too(tmp_path: Path, text: str, name: str) -> None:
+    found = seen(tmp_path, **{"server.py": text})
+    assert found.frameworks == {name}
+    assert [each.behavior for each in found.proposals] == ["read"]
+
+
+def test_a_low_level_server_is_listed_with_the_reason(tmp_path: Path) -> None:
+    (row,) = seen(tmp_path, **{"server.py": LOW}).rows()
+    assert row["tool"] == "fetch"
+    assert "low-level" in row["not_adoptable"]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("def f(:", "server.py:1: not read as Python"),
+        ("x = 1", "no tool was found"),
+        ("\0", "null"),
+    ],
+)
+def test_what_cannot_be_read_is_one_line(tmp_path: Path, text: str, why: str) -> None:
+    with pytest.raises(RefusedError, match=why) as refused:
+        seen(tmp_path, **{"server.py": text})
+    assert "\n" not in str(refused.value)
