@@ -134,10 +134,8 @@ class Reader:
         if not isinstance(call.func, ast.Attribute):
             return []
         name, held = call.func.attr, call.func.value
-        if (
-            owner := self._class_of(module, held, scope)
-            and (method := self._method(owner, name)) is not None
-        ):
+        owner = self._class_of(module, held, scope)
+        if owner and (method := self._method(owner, name)):
             return [method]
         places = self.project.methods.get(name, [])
         if name in _words("nothing") or name in known()["containers"]:
