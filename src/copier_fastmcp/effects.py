@@ -192,7 +192,7 @@ class Reader:
         """What a call does that leaves the project."""
         dotted = self.project.dotted(module, call.func)
         text = f"it calls {short(call.func)}()"
-        temporary = re.search(r"te?mp|cache|log(?:ger|ging)?\b", ast.unparse(call).lower())
+        temporary = re.search(r"tmp|temp|cache|log(?:ger|ging)?\b", ast.unparse(call).lower())
         if kind := _calls("functions").get(dotted):
             if not (temporary and kind in ("ensure", "delete", "put")):
                 yield Effect(kind, True, text, depth)
