@@ -1,14 +1,11 @@
 """What the body of a tool does, and the calls below it, up to three down; nothing of it is run."""
 
 import ast
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache
-from importlib.resources import files
-from typing import Any
 
+from .methods import calls, known, sql, words
 from .reading import of_name, tokens
 from .scopes import Scope, root, short
 from .sources import FUNCTIONS, Function, Module, Place, Project
@@ -27,24 +24,6 @@ PARAMETERS = (
     "cypher",
     "expression",
 )
-
-
-@cache
-def known() -> dict[str, Any]:
-    """The vocabulary of client methods."""
-    text = files(__package__).joinpath("effects.json").read_text(encoding="utf-8")
-    loaded: dict[str, Any] = json.loads(text)
-    return loaded
-
-
-@cache
-def _calls(group: str) -> dict[str, str]:
-    return {name: kind for kind, names in known()[group].items() for name in names.split()}
-
-
-@cache
-def _words(group: str) -> frozenset[str]:
-    return frozenset(known()[group].split())
 
 
 @dataclass(frozen=True)
@@ -112,9 +91,9 @@ class Reader:
                 if not below:
                     found.extend(self._outside(place.module, node, scope, depth))
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                if node.value != docs and (kind := _sql(node.value)):
-                    words = " ".join(node.value.split())[:40]
-                    found.append(Effect(kind, True, f"its SQL says {words!r}", depth))
+                if node.value != docs and (kind := sql(node.value)):
+                    start = " ".join(node.value.split())[:40]
+                    found.append(Effect(kind, True, f"its SQL says {start!r}", depth))
             elif (
                 isinstance(node, ast.Subscript)
                 and not isinstance(node.ctx, ast.Load)
@@ -138,7 +117,7 @@ class Reader:
         if owner and (method := self._method(owner, name)):
             return [method]
         places = self.project.methods.get(name, [])
-        if name in _words("nothing") or name in known()["containers"]:
+        if name in words("nothing") or name in known()["containers"]:
             return []
         if root(held) in ("self", "cls") or 0 < len(places) <= 3:
             return places[:3]
@@ -193,7 +172,7 @@ class Reader:
         dotted = self.project.dotted(module, call.func)
         text = f"it calls {short(call.func)}()"
         temporary = re.search(r"tmp|temp|cache|log(?:ger|ging)?\b", ast.unparse(call).lower())
-        if kind := _calls("functions").get(dotted):
+        if kind := calls("functions").get(dotted):
             if not (temporary and kind in ("ensure", "delete", "put")):
                 yield Effect(kind, True, text, depth)
             return
@@ -226,7 +205,7 @@ class Reader:
                 kind = {"add": "create", "insert": "create", "remove": "delete"}.get(name, "put")
                 yield Effect(kind, True, text, depth)
             return
-        if kind := _calls("calls").get(name):
+        if kind := calls("calls").get(name):
             if name == "exists" or not temporary:
                 yield Effect(kind, True, text, depth)
             return
@@ -234,10 +213,10 @@ class Reader:
             if given := _passed(call, scope):
                 yield Effect("action", False, f"it runs what {given!r} says", depth)
             return
-        if name in _words("savers") and not temporary:
+        if name in words("savers") and not temporary:
             yield Effect("save", True, text, depth)
             return
-        if name in _words("nothing") or name.startswith("_"):
+        if name in words("nothing") or name.startswith("_"):
             return
         if name in ("delete", "delete_async", "adelete"):
             yield Effect("delete", True, text, depth)
@@ -250,27 +229,8 @@ class Reader:
 
 def _plumbing(name: str) -> bool:
     """Whether a helper only prepares: a connection, a log, a cache."""
-    words = tokens(name)
-    return bool(words) and (words[0] in _words("plumbing") or words[-1] in _words("plumbing"))
-
-
-@cache
-def _patterns() -> list[tuple[str, re.Pattern[str]]]:
-    flags = re.IGNORECASE | re.DOTALL
-    return [(kind, re.compile(rf"\s*(?:{text})", flags)) for kind, text in known()["sql"].items()]
-
-
-def _sql(text: str) -> str | None:
-    """What a statement of SQL or Cypher does; None: it is no statement."""
-    if len(text) < 8 or not re.search(
-        r"(?is)\b(from|into|set|where|return|table|index|values)\b|^\s*(show|drop|truncate|explain|pragma|merge)\s+\w+\s",
-        text,
-    ):
-        return None
-    first = re.match(r"\s*([A-Za-z]+)", text)
-    if not first or not (first[1].isupper() or (first[1].islower() and "\n" in text)):
-        return None
-    return next((kind for kind, pattern in _patterns() if pattern.match(text)), None)
+    parts = tokens(name)
+    return bool(parts) and not words("plumbing").isdisjoint((parts[0], parts[-1]))
 
 
 def _mode(call: ast.Call) -> str:
