@@ -7,7 +7,17 @@ from inside import attack
 from support import Answers, python, render
 
 PAGE: Answers = {"profile": "custom", "confirm_fallback": "page", "tools": "get_note, delete_note"}
-TABLES = ["page", "page_opened", "paths", "browser", "answers", "rows", "shown", "typed"]
+TABLES = [
+    "page",
+    "page_opened",
+    "page_listener",
+    "paths",
+    "browser",
+    "answers",
+    "rows",
+    "shown",
+    "typed",
+]
 
 
 @pytest.fixture(scope="module")

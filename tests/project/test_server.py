@@ -25,7 +25,8 @@ def mine(project: Path, tmp_path: Path) -> Path:
 
 
 def test_its_rows_hold(project: Path) -> None:
-    attack(project, "server/test_calls.py", "server/test_composed.py", "server/test_declared.py")
+    tables = ["calls", "composed", "declared", "rounds"]
+    attack(project, *(f"server/test_{table}.py" for table in tables), "gate/test_results.py")
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork to be quick")

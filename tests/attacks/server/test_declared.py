@@ -19,6 +19,7 @@ from fastmcp import FastMCP
 from fastmcp.server.auth import AccessToken
 from fastmcp.server.context import reset_transport, set_transport
 from fastmcp.server.middleware.caching import ResponseCachingMiddleware
+from fastmcp.server.transforms.search import RegexSearchTransform
 from fastmcp.tools import Tool
 from mcp.server.auth.middleware.auth_context import auth_context_var
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
@@ -69,6 +70,95 @@ def test_a_cache_may_answer_for_declared_reads_alone(
         create_server(SETTINGS)
         return
     with pytest.raises(StartError, match=rf"CachingMiddleware would answer for {wrong};"):
+        create_server(SETTINGS)
+
+
+async def zz_tell() -> Message:
+    """Tell something."""
+    return {"told": True}
+
+
+def child_with(settings: Message) -> FastMCP:
+    """A server with a read, a write and what nobody declared, and a cache for some of them."""
+    child = FastMCP("child", middleware=[ResponseCachingMiddleware(**settings)])
+    child.add_tool(built(zz_look))
+    child.add_tool(built(zz_wipe))
+    child.tool(zz_tell)
+    return child
+
+
+def calls(*names: str) -> Message:
+    """Settings of a cache that answers for calls of some tools, and for nothing that is read."""
+    off = {"enabled": False}
+    included = {"included_tools": [*names]} if names else off
+    return {"call_tool_settings": included, "read_resource_settings": off}
+
+
+@pytest.mark.parametrize(
+    ("settings", "wrong"),
+    [
+        ({}, "every tool"),
+        (calls("zz_look", "zz_wipe"), "zz_wipe"),
+        (calls("zz_tell"), "zz_tell"),
+        (calls("zz_look", "child_zz_look"), "child_zz_look"),
+        (calls("zz_look"), None),
+        (calls("zz_look", "zz_told"), "zz_told"),
+        (calls(), None),
+    ],
+    ids=["all", "a-write", "undeclared", "another-name", "a-read", "not-there", "none"],
+)
+@pytest.mark.parametrize("deep", [False, True], ids=["mounted", "deeper"])
+def test_so_may_that_of_a_mounted_server(
+    settings: Message, wrong: str | None, deep: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def extend_(server: FastMCP) -> None:
+        between = FastMCP("between") if deep else server
+        between.mount(child_with(settings), namespace="child", tool_names={"zz_tell": "told"})
+        if deep:
+            server.mount(between)
+
+    monkeypatch.setattr(extend, "extend", extend_)
+    if wrong is None:
+        create_server(SETTINGS)
+        return
+    with pytest.raises(StartError, match=rf"CachingMiddleware would answer for {wrong};"):
+        create_server(SETTINGS)
+
+
+def test_a_cache_knows_a_declared_tool_by_its_own_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    def extend_(server: FastMCP) -> None:
+        server.mount(child_with(calls("zz_tell")), namespace="child")
+        declare("child_zz_tell", "read")
+
+    monkeypatch.setattr(extend, "extend", extend_)
+    create_server(SETTINGS)
+
+
+@pytest.mark.parametrize("where", ["child", "here"])
+def test_no_cache_answers_for_what_is_read_behind_scopes(
+    where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = ResponseCachingMiddleware(call_tool_settings={"enabled": False})
+
+    def extend_(server: FastMCP) -> None:
+        child = FastMCP("child")
+        made = resource("scoped://all", name="Scoped", description="All.", scopes=["zz:read"])
+        child.add_resource(made(zz_tell))
+        server.mount(child, namespace="child")
+        (server if where == "here" else child).add_middleware(cache)
+
+    monkeypatch.setattr(extend, "extend", extend_)
+    with pytest.raises(StartError, match="CachingMiddleware would answer for Scoped;"):
+        create_server(SETTINGS)
+
+
+def test_no_cache_answers_for_a_tool_that_calls_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    def extend_(server: FastMCP) -> None:
+        server.add_transform(RegexSearchTransform())
+        server.add_middleware(ResponseCachingMiddleware(**calls("call_tool")))
+
+    monkeypatch.setattr(extend, "extend", extend_)
+    with pytest.raises(StartError, match="CachingMiddleware would answer for call_tool;"):
         create_server(SETTINGS)
 
 
