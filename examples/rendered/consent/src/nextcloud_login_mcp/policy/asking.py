@@ -4,10 +4,12 @@ Managed by the template. Until 2025-11-25 a server asks during the call (`elicit
 call with its question, and the client calls again with the answer (`input_required`).
 """
 
+import contextlib
+import dataclasses
 import hashlib
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from enum import StrEnum
 from pathlib import Path
@@ -209,6 +211,21 @@ def input_required(name: str, question: Question, state: str) -> Asked:
 def answer_to(ctx: Context, name: str) -> object | None:
     """What this request answers to the question `name`; None when it brings no state that we sealed."""
     return (ctx.input_responses or {}).get(name) if ctx.request_state else None
+
+
+@contextlib.contextmanager
+def own_round(ctx: Context, round_: Mapping[str, Any] | None) -> Iterator[None]:
+    """What a tool sees of a request that answered a question: its own round, and nothing of ours."""
+    request = ctx.request_context
+    if request is None or round_ is None:
+        yield
+        return
+    whole = request._srctx
+    request._srctx = dataclasses.replace(whole, params={**(whole.params or {}), **round_})
+    try:
+        yield
+    finally:
+        request._srctx = whole
 
 
 def log_step(event: str, ctx: Context, tool: str, details: dict[str, Any]) -> None:

@@ -7,11 +7,13 @@ import re
 import socket
 import time
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import uvicorn
 from fastmcp.exceptions import ToolError
 from starlette.applications import Starlette
 from starlette.routing import BaseRoute
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 GRACE = 1.0  # seconds in which the last page still gets out
 
@@ -37,6 +39,14 @@ class _Server(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         """Leave the signals to the server that this one helps."""
         yield
+
+
+class _Protocol(H11Protocol):
+    """Logs no access, for its lines hold links; the logger itself is that of every server of this process."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.access_log = False
 
 
 class Listener:
@@ -69,7 +79,7 @@ class Listener:
         config = uvicorn.Config(
             self._app,
             log_config=None,
-            access_log=False,
+            http=_Protocol,
             lifespan="off",
             timeout_graceful_shutdown=1,
         )

@@ -7,16 +7,18 @@ from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar, cast
 
+from fastmcp import FastMCP
 from fastmcp.exceptions import ToolError
 from fastmcp.server.auth import require_scopes
 from fastmcp.server.context import set_transport
 from fastmcp.server.dependencies import get_context
 from fastmcp.server.providers.fastmcp_provider import FastMCPProviderTool
 from fastmcp.tools import FunctionTool, Tool, ToolResult
+from fastmcp.tools.base import InputRequiredToolResult
 from fastmcp.tools.tool_transform import TransformedTool
 from fastmcp.utilities.components import FastMCPComponent
 from fastmcp.utilities.versions import VersionSpec
-from mcp_types import Icon, ToolAnnotations
+from mcp_types import Icon, InputRequiredResult, ToolAnnotations
 from pydantic import PrivateAttr
 
 from . import signatures
@@ -145,6 +147,20 @@ def _served(function: Function, declaration: Declaration) -> Function:
         return function
     run, bound = signatures.awaited(function), model or dict
     preview = signatures.awaited(declaration.preview) if declaration.preview else None
+    result = signature.return_annotation
+    # What FastMCP makes of a result of this kind where nothing is gated
+    plain = FunctionTool.from_function(
+        signatures.wearing(lambda: None, inspect.Signature(return_annotation=result)), name="plain"
+    )
+
+    async def told(values: dict[str, Any]) -> ToolResult:
+        value = await plain._materialize_generator(await run(**values))
+        if isinstance(value, InputRequiredResult):
+            return InputRequiredToolResult(value)
+        try:
+            return plain.convert_result(value)
+        except ToolError as error:  # it ran, all the same
+            return ToolResult(str(error))
 
     @functools.wraps(function)
     async def served(**arguments: Any) -> Any:
@@ -152,23 +168,27 @@ def _served(function: Function, declaration: Declaration) -> Function:
         if not declaration.gated():
             return await run(**values)
         ahead = functools.partial(preview, **values) if preview else None
-        return await gated(declaration, functools.partial(run, **values), ahead)
+        return await gated(declaration, functools.partial(told, values), ahead)
 
     if declaration.gated():
-        result = signature.return_annotation
-        answer = Envelope.__class_getitem__(Any if result is inspect.Signature.empty else result)
+        answer = Envelope.__class_getitem__(Any if plain.output_schema is None else result)
         signature = signature.replace(return_annotation=answer)
     return signatures.wearing(served, signature)
 
 
-async def source_of(tool: Tool) -> Tool:
-    """The tool behind mounts, and behind transforms that change its words or the form of its arguments only."""
+async def source_of(tool: Tool, passed: list[tuple[FastMCP[Any], str]] | None = None) -> Tool:
+    """The tool behind mounts, and behind transforms that change its words or the form of its arguments only.
+
+    `passed` gets the servers on the way, with the name that it has in each.
+    """
     behind: Tool | None = tool
     while behind:
         tool = behind
         if isinstance(tool, TransformedTool) and tool.fn is tool.forwarding_fn:
             behind = tool.parent_tool
         elif isinstance(tool, FastMCPProviderTool):
+            if passed is not None:
+                passed.append((tool._server, str(tool._original_name)))
             version = VersionSpec(eq=tool.version) if tool.version else None
             behind = await tool._server.get_tool(tool._original_name, version)
         else:

@@ -5,7 +5,6 @@ a gate does not protect against, is in docs/adr/policy. Authors write `confirm=`
 file, or call `require_confirmation`, and never code for one protocol era.
 """
 
-import json
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -17,8 +16,8 @@ from typing import Any, Literal
 from fastmcp import Context
 from fastmcp.exceptions import ToolError
 from fastmcp.server.dependencies import get_context
-from fastmcp.tools.base import ToolResult
-from mcp_types import ElicitRequestFormParams, ElicitResult
+from fastmcp.tools.base import InputRequiredToolResult, ToolResult
+from mcp_types import ElicitRequestFormParams, ElicitResult, InputRequiredResult, TextContent
 from opentelemetry import metrics, trace
 from pydantic_core import to_jsonable_python
 
@@ -30,13 +29,13 @@ from .texts import changed, filled, message_of, question_of
 
 fallbacks = metrics.get_meter(__name__).create_counter("mcp.confirmation.fallbacks")
 
+NOTHING = (
+    "nothing is pending for {} with these arguments: they were not previewed, or that preview is used up or over. "
+    "Nothing was changed."
+)
 Way = Literal["elicitation", "input_required", "two_step", "page", "refuse"]
-# What a yes that came in a way shows: a form is not the model's to fill in, `confirm=true` is.
-APPROVERS: dict[Way, Approver] = {
-    "elicitation": "person",
-    "input_required": "person",
-    "two_step": "client",
-}
+# What waits: the question `asked`, `answers` to earlier ones; once it is answered `answer`, its `way` and `by` whom
+Entry = Mapping[str, Any]
 
 
 @dataclass
@@ -49,21 +48,19 @@ class Call:
     arguments: Mapping[str, Any] = field(default_factory=dict)
     confirm: bool | None = None  # None: there is no such parameter for the client to set
     schema: Mapping[str, Any] = field(default_factory=dict)  # of the arguments
+    mend: str = "use a client that supports elicitation"
+    enveloped: bool = True  # whether its output schema is that of an envelope
     nested: bool = False  # in the body of another tool, with which it shares the next two
     answers: dict[str, ConfirmationResult] = field(default_factory=dict)
     applied: list[str] = field(default_factory=list)
     questions: int = 0
-    mend: str = "use a client that supports elicitation"
-    loaded: Way | None = None  # how the answers came that an earlier call asked for
-    loaded_by: Approver | None = None
+    loaded: Entry = field(default_factory=dict)  # what this request answered
     approved_by: Approver | None = None
-    request: object = field(init=False)
-    gate: Gate = field(init=False)
 
     def __post_init__(self) -> None:
         """Remember the request, which is another one in another task, and where its questions wait."""
         self.request = self.ctx.request_context
-        self.gate = asking.SERVER.get().gate
+        self.gate: Gate = asking.SERVER.get().gate
 
     @cached_property
     def key(self) -> str:
@@ -88,6 +85,12 @@ class Call:
             return "page" if self.gate.pages.reaches(self.ctx) else "refuse"
         return "refuse" if self.confirm is None else CONFIRM_FALLBACK
 
+    def answered(self, way: Way, entry: Entry) -> None:
+        """Keep what an earlier call was answered."""
+        answers = {**entry["answers"], entry["asked"]: entry["answer"]}
+        self.answers.update((key, ConfirmationResult(text)) for key, text in answers.items())
+        self.loaded = {"way": way, **entry}
+
 
 _running: ContextVar[Call | None] = ContextVar("gated_call", default=None)
 
@@ -103,41 +106,29 @@ def _read(answer: object) -> ConfirmationResult:
 
 async def _load(call: Call, way: Way) -> None:
     """Take in what this request answers: only a question that we asked has an answer, and one."""
-    if way == "input_required" and call.ctx.request_state is not None:
-        # The SDK unsealed the state and found it made for this tool, these arguments, this user.
-        name = f"asked-{call.ctx.request_state}"
+    entry: Entry | None = None
+    state = call.ctx.request_state  # unsealed: made for this tool, these arguments, this user
+    if state is not None and (asked := await call.gate.take(f"asked-{state}")):
         answer = _read(asking.answer_to(call.ctx, "confirmation"))
+        hidden = {"requestState": None, "inputResponses": None}
+        entry = {"way": "input_required", "by": "person", "answer": answer, "round": hidden} | asked
     elif way == "two_step" and call.confirm:
-        name, answer = f"preview-{call.key}", ConfirmationResult.CONFIRMED
-    elif way == "page" and (entry := await call.gate.pages.said(call.key)):
-        _answered(call, way, entry, entry["answer"], entry["by"])
-        return
-    else:
-        return
-    if entry := await call.gate.take(name):
-        _answered(call, way, entry, answer, APPROVERS[way])
+        entry = await call.gate.take(f"preview-{call.key}")
+        entry = entry and entry | {"by": "client", "answer": ConfirmationResult.CONFIRMED}
+    elif way == "page":
+        entry = await call.gate.pages.said(call.key)
+    if entry:
+        call.answered(way, entry)
 
 
-def _answered(call: Call, way: Way, entry: Mapping[str, Any], answer: str, by: Approver) -> None:
-    """Keep what an earlier call was answered."""
-    answers = {**entry["answers"], entry["asked"]: answer}
-    call.answers.update((key, ConfirmationResult(text)) for key, text in answers.items())
-    call.loaded, call.loaded_by = way, by
+async def _confirm(call: Call, key: str, question: str, details: Any) -> ConfirmationResult:
+    """Ask the question `key`; comes back with its answer, or leaves with what the client gets instead.
 
-
-async def _elicit(call: Call, message: str) -> ConfirmationResult | None:
-    """Ask during the call. None: this client could not be asked after all."""
-    form = ElicitRequestFormParams(message=message, requested_schema=asking.FORM)
-    try:
-        answer = await asking.elicit(call.ctx, form, call.gate.seconds)
-    except TimeoutError:
-        return ConfirmationResult.TIMED_OUT
-    return None if answer is None else _read(answer)
-
-
-def _decided(call: Call, way: Way, outcome: str, started: float) -> None:
-    """One line and the span's attributes for each decision."""
-    by = call.loaded_by or APPROVERS.get(way)
+    Each decision is one line and the span's attributes.
+    """
+    started = time.perf_counter()
+    way, outcome, instead = await _settled(call, key, question, details)
+    by: Approver = call.loaded.get("by", "person")
     call.approved_by = by if outcome == ConfirmationResult.CONFIRMED else None
     facts = {"way": way, "outcome": outcome, "approved_by": call.approved_by}
     ms = round((time.perf_counter() - started) * 1000, 1)
@@ -146,62 +137,62 @@ def _decided(call: Call, way: Way, outcome: str, started: float) -> None:
     trace.get_current_span().set_attributes(known)
     if way in ("two_step", "page", "refuse"):
         fallbacks.add(1, {"tool": call.tool, "way": way})
+    if instead:
+        raise instead
+    return ConfirmationResult(outcome)
 
 
-async def _confirm(call: Call, key: str, question: str, details: Any) -> ConfirmationResult:
-    """Ask the question `key`; comes back with its answer, or leaves with what the client gets instead."""
-    started, way = time.perf_counter(), await call.way()
+async def _settled(
+    call: Call, key: str, question: str, details: Any
+) -> tuple[Way, str, Exception | None]:
+    """In which way a question is settled, how, and what leaves the body instead of an answer."""
+    way = await call.way()
     await _load(call, way)
     message = message_of(call.ctx.fastmcp.name, question, call.shown, details)
+    form = ElicitRequestFormParams(message=message, requested_schema=asking.FORM)
     previews = PREVIEW_FIRST and call.confirm is False
     if key not in call.answers and way == "elicitation" and not previews:
-        if answer := await _elicit(call, message):
+        try:
+            given = await asking.elicit(call.ctx, form, call.gate.seconds)
+            answer = None if given is None else _read(given)
+        except TimeoutError:
+            answer = ConfirmationResult.TIMED_OUT
+        if answer:
             await call.gate.take(f"preview-{call.key}")
-            _decided(call, way, answer, started)
-            return answer
+            return way, answer, None
         way = call.fallback
         await _load(call, way)
-    if answer := call.answers.get(key):
-        way = call.loaded or way
-        _decided(call, way, answer, started)
-        return answer
+    if found := call.answers.get(key):
+        return call.loaded.get("way", way), found, None
     if call.applied:  # to ask would run the body again, and with it what was confirmed once
-        _decided(call, "refuse", "refused", started)
-        raise ToolError(f"{call.applied[0]} was applied; call {call.tool} by itself for the rest")
+        why = f"{call.applied[0]} was applied; call {call.tool} by itself for the rest"
+        return "refuse", "refused", ToolError(why)
+    waiting = {"asked": key, "answers": call.answers}
     if way == "input_required" and not previews:
         state = secrets.token_urlsafe(24)
-        await call.gate.put(f"asked-{state}", {"asked": key, "answers": call.answers})
-        _decided(call, way, "asked", started)
-        form = ElicitRequestFormParams(message=message, requested_schema=asking.FORM)
-        raise asking.input_required("confirmation", form, state)
+        await call.gate.put(f"asked-{state}", waiting)
+        return way, "asked", asking.input_required("confirmation", form, state)
     if way == "two_step" and call.confirm and not call.loaded:
-        _decided(call, way, "refused", started)
-        raise ToolError(await _nothing_pending(call))
+        return way, "refused", ToolError(await applied_before(call) or NOTHING.format(call.tool))
     if way == "refuse":
-        _decided(call, way, "refused", started)
+        why = "needs a person's confirmation, which this client cannot ask for here"
         mend = "call it by itself" if call.nested else call.mend
-        raise ToolError(
-            f"{call.tool} needs a person's confirmation, which this client cannot ask for here; {mend}. "
-            "Nothing was changed."
-        )
-    outcome, waiting = "preview", {"asked": key, "answers": call.answers}
+        return way, "refused", ToolError(f"{call.tool} {why}; {mend}. Nothing was changed.")
     preview = {"question": question, "arguments": call.shown, "details": details}
-    minutes = max(1, round(call.gate.seconds / 60))
+    outcome, minutes = "preview", max(1, round(call.gate.seconds / 60))
     following = f"Nothing was changed. This waits {minutes} minutes for your decision."
     if way == "page":
         told = await call.gate.pages.ask(call, waiting | preview)
         if not isinstance(told, str):
-            _answered(call, way, told, told["answer"], told["by"])
-            _decided(call, way, call.answers[key], started)
-            return call.answers[key]
+            call.answered(way, told)
+            return way, call.answers[key], None
         outcome, following = "waiting", told
     elif call.fallback == "two_step" and way != "input_required":
         await call.gate.put(f"preview-{call.key}", waiting)
-    _decided(call, way, outcome, started)
     if call.confirm is None:  # and so no envelope
-        raise ToolError(following)
+        return way, outcome, ToolError(following)
     text, shown = f"{message}\n{following}", preview | {"next": following}
-    raise asking.Asked(asking.envelope(text, outcome, preview=shown))
+    return way, outcome, asking.Asked(asking.envelope(text, outcome, preview=shown))
 
 
 async def applied_before(call: Call) -> str | None:
@@ -209,14 +200,6 @@ async def applied_before(call: Call) -> str | None:
     done = await call.gate.get(f"done-{call.key}")
     again = "was applied before with these arguments, and is not applied twice"
     return f"{call.tool} {again}" if done else None
-
-
-async def _nothing_pending(call: Call) -> str:
-    """Why `confirm=true` applies nothing."""
-    return await applied_before(call) or (
-        f"nothing is pending for {call.tool} with these arguments: they were not previewed, or that "
-        "preview is used up or over. Nothing was changed."
-    )
 
 
 def _call_of(ctx: Context) -> Call | None:
@@ -244,7 +227,7 @@ async def serve(call: Call, running: Awaitable[ToolResult]) -> ToolResult:
 
 async def gated(
     declaration: Declaration,
-    run: Callable[[], Awaitable[object]],
+    run: Callable[[], Awaitable[ToolResult]],
     preview: Callable[[], Awaitable[object]] | None,
 ) -> ToolResult:
     """Run `run` once the call's arguments, as the client sent them, are approved; ToolError: they cannot be."""
@@ -256,21 +239,49 @@ async def gated(
     answer = await _confirm(call, call.key, question, details)
     if answer is not ConfirmationResult.CONFIRMED:
         refusal = f"{asking.REFUSALS[answer]}; {call.tool} changed nothing."
+        if not call.enveloped:
+            raise ToolError(refusal)
         return asking.envelope(refusal, answer.value)
     by, used = call.approved_by, f"done-{call.key}"
-    if steps := call.loaded in ("two_step", "page"):
+    if steps := call.loaded.get("way") in ("two_step", "page"):
         await call.gate.put(used, {"applied": call.tool})
+    done = False
     try:
-        value = to_jsonable_python(await run())
-    except Exception:
-        if steps:
-            await call.gate.take(used)
-        raise
+        with asking.own_round(call.ctx, call.loaded.get("round")):
+            told = await run()
+        if isinstance(told, InputRequiredToolResult):
+            raise await _another_round(call, told.input_required)
+        done = not told.is_error
     finally:
+        if steps and not done:
+            await call.gate.take(used)
         call.answers.pop(call.key, None)
         call.applied.append(call.tool)
-    text = f"{call.tool} was applied: {json.dumps(value, ensure_ascii=False)}"
-    return asking.envelope(text, "applied", approved_by=by, result=value)
+    return _applied(call.tool, told, by) if done and call.enveloped else told
+
+
+async def _another_round(call: Call, theirs: InputRequiredResult) -> asking.Asked:
+    """What a tool asks the client itself; the answer comes with our approval, which is not used up yet."""
+    state, way = secrets.token_urlsafe(24), call.loaded.get("way")
+    entry = {"asked": call.key, "answers": call.answers, "answer": ConfirmationResult.CONFIRMED}
+    more = {"way": way, "by": call.approved_by, "round": {"requestState": theirs.request_state}}
+    await call.gate.put(f"asked-{state}", entry | more)
+    return asking.Asked(InputRequiredToolResult(theirs.model_copy(update={"request_state": state})))
+
+
+def _applied(tool: str, told: ToolResult, by: Approver | None) -> ToolResult:
+    """The envelope of what a tool answered; content that has no structure stays beside it."""
+    text, result, blocks = f"{tool} was applied", told.structured_content, [*told.content]
+    if blocks and isinstance(first := blocks[0], TextContent):
+        text, blocks = f"{text}: {first.text}", blocks[1:]
+    meta = dict(told.meta or {})
+    if result is not None and meta.get("fastmcp") == {"wrap_result": True}:
+        del meta["fastmcp"]
+        result = result.get("result")
+    answer = asking.envelope(text, "applied", approved_by=by, result=result)
+    answer.content += blocks
+    answer.meta = meta or None
+    return answer
 
 
 async def require_confirmation(

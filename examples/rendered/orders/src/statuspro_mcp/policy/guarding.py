@@ -4,18 +4,18 @@ Managed by the template. A tool of the policy checks its caller and asks by itse
 declared (a mounted server, an OpenAPI document, a tool added late) is caught in `get_tool`, which every call passes.
 """
 
+import functools
 import inspect
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, cast
 
 from fastmcp import FastMCP
 from fastmcp.exceptions import ToolError
 from fastmcp.resources import Resource, ResourceResult, ResourceTemplate
 from fastmcp.server.dependencies import get_access_token, get_context
 from fastmcp.tools import Tool, ToolResult
-from fastmcp.tools.base import InputRequiredToolResult
 from fastmcp.utilities.components import FastMCPComponent
 from fastmcp.utilities.tasks import TaskConfig
 from fastmcp.utilities.versions import VersionSpec
@@ -33,6 +33,9 @@ logger = logging.getLogger(__name__)
 THEIRS = ("fastmcp.server.transforms.", "fastmcp.experimental.transforms.")  # tools that call ours
 MEND = 'say what it does, with declare("{}", ...) in extend.py, or name it in TRUST_READS if it says read-only'
 OFF = {"enabled": False}  # as ResponseCachingMiddleware is told not to cache
+CALLS = "_call_tool_settings"
+RESOURCES = ["list_resources", "list_resource_templates"]
+CACHED = {CALLS: [], "_read_resource_settings": RESOURCES, "_get_prompt_settings": ["list_prompts"]}
 CACHE = "let it cache only declared reads that anybody may call, named in included_tools"
 
 
@@ -59,24 +62,13 @@ class Guarded(Tool):
         if self._declaration and self._asks:
             confirm, arguments = serving.split_confirm(arguments)
         call = Call(get_context(), self.name, known, arguments, confirm, self.parameters, mend=mend)
+        call.enveloped = self._declaration is not None
         return await serve(call, self._admitted(known, arguments))
 
     async def _admitted(self, known: Declaration, arguments: dict[str, Any]) -> ToolResult:
         await SERVER.get().admit(self.name, known.scopes, getattr(self._source, "fn", None))
-        if not self._asks:
-            return await self._tool._run(arguments)
-        ran: list[ToolResult] = []
-
-        async def run() -> object:
-            ran.append(await self._tool._run(arguments))
-            return ran[0].structured_content or ran[0].content
-
-        answer = await gated(known, run, None)
-        if ran and (isinstance(ran[0], InputRequiredToolResult) or ran[0].is_error):
-            return ran[0]
-        if self._declaration is None and not ran:
-            raise ToolError(getattr(answer.content[0], "text", ""))
-        return answer if self._declaration else ran[0]
+        run = functools.partial(self._tool._run, arguments)
+        return await (gated(known, run, None) if self._asks else run())
 
 
 def missing_scopes(scopes: Sequence[str]) -> str:
@@ -136,7 +128,8 @@ class PolicyServer(FastMCP[Any]):
 
     def http_app(self, *more: Any, **options: Any) -> Any:
         """The application to serve over HTTP; a warning names what needs scopes that nobody can have."""
-        items = [*(tool for _, tool in serving.run_now(self._pairs())), *self._resources()]
+        tools = [tool for _, tool in serving.run_now(self._pairs())]
+        items = [*tools, *serving.run_now(listed(self, *RESOURCES))]
         scoped = ", ".join(each.name for each in items if serving.demands(each))
         if scoped and self.auth is None:
             logger.warning("no token is verified, so nobody can use over HTTP: %s", scoped)
@@ -153,10 +146,6 @@ class PolicyServer(FastMCP[Any]):
         """Each tool as it came, and as it is served."""
         tools = await FastMCP.list_tools(self, run_middleware=False)
         return [(tool, await self._guard(tool)) for tool in tools]
-
-    def _resources(self) -> list[FastMCPComponent]:
-        found = serving.run_now(self.list_resources(run_middleware=False))
-        return [*found, *serving.run_now(self.list_resource_templates(run_middleware=False))]
 
     async def _guard(self, tool: Tool) -> Tool:
         """A tool with the hints and the gate of its declaration, or asked for where it has none."""
@@ -215,16 +204,44 @@ class PolicyServer(FastMCP[Any]):
             asked = "nobody is asked" if CONFIRM == "none" else "a person is asked"
             names = ", ".join(undeclared)
             logger.warning("%s before undeclared %s: %s", asked, names, MEND.format("name"))
-        reads = {
-            served.name for _, served in pairs if self.reads(served) and not serving.demands(served)
-        }
-        for each in self.middleware:
-            calls = getattr(each, "_call_tool_settings", OFF)
-            kept = getattr(each, "_read_resource_settings", OFF)
-            named = {*(calls.get("included_tools") or ["every tool"])}
-            wrong = named - reads if calls.get("enabled") is not False else set()
-            if kept.get("enabled") is not False:
-                wrong |= {item.name for item in self._resources() if serving.demands(item)}
-            if wrong:
-                why = f"{type(each).__name__} would answer for {', '.join(sorted(wrong))}"
-                raise StartError(f"extend.py: {why}; {CACHE}")
+        serving.run_now(self._check_caches(pairs))
+
+    async def _check_caches(self, pairs: Sequence[tuple[Tool, Tool]]) -> None:
+        """StartError: what answers for others, here or in a mounted server, would for more than declared reads."""
+        reads: dict[FastMCP[Any], set[str]] = {}
+        for tool, served in pairs:
+            known, passed = serving.declared(served), [(cast("FastMCP[Any]", self), tool.name)]
+            if known and known.behaves()["read_only"] and not serving.demands(served):
+                await serving.source_of(tool, passed)
+                for server, name in passed:
+                    reads.setdefault(server, set()).add(name)
+        for server in servers(self):
+            for each in server.middleware:
+                on = {name: getattr(each, name, OFF).get("enabled") is not False for name in CACHED}
+                wrong = set()
+                if on[CALLS]:
+                    named = getattr(each, CALLS).get("included_tools") or ["every tool"]
+                    wrong = {*named} - reads.get(server, set())
+                for items in [await listed(server, *CACHED[name]) for name in on if on[name]]:
+                    wrong |= {item.name for item in items if serving.demands(item)}
+                if wrong:
+                    why = f"{type(each).__name__} would answer for {', '.join(sorted(wrong))}"
+                    raise StartError(f"extend.py: {why}; {CACHE}")
+
+
+def servers(provider: Any) -> Iterator[FastMCP[Any]]:
+    """A server, and those mounted in it, however deep."""
+    if isinstance(provider, FastMCP):
+        yield provider
+    within = (getattr(provider, "server", None), getattr(provider, "_inner", None))
+    for each in filter(None, [*within, *getattr(provider, "providers", ())]):
+        yield from servers(each)
+
+
+async def listed(server: FastMCP[Any], *kinds: str) -> list[FastMCPComponent]:
+    """What a server, and those mounted in it, have of some kinds, whoever may see it."""
+    found: list[FastMCPComponent] = []
+    for each in servers(server):
+        for kind in kinds:
+            found += await getattr(FastMCP, kind)(each, run_middleware=False)
+    return found
