@@ -8,6 +8,8 @@ from cyclopts import Parameter
 from .errors import RefusedError
 from .tables import tables
 
+WAIVER = 'waivers = [{"rule": "RULE", "until": "2027-01-31", "why": "The reason."}]'
+
 
 def explain(rule: str, *, json_output: Annotated[bool, Parameter("--json")] = False) -> None:
     """Say what a rule asks, who asks for it, and how to mend what it finds.
@@ -28,3 +30,7 @@ def explain(rule: str, *, json_output: Annotated[bool, Parameter("--json")] = Fa
         return
     print(f"{rule}: {known['text']}\nMend: {known['mend']}")
     print(f"Source: {known['source']}\nApplies to: {', '.join(known['profiles'])}")
+    if "fails" in known:
+        print(f"When: it warns since {known['warns']}, and fails from {known['fails']}")
+    if "policy" in known["profiles"] and rule != "waiver-valid":
+        print(f"Waive: in tests/tools/test_NAME.py write {WAIVER.replace('RULE', rule)}")

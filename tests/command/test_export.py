@@ -87,11 +87,13 @@ def test_without_a_lock_export_says_how_to_get_one(tmp_path: Path) -> None:
 
 def test_a_rule_explains_itself(tmp_path: Path) -> None:
     done = call(tmp_path, "explain", "verb-writes")
-    name, mend, source, profiles = done.stdout.splitlines()
+    name, mend, source, profiles, waive = done.stdout.splitlines()
     assert name.startswith("verb-writes: Clients run a read-only tool without asking")
     assert mend.startswith("Mend: say readOnlyHint: false")
     assert source.startswith("Source: ")
     assert profiles == "Applies to: policy, foreign, anthropic, openai"
+    assert waive.startswith("Waive: in tests/tools/test_NAME.py write waivers = [{")
+    assert '"rule": "verb-writes"' in waive
     rule = json.loads(call(tmp_path, "explain", "verb-writes", "--json").stdout)
     assert rule["id"] == "verb-writes"
     wrong = call(tmp_path, "explain", "verb-write")

@@ -97,9 +97,11 @@ FILES: list[tuple[str, str, str, list[Change]]] = [
         (r"\n@delete\(", '\nasync def look(anyway_id: int) -> dict[str, bool]:\n    return {"gone": await backend().delete("anyway", anyway_id)}\n\n\n@delete(preview=look, '),
     ]),
     ("no probe", "no probe", "get_unproved", []),
+    ("a waiver that has ended", "waiver-valid", "get_waived", []),
     ("probe that returns nothing", "no arguments", "get_silent", []),
 ]  # fmt: skip
 # Rules that hold a name against a hint: their rows say `unprobed`, and the same change with a probe passes.
+WAIVER = '\nwaivers = [{"rule": "one-action", "until": "2026-01-31", "why": "It was one."}]\n'
 BY_NAME = {"verb-reads", "verb-writes", "replace-is-idempotent", "versioned-is-not-idempotent", "overwrite-is-destructive"}  # fmt: skip
 CLEAN = ["get_clean", "create_clean", "delete_clean"]
 PROVEN = [(f"{name}_proven", changes) for _, rule, name, changes in FILES if rule in BY_NAME]
@@ -135,6 +137,8 @@ def mutants(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
                 '"""Mine."""\n\nunprobed = "it moves a motor"\n'
             )
     (probes / "test_get_unproved.py").unlink()
+    with (probes / "test_get_waived.py").open("a", encoding="utf-8") as waived:
+        waived.write(WAIVER)
     silent = probes / "test_get_silent.py"
     silent.write_text(silent.read_text().replace("return {", "_ = {"))
     pin(project)

@@ -1,16 +1,25 @@
-"""Rules finer than a behavior, released to a living server (docs/policy-owners.md)."""
+"""Rules finer than a behavior, and rules that warn before they fail, released to a living server (docs/policy-owners.md)."""
 
 import json
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from lifecycle import ANSWERS, bytes_of, changed, commit, released, start, suite, update
-from support import pin, server
+from support import ROOT, pin, server
 from tables import BEHAVIORS, TABLES, WIRE
 
-TABLE = "src/copier_fastmcp/tables.json"
+from copier_fastmcp.rules import Tool
+
+TABLE, RULES = "src/copier_fastmcp/tables.json", "src/copier_fastmcp/rules.py"
+PAGE, STANDING = "docs/tools.md", ROOT / "template/tests/policy/standing.py"
 ROW = '    {"behavior": "put", "tools": ["archive", "unarchive"], "hint": "destructive", "value": false, "why": "It | can be taken \\"back\\"."}\n'
 RELAXED = "archive_note: RELAXED: destructiveHint true -> false"
+
+
+def test_every_rule_that_warns_says_since_when_and_until_when() -> None:
+    for rule in TABLES["rules"].values():
+        assert ("warns" in rule) is ("fails" in rule)
 
 
 def test_every_finer_row_can_be_read() -> None:
@@ -65,3 +74,109 @@ def hint(project: Path, name: str) -> object:
     return json.loads(server(project, "tools", "wire", name).stdout)["annotations"][
         "destructiveHint"
     ]
+
+
+def released_rule(repository: Path, tag: str, **when: str) -> None:
+    """A release with a rule that names of more than 11 letters break."""
+    words = {"text": f"Names are cut in {tag}.", "source": "our house", "mend": "shorten it"} | when
+    entry = f'    "name-short": {json.dumps({"profiles": ["policy"]} | words)},\n'
+    place, first = "    if tool.copies > 1:\n", '    "name-valid": {'
+    check = '    if len(tool.name) > 11:\n        yield "name-short", "the name is long"\n'
+    lines = (repository / TABLE).read_text().splitlines(keepends=True)
+    if old := [line for line in lines if '"name-short"' in line]:
+        released(repository, repository, tag, (TABLE, old[0], entry))
+    else:
+        edit = (RULES, place, check + place)
+        released(repository, repository, tag, edit, (TABLE, first, entry + first))
+
+
+def test_a_rule_warns_then_fails_and_is_waived(repository: Path, tmp_path: Path) -> None:
+    """By day and by version; the waiver stands in the tool's own test file, and the lock shows it."""
+    project = start(repository, tmp_path / "p", tools=["search_notes", "get_note"])
+    pin(project)
+    commit(project, "pinned")
+    released_rule(repository, "v2.0.0", warns="v2.0.0", fails="2999-01-31")
+    released_rule(repository, "v2.1.0", warns="v2.0.0", fails="v2.2.0")
+    released_rule(repository, "v2.2.0", warns="v2.0.0", fails="v2.2.0")
+    released_rule(repository, "v2.3.0", warns="v2.0.0", fails="2026-01-31")
+    warning = (
+        "NOTE search_notes: the name is long; shorten it (name-short, a warning since v2.0.0, "
+    )
+    for tag, fails in (("v2.0.0", "2999-01-31"), ("v2.1.0", "v2.2.0")):
+        update(project, tag)
+        found = suite(project)
+        assert f"{warning}fails from {fails})\n" in found
+        assert "failed" not in found
+    for tag in ("v2.2.0", "v2.3.0"):
+        update(project, tag)
+        found = suite(project)
+        assert "search_notes: the name is long; shorten it (name-short)" in found
+        assert "1 failed" in found
+    probe = project / "tests/tools/test_search_notes.py"
+    text = probe.read_text()
+    waiver = (
+        '\nwaivers = [{"rule": "name-short", "until": "UNTIL", "why": "It has \\"users\\"."}]\n'
+    )
+    probe.write_text(text + waiver.replace("UNTIL", "2999-01-31"))
+    line = (
+        'RELAXED: waivers absent -> [{"rule": "name-short", "until": "2999-01-31", "why": "It has'
+    )
+    assert line in pin(project)
+    assert 'name-short waived until 2999-01-31: It has "users".' in (project / PAGE).read_text()
+    found = suite(project)
+    assert '(name-short, waived until 2999-01-31: It has "users".)\n' in found
+    assert "failed" not in found
+    probe.write_text(text + waiver.replace("UNTIL", "2026-01-31"))
+    pin(project)
+    found = suite(project)
+    assert (
+        "search_notes: the waiver of name-short ended on 2026-01-31; mend what it waives" in found
+    )
+    assert "search_notes: the name is long; shorten it (name-short)" in found
+    assert "2 failed" in found
+
+
+@pytest.mark.parametrize(
+    ("waivers", "why"),
+    [
+        ("[{'rule': 'title-written'}]", "a waiver has rule, until and why, and {'rule'"),
+        ("other", "a waiver has rule, until and why, and 'other' has not"),
+        ("[{'why': 'a', 'until': '2999-01-01', 'rule': 'x'}]", "'x' is not a rule that can be"),
+        (
+            "[{'why': ' ', 'until': '2999-01-01', 'rule': 'title-written'}]",
+            "the waiver of title-written lacks its last day",
+        ),
+        (
+            "[{'why': 'a', 'until': 'never', 'rule': 'title-written'}]",
+            "the waiver of title-written lacks its last day, as 2027-01-31, or its reason",
+        ),
+        (
+            "[{'why': 'a', 'until': '2999-01-01', 'rule': 'waiver-valid'}]",
+            "'waiver-valid' is not a rule that can be waived",
+        ),
+    ],
+)
+def test_a_waiver_that_is_amiss(
+    standing: ModuleType, tmp_path: Path, waivers: str, why: str
+) -> None:
+    path = tmp_path / "test_get_note.py"
+    assert standing.waivers_of(path) == []
+    path.write_text(f'"""Mine."""\n\nwaivers = {waivers}\n')
+    tool = Tool({"name": "get_note"}, waivers=standing.waivers_of(path))
+    ((finding,), lines) = standing.settled([], [tool], TABLES["rules"], "2026-11-22", "v1.0.0")
+    assert (finding.rule, finding.tool, lines) == ("waiver-valid", "get_note", [])
+    assert finding.message.startswith(why)
+
+
+@pytest.fixture
+def standing() -> ModuleType:
+    """The generated project's own module, beside the rules that the command has."""
+    module = ModuleType("copier_fastmcp.standing")
+    module.__package__ = "copier_fastmcp"
+    exec(STANDING.read_text(encoding="utf-8"), vars(module))
+    return module
+
+
+@pytest.mark.parametrize("release", ["v1.9.0-3-gabcdef", "v2.0.0", "1.0.0", "abcdef0", ""])
+def test_a_version_that_is_none_only_fails(standing: ModuleType, release: str) -> None:
+    assert standing.early("v2.0.0", "", release) is release.lstrip("v").startswith("1")
