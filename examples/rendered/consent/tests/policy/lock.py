@@ -19,6 +19,7 @@ MEND = "restore it from git, or delete it and run `uv run tests/policy/pin.py`"
 HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 RELAXED = dict(zip(HINTS, (True, False, True, False), strict=True))
 TEXTS = ("behavior", "title", "description", "why", "effect", "exceptions")
+RARE = ("waivers",)  # what an entry has only where there is any
 SIDES = ("input", "output")
 NAMED = ("properties", "patternProperties", "dependentSchemas")
 WORDS = ("default", "deprecated", "description", "examples")
@@ -32,7 +33,8 @@ Schema = Mapping[str, Any]
 def entry(tool: Tool) -> dict[str, Any]:
     """What the lock holds of one tool; one that nothing declared has no behavior."""
     wire, facts = dict(tool.wire), tool.declared or {}
-    return {
+    rare = {**facts, "waivers": [*tool.waivers]}
+    return {key: rare[key] for key in RARE if rare.get(key)} | {
         "behavior": facts.get("behavior"),
         "hints": {hint: tool.annotations[hint] for hint in HINTS if hint in tool.annotations},
         "gated": facts.get("gated", False),
@@ -172,6 +174,10 @@ def _changes(old: Schema, new: Schema, rendered: str) -> Iterator[str]:
     for key in TEXTS:
         if (was := old[key]) != (now := new[key]):
             yield f"{'RELAXED: ' * (now is False)}{key} {_shown(was)} -> {_shown(now)}"
+    for key in RARE:
+        if (was := old.get(key)) != (now := new.get(key)):
+            label = "RELAXED: " if key == "waivers" and now else ""
+            yield f"{label}{key} {_shown(was)} -> {_shown(now)}"
     for side in SIDES:
         more, less = covers(new[side], old[side]), covers(old[side], new[side])
         fine = more if side == "input" else less

@@ -33,6 +33,7 @@ if not __package__:  # run as a script: this folder is the package
 
 from . import lock
 from .rules import Tool
+from .standing import waivers_of
 
 ROOT = Path(__file__).resolve().parents[2]
 LOCK, PAGE = ROOT / lock.FILE, ROOT / "docs/tools.md"
@@ -77,7 +78,8 @@ def running(mcp: FastMCP) -> tuple[list[Tool], lock.Lock, str]:
         tool = served.get(wire["name"])
         declaration = declared(tool)  # a lifespan may have added it since
         facts = declaration.facts() | {"content": _is_content(tool)} if declaration else None
-        tools.append(Tool(wire, facts, probed=probed(wire["name"])))
+        waivers = waivers_of(PROBES / f"test_{wire['name']}.py")
+        tools.append(Tool(wire, facts, probed=probed(wire["name"]), waivers=waivers))
     pins = lock.lock_of(tools, {name: version(name) for name in ("fastmcp", "mcp", "pydantic")})
     return tools, pins, markdown(pins["tools"])
 
@@ -125,8 +127,9 @@ def markdown(tools: Mapping[str, Mapping[str, Any]]) -> str:
 def _row(name: str, tool: Mapping[str, Any]) -> str:
     hints = [{True: "yes", False: "no"}.get(tool["hints"].get(hint), "-") for hint in lock.HINTS]
     rest = ["asks" if tool["gated"] else "", " ".join(tool["scopes"])]
-    whys = filter(None, [tool["why"], *(f"{e['hint']}: {e['why']}" for e in tool["exceptions"])])
-    cells = [tool["title"], tool["behavior"] or "?", *hints, *rest, " ".join(whys)]
+    whys = [tool["why"], *(f"{e['hint']}: {e['why']}" for e in tool["exceptions"])]
+    whys += (f"{e['rule']} waived until {e['until']}: {e['why']}" for e in tool.get("waivers", ()))
+    cells = [tool["title"], tool["behavior"] or "?", *hints, *rest, " ".join(filter(None, whys))]
     return " | ".join([f"| `{name}`", *map(_escaped, cells)]) + " |"
 
 

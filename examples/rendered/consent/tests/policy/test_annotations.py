@@ -4,6 +4,7 @@ import json
 import os
 import re
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,17 @@ from nextcloud_login_mcp.policy import metadata_file
 from nextcloud_login_mcp.server import create_server
 
 from . import lock
-from .conftest import LOCK, SERVER, SETTINGS, TABLE, TOOLS, insist
-from .pin import OWN, PAGE, PIN, PROBES, TABLES, listed, pinned
+from .conftest import LOCK, NOTES, SERVER, SETTINGS, TABLE, TOOLS, insist
+from .pin import OWN, PAGE, PIN, PROBES, ROOT, TABLES, listed, pinned
 from .rules import Tool, examine
+from .standing import settled
 
-FINDINGS = examine(TOOLS, TABLES)
+ANSWERS = ROOT / ".copier-answers.yml"
+SAID = ANSWERS.read_text(encoding="utf-8") if ANSWERS.exists() else ""
+RELEASE = "".join(re.findall(r"(?m)^_commit: (\S+)$", SAID)[:1])
+TODAY = datetime.now(UTC).date().isoformat()
+FINDINGS, LATER = settled(examine(TOOLS, TABLES), TOOLS, TABLES["rules"], TODAY, RELEASE)
+NOTES.update(dict.fromkeys(LATER))
 OTHERS = [id for id, rule in TABLES["rules"].items() if "policy" in rule["profiles"]]
 MARKED = {tool.name for tool in TOOLS if tool.annotations.get("destructiveHint") is True}
 try:

@@ -8,7 +8,7 @@ one that needs a tool's declaration is skipped where there is none, never guesse
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -35,12 +35,14 @@ class Tool:
 
     `declared` holds the facts of its declaration, None for a tool of another server. `probed` is
     True when a test runs the tool, False when its owner says why none can, None when unknown.
+    `waivers` are its owner's exceptions to rules, as they are written.
     """
 
     wire: Mapping[str, Any]
     declared: Mapping[str, Any] | None = None
     copies: int = 1
     probed: bool | None = None
+    waivers: Sequence[Any] = ()
 
     @property
     def name(self) -> str:
