@@ -49,7 +49,7 @@ def settled(
 ) -> tuple[list[Finding], list[str]]:
     """The findings that count on a day under a release of the template, and a line for each other one."""
     counting, lines, waived, own = [], [], {}, rules["waiver-valid"]
-    for tool, waiver in ((tool, waiver) for tool in tools for waiver in tool.waivers):
+    for tool, waiver in ((one, waiver) for one in tools for waiver in one.waivers):
         if wrong := amiss(waiver, rules, today):
             finding = Finding("waiver-valid", tool.name, wrong, own["mend"], own["source"])
             counting.append(finding)
