@@ -7,7 +7,7 @@ from pathlib import Path
 
 import copier
 import yaml
-from support import PYTEST, Answers, git, python, render
+from support import PYTEST, Answers, git, packed, python, render
 
 TOOLS = ["search_notes", "get_note", "create_note", "delete_note"]
 SRC = "src/notes_mcp/"
@@ -76,6 +76,7 @@ def released(template: Path, to: Path, tag: str, *edits: Edit, **files: str) -> 
     git(to, "add", "--all")
     git(to, "commit", "--quiet", f"--message={tag}")
     git(to, "tag", tag)
+    packed(to)
     return to
 
 

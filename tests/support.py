@@ -144,7 +144,15 @@ def clone_template(to: Path, tag: str = "v99.0.0") -> Path:
     git(to, "add", "--all")
     git(to, "commit", "--quiet", "--message=template")
     git(to, "tag", tag)
+    packed(to)
     return to
+
+
+def packed(repository: Path) -> None:
+    """Keep its objects in one file: Copier clones a template several times for each update, and removes it again."""
+    git(repository, "repack", "-adq")
+    git(repository, "pack-refs", "--all")
+    git(repository, "config", "gc.auto", "0")
 
 
 def render(template: Path, to: Path, answers: Answers | None = None, **options: Any) -> Path:
