@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 Arguments = dict[str, Any]
 Arrange = Callable[[Any], Awaitable[Any]]
 FORMATS = {"date": "2031-02-03", "date-time": "2031-02-03T04:05:06Z", "uuid": f"{0:032}"}
-ABSENT = {int: 987_654, str: "absent"}
+BEFORE, BEHIND, ABSENT = "0", "2", "9999"  # what tells another identity from the one of the owner
+UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 SOURCE = str(Path(__file__).parents[2] / "src")
-TRY = "try: ...\nexcept Exception: ..."
+CAUGHT = ast.ExceptHandler(ast.Name("Exception", ast.Load()), None, [ast.Pass()])
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Variant(NamedTuple):
     arguments: Arguments
     name: str = ""
     again: Arguments | None = None
-    case: int = 0
+    loses: Collection[str] = ()
 
 
 def listed(arranged: object) -> list[Case]:
@@ -70,95 +71,78 @@ def samples(schema: Mapping[str, Any]) -> Iterator[Any]:
 
 def variants(
     parameters: Mapping[str, Mapping[str, Any]],
-    base: Arguments,
+    case: Case,
     names: list[str],
     versions: Collection[str],
     behavior: str,
 ) -> Iterator[Variant]:
     """A second record beside the one that is named, then each argument changed by itself, the surest first."""
+    base, others = case.arguments, []
+    first = Variant(base, "a second record beside it", loses=case.loses)
 
     def changed(name: str, value: Any, title: str = "") -> Variant:
         shown = str(value).lower() if isinstance(value, bool) else repr(value)
-        return Variant(base | {name: value}, title or f"{name}={shown}")
+        return first._replace(arguments=base | {name: value}, name=title or f"{name}={shown}")
 
     if names and behavior != "read":
-        yield Variant(base, "a second record beside it")
-    others: list[Variant] = []
+        yield first
     for name, schema in parameters.items():
-        old = base.get(name, schema.get("default"))
-        found = [
-            v
-            for v in samples(schema)
-            if v != old or isinstance(v, bool) is not isinstance(old, bool)
-        ]
+        old, given = base.get(name, schema.get("default")), name in base
+        same = (old, isinstance(old, bool))  # for True == 1
+        found = [changed(name, v) for v in samples(schema) if (v, isinstance(v, bool)) != same]
         parts = [schema, *schema.get("anyOf", ())]
-        choices = any("enum" in part or part.get("type") == "boolean" for part in parts)
-        if choices and name not in names:
-            yield from (changed(name, value) for value in found)
-        elif found and name not in base:
-            others.append(changed(name, found[0]))
-        if name in base and "default" in schema:
-            others.append(Variant({n: v for n, v in base.items() if n != name}, f"no {name}"))
+        if name not in names and any("enum" in p or p.get("type") == "boolean" for p in parts):
+            yield from found
+        elif not given:
+            others += found[:1]
+        if given and "default" in schema:
+            less = {n: v for n, v in base.items() if n != name}
+            others.append(first._replace(arguments=less, name=f"no {name}"))
         if names and re.match("new_|to_|target|dest", name) and isinstance(old, str):
-            yield changed(name, other(base[names[0]], later=True))
-        if found and name in base and name not in names and behavior in ("create", "ensure"):
-            again = changed(name, found[0])
-            others.append(Variant(base, f"then {again.name}", again.arguments))
+            yield changed(name, other(base[names[0]], BEHIND))
+        if given and name not in names and behavior in ("create", "ensure"):
+            again = [v._replace(name=f"then {v.name}", again=v.arguments) for v in found[:1]]
+            others += [v._replace(arguments=base) for v in again]
     for name, old in base.items():
+        one = old[0] if isinstance(old, list) and old else old
         if name in versions and behavior in ("update", "delete") and isinstance(old, (str, int)):
-            stale = f"{old}-stale" if isinstance(old, str) else old - 1
-            yield changed(name, stale, f"a stale {name}")
+            yield changed(name, other(old, BEFORE), f"a stale {name}")
         elif name in names or (behavior == "read" and isinstance(old, str)):
-            one = old[0] if isinstance(old, list) and old else old
-            folder = re.match(".*[/:]|", str(one))
-            absent = FORMATS["uuid"] if is_uuid(one) else ABSENT.get(type(one))
-            absent = f"{folder[0]}{absent}" if folder and isinstance(absent, str) else absent
-            if absent is not None:
+            absent = other(one, ABSENT)
+            if absent != one:
                 yield changed(name, [absent] if isinstance(old, list) else absent)
     yield from others
 
 
-def is_uuid(value: object) -> bool:
-    """Whether a value is a UUID."""
-    return bool(re.fullmatch("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", str(value)))
-
-
-def other(value: Any, *, later: bool) -> Any:
-    """Another identity of the same kind, before or behind it in order."""
+def other(value: Any, mark: str) -> Any:
+    """Another identity of the same kind, in order before it or behind it; any other value as it is."""
     if isinstance(value, int):
-        return value * 10 + 2 if later else value - 1
+        return value - 1 if mark == BEFORE else int(f"{value}{mark}")
     if not isinstance(value, str):
         return value
-    if is_uuid(value):
-        return value[:-1] + ("f" if later else "0")
-    stem, dot, ending = value.rpartition("/")[2].partition(".")
-    return (
-        value[: len(value) - len(stem + dot + ending)]
-        + (f"{stem}2" if later else f"0{stem}")
-        + dot
-        + ending
-    )
+    if UUID.fullmatch(value):
+        return value[: -len(mark)] + mark
+    place = "(?=[^/]*$)" if mark == BEFORE else r"(?=(\.[^/]*)?$)"  # of docs/note.txt: note
+    return re.sub(place, mark, value, count=1)
 
 
-def twin(module: ModuleType, value: Any, nth: int, *, later: bool) -> Arrange | None:
+def twin(module: ModuleType, value: Any, nth: int, mark: str) -> Arrange | None:
     """The owner's arrange() with another identity in one place, or as it is; None: there is no such place."""
     text = Path(str(module.__file__)).read_text(encoding="utf-8")
     word = rf"(?<![\w.-]){re.escape(str(value))}(?![\w-]|\.\d)"
     places = [m.span() for m in re.finditer(word, text)] if value is not None else []
     if nth < len(places):
         start, end = places[nth]
-        text = text[:start] + str(other(value, later=later)) + text[end:]
+        text = text[:start] + str(other(value, mark)) + text[end:]
     elif nth:
         return None
     tree = ast.parse(text)
     for function in ast.walk(tree):
         if isinstance(function, ast.AsyncFunctionDef) and function.name == "arrange":
-            tries = ast.parse(f"{TRY}\n" * len(function.body)).body
-            for attempt, statement in zip(tries, function.body, strict=True):
-                vars(attempt)["body"] = [statement]
-            function.body = tries
+            function.body = [ast.Try([one], [CAUGHT], [], []) for one in function.body]
+    code = compile(ast.fix_missing_locations(tree), str(module.__file__), "exec")
     names: dict[str, Any] = {"__name__": module.__name__, "__package__": module.__package__}
-    exec(compile(tree, str(module.__file__), "exec"), names)  # noqa: S102
+    exec(code, names)  # noqa: S102
     found: Arrange = names["arrange"]
     return found
 

@@ -3,7 +3,7 @@
 import re
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -26,39 +26,30 @@ OVER = re.compile(
 
 def plain(value: Any) -> Any:
     """A deep copy as JSON; what a snapshot() returns may be the very data that a call changes."""
-    if isinstance(value, Mapping):
-        return {str(name): plain(of) for name, of in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(of) for of in value]
-    if isinstance(value, (set, frozenset)):
-        return sorted(map(plain, value), key=repr)
-    if isinstance(value, (str, int, float, type(None))):
-        return value
-    if fields := getattr(value, "__dict__", None):
-        return plain(fields)
-    return to_jsonable_python(value, bytes_mode="base64", fallback=repr)
+    return to_jsonable_python(
+        value, bytes_mode="base64", fallback=lambda of: getattr(of, "__dict__", None) or repr(of)
+    )
 
 
 def values(data: Any, place: Place = ()) -> Iterator[tuple[Place, Any]]:
     """Every value with its place; an element of a list stands under its ID, or under itself."""
-    if isinstance(data, Mapping) and data:
+    if isinstance(data, dict) and data:
         for name, of in data.items():
             yield from values(of, (*place, name))
     elif isinstance(data, list) and data:
         again: Counter[str] = Counter()
         for item in data:
-            of = (
-                item
-                if isinstance(item, Mapping)
-                else {"id": (item or [""])[0]}
-                if isinstance(item, list)
-                else {}
-            )
-            name = next((str(of[key]) for key in IDS if key in of), str(item))
+            of = {"id": item[0]} if isinstance(item, list) and item else item
+            name = next((str(of[i]) for i in IDS if isinstance(of, dict) and i in of), str(item))
             again[name] += 1
-            yield from values(item, (*place, "[]", name, f"#{again[name]}"))
+            yield from values(item, (*place, "[]" * again[name], name))
     elif place:
         yield place, data
+
+
+def element(place: Place) -> bool:
+    """Whether a place is that of an element of a list by itself, as a tag is."""
+    return "".join(place[-2:-1])[:2] == "[]"
 
 
 def is_now(value: Any) -> bool:
@@ -80,14 +71,9 @@ class Change:
     gone: bool = False  # with its whole record
 
     @property
-    def element(self) -> bool:
-        """Whether it is an element of a list by itself, as a tag is."""
-        return self.place[-3:-2] == ("[]",)
-
-    @property
     def kind(self) -> str:
         """The name of its field."""
-        return self.place[-4 if self.element else -1]
+        return self.place[-3 if element(self.place) else -1]
 
     @property
     def step(self) -> float | None:
@@ -110,12 +96,11 @@ class Change:
         """Whether the old value lives on, or was only a state that began or came back."""
         if self.gone or self.old in (None, "", [], {}):
             return not self.gone
-        texts = isinstance(self.old, str) and isinstance(self.new, str)
-        back = self.flags(self.new, self.old) or (
-            self.new and OVER.fullmatch(str(self.old).lower())
-        )
+        both = isinstance(self.old, str) and isinstance(self.new, str)
+        over = self.new and OVER.fullmatch(str(self.old).lower())
         state = re.search("(mode|phase|state|status)$", self.kind) or self.old is False
-        return bool((texts and self.old in self.new) or back or (state and not self.ends()))
+        back = over or self.flags(self.new, self.old) or (state and not self.ends())
+        return bool(back or (both and self.old in self.new))
 
 
 class Step:
@@ -125,29 +110,26 @@ class Step:
         self.data = (before, after)
         self.old, self.new = (dict(values(data)) for data in self.data)
         there = {place[:n] for place in self.new for n in range(1, len(place) + 1)}
-        self.records = {p[: -4 if p[-3:-2] == ("[]",) else -1] for p in self.old} - {()}
-        self.changes = []
+        self.records = {p[: -2 if element(p) else -1] for p in self.old} - {()}
+        self.changes: list[Change] = []
+        self.lost: list[Change] = []
+        self.moved: list[Change] = []  # what stands elsewhere now, or stood there
         for place in sorted(self.old.keys() | self.new.keys()):
             old, new = self.old.get(place), self.new.get(place)
             if old != new and not any(map(CLOCK.search, place)):
-                change = Change(place, old, new)
-                record = place if change.element or len(place) == 1 else place[:-1]
-                self.changes.append(
-                    Change(place, old, new, place in self.old and record not in there)
-                )
-        # What stands elsewhere now was moved.
+                record = place if element(place) else place[:-1] or place
+                gone = place in self.old and record not in there
+                self.changes.append(Change(place, old, new, gone))
         came = Counter((c.kind, repr(c.new)) for c in self.changes if c.new is not None)
-        self.left = Counter((c.kind, repr(c.old)) for c in self.changes if c.old is not None)
-        self.lost, self.moved = [], []
+        left = {(c.kind, repr(c.old)) for c in self.changes if c.old is not None}
         for change in self.changes:
-            if came[value := (change.kind, repr(change.old))] and not change.keeps():
+            value, elsewhere = (change.kind, repr(change.old)), (change.kind, repr(change.new))
+            if not change.keeps() and came[value]:
                 came[value] -= 1
                 self.moved.append(change)
-            elif self.left[change.kind, repr(change.new)]:
-                self.moved.append(change)
-                self.lost += [] if change.keeps() else [change]
-            elif not change.keeps():
-                self.lost.append(change)
+                continue
+            self.lost += [] if change.keeps() else [change]
+            self.moved += [change] if elsewhere in left else []
 
     def within(self, change: Change) -> bool:
         """Whether it happened in a record that was there before."""
@@ -164,7 +146,7 @@ class Step:
 
 def shown(changes: Iterable[Change]) -> str:
     """Some changes by their places, the first few."""
-    names = list(dict.fromkeys(".".join(p for p in c.place if p[:1] not in "[#") for c in changes))
+    names = list(dict.fromkeys(".".join(p for p in c.place if p[:2] != "[]") for c in changes))
     return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
 
 
@@ -174,13 +156,10 @@ def story(first: Step, again: Step, declared: str) -> str:
         true = "action" if again.changes else "delete"
     elif any(c.place[0] in first.data[0] for c in first.changes):
         true = "put" if not again.changes else "update" if first.lost else "append"
+    elif first.changes:
+        true = "create" if again.changes else "ensure"
     else:
-        true = (
-            ("create" if again.changes else "ensure")
-            if first.changes
-            else "action"
-            if again.changes
-            else "read"
-        )
-    did = f"a call {str(first) or 'changed nothing'}, a second one {str(again) or 'changed nothing more'}"
+        true = "action" if again.changes else "read"
+    one, two = str(first) or "changed nothing", str(again) or "changed nothing more"
+    did = f"a call {one}, a second one {two}"
     return did if true == declared else f"{did}; the behavior {true!r} would be true"
