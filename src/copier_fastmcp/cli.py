@@ -14,6 +14,7 @@ from .errors import RefusedError, UnableError, one_line
 
 NAME = "copier-fastmcp"
 VERBS = {
+    "import": "Write answers for a server from an OpenAPI document, each behavior with its reason.",
     "add": "Add a tool to a server, by questions in the terminal or in one line.",
     "rename": "Give a tool another name: answer, file, test, lock and tool table.",
     "remove": "Take a tool out of a server: answer, file, test, lock and tool table.",
@@ -26,6 +27,8 @@ VERBS = {
     "export": "Print what a directory asks for, from annotations.lock.json.",
     "explain": "Say what a rule asks, who asks for it, and how to mend what it finds.",
 }
+# A verb that Python keeps for itself is another name in code.
+NAMES = {"import": ("importing", "import_")}
 EXITS = "Exit codes: 0 done or clean, 1 findings or refused, 2 could not; an error is one line."
 # Git and ssh must not ask in the middle of something: their questions would wait unseen.
 QUIET_GIT = {"GIT_TERMINAL_PROMPT": "0"}
@@ -79,7 +82,8 @@ def call(verb: str, words: Sequence[str]) -> int:
     """Run a verb with its words; what it returns is the exit code."""
     from cyclopts import App, CycloptsError, Parameter
 
-    function = getattr(import_module(f"{__package__}.{verb}"), verb)
+    module, name = NAMES.get(verb, (verb, verb))
+    function = getattr(import_module(f"{__package__}.{module}"), name)
     app = App(
         name=f"{NAME} {verb}",
         help=_purpose(function),

@@ -1,0 +1,226 @@
+"""`import`: an OpenAPI document as answers, each behavior with what says so.
+
+Nothing is fetched and no code of a document is run. Names, texts and numbers of a document are
+data; what the tool language cannot say is listed, never dropped in silence.
+"""
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from .errors import RefusedError, UnableError, one_line, tell
+from .openapi.document import Document, read
+from .openapi.merging import (
+    Before,
+    diff,
+    load_answers,
+    load_before,
+    merge,
+    remembered,
+    sidecar,
+    written,
+)
+from .openapi.naming import Names
+from .openapi.operations import Operation, operations
+from .openapi.selecting import MANY, Selection, cost
+from .openapi.server import about
+from .openapi.tools import BUDGET, Imported, Options, imported
+
+MOST_TOOLS = 3000
+
+
+def convert(
+    listed: Sequence[Operation], options: Options, taken: Sequence[str] = ()
+) -> list[Imported]:
+    """Operations as tools, with names that are unique among them and those that are taken."""
+    names = Names(taken)
+    return [imported(one, names, options) for one in listed]
+
+
+def chosen(document: Document, selection: Selection) -> list[Operation]:
+    """The operations that were asked for.
+
+    Raises:
+        RefusedError: A glob fits nothing, or nothing is left.
+    """
+    everything = list(operations(document))
+    if unused := selection.unused(everything):
+        tags = sorted({tag for one in everything for tag in one.tags})
+        hint = (
+            f"its tags are {', '.join(tags[:12])}"
+            if "--tag" in unused[0] and tags
+            else "as in POST /a/{b}"
+        )
+        raise RefusedError(one_line(f"{unused[0]} fits no operation of {document.path}; {hint}"))
+    found = [one for one in everything if selection.takes(one)]
+    if not found:
+        raise RefusedError(f"{document.path} has no operation that fits all of these globs")
+    if len(found) > MOST_TOOLS:
+        raise RefusedError(f"{len(found)} operations are too many; choose with --tag or --path")
+    return found
+
+
+def answers_of(document: Document, rows: Sequence[Imported]) -> tuple[dict[str, Any], list[str]]:
+    """A whole answers file, and what a person should know of it."""
+    answers, notes = about(document)
+    return {**answers, "tools": [one.tool for one in rows if one.tool]}, notes
+
+
+def import_(
+    file: Path,
+    *,
+    out: Path | None = None,
+    tag: list[str] | None = None,
+    path: list[str] | None = None,
+    method: list[str] | None = None,
+    operation: list[str] | None = None,
+    budget: int = BUDGET,
+    scopes: bool = False,
+    request_model: bool = False,
+    unattended: bool = False,
+    dry_run: bool = False,
+    json_output: Annotated[bool, Parameter("--json")] = False,
+) -> int:
+    """Write answers for a server of `backend: http` from an OpenAPI document (3.0, 3.1, 3.2).
+
+    Each operation becomes a tool; its behavior comes from an extension, from its method, or from two
+    signals that agree, and its `why` says from which. Where signals contradict each other it asks;
+    unattended it takes the cautious choice and says `asked`. Again later with the same `--out` it shows what the
+    document added, removed and changed, and keeps what you edited.
+
+    Args:
+        file: The document, JSON or YAML; files that it refers to lie beside it or below.
+        out: The answers file to write; without it, answers are printed.
+        tag: Only operations with such a tag, as in "issues" or "repo*". Repeat it for more.
+        path: Only such paths, as in "/repos/*/issues*".
+        method: Only such methods, as in GET.
+        operation: Only such operationIds or operations, as in "issues/*" or "POST /notes".
+        budget: Bytes that a tool may take in tools/list; results are cut to it, and that is listed.
+        scopes: Take over the scopes of the document's OAuth flows; callers then need them.
+        request_model: One Pydantic model for the inputs of a tool that has more than four.
+        unattended: Ask nothing.
+        dry_run: Write nothing.
+        json_output: Print a row for each operation, as JSON.
+
+    Raises:
+        RefusedError: The document or a glob cannot be used; nothing was written.
+        UnableError: The answers cannot be written.
+    """
+    document = read(file)
+    before = load_before(out) if out else Before()
+    mine = load_answers(out) if out else {}
+    selection = Selection(tag or [], path or [], method or [], operation or [])
+    if not selection and before.selection:
+        selection = Selection(**{key: list(value) for key, value in before.selection.items()})
+    listed = chosen(document, selection)
+    asking = sys.stdin.isatty() and sys.stderr.isatty() and not (unattended or json_output)
+    if asking and not selection and len(listed) > MANY:
+        from .asking import operations_of
+
+        listed = operations_of(listed)
+        selection = Selection(operation=[_literal(one.name) for one in listed])
+    options = Options(max(budget, 600), scopes, request_model, dict(before.behaviors))
+    own = [
+        str(one.get("name"))
+        for one in mine.get("tools") or []
+        if isinstance(one, dict) and not one.get("http")
+    ]
+    rows = convert(listed, options, own)
+    if asking and any(one.derived.asked and one.tool for one in rows):
+        from .asking import behaviors_of
+
+        options.behaviors |= behaviors_of(rows)
+        rows = convert(listed, options, own)
+    answers, notes = answers_of(document, rows)
+    now = {one.operation.name: one.tool for one in rows if one.tool}
+    _stable(now, before)
+    merged = merge(mine.get("tools") or [], before, now) if mine else None
+    if merged:
+        answers = {
+            **mine,
+            **{k: v for k, v in answers.items() if k not in mine},
+            "tools": merged.tools,
+        }
+    text = written(answers, file.name)
+    old = out.read_text(encoding="utf-8") if out and mine else ""
+    if out and not dry_run:
+        _write(out, text, Before(now, options.behaviors, selection.kept()))
+    if json_output:
+        print(json.dumps([one.row() for one in rows], indent=1, ensure_ascii=False))
+        return 0
+    if not out:
+        print(text, end="")
+    elif merged and (shown := diff(old, text, out.name)):
+        print(shown)
+    for line in [*report(rows), *notes, *_news(merged)]:
+        tell(one_line(line))
+    if out:
+        tell(
+            f"{'would write' if dry_run else 'wrote'} {out}; then: copier-fastmcp new --from {out}"
+        )
+    return 0
+
+
+def _literal(name: str) -> str:
+    """A name as a glob that fits only it."""
+    return "".join(f"[{c}]" if c in "*?[" else c for c in name)
+
+
+def _stable(now: dict[str, dict[str, Any]], before: Before) -> None:
+    """A tool keeps the name that it was given first."""
+    for key, tool in now.items():
+        known = before.tools.get(key)
+        others = {other["name"] for name, other in now.items() if name != key}
+        if known and known["name"] not in others:
+            tool["name"] = known["name"]
+
+
+def _write(out: Path, text: str, before: Before) -> None:
+    try:
+        out.write_text(text, encoding="utf-8")
+        sidecar(out).write_text(remembered(before), encoding="utf-8")
+    except OSError as error:
+        raise UnableError(f"{out} cannot be written: {error.strerror}") from error
+
+
+def report(rows: Sequence[Imported]) -> list[str]:
+    """What operations became what, what was asked, what was left out, in lines for people."""
+    made = [one for one in rows if one.tool]
+    counts = Counter(one.derived.behavior for one in made)
+    shown = ", ".join(f"{count} {behavior}" for behavior, count in counts.most_common())
+    lines = [
+        f"{len(rows)} operations: {len(made)} tools ({shown or 'none'}), {len(rows) - len(made)} left out"
+    ]
+    for one in made:
+        if one.derived.asked:
+            lines.append(
+                f"? {one.operation.name}: {one.derived.behavior}, since {one.derived.reason}; change it in the answers"
+            )
+    lines += [
+        f"- {one.operation.name}: left out, {one.left_out[0]}" for one in rows if not one.tool
+    ]
+    parts = sum(len(one.left_out) for one in made)
+    if parts:
+        lines.append(f"{parts} inputs and results were left out of tools; --json lists them")
+    lines += [f"! {one.operation.name}: {text}" for one in made for text in one.findings]
+    if warning := cost(len(made), sum(one.bytes for one in made)):
+        lines.append(warning)
+    return lines
+
+
+def _news(merged: Any) -> list[str]:
+    if not merged:
+        return []
+    rows = (
+        ("added", merged.added),
+        ("removed", merged.removed),
+        ("changed", merged.changed),
+        ("kept", merged.kept),
+    )
+    lines = [f"{word}: {one}" for word, listed in rows for one in listed]
+    return lines or ["nothing has changed in the document since the last import"]

@@ -1,0 +1,1 @@
+"""An OpenAPI document as tools: read it, name what each operation does, write it as answers."""

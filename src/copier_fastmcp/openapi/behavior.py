@@ -1,0 +1,80 @@
+"""What an operation does, with what says so: an extension, its method, two signals, or a person.
+
+The worst mistake is a `read` that changes something, since clients run reads without asking. So a
+method that may write is believed to read only when two signals agree, and a method that reads is
+doubted when anything speaks against it. What stays in doubt is `asked`: a person decides, and
+without one it is an `action`, which counts as destructive. Sources: RFC 9110 9.2, RFC 5789, RFC 10008.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from ..tables import tables
+from . import writing
+from .derived import SAFE, Derived
+from .extensions import declared
+from .operations import Operation, words
+from .verbs import ALL_VERBS, DOING, READ, base
+
+
+def derive(operation: Operation) -> Derived:
+    """The behavior of an operation, by its extensions, else by its method and words."""
+    found = _safe(operation) if operation.method in SAFE else writing.of(operation)
+    said = declared(operation, found)
+    found = said or found
+    if operation.extensions.get("x-openai-isConsequential") is True:
+        found = replace(found, confirm=True)
+    return found
+
+
+def _safe(operation: Operation) -> Derived:
+    """A method that reads by its definition, unless something speaks against it."""
+    doubts = list(_doubts(operation))
+    if doubts:
+        return Derived(
+            "action", "asked", f"{operation.method}, but {'; '.join(doubts)}", asked=True
+        )
+    return Derived("read", "method", f"{operation.method} changes nothing (RFC 9110 9.2.1)")
+
+
+def _doubts(operation: Operation) -> list[str]:
+    found: list[str] = []
+    verb = base(operation.id_words[0]) if operation.id_words else ""
+    said = words(operation.text("summary"))
+    spoken = base(said[0]) if said else ""
+    reads = verb in READ or (verb not in ALL_VERBS and spoken in READ)
+    if verb in DOING and verb not in READ:
+        found.append(f"its operationId says {verb!r}")
+    elif not reads and (doing := [one for one in operation.id_words if one in DOING]):
+        found.append(f"its operationId says {doing[0]!r}")
+    tail = words(operation.tail)
+    if tail and tail[0] in DOING and not operation.ends_in_parameter and not reads:
+        found.append(f"its path ends in {operation.tail!r}")
+    if spoken in DOING and spoken not in READ:
+        found.append(f"its summary says {spoken!r}")
+    write = re.compile(tables()["write_scope"])
+    ways = [way for way in operation.scopes if way]
+    if ways and all(any(write.search(scope) for scope in way) for way in ways):
+        scope = next(scope for scope in ways[0] if write.search(scope))
+        found.append(f"it asks for the scope {scope!r}")
+    if "202" in operation.statuses and not {"200", "206"} & set(operation.statuses):
+        found.append("it answers 202")
+    if operation.raw.get("callbacks"):
+        found.append("it has callbacks")
+    for one in operation.parameters:
+        choices = _choices(operation, one)
+        if (
+            one.get("in") == "query"
+            and not reads
+            and any(set(words(each)) & DOING for each in choices)
+        ) and str(one.get("name")).lower() in tables()["action_parameters"]:
+            found.append(f"its parameter {one.get('name')!r} chooses what it does")
+    return list(dict.fromkeys(found))
+
+
+def _choices(operation: Operation, parameter: Mapping[str, Any]) -> list[str]:
+    schema = operation.document.followed(parameter.get("schema") or {})
+    listed = schema.get("enum")
+    return [str(one) for one in listed] if isinstance(listed, list) else []

@@ -1,0 +1,105 @@
+"""The body of an operation as parameters of a tool."""
+
+import re
+from typing import Any
+
+from .document import UnresolvedError
+from .inputs import WIRE_NAME, Inputs, LeftOutError, param
+from .operations import Operation, is_json
+from .schemas import merged, properties_of, required_of
+from .texts import clean, sentences
+from .typed import typed
+
+
+def body(operation: Operation, found: Inputs, *, gated: bool) -> None:
+    """The fields of a body in JSON."""
+    kinds = [str(kind) for kind in operation.contents]
+    json_kinds = [kind for kind in kinds if is_json(kind)]
+    needed = operation.body.get("required") is True
+    if not json_kinds:
+        if not kinds and not needed:
+            return None
+        shown = clean(", ".join(kinds), 80) or "a body that leads nowhere"
+        if not needed and operation.method != "POST":
+            return found.left_out.append(f"body ({shown})")
+        raise LeftOutError(f"its body is {shown}, not JSON")
+    if any("json-patch" in kind for kind in json_kinds) and len(json_kinds) == 1:
+        raise LeftOutError("its body is a JSON Patch, a list of changes")
+    if len(kinds) > len(json_kinds):
+        others = [kind for kind in kinds if not is_json(kind)]
+        found.left_out.append(f"body as {clean(', '.join(others), 80)}")
+    media = operation.document.followed(operation.contents[json_kinds[0]])
+    try:
+        schema = merged(operation.document, media.get("schema") or {})
+    except UnresolvedError as error:
+        raise LeftOutError(f"its body: {error}") from error
+    fields = properties_of(schema)
+    if operation.method == "GET" and fields:
+        return found.left_out.append("body (a GET sends none)")
+    if not fields:
+        if schema.get("type") not in ("object", None) or needed:
+            kind = schema.get("type") or "any JSON"
+            shown = {"array": "a list", "object": "an object of any form"}.get(
+                str(kind), str(kind)[:20]
+            )
+            raise LeftOutError(f"its body is {shown}")
+        return found.left_out.append("body (an object of any form)")
+    if schema.get("variants"):
+        found.left_out.append(
+            f"which of {schema['variants']} forms its body takes (all fields are optional)"
+        )
+    asked = required_of(schema)
+    for name, inner in sorted(fields.items(), key=lambda item: item[0] not in asked):
+        _field(operation, name, inner, name in asked, found, gated=gated)
+    return None
+
+
+def _field(
+    operation: Operation, name: str, schema: Any, required: bool, found: Inputs, *, gated: bool
+) -> None:
+    """One field of a body."""
+    shown, note = clean(name, 60) or "?", found.left_out.append
+    try:
+        plain = merged(operation.document, schema)
+        one = typed(operation.document, schema)
+    except UnresolvedError as error:
+        if required:
+            raise LeftOutError(f"its field {shown}: {error}") from error
+        return note(f"field {shown} ({error})")
+    if plain.get("readOnly") is True:
+        return None
+    if plain.get("deprecated") is True and not required:
+        return note(f"field {shown} (deprecated)")
+    if not WIRE_NAME.fullmatch(name) or (name == "confirm" and gated and one.type != "bool"):
+        if required:
+            raise LeftOutError(f"its field {shown} has a name that no parameter can have")
+        return note(f"field {shown} (its name)")
+    about = one.description
+    if one.type in ("dict", "list[dict]") and (inner := _inside(operation, plain)):
+        about = clean(f"{sentences(about, 100)} Fields: {inner}.".strip(), 300)
+        made = param(name, one, required, "")
+        made["description"] = about
+    else:
+        made = param(name, one, required, about)
+    if operation.method == "DELETE" or name in ("etag", "if_match", "If-Match"):
+        made["in"] = "body"
+    if not found.add(made):
+        if found.plain.get(re.sub(r"[.-]", "_", name).lower()) != name or required:
+            note(f"field {shown} of the body (its name is taken)")
+        return None
+    found.left_out += [f"{shown}: {text}" for text in one.notes]
+    return None
+
+
+def _inside(operation: Operation, plain: dict[str, Any]) -> str:
+    """The fields of an object or of the objects in a list, as a text for models."""
+    try:
+        schema = (
+            merged(operation.document, plain.get("items") or {})
+            if plain.get("type") == "array"
+            else plain
+        )
+    except UnresolvedError:
+        return ""
+    names = [clean(name, 30) for name in properties_of(schema)]
+    return ", ".join(name for name in names[:12] if name) + (" and more" if len(names) > 12 else "")

@@ -1,0 +1,139 @@
+"""An OpenAPI document, with the local files that it refers to.
+
+References are followed when they are met, never before: a circle costs nothing until somebody
+walks it, and GitHub's document of 13 MB is read in a second. No address is ever fetched.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from ..errors import RefusedError
+from .reading import load
+
+MOST_HOPS = 40
+MOST_FILES = 500
+
+
+class UnresolvedError(Exception):
+    """A reference leads nowhere; what needs it is left out."""
+
+
+@dataclass
+class Document:
+    """A document and what it refers to; `root` is its first file, as data."""
+
+    path: Path
+    root: dict[str, Any]
+    files: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    @property
+    def version(self) -> str:
+        return str(self.root.get("openapi", ""))
+
+    def follow(self, value: Any) -> dict[str, Any]:
+        """What a reference stands for, with what is written beside it; other values as they are.
+
+        Raises:
+            UnresolvedError: It leads nowhere, to an address, or in a circle.
+        """
+        beside: dict[str, Any] = {}
+        for _ in range(MOST_HOPS):
+            if not isinstance(value, dict):
+                raise UnresolvedError(f"{str(value)[:40]!r} stands where an object should")
+            reference = value.get("$ref")
+            if not isinstance(reference, str):
+                return {**value, **beside} if beside else value
+            beside = {**{k: v for k, v in value.items() if k != "$ref"}, **beside}
+            value = self.at(reference)
+        raise UnresolvedError("its references go in a circle")
+
+    def at(self, reference: str) -> Any:
+        """What a reference names.
+
+        Raises:
+            UnresolvedError: It names nothing in this document and the files below its folder.
+        """
+        name, _, pointer = reference.partition("#")
+        found: Any = self._file(name) if name else self.root
+        if pointer and not pointer.startswith("/"):
+            raise UnresolvedError(f"the reference {reference[:80]} is an anchor, not a path")
+        for part in pointer.split("/")[1:]:
+            key = unquote(part).replace("~1", "/").replace("~0", "~")
+            if isinstance(found, list) and key.isdecimal() and int(key) < len(found):
+                found = found[int(key)]
+            elif isinstance(found, dict) and key in found:
+                found = found[key]
+            else:
+                raise UnresolvedError(f"the reference {reference[:80]} leads nowhere")
+        return found
+
+    def _file(self, name: str) -> dict[str, Any]:
+        if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:|//", name):
+            raise UnresolvedError(f"{name[:80]} is an address, and nothing is fetched")
+        if name not in self.files:
+            if len(self.files) >= MOST_FILES:
+                raise UnresolvedError(f"it refers to over {MOST_FILES} files")
+            folder = self.path.parent.resolve()
+            path = (folder / name).resolve()
+            if not path.is_relative_to(folder):
+                raise UnresolvedError(f"{name[:80]} is outside of the document's folder")
+            try:
+                loaded = load(path)
+            except RefusedError as error:
+                raise UnresolvedError(str(error).replace(str(folder), ".")[:160]) from error
+            _rebase(loaded, Path(name), set())
+            self.files[name] = loaded
+        return self.files[name]
+
+    def followed(self, value: Any) -> dict[str, Any]:
+        """As `follow`, and empty where that leads nowhere."""
+        try:
+            return self.follow(value)
+        except UnresolvedError:
+            return {}
+
+    def each(self, value: Any) -> Iterator[dict[str, Any]]:
+        """Each object of a list, its references followed; what leads nowhere is passed over."""
+        for one in value if isinstance(value, list) else ():
+            if found := self.followed(one):
+                yield found
+
+
+def _rebase(value: Any, name: Path, seen: set[int]) -> None:
+    """Write the references of another file as the first one would."""
+    stack = [value]
+    while stack:
+        one = stack.pop()
+        if id(one) in seen or not isinstance(one, (dict, list)):
+            continue
+        seen.add(id(one))
+        if isinstance(one, dict) and isinstance(one.get("$ref"), str):
+            target, _, pointer = one["$ref"].partition("#")
+            if not re.match(r"[A-Za-z][A-Za-z0-9+.-]+:|//", target):
+                place = (name.parent / target).as_posix() if target else name.as_posix()
+                one["$ref"] = f"{place}#{pointer}"
+        stack.extend(one.values() if isinstance(one, dict) else one)
+
+
+def read(path: Path) -> Document:
+    """The OpenAPI document in a file.
+
+    Raises:
+        RefusedError: It is none of OpenAPI 3.0, 3.1 or 3.2, or cannot be read.
+    """
+    root = load(path)
+    if "swagger" in root:
+        raise RefusedError(
+            f"{path} is Swagger {str(root['swagger'])[:8]}; convert it to OpenAPI 3 first, "
+            "as with `npx swagger2openapi`"
+        )
+    version = str(root.get("openapi", "nothing"))
+    if not re.fullmatch(r"3\.[012](\.\d+)?(-.*)?", version):
+        raise RefusedError(f"{path} says openapi: {version[:20]}; 3.0, 3.1 and 3.2 are read")
+    if not isinstance(root.get("paths") or {}, dict):
+        raise RefusedError(f"{path} has paths that are no mapping; write paths: {{/notes: ...}}")
+    return Document(path, root)

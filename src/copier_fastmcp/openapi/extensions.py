@@ -1,0 +1,122 @@
+"""What a document says outright of an operation's hints, in the extensions that are in use."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from .derived import SAFE, Derived
+from .operations import Operation
+
+KUBERNETES = {
+    **dict.fromkeys(("get", "list", "watch", "watchlist"), "read"),
+    "post": "create",
+    "put": "put",
+    "patch": "update",
+    "delete": "delete",
+    "deletecollection": "delete",
+    "connect": "action",
+}
+REVIEWS = "subjectaccessreview", "selfsubjectrulesreview", "tokenreview", "selfsubjectreview"
+LOSING = ("delete", "put", "update")
+HINTS = "readOnlyHint", "destructiveHint", "idempotentHint"
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def hints(operation: Operation) -> tuple[str, dict[str, bool]]:
+    """The extension that holds hints, and the hints; empty without one. The first in the order of trust wins."""
+    found = operation.extensions
+    for name, holder in (
+        ("x-mcp.annotations", _mapping(found.get("x-mcp")).get("annotations")),
+        ("x-mcp-annotations", found.get("x-mcp-annotations")),
+        ("x-frontmcp.annotations", _mapping(found.get("x-frontmcp")).get("annotations")),
+        ("x-speakeasy-mcp", found.get("x-speakeasy-mcp")),
+    ):
+        said = {key: value for key, value in _mapping(holder).items() if key in HINTS}
+        if flags := {key: value for key, value in said.items() if isinstance(value, bool)}:
+            return name, flags
+    return "", {}
+
+
+def name_of(operation: Operation) -> str:
+    """The tool name that a document gives; empty without one."""
+    for key in ("x-mcp", "x-frontmcp", "x-speakeasy-mcp"):
+        named = _mapping(operation.extensions.get(key)).get("name")
+        if isinstance(named, str) and named:
+            return named
+    return ""
+
+
+def switched_off(operation: Operation) -> bool:
+    """Whether the document says that this is no tool."""
+    mine = [operation.extensions.get(key) for key in ("x-mcp", "x-speakeasy-mcp", "x-frontmcp")]
+    return any(
+        one is False
+        or _mapping(one).get("disabled") is True
+        or _mapping(one).get("enabled") is False
+        for one in mine
+    )
+
+
+def declared(operation: Operation, derived: Derived) -> Derived | None:
+    """The behavior that an extension names, or None; a contradiction to the method is asked."""
+    name, said = hints(operation)
+    if said:
+        behavior, more = _behavior(operation, derived, said)
+        source = f"extension {name}"
+        reason = " ".join(f"{key}={str(value).lower()}" for key, value in said.items())
+        changes = operation.method not in (*SAFE, "POST") or derived.behavior in LOSING
+        if behavior == "read" and changes:
+            reason = f"{name} says that a {operation.method} reads"
+            return Derived("action", "asked", reason, asked=True)
+        return Derived(
+            behavior,
+            source,
+            reason,
+            confirm=derived.confirm,
+            destructive=more.get("destructive"),
+            idempotent=more.get("idempotent"),
+        )
+    verb = operation.extensions.get("x-kubernetes-action")
+    if isinstance(verb, str) and verb.lower() in KUBERNETES:
+        return _kubernetes(operation, verb.lower())
+    return None
+
+
+def _behavior(
+    operation: Operation, derived: Derived, said: Mapping[str, bool]
+) -> tuple[str, dict[str, bool]]:
+    """The behavior whose hints are those that were said; where several fit, the derived one."""
+    if said.get("readOnlyHint") is True:
+        return "read", {}
+    if said.get("readOnlyHint") is None and derived.behavior == "read" and len(said) < 3:
+        return "read", {}
+    loses, same = said.get("destructiveHint", True), said.get("idempotentHint", False)
+    fits = {
+        (False, False): ("create", "append"),
+        (False, True): ("ensure",),
+        (True, True): ("put", "delete"),
+        (True, False): ("update", "action"),
+    }[loses, same]
+    if derived.behavior in fits:
+        return derived.behavior, {}
+    if (loses, same) == (False, False):
+        return ("create" if operation.method == "POST" else "append"), {}
+    return "action", {"destructive": loses, "idempotent": same}
+
+
+def _kubernetes(operation: Operation, verb: str) -> Derived:
+    behavior, tail = KUBERNETES[verb], operation.tail.lower()
+    kind = _mapping(operation.extensions.get("x-kubernetes-group-version-kind")).get("kind", "")
+    named = f"{tail} {str(kind).lower()}"
+    reason = f"x-kubernetes-action: {verb}"
+    if verb == "post" and any(review in named for review in REVIEWS):
+        return Derived(
+            "read", "extension x-kubernetes-action", f"{reason}; a review stores nothing"
+        )
+    if verb == "post" and tail.rstrip("s") in ("rollback", "binding", "eviction"):
+        return Derived("action", "extension x-kubernetes-action", f"{reason} of {tail}")
+    return Derived(
+        behavior, "extension x-kubernetes-action", reason, confirm=verb == "deletecollection"
+    )

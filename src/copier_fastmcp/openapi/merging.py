@@ -1,0 +1,199 @@
+"""An import that was made before, its author's edits since, and what the document says now."""
+
+import difflib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ..errors import RefusedError
+
+MISSING = object()
+
+
+@dataclass
+class Before:
+    """What the last import wrote: tools by operation, what was chosen and how it was asked for."""
+
+    tools: dict[str, dict[str, Any]] = field(default_factory=dict)
+    behaviors: dict[str, str] = field(default_factory=dict)
+    selection: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Merged:
+    """The tools as they come to be, and what is new in them."""
+
+    tools: list[Any] = field(default_factory=list)
+    added: list[str] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
+
+
+def sidecar(out: Path) -> Path:
+    """Where an import remembers what it wrote, so that the next one knows what is yours."""
+    return out.with_name(f"{out.stem}.import.json")
+
+
+def load_before(out: Path) -> Before:
+    """What the last import into a file wrote; empty without one.
+
+    Raises:
+        RefusedError: The file beside it is damaged.
+    """
+    path = sidecar(out)
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        tools = {str(key): dict(value) for key, value in found["tools"].items()}
+        behaviors = {str(key): str(value) for key, value in found.get("behaviors", {}).items()}
+        return Before(tools, behaviors, dict(found.get("selection", {})))
+    except FileNotFoundError:
+        return Before()
+    except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
+        raise RefusedError(
+            f"{path} is damaged; restore it from git, or delete it and import anew"
+        ) from error
+
+
+def remembered(before: Before) -> str:
+    """The text of that file."""
+    kept = {
+        "about": "What copier-fastmcp import wrote last; commit it. Your edits stand in the answers file.",
+        "selection": before.selection,
+        "behaviors": before.behaviors,
+        "tools": before.tools,
+    }
+    return json.dumps(kept, indent=1, ensure_ascii=False, sort_keys=False) + "\n"
+
+
+def load_answers(out: Path) -> dict[str, Any]:
+    """The answers that are there; empty without any.
+
+    Raises:
+        RefusedError: They are no mapping.
+    """
+    try:
+        found = yaml.safe_load(out.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (yaml.YAMLError, ValueError, OSError) as error:
+        raise RefusedError(f"{out} is no YAML; mend it, or import to another file") from error
+    if not isinstance(found, dict) or not isinstance(found.get("tools") or [], list):
+        raise RefusedError(
+            f"{out} holds no answers (a mapping with a list `tools`); import to another file"
+        )
+    return found
+
+
+def merge(mine: list[Any], before: Before, now: Mapping[str, dict[str, Any]]) -> Merged:
+    """Three ways: what the last import wrote, what its author made of it, what it would write now.
+
+    A tool that its author took out stays out, one that they wrote stays as it is.
+
+    Args:
+        mine: The tools in the answers file.
+        before: What the last import wrote.
+        now: Tools by operation, as the document has them now.
+    """
+    found = Merged()
+    by_name = {tool["name"]: key for key, tool in before.tools.items()}
+    by_request = {_request(tool): key for key, tool in before.tools.items()}
+    seen = set()
+    for tool in mine:
+        key = by_request.get(_request(tool)) or (
+            by_name.get(str(tool.get("name"))) if isinstance(tool, dict) else None
+        )
+        if key is None or key in seen:
+            found.tools.append(tool)
+            continue
+        seen.add(key)
+        base = before.tools[key]
+        if key not in now:
+            if tool == base:
+                found.removed.append(f"{key} ({base['name']})")
+            else:
+                found.tools.append(tool)
+                found.kept.append(
+                    f"{key} is gone from the document, but {tool['name']} has edits of yours"
+                )
+            continue
+        made, ours = _three(base, tool, now[key])
+        found.tools.append(made)
+        if made != tool:
+            found.changed.append(f"{key} ({made['name']})")
+        found.kept += [f"{made['name']}: your {one} stays, the document changed it" for one in ours]
+    for key, tool in now.items():
+        if key not in before.tools:
+            found.tools.append(tool)
+            found.added.append(f"{key} ({tool['name']})")
+    return found
+
+
+def _request(tool: Any) -> str:
+    return str(tool.get("http", "")).partition("?")[0] if isinstance(tool, dict) else ""
+
+
+def _three(
+    base: Mapping[str, Any], mine: Mapping[str, Any], new: Mapping[str, Any]
+) -> tuple[dict[str, Any], list[str]]:
+    """One mapping by its keys; where both changed a key, the author's stands and is named."""
+    made: dict[str, Any] = {}
+    ours: list[str] = []
+    for key in [*mine, *(key for key in new if key not in mine)]:
+        was, own, now = base.get(key, MISSING), mine.get(key, MISSING), new.get(key, MISSING)
+        if own == was:
+            value = now
+        elif key == "params" and all(isinstance(one, list) for one in (was, own, now)):
+            value, inner = _three_lists(was, own, now)
+            ours += inner
+        elif isinstance(was, dict) and isinstance(own, dict) and isinstance(now, dict):
+            value, inner = _three(was, own, now)
+            ours += [f"{key}.{one}" for one in inner]
+        else:
+            value = own
+            if now not in (was, own):
+                ours.append(key)
+        if value is not MISSING:
+            made[key] = value
+    return made, ours
+
+
+def _three_lists(base: list[Any], mine: list[Any], new: list[Any]) -> tuple[list[Any], list[str]]:
+    def named(listed: list[Any]) -> dict[str, Any]:
+        return {str(one.get("name")): one for one in listed if isinstance(one, dict)}
+
+    made, ours = _three(named(base), named(mine), named(new))
+    return [*made.values()], [f"parameter {one}" for one in ours]
+
+
+def written(answers: Mapping[str, Any], source: str) -> str:
+    """The text of an answers file."""
+    head = f"# Imported from {source} by copier-fastmcp. Yours to edit: the next import keeps what you change.\n"
+    body = yaml.dump(
+        dict(answers),
+        Dumper=_Dumper,
+        sort_keys=False,
+        allow_unicode=True,
+        width=110,
+        default_flow_style=None,
+    )
+    return head + body
+
+
+class _Dumper(yaml.SafeDumper):
+    """Small mappings on one line, no anchors."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def diff(old: str, new: str, name: str) -> str:
+    """What changes in an answers file."""
+    lines = difflib.unified_diff(
+        old.splitlines(), new.splitlines(), f"{name} (before)", f"{name} (now)", lineterm="", n=2
+    )
+    return "\n".join(lines)

@@ -1,0 +1,272 @@
+"""Names for tools: the verb first, in words of the tool language where they are true."""
+
+import keyword
+import re
+from collections.abc import Callable, Iterable
+
+from ..tables import tables
+from .derived import Derived
+from .extensions import name_of
+from .operations import Operation, words
+from .verbs import ALL_VERBS, SMALL, STARTED, base
+
+LONGEST, AIM = 64, 40
+# What the tool file itself uses; the template refuses these as names of tools.
+TAKEN = (
+    frozenset(
+        [
+            "action",
+            "annotated",
+            "any",
+            "append",
+            "backend",
+            "bool",
+            "create",
+            "ctx",
+            "delete",
+            "dict",
+            "dt",
+            "ensure",
+            "field",
+            "float",
+            "int",
+            "len",
+            "list",
+            "put",
+            "read",
+            "resource",
+            "str",
+            "update",
+            "uuid4",
+        ]
+    )
+    | frozenset(keyword.kwlist)
+    | frozenset(word.lower() for word in keyword.kwlist)
+)
+SAME = {
+    "read": {
+        "retrieve": "get",
+        "fetch": "get",
+        "read": "get",
+        "view": "get",
+        "show": "get",
+        "browse": "list",
+        "query": "query",
+    },
+    "create": {"post": "create", "make": "create", "new": "create", "insert": "create"},
+    "append": {"post": "add"},
+    "put": {
+        "patch": "update",
+        "put": "set",
+        "edit": "update",
+        "modify": "update",
+        "change": "update",
+    },
+    "update": {"patch": "update", "put": "update", "edit": "update", "change": "update"},
+    "delete": {"destroy": "delete", "del": "delete", "erase": "delete"},
+}
+FIRST = {
+    "read": "get",
+    "create": "create",
+    "ensure": "ensure",
+    "append": "append",
+    "update": "update",
+    "put": "set",
+    "delete": "delete",
+    "action": "run",
+}
+SHORT = {
+    "organization": "org",
+    "organizations": "orgs",
+    "repository": "repo",
+    "repositories": "repos",
+    "configuration": "config",
+    "configurations": "configs",
+    "information": "info",
+    "environment": "env",
+    "environments": "envs",
+    "application": "app",
+    "applications": "apps",
+    "administrator": "admin",
+    "authentication": "auth",
+    "parameters": "params",
+}
+
+
+def singular(word: str) -> str:
+    """One of what a plural names."""
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    if word.endswith(("sses", "shes", "ches", "xes", "zes")):
+        return word[:-2]
+    return (
+        word[:-1]
+        if word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > 3
+        else word
+    )
+
+
+def ascii_words(text: str) -> list[str]:
+    """Words that can be parts of a name."""
+    return [word for word in words(text) if word.isascii()]
+
+
+def _nouns(operation: Operation) -> list[str]:
+    """What the path is about: its last literal part that is no verb, one of it for an item."""
+    literal = [part for part in operation.segments if "{" not in part and ascii_words(part)]
+    kept = [
+        part for part in literal if ascii_words(part)[0] not in ALL_VERBS or part == "search"
+    ] or literal
+    found = ascii_words(kept[-1]) if kept else []
+    after = operation.segments.index(kept[-1]) if kept else 0
+    one = any("{" in part for part in operation.segments[after + 1 : after + 2])
+    return [*found[:-1], singular(found[-1])] if found and one else found
+
+
+def wanted(operation: Operation, derived: Derived) -> list[str]:
+    """The words of a good name, before it is made short and unique."""
+    given = ascii_words(name_of(operation)) or [
+        word for word in operation.id_words if word.isascii()
+    ]
+    if not given:
+        nouns = _nouns(operation) or ["root"]
+        tail = ascii_words(operation.tail)
+        if (
+            operation.method == "POST"
+            and tail
+            and tail[0] in ALL_VERBS
+            and not operation.ends_in_parameter
+        ):
+            return [*tail, *[word for word in nouns if word not in tail]]
+        first = FIRST[derived.behavior]
+        if derived.behavior == "read" and not operation.ends_in_parameter:
+            first = "list" if nouns[-1] != singular(nouns[-1]) else "get"
+        if derived.behavior in ("put", "update") and operation.method == "PATCH":
+            first = "update"
+        if derived.behavior == "action" and operation.method != "POST":
+            first = operation.method.lower() if operation.method != "GET" else "call"
+        return [first, *nouns]
+    found = list(given)
+    if found[0] not in ALL_VERBS:
+        at = _verb_at(found, derived)
+        if at:
+            found = [found[at], *found[:at], *found[at + 1 :]]
+        elif derived.behavior in ("read", "delete", "create"):
+            found = [FIRST[derived.behavior], *found]
+    if len(found) > 1 and found[0] == operation.method.lower() and found[1] in ALL_VERBS:
+        found = found[1:]
+    found[0] = base(found[0]) if found[0] not in STARTED else found[0]
+    found[0] = SAME.get(derived.behavior, {}).get(found[0], found[0])
+    if derived.first and found[0] in ("remove", "delete"):
+        found[0] = derived.first
+    rest = found[1:]
+    while rest and rest[0] in ("a", "an", "the"):
+        rest = rest[1:]
+    found = [found[0], *rest]
+    if (
+        not rest
+        or (rest[0] in SMALL - {"as", "at", "by"} and rest[0] != "in")
+        or rest[:1] == ["in"]
+    ):
+        tag = _tag_noun(operation, found[0])
+        found = [found[0], *[word for word in tag if word != found[0]], *rest]
+    return found
+
+
+def _verb_at(found: list[str], derived: Derived) -> int:
+    """Where a later word is the verb: user_list, petsCreate; 0 where none is."""
+    fits = (
+        set(tables()["verbs"].get(derived.behavior, ()))
+        | {one for one, other in SAME.get(derived.behavior, {}).items()}
+        | ({"update", "edit"} if derived.behavior == "put" else set())
+    )
+    last = len(found) - 1
+    return last if last and found[last] in fits else 0
+
+
+def _tag_noun(operation: Operation, verb: str) -> list[str]:
+    """The noun of an operationId such as issues/list: what its tag or its path is about."""
+    front = re.split(r"[/.:#]", operation.operation_id)[:-1]
+    noun = ascii_words(front[-1]) if front else _nouns(operation)
+    if not noun:
+        noun = _nouns(operation)
+    if (
+        noun
+        and verb not in ("list", "search", "find", "query", "count")
+        and (operation.ends_in_parameter or verb in ("create", "add"))
+    ):
+        noun = [*noun[:-1], singular(noun[-1])]
+    return noun
+
+
+def _short(found: list[str], aim: int) -> list[str]:
+    """Words that come to at most so many letters, as many of them as can be kept."""
+    made = (
+        "_".join(found)
+        .replace("for_authenticated_user", "for_me")
+        .replace("for_the_authenticated_user", "for_me")
+        .split("_")
+    )
+    steps: tuple[Callable[[list[str]], list[str]], ...] = (
+        lambda all_: [SHORT.get(word, word) for word in all_],
+        lambda all_: [word for at, word in enumerate(all_) if at == 0 or word not in SMALL | {"s"}],
+        lambda all_: [word for at, word in enumerate(all_) if word not in all_[:at]],
+    )
+    for step in steps:
+        if len("_".join(made)) <= aim:
+            break
+        made = step(made)
+    return made
+
+
+def _camel(name: str) -> str:
+    return "".join(word[:1].upper() + word[1:] for word in name.split("_") if word)
+
+
+class Names:
+    """Names that are unique among themselves; two that make one class are one name."""
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        """Begin with names that are given already."""
+        self.taken = {_camel(name): name for name in taken}
+
+    def give(self, operation: Operation, derived: Derived) -> str:
+        """A name for an operation: its own words, then with words of its path, then a number."""
+        found = wanted(operation, derived)
+        name = self._fit(found)
+        if _camel(name) in self.taken:
+            extra = [
+                word
+                for part in operation.segments
+                if "{" not in part
+                for word in ascii_words(part)
+                if word not in found and singular(word) not in found
+            ]
+            name = self._fit([*found, *extra[:2]]) if extra else name
+        stem, number = name, 2
+        while _camel(name) in self.taken:
+            name = f"{stem[: LONGEST - 4].rstrip('_')}_{number}"
+            number += 1
+        self.taken[_camel(name)] = name
+        return name
+
+    def _fit(self, found: list[str]) -> str:
+        made = _short(found, AIM)
+        name = "_".join(made)
+        while len(name) > LONGEST - 2 and len(made) > 1:
+            made = made[:-1]
+            name = "_".join(made)
+        name = re.sub(r"_+", "_", re.sub(r"^[^a-z]+", "", name))[: LONGEST - 2].strip("_")
+        if not name or name in TAKEN or not name[0].isalpha():
+            name = f"call_{name}".strip("_")
+        return name
+
+
+def title_of(name: str) -> str:
+    """A title from a name: its words, as people write them."""
+    small = {"a", "an", "and", "by", "for", "from", "in", "of", "on", "or", "the", "to", "with"}
+    parts = name.split("_")
+    return " ".join(
+        word if word in small and 0 < at < len(parts) - 1 else word[:1].upper() + word[1:]
+        for at, word in enumerate(parts)
+    )

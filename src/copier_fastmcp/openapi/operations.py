@@ -1,0 +1,206 @@
+"""The operations of a document, each with all that is said of it in one place."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from .document import Document, UnresolvedError
+from .verbs import ALL_VERBS
+
+METHODS = ("get", "head", "options", "trace", "query", "post", "put", "patch", "delete")
+VERSION_SEGMENT = re.compile(r"v\d+([._]\d+)*((alpha|beta)\d*)?|\d{4}-\d\d-\d\d|api|rest|latest")
+
+
+def words(text: object) -> list[str]:
+    """The words of a name in any style: camelCase, kebab-case, paths, dots."""
+    apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", str(text))
+    return [word.lower() for word in re.findall(r"[A-Za-z]+|\d+", apart)]
+
+
+@dataclass
+class Operation:
+    """One method of one path. `raw` is the operation's own object, `parameters` have the path's."""
+
+    document: Document
+    method: str
+    path: str
+    raw: Mapping[str, Any]
+    parameters: list[dict[str, Any]]
+    siblings: Mapping[str, Any]
+    paths: Mapping[str, Any]
+    broken: str = ""
+    extensions: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """What people call it: `POST /a/{b}`."""
+        return f"{self.method} {self.path}"
+
+    @property
+    def operation_id(self) -> str:
+        found = self.raw.get("operationId")
+        return found if isinstance(found, str) else ""
+
+    def text(self, key: str) -> str:
+        found = self.raw.get(key)
+        return found if isinstance(found, str) else ""
+
+    @property
+    def tags(self) -> list[str]:
+        found = self.raw.get("tags")
+        return [tag for tag in found if isinstance(tag, str)] if isinstance(found, list) else []
+
+    @cached_property
+    def segments(self) -> list[str]:
+        """The parts of the path, without versions; a custom method (`:cancel`) is a part."""
+        parts = re.sub(r"(?<=[^/]):(?=[A-Za-z])", "/", self.path).split("/")
+        kept = [part for part in parts if part]
+        while len(kept) > 1 and VERSION_SEGMENT.fullmatch(kept[0]):
+            kept = kept[1:]
+        return kept
+
+    @property
+    def ends_in_parameter(self) -> bool:
+        return bool(self.segments) and "{" in self.segments[-1]
+
+    @property
+    def tail(self) -> str:
+        """The last part of the path that is no parameter, without a file's ending."""
+        literal = [part for part in self.segments if "{" not in part]
+        return re.sub(r"\.(json|xml|php|do)$", "", literal[-1]) if literal else ""
+
+    @cached_property
+    def id_words(self) -> list[str]:
+        """The words of the operationId without its tag in front: issues/list-for-repo is `list for repo`."""
+        generated = f"{re.sub(r'[^A-Za-z0-9_]', '_', self.path)}_{self.method.lower()}"
+        last = self.operation_id.removesuffix(generated)  # as FastAPI writes it behind a name
+        last = re.split(r"[/.:#]", last)[-1] or last
+        found = words(last)
+        if len(found) > 2 and found[-1] == self.method.lower():
+            found.pop()
+        if len(found) > 2 and found[0] == self.method.lower() and found[1] in ALL_VERBS:
+            found = found[1:]
+        known = {tuple(words(tag)) for tag in self.tags} | {
+            tuple(words(part)) for part in self.segments
+        }
+        for size in range(len(found) - 1, 0, -1):
+            front, later = tuple(found[:size]), found[size]
+            if front in known and later in ALL_VERBS and found[0] not in ALL_VERBS:
+                return found[size:]
+        return found
+
+    @cached_property
+    def statuses(self) -> list[str]:
+        answers = self.raw.get("responses")
+        return [str(code) for code in answers] if isinstance(answers, dict) else []
+
+    @cached_property
+    def success(self) -> dict[str, dict[str, Any]]:
+        """The answers with 2xx by their code."""
+        answers = self.raw.get("responses")
+        if not isinstance(answers, dict):
+            return {}
+        follow = self.document.followed
+        return {code: follow(answers[code]) for code in answers if str(code).startswith("2")}
+
+    @cached_property
+    def body(self) -> dict[str, Any]:
+        """Its request body, with references followed; empty without one."""
+        given = self.raw.get("requestBody")
+        return self.document.followed(given) if given else {}
+
+    @property
+    def contents(self) -> dict[str, Any]:
+        """The media types of its body."""
+        found = self.body.get("content")
+        return found if isinstance(found, dict) else {}
+
+    @cached_property
+    def json_body(self) -> tuple[str, dict[str, Any]]:
+        """The media type and the schema of a body in JSON; empty without one."""
+        for kind, about in self.contents.items():
+            if is_json(kind):
+                media = self.document.followed(about)
+                schema = media.get("schema")
+                return kind, self.document.followed(schema) if isinstance(schema, dict) else {}
+        return "", {}
+
+    @cached_property
+    def scopes(self) -> list[list[str]]:
+        """The scopes that it asks for, a list for each way to be let in."""
+        asked = self.raw.get("security", self.document.root.get("security"))
+        ways = [way for way in asked if isinstance(way, dict)] if isinstance(asked, list) else []
+        return [
+            [
+                s
+                for many in way.values()
+                if isinstance(many, list)
+                for s in many
+                if isinstance(s, str)
+            ]
+            for way in ways
+        ]
+
+    def parameter(self, place: str, name: str) -> dict[str, Any]:
+        """A parameter by its place and name, the name in any case; empty where there is none."""
+        for one in self.parameters:
+            if one.get("in") == place and str(one.get("name", "")).lower() == name.lower():
+                return one
+        return {}
+
+
+def is_json(kind: str) -> bool:
+    """Whether a media type holds JSON."""
+    plain = kind.partition(";")[0].strip().lower()
+    return plain in ("application/json", "text/json", "*/*") or plain.endswith("+json")
+
+
+def operations(document: Document) -> Iterator[Operation]:
+    """Every operation of a document, in its order; one that cannot be read says so in `broken`."""
+    paths = document.root.get("paths") or {}
+    for path, given in paths.items():
+        if not path.startswith("/"):
+            continue
+        try:
+            item = document.follow(given)
+        except UnresolvedError as error:
+            yield Operation(document, "ANY", path, {}, [], {}, paths, str(error))
+            continue
+        more = item.get("additionalOperations")
+        named = {key: value for key, value in item.items() if key in METHODS}
+        for method, raw in {**named, **(more if isinstance(more, dict) else {})}.items():
+            yield _operation(document, method.upper(), path, raw, item, paths)
+
+
+def _operation(
+    document: Document,
+    method: str,
+    path: str,
+    raw: Any,
+    item: Mapping[str, Any],
+    paths: Mapping[str, Any],
+) -> Operation:
+    broken = ""
+    try:
+        raw = document.follow(raw)
+    except UnresolvedError as error:
+        raw, broken = {}, str(error)
+    merged: dict[tuple[str, str], dict[str, Any]] = {}
+    for source in (item, raw):
+        listed = source.get("parameters")
+        for one in listed if isinstance(listed, list) else ():
+            try:
+                found = document.follow(one)
+                merged[str(found.get("in")), str(found.get("name"))] = found
+            except UnresolvedError as error:
+                broken = broken or f"a parameter: {error}"
+    extensions = {
+        key: value
+        for source in (item, raw)
+        for key, value in source.items()
+        if key.startswith("x-")
+    }
+    made = [*merged.values()]
+    return Operation(document, method, path, raw, made, item, paths, broken, extensions)

@@ -1,0 +1,202 @@
+"""The inputs of an operation as parameters of a tool, and what of them is left out."""
+
+import re
+from typing import Any
+from urllib.parse import quote
+
+from .bodies import body
+from .document import UnresolvedError
+from .inputs import WIRE_NAME, Inputs, LeftOutError, param, snake
+from .operations import Operation
+from .texts import clean
+from .typed import Typed, typed
+
+VERSION_HEADERS = {"if-match"}
+KEPT_HEADERS = VERSION_HEADERS | {"idempotency-key"}
+REFUSED_HEADERS = {
+    "authorization",
+    "host",
+    "cookie",
+    "content-length",
+    "content-type",
+    "connection",
+    "transfer-encoding",
+    "accept",
+    "user-agent",
+    "accept-encoding",
+}
+SIZES = (
+    "per_page",
+    "page_size",
+    "pagesize",
+    "perpage",
+    "limit",
+    "max_results",
+    "maxresults",
+    "pagelen",
+    "count",
+)
+PAGES = (
+    "cursor",
+    "page_token",
+    "pagetoken",
+    "after",
+    "starting_after",
+    "start_cursor",
+    "next_cursor",
+    "page",
+    "offset",
+    "page_number",
+    "pagenumber",
+    "skip",
+)
+
+
+def inputs(operation: Operation, *, paged: bool, gated: bool) -> Inputs:
+    """The inputs of an operation.
+
+    Args:
+        operation: The operation.
+        paged: Whether it answers with a list, so that page size and page become ours.
+        gated: Whether a person may be asked, so that `confirm` is the gate's.
+
+    Raises:
+        LeftOutError: What it requires cannot be said.
+    """
+    found = Inputs()
+    _path(operation, found)
+    for one in operation.parameters:
+        place, name = one.get("in"), one.get("name")
+        if not isinstance(name, str) or place == "path":
+            continue
+        try:
+            _one(operation, one, str(place), name, found, paged=paged, gated=gated)
+        except UnresolvedError as error:
+            if one.get("required") is True:
+                raise LeftOutError(f"its parameter {clean(name, 60)}: {error}") from error
+            found.left_out.append(f"{place} parameter {clean(name, 60)} ({error})")
+    if operation.contents or operation.body:
+        body(operation, found, gated=gated)
+    return found
+
+
+def _path(operation: Operation, found: Inputs) -> None:
+    """The placeholders of the path, each a parameter with a name of ours."""
+    path, number = "", 0
+    for part in re.split(r"(\{[^{}]*\})", operation.path):
+        if not part.startswith("{"):
+            path += quote(part, safe="/-._~:@!$()*+,;=%")
+            continue
+        number += 1
+        wire = part[1:-1].rstrip("*").lstrip("+.;")
+        given = operation.parameter("path", wire)
+        name = snake(wire) or f"part_{number}"
+        while any(known == name for known in found.plain):
+            name = f"{name}_{number}"
+        try:
+            one = (
+                typed(operation.document, _schema(operation, given))
+                if given
+                else Typed({"type": "str"})
+            )
+        except UnresolvedError as error:
+            raise LeftOutError(f"its path parameter {clean(wire, 60)}: {error}") from error
+        if one.type.startswith("list[") or one.type in ("dict", "any"):
+            one.keys = {"type": "str"}
+        one.has_default = False
+        found.add(param(name, one, True, str(given.get("description") or "")))
+        path += f"{{{name}}}"
+    if "//" in path or re.search(r"/\.\.?(/|$)", path) or len(path) > 250 or not path.isascii():
+        raise LeftOutError("its path is none that can be sent")
+    if re.search(r"%(?![0-9A-Fa-f]{2})", path) or "{" in re.sub(r"\{[a-z][a-z0-9_]*\}", "", path):
+        raise LeftOutError("its path is none that can be sent")
+    found.path = path.rstrip("/") or "/"
+
+
+def _schema(operation: Operation, given: dict[str, Any]) -> Any:
+    """The schema of a parameter, which may stand in its one media type."""
+    if isinstance(given.get("schema"), dict):
+        return given["schema"]
+    content = given.get("content")
+    for media in content.values() if isinstance(content, dict) else ():
+        return operation.document.followed(media).get("schema") or {}
+    return {"type": "string"}
+
+
+def _one(
+    operation: Operation,
+    given: dict[str, Any],
+    place: str,
+    name: str,
+    found: Inputs,
+    *,
+    paged: bool,
+    gated: bool,
+) -> None:
+    """One parameter in the query, a header or a cookie."""
+    required, shown = given.get("required") is True, clean(name, 60)
+    note = found.left_out.append
+    if given.get("deprecated") is True and not required:
+        return note(f"{place} parameter {shown} (deprecated)")
+    if place == "header" and name.lower() in REFUSED_HEADERS:
+        return None
+    if place not in ("query", "header"):
+        if required:
+            raise LeftOutError(f"it requires the {place} parameter {shown}")
+        return note(f"{place} parameter {shown} (not sent)")
+    one = typed(operation.document, _schema(operation, given))
+    free = one.type in ("dict", "any", "list[dict]", "list[any]")
+    if place == "header" and (
+        free or one.type.startswith("list[") or not WIRE_NAME.fullmatch(name)
+    ):
+        free = True
+    if free and one.type == "any" and place == "query" and not given.get("content"):
+        one.keys, free = {"type": "str"}, False
+    if free or given.get("style") == "deepObject" or (given.get("content") and place == "query"):
+        if required:
+            raise LeftOutError(f"it requires the {place} parameter {shown}, which is an object")
+        return note(f"{place} parameter {shown} (an object)")
+    if place == "header" and not required and name.lower() not in KEPT_HEADERS:
+        return note(f"header {shown} (optional)")
+    mine, wire = name, ""
+    if place == "query":
+        mine, wire = _query_name(name, one, paged, found)
+    if mine.lower() == "confirm" and gated and one.type != "bool":
+        mine = "confirm_with" if place == "query" else mine
+    about = str(given.get("description") or "")
+    made = param(mine, one, required, about)
+    if mine == "cursor" and paged:
+        made = {
+            "name": "cursor",
+            "required": False,
+            "description": "The `next_cursor` of the previous page.",
+        }
+    if place == "header":
+        made["in"] = "header"
+    elif (operation.method not in ("GET", "HEAD", "DELETE") and not wire) or mine in (
+        "etag",
+        "if_match",
+    ):
+        made["in"] = "query"
+    if not found.add(made):
+        if required:
+            raise LeftOutError(f"two of its parameters are called {shown}")
+        return note(f"{place} parameter {shown} (its name is taken)")
+    if wire:
+        made.pop("in", None)
+        found.query.append(f"{wire}={{{mine}}}")
+    found.left_out += [f"{shown}: {text}" for text in one.notes]
+    return None
+
+
+def _query_name(name: str, one: Typed, paged: bool, found: Inputs) -> tuple[str, str]:
+    """Our name of a query parameter, and its wire name where that differs."""
+    plain = name.lower().replace("-", "_").replace("[", "_").replace("]", "")
+    wire = quote(name, safe="._~-")
+    if paged and plain in SIZES and one.type in ("int", "any") and "limit" not in found.plain:
+        return "limit", wire if name != "limit" else ""
+    if paged and plain in PAGES and "cursor" not in found.plain and one.type in ("int", "str"):
+        return "cursor", wire if name != "cursor" else ""
+    if WIRE_NAME.fullmatch(name):
+        return name, ""
+    return snake(name) or f"p{len(found.params)}", wire

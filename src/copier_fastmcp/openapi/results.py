@@ -1,0 +1,283 @@
+"""What an operation answers, cut to the fields that matter."""
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from .document import UnresolvedError
+from .inputs import LeftOutError
+from .operations import Operation, is_json
+from .schemas import merged, properties_of, required_of
+from .texts import clean, sentence, sentences
+from .typed import typed
+
+# What people and models look for first, in this order.
+FIRST = [
+    "id",
+    "key",
+    "number",
+    "name",
+    "title",
+    "full_name",
+    "login",
+    "email",
+    "slug",
+    "code",
+    "identifier",
+    "state",
+    "status",
+    "type",
+    "kind",
+    "description",
+    "summary",
+    "body",
+    "text",
+    "content",
+    "message",
+    "value",
+    "amount",
+    "currency",
+    "price",
+    "total",
+    "url",
+    "html_url",
+    "web_url",
+    "created_at",
+    "updated_at",
+    "created",
+    "updated",
+    "date",
+    "due_date",
+    "owner",
+    "author",
+    "user",
+    "assignee",
+]
+NOISE = re.compile(r"(^_|_url$|^links$|^node_id$|gravatar|^etag$|_links$|^object$|^x_)")
+ALWAYS = 6
+NAME = re.compile(r"(?!model_)[a-z][a-z0-9_]{0,63}")
+RESERVED = frozenset(
+    [
+        "backend",
+        "ctx",
+        "cls",
+        "each",
+        "result",
+        "copy",
+        "construct",
+        "dict",
+        "dt",
+        "fields",
+        "float",
+        "from_orm",
+        "int",
+        "bool",
+        "json",
+        "len",
+        "list",
+        "parse_file",
+        "parse_obj",
+        "parse_raw",
+        "request",
+        "schema",
+        "schema_json",
+        "self",
+        "str",
+        "update_forward_refs",
+        "uuid4",
+        "validate",
+        "annotated",
+        "any",
+        "anyurl",
+        "basemodel",
+        "emailstr",
+        "field",
+        "literal",
+        "uuid",
+        "toolerror",
+        "false",
+        "none",
+        "true",
+        "and",
+        "as",
+        "assert",
+        "async",
+        "await",
+        "break",
+        "class",
+        "continue",
+        "def",
+        "del",
+        "elif",
+        "else",
+        "except",
+        "finally",
+        "for",
+        "from",
+        "global",
+        "if",
+        "import",
+        "in",
+        "is",
+        "lambda",
+        "nonlocal",
+        "not",
+        "or",
+        "pass",
+        "raise",
+        "return",
+        "try",
+        "while",
+        "with",
+        "yield",
+    ]
+)
+LONGEST_TEXT = 90
+
+
+@dataclass
+class Answer:
+    """What a tool returns: fields of an object, or of the items under `key`; `paged` where it is a list."""
+
+    fields: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    paged: bool = False
+    key: str = ""
+    left_out: list[str] = field(default_factory=list)
+
+    def returns(self) -> Any:
+        """The key `returns` of the tool; None where nothing is known."""
+        if not self.fields:
+            return None
+        made = {name: (one["type"] if one.keys() == {"type"} else one) for name, one in self.fields}
+        if not self.paged:
+            return made
+        return {self.key: [made]} if self.key else [made]
+
+
+def answer(operation: Operation) -> Answer:
+    """What an operation answers when all goes well.
+
+    Raises:
+        LeftOutError: It answers with something that is no JSON, or a stream.
+    """
+    contents = [
+        (kind, about)
+        for code, one in sorted(operation.success.items())
+        if isinstance(one.get("content"), dict)
+        for kind, about in one["content"].items()
+    ]
+    kinds = [str(kind) for kind, _ in contents]
+    media = next((about for kind, about in contents if is_json(str(kind))), None)
+    if media is None:
+        if kinds:
+            raise LeftOutError(f"it answers {clean(', '.join(dict.fromkeys(kinds)), 80)}, not JSON")
+        return Answer()
+    found = Answer()
+    if any("event-stream" in kind for kind in kinds):
+        found.left_out.append("the answer as a stream of events")
+    given = operation.document.followed(media).get("schema")
+    if given is None:
+        return found
+    try:
+        schema = merged(operation.document, given)
+        if schema.get("type") == "array":
+            found.paged, schema = True, merged(operation.document, schema.get("items") or {})
+        elif not properties_of(schema):
+            return _unknown(operation, schema, found)
+        elif key := _list_key(operation, schema):
+            found.paged, found.key = True, key
+            others = [clean(name, 40) for name in properties_of(schema) if name != key]
+            found.left_out += [f"result {name}" for name in others if not _of_a_page(name)]
+            listed = merged(operation.document, properties_of(schema)[key])
+            schema = merged(operation.document, listed.get("items") or {})
+    except UnresolvedError as error:
+        return Answer(left_out=[*found.left_out, f"its result ({error})"])
+    if not properties_of(schema):
+        return _unknown(operation, schema, found)
+    _fields(operation, schema, found)
+    return found
+
+
+def _of_a_page(name: str) -> bool:
+    return bool(
+        re.search(
+            r"(?i)^(total|count|next|prev|page|per_page|has_more|offset|limit|cursor|self|pagination|incomplete)",
+            name,
+        )
+    )
+
+
+def _unknown(operation: Operation, schema: dict[str, Any], found: Answer) -> Answer:
+    """An answer without fields: kept only where nothing of it is needed."""
+    kind = schema.get("type")
+    if operation.method in ("GET", "HEAD", "QUERY") or found.paged:
+        shown = {"array": "a list", "object": "an object of any form", None: "JSON of any form"}
+        what = (
+            "a list of plain values"
+            if found.paged
+            else shown.get(kind, f"a plain {str(kind)[:20]}")
+        )
+        raise LeftOutError(f"it answers {what}")
+    return Answer(left_out=[*found.left_out, "its result (it has no fields)"])
+
+
+def _list_key(operation: Operation, schema: dict[str, Any]) -> str:
+    """The name of the one list of objects that a page holds; empty where it is no page."""
+    if operation.method not in ("GET", "POST", "QUERY"):
+        return ""
+    lists = []
+    for name, inner in properties_of(schema).items():
+        try:
+            plain = merged(operation.document, inner)
+            if plain.get("type") == "array" and properties_of(
+                merged(operation.document, plain.get("items") or {})
+            ):
+                lists.append(name)
+        except UnresolvedError:
+            continue
+    others = [name for name in properties_of(schema) if name not in lists and not _of_a_page(name)]
+    if len(lists) != 1 or not NAME.fullmatch(lists[0].lower()) or len(others) > 2:
+        return ""
+    return lists[0] if operation.method == "GET" or len(others) < 2 else ""
+
+
+def _fields(operation: Operation, schema: dict[str, Any], found: Answer) -> None:
+    """Every field that can be one, those that matter first."""
+    needed = required_of(schema)
+    names = list(properties_of(schema))
+    rows = []
+    for place, name in enumerate(names):
+        shown = clean(name, 60) or "?"
+        if not NAME.fullmatch(name) or name in RESERVED:
+            found.left_out.append(f"result {shown} (its name)")
+            continue
+        try:
+            plain = merged(operation.document, properties_of(schema)[name])
+            one = typed(operation.document, properties_of(schema)[name])
+        except UnresolvedError as error:
+            found.left_out.append(f"result {shown} ({error})")
+            continue
+        if plain.get("writeOnly") is True or plain.get("deprecated") is True:
+            found.left_out.append(f"result {shown} (deprecated or write-only)")
+            continue
+        kind = one.keys.get("type")
+        if kind is None:
+            first = one.keys["choices"][0]
+            kind = "bool" if isinstance(first, bool) else "int" if isinstance(first, int) else "str"
+        kind = {"date": "str", "datetime": "str", "uuid": "str"}.get(kind, kind)
+        made: dict[str, Any] = {"type": kind}
+        text = sentence(sentences(one.description, LONGEST_TEXT))
+        if text:
+            made["description"] = text
+        if name not in needed or one.nullable or kind == "any":
+            made["default"] = None
+        rows.append((_rank(name, kind, name in needed, place), name, made))
+    found.fields = [(name, made) for _, name, made in sorted(rows, key=lambda row: row[0])]
+
+
+def _rank(name: str, kind: str, needed: bool, place: int) -> tuple[int, int, int]:
+    if name in FIRST:
+        return (0, FIRST.index(name), place)
+    plain = kind not in ("dict", "any") and not kind.startswith("list[")
+    noise = bool(NOISE.search(name))
+    return (1 + 2 * noise + (not plain) + (not needed and not plain), 0, place)

@@ -1,0 +1,68 @@
+"""Which operations become tools: by tag, path, method, name, or all."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any
+
+from .operations import Operation
+
+MANY = 40
+BYTES_PER_TOKEN = 4
+
+
+@dataclass
+class Selection:
+    """Globs; an operation is taken when each kind that is given has one that fits."""
+
+    tag: list[str] = field(default_factory=list)
+    path: list[str] = field(default_factory=list)
+    method: list[str] = field(default_factory=list)
+    operation: list[str] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        """Whether anything is asked for."""
+        return bool(self.tag or self.path or self.method or self.operation)
+
+    def takes(self, operation: Operation) -> bool:
+        """Whether an operation is among those that were asked for."""
+        return (
+            _any(self.tag, operation.tags)
+            and _any(self.path, [operation.path])
+            and _any([glob.upper() for glob in self.method], [operation.method])
+            and _any(self.operation, [operation.operation_id, operation.name])
+        )
+
+    def kept(self) -> dict[str, Any]:
+        """What is said of it, for the next import."""
+        return {key: value for key, value in asdict(self).items() if value}
+
+    def unused(self, operations: Iterable[Operation]) -> list[str]:
+        """The globs that fit nothing: most likely typing mistakes."""
+        listed = list(operations)
+        rows = (
+            ("--tag", self.tag, lambda one: one.tags),
+            ("--path", self.path, lambda one: [one.path]),
+            ("--method", [glob.upper() for glob in self.method], lambda one: [one.method]),
+            ("--operation", self.operation, lambda one: [one.operation_id, one.name]),
+        )
+        return [
+            f"{flag} {glob}"
+            for flag, globs, of in rows
+            for glob in globs
+            if not any(_any([glob], of(one)) for one in listed)
+        ]
+
+
+def _any(globs: Sequence[str], texts: Iterable[str]) -> bool:
+    return not globs or any(fnmatchcase(text, glob) for glob in globs for text in texts)
+
+
+def cost(tools: int, size: int) -> str:
+    """What so many tools cost a model, in one line; empty where that is little."""
+    if tools <= MANY:
+        return ""
+    return (
+        f"{tools} tools are about {size // 1024} KiB of tools/list, {size // BYTES_PER_TOKEN:,} tokens in each "
+        f"conversation, and models choose worse among more than {MANY}; choose with --tag, --path, --method or --operation"
+    )

@@ -1,0 +1,100 @@
+"""What a document says of the server as a whole: its names, its texts, its address."""
+
+import re
+from typing import Any
+from urllib.parse import urlsplit
+
+from .document import Document
+from .texts import clean, sentence, sentences
+
+DULL = {
+    "api",
+    "rest",
+    "openapi",
+    "v",
+    "the",
+    "http",
+    "json",
+    "service",
+    "server",
+    "specification",
+    "spec",
+    "swagger",
+}
+
+
+def about(document: Document) -> tuple[dict[str, Any], list[str]]:
+    """The answers about the server, and what a person should know of them."""
+    info = document.followed(document.root.get("info") or {})
+    address, note = _address(document)
+    server = _name(clean(info.get("title"), 200), address)
+    domain = server.removesuffix("-mcp").replace("-", "_")
+    answers: dict[str, Any] = {
+        "domain": domain,
+        "server_name": server,
+        "package_name": server.replace("-", "_"),
+        "description": _description(info),
+        "backend": "http",
+    }
+    if address:
+        answers["api"] = address
+    return answers, [note] if note else []
+
+
+def _name(title: str, address: str) -> str:
+    """A name for the server: what the title and the address share, else the title's first words."""
+    found = re.findall(r"[a-z0-9]+", re.sub(r"['\u2019]s\b", "", title).lower())
+    host = (urlsplit(address).hostname or "").split(".")
+    shared = [word for word in host[:-1] if word in found and word not in DULL]
+    kept = (
+        shared[:1]
+        or [word for word in found if word not in DULL and not word.isdecimal()][:3]
+        or ["api"]
+    )
+    short = "-".join(_within(kept, 24))
+    short = short if short[:1].isalpha() else f"api-{short}"
+    return short if short.endswith("-mcp") or short == "mcp" else f"{short}-mcp"
+
+
+def _within(parts: list[str], most: int) -> list[str]:
+    while len(parts) > 1 and len("-".join(parts)) > most:
+        parts = parts[:-1]
+    return [parts[0][:most], *parts[1:]]
+
+
+def _description(info: dict[str, Any]) -> str:
+    title = clean(info.get("title"), 120)
+    text = sentence(sentences(info.get("description"), 240))
+    plain = 10 < len(text) <= 280 and not re.search(r"(?i)openapi|https?:", text)
+    return text if plain else sentence(f"Tools for {title or 'an API'}")
+
+
+def _address(document: Document) -> tuple[str, str]:
+    """The base address, and a note where the document has none that can be used."""
+    servers = document.root.get("servers")
+    for server in document.each(servers):
+        url = server.get("url")
+        if not isinstance(url, str):
+            continue
+        variables = document.followed(server.get("variables") or {})
+        for name, one in variables.items():
+            default = one.get("default") if isinstance(one, dict) else None
+            url = url.replace(f"{{{name}}}", str(default if default is not None else name))
+        try:
+            parts = urlsplit(url)
+            plain = parts.scheme in ("http", "https") and parts.hostname and not parts.username
+            port = parts.port
+        except ValueError:
+            continue
+        path = parts.path.rstrip("/")
+        good = re.fullmatch(r"[A-Za-z0-9.-]+", parts.hostname or "") and re.fullmatch(
+            r"(/[A-Za-z0-9._~-]+)*", path
+        )
+        if plain and good and len(url) <= 200:
+            host = f"{parts.hostname}:{port}" if port else parts.hostname
+            return f"{parts.scheme}://{host}{path}", ""
+    shown = clean(str(servers)[:80], 60) if servers else "none"
+    return (
+        "",
+        f"no server of the document is an address of its own ({shown}): write `api:` yourself",
+    )

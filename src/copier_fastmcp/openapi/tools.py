@@ -1,0 +1,202 @@
+"""An operation as a tool of the answers, within a budget of bytes."""
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..tables import tables
+from .behavior import derive
+from .derived import Derived
+from .extensions import switched_off
+from .inputs import Inputs, LeftOutError
+from .naming import Names, title_of
+from .operations import Operation
+from .parameters import inputs
+from .results import ALWAYS, Answer, answer
+from .texts import clean, sentence, sentences
+from .verbs import base
+
+BUDGET = 3000
+SENT = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
+
+
+@dataclass
+class Imported:
+    """An operation, what it came to, and what of it was left out; `tool` is None where all of it was."""
+
+    operation: Operation
+    derived: Derived
+    tool: dict[str, Any] | None
+    left_out: list[str] = field(default_factory=list)
+    findings: list[str] = field(default_factory=list)
+    bytes: int = 0
+
+    def row(self) -> dict[str, Any]:
+        """What a program is told of it."""
+        found: dict[str, Any] = {
+            "operation": self.operation.name,
+            "operation_id": self.operation.operation_id,
+            "tool": self.tool["name"] if self.tool else None,
+            "behavior": self.derived.behavior if self.tool else None,
+            "source": str(self.derived),
+            "asked": self.derived.asked,
+            "left_out": self.left_out,
+        }
+        return {**found, **({"findings": self.findings} if self.findings else {})}
+
+
+@dataclass
+class Options:
+    """How operations become tools."""
+
+    budget: int = BUDGET
+    scopes: bool = False
+    request_model: bool = False
+    behaviors: dict[str, str] = field(default_factory=dict)
+
+
+def imported(operation: Operation, names: Names, options: Options) -> Imported:
+    """One operation as a tool, or the reason why it is none."""
+    derived = derive(operation)
+    chosen = options.behaviors.get(operation.name)
+    if chosen:
+        derived = Derived(
+            chosen, "your choice", f"instead of {derived}"[:200], confirm=derived.confirm
+        )
+    try:
+        return _tool(operation, derived, names, options)
+    except LeftOutError as error:
+        return Imported(operation, derived, None, [str(error)])
+
+
+def _tool(operation: Operation, derived: Derived, names: Names, options: Options) -> Imported:
+    if operation.broken:
+        raise LeftOutError(operation.broken)
+    if operation.raw.get("deprecated") is True:
+        raise LeftOutError("it is deprecated")
+    if switched_off(operation):
+        raise LeftOutError("the document says that it is no tool")
+    if operation.method not in SENT:
+        raise LeftOutError(f"{clean(operation.method, 20)} requests are not sent")
+    if derived.behavior == "read" and operation.method in ("PUT", "PATCH", "DELETE"):
+        raise LeftOutError(f"a {operation.method} that reads has no form")
+    result = answer(operation)
+    gated = derived.confirm or derived.behavior != "read"
+    given = inputs(operation, paged=result.paged and derived.behavior == "read", gated=gated)
+    _typed_enough(given)
+    name = names.give(operation, derived)
+    made: dict[str, Any] = {"name": name, "behavior": derived.behavior}
+    made["http"] = (
+        f"{operation.method} {given.path}{'?' if given.query else ''}{'&'.join(given.query)}"
+    )
+    if len(made["http"]) > 290:
+        raise LeftOutError("its path is too long")
+    made["title"] = _title(operation, name, derived)
+    made["description"] = _description(operation, name, derived)
+    if given.params or derived.behavior != "read":
+        made["params"] = given.params
+    else:
+        made["params"] = []
+    if options.request_model and len(given.params) > 4:
+        made["request_model"] = True
+    if derived.destructive is not None and derived.behavior == "action":
+        made["destructive"] = derived.destructive
+    if derived.idempotent is not None and derived.behavior == "action":
+        made["idempotent"] = derived.idempotent
+    if derived.confirm:
+        made["confirm"] = True
+    if options.scopes and (scopes := _scopes(operation, derived)):
+        made["scopes"] = scopes
+    made["why"] = _why(operation, derived)
+    found = Imported(operation, derived, made, [*given.left_out, *result.left_out], given.findings)
+    _fit(found, result, options.budget)
+    return found
+
+
+def _typed_enough(given: Inputs) -> None:
+    """A tool whose every input is any object says nothing of what to write."""
+    free = [one["name"] for one in given.params if one.get("type") in ("dict", "list[dict]")]
+    if free and len(free) == len(given.params):
+        raise LeftOutError(f"all that it takes are objects ({', '.join(free[:3])})")
+
+
+def _contradicts(text: str, name: str, reads: bool) -> bool:
+    """Whether a text begins with the contrary of what its tool does."""
+    verbs = {word: row for row, listed in tables()["verbs"].items() for word in listed}
+    first = base(text.split()[0].strip(".,:;!'\"()").lower()) if text.split() else ""
+    return first in verbs and first not in name.split("_") and (verbs[first] == "read") != reads
+
+
+def _title(operation: Operation, name: str, derived: Derived) -> str:
+    summary = clean(operation.text("summary"), 300).rstrip(".")
+    if not summary or len(summary) > 70 or summary == name or len(summary) < 3:
+        return title_of(name)
+    return title_of(name) if _contradicts(summary, name, derived.behavior == "read") else summary
+
+
+def _description(operation: Operation, name: str, derived: Derived) -> str:
+    summary = sentence(sentences(operation.text("summary"), 200))
+    more = sentence(sentences(operation.text("description"), 300))
+    said = summary.rstrip(".").lower()
+    parts = [summary] if not more or said not in (title_of(name).lower(), "") else []
+    if more and said:
+        shared = set(said.split()) & set(more.lower().rstrip(".").split())
+        parts = [] if len(shared) * 3 >= len(said.split()) * 2 else parts
+    text = clean(" ".join([*parts, more]), 420) or f"{title_of(name)}."
+    if _contradicts(text, name, derived.behavior == "read"):
+        text = clean(f"{operation.method} request. {text}", 420)
+    return text
+
+
+def _why(operation: Operation, derived: Derived) -> str:
+    reason = derived.reason
+    if operation.method not in reason:
+        reason = f"{operation.method}: {reason}"
+    return clean(f"{reason[:1].upper()}{reason[1:]} ({derived.source}).", 400)
+
+
+def _scopes(operation: Operation, derived: Derived) -> list[str]:
+    """The scopes of the first way to be let in, where the tool language takes them."""
+    ways = [way for way in operation.scopes if way]
+    found = [one for one in (ways[0] if ways else []) if re.fullmatch(r"[!#-\[\]-~]{1,200}", one)]
+    write = re.compile(tables()["write_scope"])
+    reads = derived.behavior == "read"
+    return [one for one in dict.fromkeys(found) if not (reads and write.search(one))]
+
+
+def _size(made: dict[str, Any], fields: list[tuple[str, dict[str, Any]]]) -> int:
+    """Roughly the bytes of a tool in tools/list: its texts, and what schemas and hints put around them."""
+    params = sum(40 + len(json.dumps(one, ensure_ascii=False).encode()) for one in made["params"])
+    results = sum(
+        70 + len(json.dumps(one, ensure_ascii=False).encode()) + 2 * len(name)
+        for name, one in fields
+    )
+    texts = len(made["title"].encode()) * 2 + len(made["description"].encode())
+    return 550 + texts + params + results
+
+
+def _fit(found: Imported, result: Answer, budget: int) -> None:
+    """Cut the result, then optional inputs, until the tool keeps its budget; what goes is listed."""
+    made = found.tool
+    assert made is not None
+    fields = list(result.fields)
+    while len(fields) > ALWAYS and _size(made, fields) > budget:
+        name, _ = fields.pop()
+        found.left_out.append(f"result {name} (budget)")
+    optional = [one for one in made["params"] if "default" in one or one.get("required") is False]
+    placed = made["http"]
+    while optional and _size(made, fields) > budget:
+        one = optional.pop()
+        if one["name"] in ("limit", "cursor") or f"{{{one['name']}}}" in placed:
+            continue
+        made["params"].remove(one)
+        found.left_out.append(f"{one['name']} (budget)")
+    while fields and _size(made, fields) > 1.5 * budget and len(fields) > 1:
+        name, _ = fields.pop()
+        found.left_out.append(f"result {name} (budget)")
+    result.fields = fields
+    returns = result.returns()
+    if returns is not None:
+        made["returns"] = returns
+    found.bytes = _size(made, fields)

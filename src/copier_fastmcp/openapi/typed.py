@@ -1,0 +1,194 @@
+"""A JSON Schema as the tool language says it: a type, choices and limits."""
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .document import Document
+from .schemas import merged
+from .texts import clean
+
+FORMATS = {"date": "date", "date-time": "datetime", "uuid": "uuid"}
+SIMPLE = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "object": "dict"}
+MOST_CHOICES = 60
+LIMITS = {
+    "number": (
+        ("ge", "minimum"),
+        ("le", "maximum"),
+        ("gt", "exclusiveMinimum"),
+        ("lt", "exclusiveMaximum"),
+    ),
+    "str": (("min_length", "minLength"), ("max_length", "maxLength")),
+    "list": (("min_items", "minItems"), ("max_items", "maxItems")),
+}
+PLAIN_PATTERN = re.compile(
+    r"\^?([A-Za-z0-9_ :/@#%=,;!~&-]|\\[dws.]|\[(?!\^?\])\^?([A-Za-z0-9_ :/@#.-]|\\[dws.])+\]|[+*?]|\{\d{1,2}(,\d{1,2})?\})*\$?"
+)
+
+
+@dataclass
+class Typed:
+    """A type with its limits, as keys of a parameter; `notes` say what could not be kept."""
+
+    keys: dict[str, Any]
+    nullable: bool = False
+    description: str = ""
+    default: Any = None
+    has_default: bool = False
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def type(self) -> str:
+        return str(self.keys.get("type", "str"))
+
+
+def typed(document: Document, schema: Any, depth: int = 0) -> Typed:
+    """A schema as a type of the tool language.
+
+    Raises:
+        UnresolvedError: A reference leads nowhere or in a circle.
+    """
+    plain = merged(document, schema, depth)
+    found = Typed({}, plain.get("nullable") is True, clean(plain.get("description"), 900))
+    kind = plain.get("type")
+    values = [plain["const"]] if "const" in plain else plain.get("enum")
+    if isinstance(values, list) and None in values:
+        found.nullable = True
+    if isinstance(values, list) and (choices := _choices(values)):
+        found.keys["choices"] = choices
+    elif kind == "array":
+        found.keys["type"] = _listed(document, plain, found, depth)
+    elif plain.get("format") == "binary":
+        found.keys["type"] = "str"
+        found.notes.append("a file is sent as text")
+    else:
+        form = FORMATS.get(str(plain.get("format"))) if kind == "string" else None
+        found.keys["type"] = form or SIMPLE.get(str(kind), "any")
+        if plain.get("variants") and found.type in ("any", "dict"):
+            found.notes.append(f"one of {plain['variants']} forms is not told apart")
+    if isinstance(values, list) and "choices" not in found.keys and values:
+        known = ", ".join(clean(one, 40) or repr(one)[:20] for one in values[:12])
+        found.description = clean(f"{found.description} One of: {known}.".strip(), 900)
+    _limit(plain, found)
+    if "default" in plain:
+        _default(plain["default"], found)
+    return found
+
+
+def _choices(values: list[Any]) -> list[Any]:
+    """The choices of an enum that all fit; none where one does not."""
+    kept = [value for value in values if value is not None]
+    kept = list(
+        dict.fromkeys((type(value), value) for value in kept if isinstance(value, (str, int)))
+    )
+    plain = [value for _, value in kept]
+    fits = all(
+        abs(value) < 2**53
+        if isinstance(value, int)
+        else 0 < len(value) <= 36 and clean(value, 36) == value
+        for value in plain
+    )
+    same = len({type(value) for value in plain}) == 1
+    whole = len(plain) == len([value for value in values if value is not None])
+    return plain if fits and same and whole and 0 < len(plain) <= MOST_CHOICES else []
+
+
+def _listed(document: Document, plain: Mapping[str, Any], found: Typed, depth: int) -> str:
+    inner = typed(document, plain.get("items") or {}, depth + 1)
+    if choices := inner.keys.get("choices"):
+        known = ", ".join(str(one) for one in choices[:12])
+        found.description = clean(f"{found.description} Each one of: {known}.".strip(), 900)
+        return (
+            "list[int]"
+            if isinstance(choices[0], int) and not isinstance(choices[0], bool)
+            else "list[str]"
+        )
+    kind = inner.type if not inner.type.startswith("list[") else "any"
+    return f"list[{kind}]"
+
+
+def _number(value: Any, whole: bool) -> bool:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or abs(value) > 2**53:
+        return False
+    return math.isfinite(value) and (not whole or value == int(value))
+
+
+def _limit(plain: Mapping[str, Any], found: Typed) -> None:
+    """The limits that go with the type and leave room."""
+    kind = found.type if "type" in found.keys else ""
+    home = "number" if kind in ("int", "float") else "list" if kind.startswith("list[") else kind
+    whole = kind != "float"
+    for key, said in LIMITS.get(home, ()):
+        value = plain.get(said)
+        if value is True and said.startswith("exclusive"):  # OpenAPI 3.0
+            other = "minimum" if key == "gt" else "maximum"
+            value = plain.get(other)
+            found.keys.pop("ge" if key == "gt" else "le", None)
+        if _number(value, whole) and value is not None and (home == "number" or 0 <= value < 10**6):
+            found.keys[key] = int(value) if whole else value
+    keys = found.keys
+    for low, high in (
+        ("ge", "le"),
+        ("ge", "lt"),
+        ("gt", "le"),
+        ("gt", "lt"),
+        ("min_length", "max_length"),
+        ("min_items", "max_items"),
+    ):
+        if low in keys and high in keys and keys[low] + (low == "gt") + (high == "lt") > keys[high]:
+            del keys[low], keys[high]
+    if "ge" in keys and "gt" in keys:
+        del keys["gt"]
+    if "le" in keys and "lt" in keys:
+        del keys["lt"]
+    pattern = plain.get("pattern")
+    if kind == "str" and isinstance(pattern, str) and pattern:
+        if len(pattern) <= 100 and PLAIN_PATTERN.fullmatch(pattern) and _compiles(pattern):
+            keys["pattern"] = pattern
+        else:
+            found.notes.append("its pattern is not checked")
+
+
+def _compiles(pattern: str) -> bool:
+    try:
+        re.compile(pattern)
+    except (re.error, OverflowError, RecursionError):
+        return False
+    return not re.search(r"[+*?}][+*?{]|^[+*?{]|\^[+*?{]", pattern)
+
+
+def _default(value: Any, found: Typed) -> None:
+    """A default that has the type and keeps the limits; another one is left to the API."""
+    keys, kind = found.keys, found.type
+    if value is None:
+        found.nullable = True
+        return
+    if "choices" in keys:
+        fits = any(type(value) is type(one) and value == one for one in keys["choices"])
+    elif kind == "bool":
+        fits = isinstance(value, bool)
+    elif kind in ("int", "float"):
+        fits = _number(value, kind == "int") and all(
+            keys[key] <= value
+            if key == "ge"
+            else value <= keys[key]
+            if key == "le"
+            else keys[key] < value
+            if key == "gt"
+            else value < keys[key]
+            for key in ("ge", "le", "gt", "lt")
+            if key in keys
+        )
+        value = int(value) if fits and kind == "int" else value
+    elif kind == "str":
+        fits = isinstance(value, str) and clean(value, 200) == value
+        fits = fits and keys.get("min_length", 0) <= len(value) <= keys.get("max_length", 1000)
+        fits = fits and (
+            bool(value) and bool(re.search(keys["pattern"], value)) if "pattern" in keys else True
+        )
+    else:
+        fits = False
+    if fits:
+        found.default, found.has_default = value, True

@@ -1,0 +1,76 @@
+"""What words in operations say: the first word of an operationId or summary, the last of a path.
+
+These are readings of other people's names and belong to the import alone; the verbs of the tool
+language stand in tables.json. A word stands in one class; what may mean either is in none.
+"""
+
+
+def _set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+READ = _set(
+    "get list search query find filter lookup fetch read show count check describe validate "
+    "preview estimate diff compare retrieve view browse explain inspect suggest autocomplete "
+    "introspect download head peek exists has is describes summarize aggregate"
+)
+# Of these a POST is believed, when a second signal agrees.
+READ_BY_POST = _set(
+    "search query find filter list lookup count validate check preview estimate diff get batchget "
+    "fetch retrieve compare explain suggest autocomplete aggregate"
+)
+CREATE = _set(
+    "create add new insert register make post submit open fork clone copy duplicate reply"
+)
+ENSURE = _set("ensure")
+UPSERT = _set("upsert")
+PUT = _set(
+    "archive unarchive enable disable assign unassign lock unlock star unstar pin unpin mute unmute "
+    "follow unfollow block unblock close reopen activate deactivate suspend unsuspend pause resume "
+    "hide unhide mark approve unapprove accept decline reject dismiss resolve unresolve restore "
+    "subscribe unsubscribe watch unwatch like unlike unpublish attach detach link unlink upvote "
+    "promote demote complete snooze flag unflag tag untag favorite unfavorite bookmark minimize "
+    "unminimize set replace update edit modify patch rename move change put write overwrite unset "
+    "save configure unarchived map unmap acknowledge"
+)
+UPDATE = _set("update edit modify patch change set replace put write rename save configure")
+DELETE = _set(
+    "delete remove destroy cancel revoke purge reset clear drop erase wipe uninstall expire "
+    "terminate invalidate flush prune discard trash forget kill unregister deregister del abort"
+)
+ACTION = _set(
+    "send run start stop publish pay execute trigger retry rerun sync synchronize refresh import "
+    "generate deploy merge transfer dispatch convert invite confirm capture refund charge notify "
+    "invoke launch restart reboot redeliver process rebuild migrate scan rotate regenerate resend "
+    "replay rollback revert undo toggle increment decrement apply broadcast login logout signin "
+    "signout authorize authenticate ping test build reindex perform wake request rerequest do "
+    "materialize simulate poll pull push exec enqueue submit ack pop dequeue consume claim join leave"
+)
+TOGGLE = _set("toggle increment decrement append")
+# A membership, and what its end is called; taking it back loses nothing but the association.
+ASSOCIATION = _set(
+    "star unstar follow unfollow watch unwatch like unlike tag untag assign unassign pin unpin "
+    "mute unmute block unblock subscribe unsubscribe link unlink lock unlock favorite unfavorite "
+    "bookmark detach unset upvote unmap disable"
+)
+# Nothing safe begins with one of these, whatever the method says.
+DOING = (DELETE | ACTION | PUT | CREATE) - _set(
+    "ping test post open set put patch new mark tag flag star like watch lock link map block copy "
+    "request import process build reply do build change fork merge diff scan complete move"
+)
+# Things that are started, sent or paid by being created.
+STARTED = _set(
+    "run runs execution executions job jobs dispatch dispatches invocation invocations payment "
+    "payments charge charges payout payouts refund refunds deployment deployments build builds "
+    "transfer transfers backfill backfills"
+)
+SMALL = _set("a an the of in on for to from by with and or at as into")
+ALL_VERBS = READ | READ_BY_POST | CREATE | ENSURE | UPSERT | PUT | DELETE | ACTION
+
+
+def base(word: str) -> str:
+    """A verb without the ending of the third person: `Deletes`, `searches`, `copies`."""
+    word = word.lower()
+    forms = [word, word.removesuffix("s"), word.removesuffix("es")]
+    forms += [word.removesuffix("ies") + "y"] if word.endswith("ies") else []
+    return next((form for form in forms if form in ALL_VERBS), word)

@@ -1,0 +1,127 @@
+"""What speaks for and against a reading of an operation that may write: its words, body and answers."""
+
+from typing import Any
+
+from ..tables import tables
+from .operations import Operation, words
+from .verbs import ACTION, ALL_VERBS, DELETE, PUT, READ, READ_BY_POST, UPSERT, base
+
+MANY = frozenset({"batch", "bulk"})
+
+
+class Signals:
+    """The verbs of an operation: where its path ends, its operationId, its summary."""
+
+    def __init__(self, operation: Operation) -> None:
+        """Read them off an operation."""
+        tail = [] if operation.ends_in_parameter else words(operation.tail)
+        self.tail = tail  # as written: at the end of a path a plural is a noun
+        self.id = [*operation.id_words[:1]]
+        self.verb = base(self.id[0]) if self.id else ""
+        said = [word for word in words(operation.text("summary")) if word not in ("the", "a", "an")]
+        if not said:
+            said = words(operation.text("description"))[:1]
+        self.spoken = base(said[0]) if said else ""
+        self.all_words = {*self.tail, *operation.id_words}
+
+    def voices(self, known: frozenset[str]) -> list[str]:
+        """Which of path, operationId and summary say one of some verbs."""
+        found = []
+        if self.tail and self.tail[0] in known:
+            found.append(f"its path ends in {self.tail[0]!r}")
+        if self.verb in known:
+            found.append(f"its operationId says {self.verb!r}")
+        if self.spoken in known:
+            found.append(f"its summary says {self.spoken!r}")
+        return found
+
+
+def versioned(operation: Operation) -> str:
+    """The version that a write has to name, as words for people; empty without one."""
+    if operation.parameter("header", "If-Match").get("required") is True:
+        return "it requires If-Match"
+    _, schema = operation.json_body
+    needed = schema.get("required")
+    required = set(map(str, needed)) if isinstance(needed, list) else set()
+    for name in tables()["versions"]:
+        if name in required and isinstance(schema.get("properties"), dict):
+            return f"its body requires {name!r}"
+    return ""
+
+
+def properties(operation: Operation) -> list[str]:
+    """The names of the fields of a body in JSON."""
+    found = operation.json_body[1].get("properties")
+    return [str(name) for name in found] if isinstance(found, dict) else []
+
+
+def chooses(operation: Operation) -> str:
+    """A field of the body that chooses what is done, as in {action: open | close}."""
+    properties = operation.json_body[1].get("properties")
+    for name, schema in (properties if isinstance(properties, dict) else {}).items():
+        if name in {*tables()["action_parameters"], "op"}:
+            choices = operation.document.followed(schema).get("enum")
+            listed = choices if isinstance(choices, list) else []
+            acts = any(set(words(choice)[:1]) & ALL_VERBS for choice in listed)
+            if name == "op" or (len(listed) > 1 and (acts or name in ("action", "command"))):
+                return str(name)
+    return ""
+
+
+def reading(operation: Operation, signals: Signals) -> tuple[list[str], list[str]]:
+    """What says that a POST only reads, and what speaks against it."""
+    tail = {*signals.tail[:1]} if len(signals.tail) == 1 else set()
+    joined = "".join(signals.tail)
+    pros = (
+        [f"its path ends in {operation.tail!r}"]
+        if tail & READ_BY_POST
+        or (
+            signals.tail
+            and (signals.tail[0] in MANY or "batch" in joined)
+            and {*signals.tail[1:]} & READ_BY_POST
+        )
+        else []
+    )
+    if signals.verb in READ_BY_POST:
+        pros.append(f"its operationId says {signals.verb!r}")
+    if signals.spoken in READ_BY_POST:
+        pros.append(f"its summary says {signals.spoken!r}")
+    answers = set(operation.success)
+    cons = [] if answers == {"200"} else ["it does not answer 200 alone"]
+    if any("location" in map(str.lower, headers(one)) for one in operation.success.values()):
+        cons.append("it answers with Location")
+    doing = (
+        DELETE
+        | ACTION
+        | PUT
+        | UPSERT
+        | {"create", "add", "save", "store", "token", "tokens", "login"}
+    ) - READ
+    spoken = {base(word) for word in words(operation.text("summary"))[:1]}
+    named = {*operation.id_words} | {base(word) for word in signals.tail}
+    if {"in", "out", "off"} & {*operation.id_words[1:2], *signals.tail[1:2]}:  # check in a guest
+        cons.append("its verb goes on with 'in' or 'out'")
+    if (found := (spoken | named) & doing) or (
+        found := {"save", "saved", "store", "token", "create"} & signals.all_words
+    ):
+        cons.append(f"it also says {min(found)!r}")
+    if operation.raw.get("callbacks"):
+        cons.append("it has callbacks")
+    return pros, cons
+
+
+def headers(answer: dict[str, Any]) -> dict[str, Any]:
+    """The headers of an answer; none where they are no mapping."""
+    found = answer.get("headers")
+    return found if isinstance(found, dict) else {}
+
+
+def collection(operation: Operation) -> bool:
+    """Whether a path has items below it, or a plural at its end."""
+    if operation.ends_in_parameter:
+        return False
+    below = operation.path.rstrip("/") + "/{"
+    if any(path.startswith(below) and "/" not in path[len(below) :] for path in operation.paths):
+        return True
+    last = words(operation.tail)[-1:]
+    return bool(last) and last[0].endswith("s") and not last[0].endswith("ss")

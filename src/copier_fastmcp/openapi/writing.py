@@ -1,0 +1,240 @@
+"""What a POST, PUT, PATCH or DELETE does, by its path, its words, its answers and its body."""
+
+from .derived import Derived
+from .operations import Operation, words
+from .verbs import (
+    ACTION,
+    ASSOCIATION,
+    DELETE,
+    ENSURE,
+    PUT,
+    READ,
+    SMALL,
+    STARTED,
+    TOGGLE,
+    UPDATE,
+    UPSERT,
+    base,
+)
+from .voices import MANY, Signals, chooses, collection, headers, properties, reading, versioned
+
+GRAPH = {"graphql", "rpc", "jsonrpc"}
+
+
+def of(operation: Operation) -> Derived:
+    """The behavior of an operation whose method may write."""
+    by_method = {"POST": _post, "PUT": _put, "PATCH": _patch, "DELETE": _delete}
+    if operation.method not in by_method:
+        return Derived("action", "asked", f"the method {operation.method} is not known", asked=True)
+    return by_method[operation.method](operation)
+
+
+def _several(operation: Operation, signals: Signals) -> Derived | None:
+    """Calls that do one thing or another: RPC, a choice of actions, batches."""
+    names = set(properties(operation))
+    if GRAPH & set(words(operation.tail)) or {"jsonrpc", "method"} <= names:
+        return Derived("action", "two signals", "one address for calls of every kind")
+    if name := chooses(operation):
+        return Derived("action", "signal", f"its body chooses what is done by {name!r}")
+    spoken = {base(word) for word in words(operation.text("summary"))}
+    if names == {"actions"} or {"create", "delete"} <= spoken:
+        return Derived("action", "signal", "it creates, changes and deletes in one call")
+    return None
+
+
+def _post(operation: Operation) -> Derived:
+    signals = Signals(operation)
+    pros, cons = reading(operation, signals)
+    if len(pros) > 1 and not cons:
+        return Derived("read", "two signals", f"{' and '.join(pros[:2])}; it answers 200")
+    if several := _several(operation, signals):
+        return several
+    if MANY & signals.all_words and signals.verb != "create":
+        if pros:
+            return _doubted("POST", pros[0], cons or ["nothing else does"])
+        if len(signals.voices(DELETE)) or DELETE & signals.all_words:
+            return Derived("delete", "signal", "it removes many at once", confirm=True)
+        return Derived("action", "signal", "it works on many at once")
+    if UPSERT & signals.all_words:
+        return Derived("put", "signal", "it says 'upsert'")
+    if (
+        ENSURE & signals.all_words
+        or {"get", "or", "create"} <= {*operation.id_words}
+        or ({"find", "or", "create"} <= {*operation.id_words})
+    ):
+        return Derived("ensure", "signal", "it creates what is not there")
+    if operation.parameter("header", "If-None-Match").get("required") is True:
+        return Derived("ensure", "signal", "If-None-Match creates it once")
+    created = signals.verb == signals.spoken == "create" and "201" in operation.success
+    if created and not STARTED & set(words(operation.tail)[-1:]):
+        return _created(operation, signals)
+    if voices := signals.voices(DELETE):
+        return Derived("delete", _kind(voices), " and ".join(voices))
+    if TOGGLE & {signals.verb, *signals.tail[:1]}:
+        return Derived("action", "signal", "each call changes it again")
+    if voices := signals.voices(ACTION):
+        rival = signals.verb == "create" and not (STARTED & set(signals.tail)) and len(voices) == 1
+        if not (rival and signals.spoken == "create"):
+            return Derived("action", _kind(voices), " and ".join(voices))
+    if "202" in operation.success and "201" not in operation.success:
+        return Derived("action", "signal", "it answers 202: what it starts goes on later")
+    if operation.raw.get("callbacks") and signals.verb not in ("create", "add", "register", "post"):
+        return Derived("action", "signal", "it has callbacks: what it starts goes on later")
+    if STARTED & set(words(operation.tail)[-1:]) and signals.verb in ("create", "", "post"):
+        return Derived(
+            "action", "signal", f"what it creates in {operation.tail!r} is then carried out"
+        )
+    if signals.voices(frozenset(UPDATE)) and len(signals.voices(frozenset(UPDATE))) > 1:
+        return _changed(operation, " and ".join(signals.voices(frozenset(UPDATE))))
+    if pros:
+        return _doubted("POST", pros[0], cons or ["nothing else does"])
+    if (voices := signals.voices(PUT)) and (
+        operation.ends_in_parameter
+        or len(voices) > 1
+        or (signals.tail[:1] and signals.tail[0] in PUT)
+    ):
+        return _changed(operation, " and ".join(voices))
+    return _created(operation, signals)
+
+
+def _created(operation: Operation, signals: Signals) -> Derived:
+    """A POST that adds something, or the last resort: a question."""
+    made = frozenset(
+        {
+            "create",
+            "add",
+            "new",
+            "insert",
+            "register",
+            "open",
+            "fork",
+            "clone",
+            "copy",
+            "duplicate",
+            "reply",
+            "post",
+        }
+    )
+    voices = signals.voices(made)
+    if "201" in operation.success or any(
+        "location" in map(str.lower, headers(one)) for one in operation.success.values()
+    ):
+        voices.append(
+            "it answers 201" if "201" in operation.success else "it answers with Location"
+        )
+    if collection(operation):
+        voices.append(f"{operation.tail!r} is a collection")
+    if len(voices) > 1:
+        behavior = (
+            "append" if signals.verb == "add" and "201" not in operation.success else "create"
+        )
+        return Derived(behavior, "two signals", " and ".join(voices[:2]))
+    if operation.ends_in_parameter and operation.contents and not voices:
+        return _doubted("POST", "it may update an item", ["nothing says so"])
+    return _doubted(
+        "POST", voices[0] if voices else "it may do anything", ["nothing else says what it does"]
+    )
+
+
+def _changed(operation: Operation, why: str) -> Derived:
+    if version := versioned(operation):
+        return Derived("update", "two signals", f"{why}; {version}")
+    source = "two signals" if " and " in why else "signal"
+    return Derived("put", source, f"{why}; no version is asked for")
+
+
+def _doubted(method: str, pro: str, cons: list[str]) -> Derived:
+    return Derived("action", "asked", f"{method}: {pro}, but {'; '.join(cons)}", asked=True)
+
+
+def _kind(voices: list[str]) -> str:
+    return "two signals" if len(voices) > 1 else "signal"
+
+
+def _not_plain(operation: Operation, signals: Signals) -> Derived | None:
+    """What a PUT or PATCH does that is no assignment."""
+    if several := _several(operation, signals):
+        return several
+    fields = {word for name in properties(operation) for word in words(name)}
+    if voices := signals.voices(DELETE):
+        return Derived("delete", _kind(voices), " and ".join(voices))
+    said = [signals.verb, *signals.tail[:1]]
+    if signals.verb in ("append", "insert") or signals.spoken in ("append", "insert"):
+        return Derived("append", "signal", "it says 'append'")
+    if TOGGLE & {*said, signals.spoken} or fields & {"increment", "decrement", "append", "insert"}:
+        return Derived("action", "signal", "the same call again changes it again")
+    voices = signals.voices(ACTION)
+    if len(voices) > 1:
+        return Derived("action", "two signals", " and ".join(voices[:2]))
+    if voices and not signals.voices(UPDATE):
+        return _doubted(operation.method, "it assigns by its method", voices)
+    voices = signals.voices(READ - {"list", "check", "has", "is", "head", "filter", "preview"})
+    if len(voices) > 1 and not signals.voices(UPDATE):
+        return _doubted(operation.method, voices[0], ["its method writes"])
+    return None
+
+
+def _put(operation: Operation) -> Derived:
+    signals = Signals(operation)
+    if found := _not_plain(operation, signals):
+        return found
+    if version := versioned(operation):
+        return Derived("update", "two signals", f"PUT, and {version}")
+    if not operation.contents:
+        return Derived(
+            "put", "method", "PUT without a body ends in the same state (RFC 9110 9.2.2)"
+        )
+    return Derived(
+        "put", "method", "PUT replaces: the same input, the same end state (RFC 9110 9.2.2)"
+    )
+
+
+def _patch(operation: Operation) -> Derived:
+    signals = Signals(operation)
+    if {"dry", "run"} <= {*words(operation.tail)} or "dryrun" in words(operation.tail):
+        reason = "a PATCH that only says what would change"
+        return Derived("action", "asked", reason, asked=True, destructive=False, idempotent=True)
+    if found := _not_plain(operation, signals):
+        return found
+    if any("json-patch" in kind for kind in operation.contents):
+        return Derived("update", "two signals", "a JSON Patch may count or append (RFC 6902)")
+    if version := versioned(operation):
+        return Derived("update", "two signals", f"PATCH, and {version}")
+    return Derived("put", "method", "PATCH sets the fields it is given; no version is asked for")
+
+
+def _delete(operation: Operation) -> Derived:
+    signals = Signals(operation)
+    if {"pop", "dequeue", "next"} & {signals.verb, *signals.tail[:1]}:
+        return Derived("action", "signal", "it takes the next one each time")
+    voices = signals.voices(ASSOCIATION)
+    partner = operation.siblings.get("put")
+    if isinstance(partner, dict) and not partner.get("requestBody"):
+        voices.append("a PUT without a body makes it")
+    said = [word for word in operation.id_words if word in ASSOCIATION]
+    if len(voices) > 1 and (said or signals.voices(ASSOCIATION)):
+        return Derived(
+            "put",
+            "two signals",
+            f"{' and '.join(voices[:2])}: an association ends",
+            first="unassign",
+        )
+    whole = not operation.ends_in_parameter and not _names_one(operation)
+    if whole and collection(operation) and not isinstance(operation.siblings.get("put"), dict):
+        reason = f"DELETE of the collection {operation.tail!r}"
+        return Derived("delete", "method", reason, confirm=True)
+    return Derived("delete", "method", "DELETE again ends in the same state (RFC 9110 9.2.2)")
+
+
+def _names_one(operation: Operation) -> bool:
+    """Whether a DELETE without an identity in its path has one in its query."""
+    for one in operation.parameters:
+        name = words(one.get("name"))
+        if (
+            one.get("in") == "query"
+            and one.get("required") is True
+            and name
+            and name[-1] not in SMALL
+        ) and name[-1] in ("id", "key", "name", "uid", "slug", "path", "uuid"):
+            return True
+    return False
