@@ -11,6 +11,7 @@ from .operations import Operation, words
 from .verbs import ALL_VERBS, SMALL, STARTED, base
 
 LONGEST, AIM = 64, 40
+MANY_OF = ("list", "search", "find", "query", "count")
 # What the tool file itself uses; the template refuses these as names of tools.
 TAKEN = (
     frozenset(
@@ -190,11 +191,7 @@ def _tag_noun(operation: Operation, verb: str) -> list[str]:
     noun = ascii_words(front[-1]) if front else _nouns(operation)
     if not noun:
         noun = _nouns(operation)
-    if (
-        noun
-        and verb not in ("list", "search", "find", "query", "count")
-        and (operation.ends_in_parameter or verb in ("create", "add"))
-    ):
+    if noun and verb not in MANY_OF and "{" in operation.path:
         noun = [*noun[:-1], singular(noun[-1])]
     return noun
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from .document import Document, UnresolvedError
-from .verbs import ALL_VERBS
+from .verbs import ALL_VERBS, READ
 
 METHODS = ("get", "head", "options", "trace", "query", "post", "put", "patch", "delete")
 VERSION_SEGMENT = re.compile(r"v\d+([._]\d+)*((alpha|beta)\d*)?|\d{4}-\d\d-\d\d|api|rest|latest")
@@ -76,8 +76,10 @@ class Operation:
         """The words of the operationId without its tag in front: issues/list-for-repo is `list for repo`."""
         generated = f"{re.sub(r'[^A-Za-z0-9_]', '_', self.path)}_{self.method.lower()}"
         last = self.operation_id.removesuffix(generated)  # as FastAPI writes it behind a name
-        last = re.split(r"[/.:#]", last)[-1] or last
+        front, last = re.fullmatch(r"(?:(.*)[/.:#])?(.*)", last, re.DOTALL).groups()  # type: ignore[union-attr]
         found = words(last)
+        if front and front in READ:  # search/repos
+            found = [front, *found]
         if len(found) > 2 and found[-1] == self.method.lower():
             found.pop()
         if len(found) > 2 and found[0] == self.method.lower() and found[1] in ALL_VERBS:

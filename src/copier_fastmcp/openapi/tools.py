@@ -82,9 +82,15 @@ def _tool(operation: Operation, derived: Derived, names: Names, options: Options
     if derived.behavior == "read" and operation.method in ("PUT", "PATCH", "DELETE"):
         raise LeftOutError(f"a {operation.method} that reads has no form")
     result = answer(operation)
+    if derived.behavior != "read" and (result.paged or operation.method == "DELETE"):
+        if result.fields:
+            result.left_out = ["its result"]
+        result.fields = []
     gated = derived.confirm or derived.behavior != "read"
     given = inputs(operation, paged=result.paged and derived.behavior == "read", gated=gated)
     _typed_enough(given)
+    if operation.method == "PATCH" and not _sends(given):
+        raise LeftOutError("it is a PATCH that sends no fields")
     name = names.give(operation, derived)
     made: dict[str, Any] = {"name": name, "behavior": derived.behavior}
     made["http"] = (
@@ -119,6 +125,13 @@ def _typed_enough(given: Inputs) -> None:
     free = [one["name"] for one in given.params if one.get("type") in ("dict", "list[dict]")]
     if free and len(free) == len(given.params):
         raise LeftOutError(f"all that it takes are objects ({', '.join(free[:3])})")
+
+
+def _sends(given: Inputs) -> bool:
+    """Whether anything of what it takes goes into a body."""
+    placed = f"{given.path}?{'&'.join(given.query)}"
+    free = [one for one in given.params if f"{{{one['name']}}}" not in placed]
+    return any(one.get("in", "body") == "body" for one in free)
 
 
 def _contradicts(text: str, name: str, reads: bool) -> bool:
