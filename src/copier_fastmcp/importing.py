@@ -59,7 +59,8 @@ def chosen(document: Document, selection: Selection) -> list[Operation]:
         raise RefusedError(one_line(f"{unused[0]} fits no operation of {document.path}; {hint}"))
     found = [one for one in everything if selection.takes(one)]
     if not found:
-        raise RefusedError(f"{document.path} has no operation that fits all of these globs")
+        why = "no operation that fits all of these globs" if selection else "no operations"
+        raise RefusedError(f"{document.path} has {why}; a path begins with /, as in /notes")
     if len(found) > MOST_TOOLS:
         raise RefusedError(f"{len(found)} operations are too many; choose with --tag or --path")
     return found

@@ -154,7 +154,7 @@ def wanted(operation: Operation, derived: Derived) -> list[str]:
             found = [found[at], *found[:at], *found[at + 1 :]]
         elif derived.behavior in ("read", "delete", "create"):
             found = [FIRST[derived.behavior], *found]
-    if len(found) > 1 and found[0] == operation.method.lower() and found[1] in ALL_VERBS:
+    if len(found) > 1 and found[0] in ("post", "put", "patch") and found[1] in ALL_VERBS:
         found = found[1:]
     found[0] = base(found[0]) if found[0] not in STARTED else found[0]
     found[0] = SAME.get(derived.behavior, {}).get(found[0], found[0])

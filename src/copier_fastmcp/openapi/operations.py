@@ -82,7 +82,7 @@ class Operation:
             found = [front, *found]
         if len(found) > 2 and found[-1] == self.method.lower():
             found.pop()
-        if len(found) > 2 and found[0] == self.method.lower() and found[1] in ALL_VERBS:
+        if len(found) > 2 and found[0] in ("post", "put", "patch") and found[1] in ALL_VERBS:
             found = found[1:]
         known = {tuple(words(tag)) for tag in self.tags} | {
             tuple(words(part)) for part in self.segments

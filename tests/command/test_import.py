@@ -1,0 +1,210 @@
+"""`import`: an answers file, its rows, and what a later document changes."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from calling import call
+
+from copier_fastmcp.cli import main
+
+NOTE = {
+    "type": "object",
+    "required": ["id"],
+    "properties": {"id": {"type": "integer"}, "title": {"type": "string"}},
+}
+PAGE = {
+    "200": {
+        "description": "",
+        "content": {"application/json": {"schema": {"type": "array", "items": NOTE}}},
+    }
+}
+BODY = {
+    "content": {
+        "application/json": {
+            "schema": {"type": "object", "properties": {"title": {"type": "string"}}}
+        }
+    }
+}
+
+
+def paths() -> dict[str, Any]:
+    item = {
+        "get": {"operationId": "getNote", "tags": ["notes"]},
+        "put": {"operationId": "setNote", "requestBody": BODY},
+        "delete": {"operationId": "deleteNote"},
+    }
+    collection = {
+        "get": {"operationId": "listNotes", "tags": ["notes"], "responses": PAGE},
+        "post": {"operationId": "createNote", "requestBody": BODY, "tags": ["notes"]},
+    }
+    more = {"/notes/{id}/thing": {"post": {}}, "/old": {"get": {"deprecated": True}}}
+    return {"/notes": collection, "/notes/{id}": item, **more}
+
+
+def document(folder: Path, **more: Any) -> Path:
+    path = folder / "api.json"
+    about = {
+        "openapi": "3.1.0",
+        "info": {"title": "Notes API"},
+        "servers": [{"url": "https://api.example.com/v1"}],
+    }
+    path.write_text(json.dumps({**about, "paths": paths(), **more}))
+    return path
+
+
+def imported(*words: object) -> int:
+    return main(["import", *map(str, words), "--unattended"])
+
+
+def answers(path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return found
+
+
+def test_answers_are_written_with_what_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "notes.yml"
+    assert imported(document(tmp_path), "--out", out) == 0
+    found, said = answers(out), capsys.readouterr().err
+    assert {key: found[key] for key in ("domain", "server_name", "backend", "api")} == {
+        "domain": "notes",
+        "server_name": "notes-mcp",
+        "backend": "http",
+        "api": "https://api.example.com/v1",
+    }
+    behaviors = {tool["http"]: tool["behavior"] for tool in found["tools"]}
+    assert behaviors == {
+        "GET /notes": "read",
+        "POST /notes": "create",
+        "GET /notes/{id}": "read",
+        "PUT /notes/{id}": "put",
+        "DELETE /notes/{id}": "delete",
+        "POST /notes/{id}/thing": "action",
+    }
+    assert all(tool["why"] for tool in found["tools"])
+    assert "7 operations: 6 tools (2 read, 1 create, 1 put, 1 delete, 1 action), 1 left out" in said
+    assert "? POST /notes/{id}/thing: action, since" in said
+    assert "- GET /old: left out, it is deprecated" in said
+
+
+def test_rows_for_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert imported(document(tmp_path), "--json") == 0
+    printed = capsys.readouterr()
+    rows = {row["operation"]: row for row in json.loads(printed.out)}
+    assert printed.err == ""
+    assert [*rows["GET /notes"]] == [
+        "operation",
+        "operation_id",
+        "tool",
+        "behavior",
+        "source",
+        "asked",
+        "left_out",
+    ]
+    assert rows["GET /notes"]["source"] == "method: GET changes nothing (RFC 9110 9.2.1)"
+    assert rows["POST /notes/{id}/thing"]["asked"] is True
+    assert rows["GET /old"] | {"source": ""} == {
+        "operation": "GET /old",
+        "operation_id": "",
+        "tool": None,
+        "behavior": None,
+        "source": "",
+        "asked": False,
+        "left_out": ["it is deprecated"],
+    }
+
+
+def test_operations_are_chosen_by_globs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, out = document(tmp_path), tmp_path / "notes.yml"
+    assert imported(file, "--out", out, "--tag", "not*", "--method", "get") == 0
+    assert [tool["name"] for tool in answers(out)["tools"]] == ["list_notes", "get_note"]
+    assert imported(file, "--out", out) == 0, "the choice is remembered"
+    assert len(answers(out)["tools"]) == 2
+    assert imported(file, "--out", out, "--operation", "DELETE *", "--operation", "list*") == 0
+    assert [tool["name"] for tool in answers(out)["tools"]] == ["list_notes", "delete_note"]
+    capsys.readouterr()
+    assert imported(file, "--tag", "ntoes") == 1
+    assert "--tag ntoes fits no operation" in capsys.readouterr().err
+
+
+def test_a_later_document_changes_what_is_not_yours(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "notes.yml"
+    imported(document(tmp_path), "--out", out)
+    mine = answers(out)
+    by_name = {tool["name"]: tool for tool in mine["tools"]}
+    by_name["get_note"]["title"] = "Read one note"
+    by_name["set_note"]["description"] = "Mine."
+    by_name["set_note"]["params"][1]["description"] = "Mine, too."
+    mine["tools"] = [by_name[name] for name in by_name if name != "delete_note"] + ["search_mine"]
+    mine["profile"] = "confirm-all"
+    out.write_text(yaml.safe_dump(mine, sort_keys=False))
+    later = paths()
+    title = {"type": "string", "maxLength": 9, "description": "The new title."}
+    later["/notes/{id}"]["put"]["requestBody"]["content"]["application/json"]["schema"][
+        "properties"
+    ] = {
+        "title": title,
+        "body": {"type": "string"},
+    }
+    later["/notes/{id}"]["get"]["summary"] = "Get it"
+    del later["/notes/{id}/thing"]
+    later["/notes/{id}/archive"] = {"post": {}}
+    capsys.readouterr()
+    assert imported(document(tmp_path, paths=later), "--out", out) == 0
+    shown, found = capsys.readouterr(), answers(out)
+    tools = {tool if isinstance(tool, str) else tool["name"]: tool for tool in found["tools"]}
+    assert [*tools] == [
+        "list_notes",
+        "create_note",
+        "get_note",
+        "set_note",
+        "search_mine",
+        "archive_note",
+    ]
+    assert found["profile"] == "confirm-all"
+    assert tools["get_note"]["title"] == "Read one note", "an edit stays"
+    assert tools["get_note"]["description"] == "Get it."
+    assert tools["set_note"]["description"] == "Mine."
+    changed = {one["name"]: one for one in tools["set_note"]["params"]}
+    assert changed["title"] == {
+        "name": "title",
+        "max_length": 9,
+        "required": False,
+        "description": "Mine, too.",
+    }
+    assert "body" in changed
+    assert "+  name: archive_note" in shown.out or "+- name: archive_note" in shown.out
+    for line in (
+        "added: POST /notes/{id}/archive (archive_note)",
+        "removed: POST /notes/{id}/thing",
+        "changed: PUT /notes/{id} (set_note)",
+        "kept: get_note: your title stays, the document changed it",
+    ):
+        assert line in shown.err
+    assert imported(tmp_path / "api.json", "--out", out) == 0
+    assert "nothing has changed" in capsys.readouterr().err
+
+
+def test_nothing_is_written_where_it_cannot_be(tmp_path: Path) -> None:
+    file = document(tmp_path)
+    (tmp_path / "mine.yml").write_text("- a\n")
+    for words in (["--out", "mine.yml"], ["--out", "no/where.yml"], ["--method", "GO"]):
+        done = call(tmp_path, "import", file, *words)
+        assert done.returncode in (1, 2)
+        assert len(done.stderr.strip().splitlines()) == 1, done.stderr
+    assert imported(file, "--out", tmp_path / "new.yml", "--dry-run") == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["api.json", "mine.yml"]
+
+
+def test_many_tools_say_what_they_cost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    many: dict[str, Any] = {f"/a{n}": {"get": {}} for n in range(41)}
+    assert imported(document(tmp_path, paths=many)) == 0
+    printed = capsys.readouterr()
+    assert "41 tools are about" in printed.err
+    assert len(yaml.safe_load(printed.out)["tools"]) == 41

@@ -1,0 +1,172 @@
+"""What an operation does, row by row of what methods, words and extensions say."""
+
+from typing import Any
+
+import pytest
+from openapi.documents_of import fields, operation
+
+from copier_fastmcp.openapi.behavior import derive
+
+MADE = {"201": {"description": ""}}
+LATER = {"202": {"description": ""}}
+BODY = fields(title={"type": "string"})
+MATCH = {"in": "header", "name": "If-Match", "required": True, "schema": {"type": "string"}}
+
+SURE: list[tuple[str, dict[str, Any], str]] = [
+    ("GET /notes", {}, "read"),
+    ("HEAD /notes", {}, "read"),
+    ("QUERY /notes", {}, "read"),
+    ("GET /runs/{id}", {"operationId": "getRun"}, "read"),
+    (
+        "GET /actions/runs",
+        {"operationId": "actions/list-workflow-runs", "tags": ["actions"]},
+        "read",
+    ),
+    ("POST /notes/search", {"operationId": "searchNotes"}, "read"),
+    ("POST /notes:batchGet", {"operationId": "batchGet", "summary": "Get many notes"}, "read"),
+    ("POST /notes/count", {"summary": "Counts the notes"}, "read"),
+    ("POST /notes", {"responses": MADE}, "create"),
+    ("POST /notes", {"operationId": "createNote"}, "create"),
+    (
+        "POST /tokens",
+        {"operationId": "create-remove-token", "summary": "Create a token", "responses": MADE},
+        "create",
+    ),
+    ("POST /hooks", {"operationId": "createHook", "callbacks": {"a": {}}}, "create"),
+    ("POST /issues/{id}/labels", {"operationId": "addLabels", "summary": "Add labels"}, "append"),
+    ("POST /notes/upsert", {}, "put"),
+    ("POST /notes/ensure", {}, "ensure"),
+    ("POST /notes", {"operationId": "getOrCreateNote"}, "ensure"),
+    ("POST /notes/{id}/archive", {}, "put"),
+    ("POST /notes/{id}/enable", {"operationId": "enableNote"}, "put"),
+    ("POST /notes/{id}/toggle", {}, "action"),
+    ("POST /orders/{id}/cancel", {}, "delete"),
+    ("POST /keys/{id}/revoke", {}, "delete"),
+    ("POST /notes/{id}/send", {}, "action"),
+    ("POST /notes/{id}/publish", {}, "action"),
+    ("POST /reports", {"responses": LATER}, "action"),
+    ("POST /reports", {"callbacks": {"done": {}}}, "action"),
+    ("POST /dags/{id}/runs", {"operationId": "createRun", "responses": MADE}, "action"),
+    ("POST /notes/bulk", {"requestBody": BODY}, "action"),
+    ("POST /notes/{id}", {"requestBody": fields(action={"enum": ["open", "close"]})}, "action"),
+    ("POST /rpc", {"requestBody": fields(jsonrpc={}, method={})}, "action"),
+    (
+        "POST /threads/{id}",
+        {"operationId": "updateThread", "summary": "Update it", "requestBody": BODY},
+        "put",
+    ),
+    ("PUT /notes/{id}", {"requestBody": BODY}, "put"),
+    ("PUT /notes/{id}", {"requestBody": BODY, "parameters": [MATCH]}, "update"),
+    ("PUT /notes/{id}", {"requestBody": fields(increment={"type": "integer"})}, "action"),
+    ("PUT /notes/{id}/star", {}, "put"),
+    ("PUT /orders/{id}/cancel", {"operationId": "cancelOrder"}, "delete"),
+    ("PUT /pulls/{id}/merge", {"operationId": "mergePull", "requestBody": BODY}, "action"),
+    ("PATCH /notes/{id}", {"requestBody": BODY}, "put"),
+    (
+        "PATCH /notes/{id}",
+        {"requestBody": {"content": {"application/json-patch+json": {}}}},
+        "update",
+    ),
+    ("PATCH /notes/{id}", {"requestBody": BODY, "parameters": [MATCH]}, "update"),
+    (
+        "PATCH /blocks/{id}/children",
+        {"operationId": "append-block-children", "requestBody": BODY},
+        "append",
+    ),
+    ("DELETE /notes/{id}", {}, "delete"),
+    ("DELETE /messages/next", {}, "action"),
+    (
+        "DELETE /gists/{id}/star",
+        {"operationId": "unstar", "others": {"/gists/{id}/star": {"put": {}}}},
+        "put",
+    ),
+    ("DELETE /orgs/{org}/members/{name}", {"operationId": "removeMember"}, "delete"),
+    (
+        "GET /a",
+        {"x-mcp": {"annotations": {"readOnlyHint": False, "destructiveHint": False}}},
+        "append",
+    ),
+    ("POST /a", {"x-mcp-annotations": {"readOnlyHint": True}}, "read"),
+    (
+        "POST /a",
+        {
+            "x-frontmcp": {
+                "annotations": {
+                    "readOnlyHint": False,
+                    "idempotentHint": True,
+                    "destructiveHint": False,
+                }
+            }
+        },
+        "action",
+    ),
+    ("POST /a", {"x-speakeasy-mcp": {"readOnlyHint": True}}, "read"),
+    ("POST /a", {"x-kubernetes-action": "post"}, "create"),
+    ("GET /a/{name}/proxy", {"x-kubernetes-action": "connect"}, "action"),
+    ("PATCH /a/{name}", {"x-kubernetes-action": "patch", "requestBody": BODY}, "update"),
+    ("POST /a/{name}/eviction", {"x-kubernetes-action": "post"}, "action"),
+    ("POST /selfsubjectaccessreviews", {"x-kubernetes-action": "post", "responses": MADE}, "read"),
+]
+
+ASKED: list[tuple[str, dict[str, Any]]] = [
+    ("GET /auth/logout", {}),
+    ("GET /unsubscribe", {}),
+    ("GET /jobs/{id}", {"operationId": "triggerJob"}),
+    ("GET /notes/refresh", {"summary": "Refresh the notes"}),
+    ("GET /notes", {"responses": LATER}),
+    ("GET /notes", {"callbacks": {"a": {}}}),
+    ("GET /notes", {"security": [{"oauth": ["notes:write"]}]}),
+    ("POST /notes/search", {"operationId": "saveSearch", "responses": MADE}),
+    ("POST /notes/search", {"summary": "Save a search"}),
+    ("POST /oauth/token", {"operationId": "getToken", "summary": "Get a token"}),
+    ("POST /guests/{id}/check-in", {"operationId": "checkInGuest", "summary": "Check in a guest"}),
+    ("POST /thing/{id}", {"requestBody": BODY}),
+    ("POST /thing", {}),
+    ("PATCH /notes/{id}/dry_run", {"requestBody": BODY}),
+    ("PUT /notes/{id}", {"requestBody": BODY, "x-mcp-annotations": {"readOnlyHint": True}}),
+    ("DELETE /notes/{id}", {"x-speakeasy-mcp": {"readOnlyHint": True}}),
+]
+
+
+@pytest.mark.parametrize(("call", "raw", "behavior"), SURE)
+def test_what_is_sure(call: str, raw: dict[str, Any], behavior: str) -> None:
+    found = derive(operation(call, **raw))
+    assert (found.behavior, found.asked) == (behavior, False), found
+    assert found.reason
+
+
+@pytest.mark.parametrize(("call", "raw"), ASKED)
+def test_what_is_asked_is_taken_as_destructive(call: str, raw: dict[str, Any]) -> None:
+    found = derive(operation(call, **raw))
+    assert found.asked, found
+    assert found.behavior == "action", found
+    assert found.source == "asked"
+
+
+def test_an_extension_goes_before_the_table_and_the_first_one_wins() -> None:
+    raw = {
+        "x-speakeasy-mcp": {"readOnlyHint": False},
+        "x-mcp": {"annotations": {"readOnlyHint": True}},
+        "x-kubernetes-action": "delete",
+    }
+    found = derive(operation("POST /a", **raw))
+    assert (found.behavior, found.source) == ("read", "extension x-mcp.annotations")
+
+
+def test_a_deleted_collection_and_what_is_consequential_ask_a_person() -> None:
+    others: dict[str, Any] = {"/notes/{id}": {"get": {}}}
+    assert derive(operation("DELETE /notes", others=others)).confirm
+    assert not derive(operation("DELETE /notes/{id}")).confirm
+    assert derive(
+        operation("POST /notes", responses=MADE, **{"x-openai-isConsequential": True})
+    ).confirm
+
+
+def test_what_stores_nothing_by_its_name_alone_is_no_read() -> None:
+    """One signal is not enough: neither a path nor an operationId makes a POST a read."""
+    assert derive(operation("POST /notes/search")).behavior != "read"
+    assert derive(operation("POST /notes", operationId="searchNotes")).behavior != "read"
+    assert (
+        derive(operation("POST /notes/search", operationId="searchNotes", responses=MADE)).behavior
+        != "read"
+    )

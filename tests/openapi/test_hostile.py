@@ -1,0 +1,217 @@
+"""Documents that mean harm, or are odd: one line, or data."""
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from copier_fastmcp.errors import RefusedError
+from copier_fastmcp.importing import convert
+from copier_fastmcp.openapi import reading
+from copier_fastmcp.openapi.document import read
+from copier_fastmcp.openapi.operations import operations
+from copier_fastmcp.openapi.tools import Imported, Options
+
+NINE = "[" + ",".join(["x"] * 9) + "]"
+BOMB = f"a0: &a0 {NINE}\n" + "".join(
+    f"a{n}: &a{n} [{','.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 12)
+)
+MERGED = "b0: &b0 {k: 1}\n" + "".join(
+    f"b{n}: &b{n}\n  <<: [{', '.join(f'*b{m}' for m in range(n))}]\n  k{n}: 1\n"
+    for n in range(1, 60)
+)
+REFUSED = {
+    "deep JSON": ('{"a":' * 100_000 + "1" + "}" * 100_000, "nested too deeply"),
+    "deep flow": ("a: " + "[" * 100_000 + "]" * 100_000, "nested too deeply"),
+    "deep dashes": ("- " * 5_000 + "a", "nested too deeply"),
+    "deep block": ("\n".join(" " * n + "a:" for n in range(900)), "nested too deeply"),
+    "bomb": (BOMB, "unfolds to over"),
+    "merge keys": (MERGED, "says openapi: nothing"),
+    "itself": ("a: &a [*a]\nopenapi: 3.0.0", "alias to what it is in"),
+    "code": ("openapi: !!python/object/apply:os.system [echo]", "neither JSON nor YAML"),
+    "digits": ('{"openapi": "3.0.0", "a": ' + "9" * 10_000 + "}", "neither JSON nor YAML"),
+    "null": ('openapi: "3.0.0\x00"', "neither JSON nor YAML"),
+    "empty": ("", "holds no mapping"),
+    "list": ("[1]", "holds no mapping"),
+    "swagger": ('swagger: "2.0"', "convert it"),
+    "version": ("openapi: 4.0.0", "3.0, 3.1 and 3.2 are read"),
+    "paths": ("openapi: 3.1.0\npaths: [1]", "paths that are no mapping"),
+}
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "api.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def tools(path: Path) -> dict[str, Imported]:
+    rows = convert(list(operations(read(path))), Options())
+    return {row.operation.name: row for row in rows}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_one_line(tmp_path: Path, name: str) -> None:
+    text, why = REFUSED[name]
+    began = time.monotonic()
+    with pytest.raises(RefusedError, match=why) as error:
+        read(written(tmp_path, text))
+    assert len(str(error.value)) < 400
+    assert time.monotonic() - began < 10
+
+
+def test_what_is_too_large_or_no_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "MOST_BYTES", 1024 * 1024)
+    with pytest.raises(RefusedError, match="2 MiB"):
+        read(written(tmp_path, "openapi: 3.0.0\n#" + "x" * 2_000_000))
+    path = written(tmp_path, "")
+    path.write_bytes(b"\xff\xfe\x00a")
+    with pytest.raises(RefusedError, match="not UTF-8"):
+        read(path)
+    with pytest.raises(RefusedError, match="cannot be read"):
+        read(tmp_path / "none.yaml")
+
+
+def test_yaml_is_read_as_json_would_be(tmp_path: Path) -> None:
+    text = "openapi: 3.1.0\ninfo: {title: no, version: 2026-11-01}\nx: [on, 12:30, 0x1F, 1e3, ~, true]\n200: a\ny: {<<: {a: 1}, b: 2}\n"
+    root = read(written(tmp_path, text)).root
+    assert root["info"] == {"title": "no", "version": "2026-11-01"}
+    assert root["x"] == ["on", "12:30", "0x1F", 1000.0, None, True]
+    assert root["200"] == "a"
+    assert root["y"] == {"a": 1, "b": 2}
+    json.dumps(root)
+
+
+def test_references_in_circles_and_to_nowhere(tmp_path: Path) -> None:
+    (tmp_path / "parts").mkdir()
+    (tmp_path.parent / "secret.yaml").write_text("a: {summary: secret}")
+    (tmp_path / "parts/notes.yaml").write_text(
+        "get: {operationId: getNotes, responses: {200: {$ref: '#/ok'}}}\n"
+        "ok: {content: {application/json: {schema: {$ref: 'more.yaml#/Note'}}}}\n"
+    )
+    (tmp_path / "parts/more.yaml").write_text(
+        "Note: {type: object, properties: {id: {type: integer}}}"
+    )
+    text = """
+openapi: 3.0.0
+components:
+  schemas:
+    A: {$ref: '#/components/schemas/B'}
+    B: {$ref: '#/components/schemas/A'}
+    C: {allOf: [{$ref: '#/components/schemas/C'}]}
+    Tree: {type: object, properties: {name: {type: string}, child: {$ref: '#/components/schemas/Tree'}}}
+paths:
+  /a: {post: {requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/A'}}}}}}
+  /c: {post: {requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/C'}}}}}}
+  /trees: {post: {responses: {201: {}}, requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/Tree'}}}}}}
+  /p: {$ref: '#/paths/~1p'}
+  /away: {get: {$ref: 'https://example.com/a.yaml#/a'}}
+  /up: {get: {$ref: '../secret.yaml#/a'}}
+  /none: {get: {$ref: 'none.yaml#/a'}}
+  /notes: {$ref: 'parts/notes.yaml'}
+"""
+    rows = tools(written(tmp_path, text))
+    why = {name: row.left_out[0] for name, row in rows.items() if row.tool is None}
+    assert "circle" in why["POST /a"]
+    assert "nested too deeply" in why["POST /c"]
+    assert "circle" in why["ANY /p"]
+    assert "nothing is fetched" in why["GET /away"]
+    assert "outside of the document's folder" in why["GET /up"]
+    assert "cannot be read" in why["GET /none"]
+    tree, notes = rows["POST /trees"].tool, rows["GET /notes"].tool
+    assert tree is not None
+    assert [one["name"] for one in tree["params"]] == ["name", "child"]
+    assert notes is not None
+    assert notes["returns"]["id"]["type"] == "int"
+
+
+NASTY = '"""\\n\'{{ 7 * 7 }}{% raw %}${x}`$(id)`\u202e\u200b\x1b[31m</script>🙂 e\u0301'
+
+
+def test_texts_come_out_as_data(tmp_path: Path) -> None:
+    place = {
+        "type": "string",
+        "description": NASTY,
+        "default": NASTY,
+        "enum": [NASTY, "b"],
+        "pattern": NASTY,
+    }
+    names = [
+        NASTY,
+        "from",
+        "class",
+        "a b",
+        "../x",
+        "",
+        "$filter",
+        "filter[name]",
+        "é",
+        "__proto__",
+        "1st",
+    ]
+    properties = dict.fromkeys(names, place)
+    text = json.dumps(
+        {
+            "openapi": "3.1.0",
+            "info": {"title": NASTY, "description": NASTY},
+            "servers": [{"url": NASTY}, {"url": "https://user:secret@example.com"}],
+            "tags": [{"name": NASTY}],
+            "paths": {
+                f"/{NASTY}": {"get": {}},
+                "/a/../b": {"get": {}},
+                "/a//b": {"get": {}},
+                "/{a b}/{../c}/{class}/{}": {
+                    "post": {
+                        "operationId": NASTY,
+                        "summary": NASTY,
+                        "description": NASTY,
+                        "tags": [NASTY],
+                        "parameters": [
+                            {"in": "query", "name": name, "schema": place} for name in names
+                        ],
+                        "requestBody": {
+                            "content": {
+                                "application/json": {
+                                    "schema": {"type": "object", "properties": properties}
+                                }
+                            }
+                        },
+                        "responses": {
+                            "200": {
+                                "content": {
+                                    "application/json": {
+                                        "schema": {"type": "object", "properties": properties}
+                                    }
+                                }
+                            }
+                        },
+                    }
+                },
+                "/kinds": {
+                    "get": {
+                        "parameters": 7,
+                        "responses": [1],
+                        "tags": "x",
+                        "security": {},
+                        "operationId": 3,
+                        "summary": None,
+                    }
+                },
+                "/list": [1],
+                "/text": "x",
+            },
+        }
+    )
+    rows = tools(written(tmp_path, text))
+    assert {name for name, row in rows.items() if row.tool is None} >= {
+        "GET /a/../b",
+        "GET /a//b",
+        "ANY /list",
+        "ANY /text",
+    }
+    for row in rows.values():
+        shown = json.dumps(row.tool or {}, ensure_ascii=False)
+        assert not {"\u202e", "\u200b", "\x1b", "e\u0301"} & set(shown)
+        assert "\u202e" not in shown
+        assert row.tool is None or row.tool["name"].isidentifier()

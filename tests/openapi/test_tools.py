@@ -1,0 +1,243 @@
+"""What an operation becomes: name, inputs, results, and what is left out of them."""
+
+from typing import Any
+
+import pytest
+from openapi.documents_of import answers, document, fields, tool
+
+from copier_fastmcp.importing import convert
+from copier_fastmcp.openapi.operations import operations
+from copier_fastmcp.openapi.tools import Options
+
+NOTE: dict[str, Any] = {
+    "type": "object",
+    "required": ["id"],
+    "properties": {"id": {"type": "integer"}, "title": {"type": ["string", "null"]}},
+}
+NAMES = [
+    ("GET /notes", {"operationId": "listNotes"}, "list_notes"),
+    ("GET /notes", {}, "list_notes"),
+    ("GET /notes/{id}", {}, "get_note"),
+    ("GET /notes/{id}", {"operationId": "retrieve-a-note"}, "get_note"),
+    (
+        "POST /notes",
+        {"operationId": "notes_create", "responses": answers(NOTE, "201")},
+        "create_notes",
+    ),
+    (
+        "GET /repos/{owner}/{repo}/issues",
+        {"operationId": "issues/list-for-repo", "tags": ["issues"]},
+        "list_issues_for_repo",
+    ),
+    ("GET /repos/{owner}/{repo}", {"operationId": "repos/get", "tags": ["repos"]}, "get_repo"),
+    ("GET /search/repos", {"operationId": "search/repos", "tags": ["search"]}, "search_repos"),
+    ("GET /items/{item_id}", {"operationId": "read_item_items__item_id__get"}, "get_item"),
+    ("POST /posts/{id}/publish", {}, "publish_post"),
+    (
+        "GET /x",
+        {"operationId": "getThing", "x-speakeasy-mcp": {"name": "find-thing"}},
+        "find_thing",
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "raw", "name"), NAMES)
+def test_names_begin_with_their_verb(call: str, raw: dict[str, Any], name: str) -> None:
+    found = tool(call, **raw).tool
+    assert found is not None
+    assert found["name"] == name
+    assert found["behavior"], "a behavior is said, never guessed from a name that we made"
+
+
+def test_names_are_unique_and_short() -> None:
+    long = "getTheVeryLongConfigurationOfTheOrganizationsRepositoriesForTheAuthenticatedUserAgain"
+    paths = {f"/v{n}/a": {"get": {"operationId": long}} for n in range(30)}
+    paths |= {
+        f"/x{n}": {"get": {"operationId": word}}
+        for n, word in enumerate(["list", "class", "create", "notes.get", "notes_get"])
+    }
+    names = [
+        row.tool["name"]
+        for row in convert(list(operations(document(paths))), Options())
+        if row.tool
+    ]
+    assert len({name.replace("_", "") for name in names}) == 35
+    assert max(map(len, names)) <= 64
+    assert not {"list", "class", "create"} & set(names)
+
+
+def test_inputs_keep_types_limits_choices_and_texts() -> None:
+    query = [
+        {"in": "query", "name": "state", "schema": {"enum": ["open", "closed"], "default": "open"}},
+        {
+            "in": "query",
+            "name": "size",
+            "schema": {"type": "integer", "minimum": 1, "exclusiveMaximum": 9, "default": 3},
+        },
+        {
+            "in": "query",
+            "name": "since",
+            "required": True,
+            "schema": {"type": "string", "format": "date-time"},
+        },
+        {
+            "in": "query",
+            "name": "filter[tag]",
+            "schema": {"type": "array", "items": {"type": "string"}, "maxItems": 5},
+        },
+        {"in": "query", "name": "deep", "style": "deepObject", "schema": {"type": "object"}},
+        {"in": "cookie", "name": "session", "schema": {"type": "string"}},
+        {"in": "header", "name": "X-Trace", "schema": {"type": "string"}},
+        {"in": "header", "name": "Authorization", "required": True, "schema": {"type": "string"}},
+        {
+            "in": "header",
+            "name": "X-Version",
+            "required": True,
+            "schema": {"type": "string", "pattern": "^v[0-9]+$"},
+        },
+    ]
+    found = tool("GET /notes/{noteId}/parts", parameters=query)
+    assert found.tool is not None
+    assert found.tool["http"] == "GET /notes/{note_id}/parts?filter%5Btag%5D={filter_tag}"
+    by_name = {one.pop("name"): one for one in found.tool["params"]}
+    texts = {name: one.pop("description") for name, one in by_name.items()}
+    assert all(text.endswith(".") for text in texts.values())
+    assert by_name == {
+        "note_id": {},
+        "state": {"choices": ["open", "closed"], "default": "open"},
+        "size": {"type": "int", "ge": 1, "lt": 9, "default": 3},
+        "since": {"type": "datetime"},
+        "filter_tag": {"type": "list[str]", "max_items": 5, "required": False},
+        "X-Version": {"in": "header", "pattern": "^v[0-9]+$"},
+    }
+    assert found.left_out == [
+        "query parameter deep (an object)",
+        "cookie parameter session (not sent)",
+        "header X-Trace (optional)",
+    ]
+
+
+def test_a_body_is_flattened() -> None:
+    schema = {
+        "type": "object",
+        "required": ["title", "note_id"],
+        "properties": {
+            "note_id": {"type": "string"},
+            "title": {"type": "string", "minLength": 1},
+            "made": {"type": "string", "readOnly": True},
+            "old": {"type": "string", "deprecated": True},
+            "password": {"type": "string"},
+            "kind": {"oneOf": [{"const": "a", "type": "string"}, {"type": "null"}]},
+            "either": {"anyOf": [{"type": "string"}, {"type": "object"}]},
+            "a b": {"type": "string"},
+            "owner": {"type": "object", "properties": {"id": {"type": "integer"}}},
+        },
+    }
+    body = {
+        "content": {"application/json": {"schema": {"allOf": [schema, {"required": ["kind"]}]}}}
+    }
+    found = tool("PUT /notes/{note_id}", requestBody=body)
+    assert found.tool is not None
+    rows = {one["name"]: one for one in found.tool["params"]}
+    assert [*rows] == ["note_id", "title", "kind", "password", "either", "owner"]
+    assert rows["kind"]["choices"] == ["a"]
+    assert rows["owner"]["description"] == "Fields: id."
+    assert found.left_out == [
+        "field note_id of the body (its name is taken)",
+        "field old (deprecated)",
+        "either: one of 2 forms is not told apart",
+        "field a b (its name)",
+    ]
+    assert "secret" in found.findings[0]
+
+
+def test_lists_are_pages_of_ours() -> None:
+    query = [
+        {"in": "query", "name": name, "schema": {"type": "integer"}}
+        for name in ("per_page", "page")
+    ]
+    for schema in (
+        {"type": "array", "items": NOTE},
+        {
+            "type": "object",
+            "properties": {
+                "data": {"type": "array", "items": NOTE},
+                "total_count": {"type": "integer"},
+            },
+        },
+    ):
+        found = tool("GET /notes", parameters=query, responses=answers(schema)).tool
+        assert found is not None
+        assert found["http"] == "GET /notes?per_page={limit}&page={cursor}"
+        one = {"id": "int", "title": {"type": "str", "default": None}}
+        assert found["returns"] == ([one] if schema["type"] == "array" else {"data": [one]})
+
+
+def test_results_are_cut_to_a_budget_and_what_goes_is_listed() -> None:
+    many = {f"field_{n}": {"type": "string", "description": "A text. " * 9} for n in range(80)}
+    schema = {"type": "object", "required": ["id"], "properties": {**many, **NOTE["properties"]}}
+    body = fields(**many)
+    found = tool("PUT /notes/{id}", responses=answers(schema), requestBody=body, parameters=[])
+    assert found.tool is not None
+    assert found.bytes <= 3000
+    assert [*found.tool["returns"]][:2] == ["id", "title"]
+    gone = len(found.left_out)
+    assert gone + len(found.tool["returns"]) + len(found.tool["params"]) == 80 + 82 + 1
+    wide = tool(
+        "PUT /notes/{id}", Options(budget=100_000), responses=answers(schema), requestBody=body
+    )
+    assert wide.left_out == []
+
+
+LEFT_OUT = [
+    ("GET /a", {"deprecated": True}, "deprecated"),
+    ("POST /a", {"requestBody": {"content": {"multipart/form-data": {}}}}, "not JSON"),
+    (
+        "POST /a",
+        {
+            "requestBody": {
+                "content": {"application/json": {"schema": {"type": "array"}}},
+                "required": True,
+            }
+        },
+        "a list",
+    ),
+    ("GET /a", {"responses": {"200": {"content": {"text/event-stream": {}}}}}, "text/event-stream"),
+    ("GET /a", {"responses": answers({"type": "object"})}, "an object of any form"),
+    ("GET /a", {"parameters": [{"in": "cookie", "name": "c", "required": True}]}, "cookie"),
+    ("GET /a", {"x-speakeasy-mcp": {"disabled": True}}, "no tool"),
+    ("GET /a", {"parameters": [{"$ref": "#/none"}]}, "leads nowhere"),
+    ("TRACE /a", {}, "not sent"),
+    ("QUERY /a", {}, "not sent"),
+    ("PATCH /a/{id}", {}, "sends no fields"),
+    (
+        "POST /a",
+        {"requestBody": fields(rows={"type": "array", "items": {"type": "object"}})},
+        "all that it takes",
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "raw", "why"), LEFT_OUT)
+def test_what_cannot_be_said_is_left_out_with_its_reason(
+    call: str, raw: dict[str, Any], why: str
+) -> None:
+    row = tool(call, **raw).row()
+    assert row["tool"] is None
+    assert why in row["left_out"][0]
+
+
+def test_a_text_never_contradicts_its_behavior() -> None:
+    """A suite refuses a tool that says it reads and does not."""
+    found = tool("GET /unsubscribe", operationId="unsubscribe", summary="Get out of the list").tool
+    assert found is not None
+    assert found["behavior"] == "action"
+    assert not found["title"].startswith("Get")
+    assert not found["description"].startswith("Get")
+    assert found["why"].endswith("(asked).")
+
+
+def test_scopes_come_only_when_they_are_wanted() -> None:
+    raw: dict[str, Any] = {"security": [{"oauth": ["notes:read"]}]}
+    assert "scopes" not in (tool("GET /a", **raw).tool or {})
+    assert (tool("GET /a", Options(scopes=True), **raw).tool or {})["scopes"] == ["notes:read"]
