@@ -13,6 +13,7 @@ from inside import ATTACKS, attack, guards, insist_on
 from support import PYTEST, python, render, server
 from wire import ERAS, agree, http, stdio
 
+ROWS = ("calls", "composed", "declared", "rounds", "subsets")
 SEAMS = ATTACKS / "server/seams"
 
 
@@ -25,8 +26,7 @@ def mine(project: Path, tmp_path: Path) -> Path:
 
 
 def test_its_rows_hold(project: Path) -> None:
-    tables = ["calls", "composed", "declared", "rounds"]
-    attack(project, *(f"server/test_{table}.py" for table in tables), "gate/test_results.py")
+    attack(project, *(f"server/test_{name}.py" for name in ROWS), "gate/test_results.py")
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork to be quick")

@@ -57,10 +57,13 @@ async def test_a_context_parameter_is_given_and_not_in_the_schema() -> None:
 
 
 async def test_read_only_serves_only_what_says_so() -> None:
-    async with Client(create_server(SETTINGS, read_only=True)) as client:
+    async with Client(create_server(SETTINGS.model_copy(update={"read_only": True}))) as client:
         assert {tool.name for tool in await client.list_tools()} == {"get_note", "search_notes"}
         refused = await error(client, "create_note", title="a", content="b")
-    assert refused == "create_note may write, and this server was started read-only"
+    assert (
+        refused
+        == "create_note cannot be called here: it may write, and this server is served read-only"
+    )
 
 
 async def test_every_call_is_one_log_line_without_argument_values(

@@ -28,6 +28,7 @@ from notes_mcp.policy import declare, read, resource
 from notes_mcp.policy.errors import StartError
 from notes_mcp.server import create_server
 
+READ_ONLY = "it may write, and this server is served read-only"
 pytestmark = pytest.mark.anyio
 
 
@@ -205,7 +206,7 @@ async def test_where_the_profile_confirms_nothing_it_is_served_and_named(
 
 @each_era
 async def test_read_only_goes_by_the_declaration(era: str) -> None:
-    server = create_server(SETTINGS, read_only=True)
+    server = create_server(SETTINGS.model_copy(update={"read_only": True}))
     read_only(server)
     server.add_tool(built(zz_look))
     server.add_tool(Tool.from_tool(built(zz_wipe), name="raze", annotations=READS))
@@ -216,7 +217,7 @@ async def test_read_only_goes_by_the_declaration(era: str) -> None:
     assert names.isdisjoint({"destroy", "raze", "delete_note"})
     for tool in ("destroy", "raze"):
         refused = text(await called(server, era, tool, None, name="a"))
-        assert refused == f"{tool} may write, and this server was started read-only"
+        assert refused == f"{tool} cannot be called here: {READ_ONLY}"
     assert DONE == []
 
 

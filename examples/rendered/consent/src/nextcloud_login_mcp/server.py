@@ -28,6 +28,7 @@ from .policy.consent_serving import ConsentMiddleware, ConsentServer
 from .policy.errors import StartError
 from .policy.guarding import PolicyServer
 from .policy.public import PublicFront
+from .policy.subsets import Subset
 from .settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -59,10 +60,10 @@ class CallLog(Middleware):
         return result
 
 
-def create_server(settings: Settings | None = None, *, read_only: bool = False) -> PolicyServer:
+def create_server(settings: Settings | None = None) -> PolicyServer:
     """Build the server: settings, tools, middleware, extend(), metadata over all of it.
 
-    Settings are read from the environment when left out; `read_only` serves what changes nothing.
+    Settings are read from the environment when left out.
     A StartError names in one line the tool, resource, setting or file that cannot be served.
     """
     settings = settings or Settings()
@@ -88,7 +89,13 @@ def create_server(settings: Settings | None = None, *, read_only: bool = False) 
         NAME,
         gate=gate,
         trust_reads=settings.trust_reads,
-        read_only=read_only,
+        subset=Subset(
+            settings.toolsets,
+            settings.tools,
+            settings.exclude,
+            settings.read_only,
+            settings.no_destructive,
+        ),
         front=PublicFront if settings.public else None,
         version=VERSION,
         instructions="Search and change the notes of a Nextcloud account.",

@@ -40,7 +40,11 @@ def run(
     http: bool = False,
     host: str | None = None,
     port: Annotated[int | None, Parameter(validator=validators.Number(gte=0, lte=65535))] = None,
-    read_only: bool = False,
+    toolsets: str | None = None,
+    tools: str | None = None,
+    exclude: str | None = None,
+    read_only: bool | None = None,
+    no_destructive: bool | None = None,
     metadata: Path | None = None,
 ) -> None:
     """Serve over stdio, or over HTTP.
@@ -49,7 +53,11 @@ def run(
         http: Serve Streamable HTTP at /mcp instead of stdio.
         host: The address to listen on; else that of the settings, 127.0.0.1.
         port: The port to listen on; else that of the settings, 8000.
-        read_only: Serve only the tools whose hint says that they change nothing.
+        toolsets: Serve only these folders or files of tools/, as in notes,calendar:readonly.
+        tools: Serve only tools of these names, as in get_*,search_notes.
+        exclude: Leave out tools of these names.
+        read_only: Serve only what changes nothing.
+        no_destructive: Leave out what may destroy.
         metadata: A metadata file to use instead of your own; none for none.
     """
     logging.basicConfig(format="%(message)s")
@@ -57,9 +65,10 @@ def run(
     from .server import create_server
     from .settings import Settings
 
-    flags = {"metadata": metadata, "host": host, "port": port}
+    flags = {"metadata": metadata, "host": host, "port": port, "toolsets": toolsets, "tools": tools}
+    flags |= {"exclude": exclude, "read_only": read_only, "no_destructive": no_destructive}
     settings = Settings(**{name: it for name, it in flags.items() if it is not None})  # type: ignore[arg-type]
-    server = create_server(settings, read_only=read_only)
+    server = create_server(settings)
     if http:
         from .policy.over_http import serve
 
@@ -77,16 +86,18 @@ def list_tools(*, json_output: Annotated[bool, Parameter("--json")] = False) -> 
 
     rows: list[dict[str, Any]] = []
     words = {True: "yes", False: "no", None: "-"}
-    table = [["Tool", "Behavior", "Read-only", "Destructive", "Idempotent", "Open-world", "Gate"]]
-    served = run_now(create_server().list_tools(run_middleware=False))
+    heads = ["Tool", "Toolset", "Behavior", "Read-only", "Destructive", "Idempotent", "Open-world"]
+    table, server = [[*heads, "Gate"]], create_server()
+    served = run_now(server.list_tools(run_middleware=False))
     for tool in sorted(served, key=lambda tool: tool.name):
         facts = declaration.facts() if (declaration := declared(tool)) else {}
         row = {key: facts.get(key) for key in ("behavior", "gated", "scopes", "exceptions")}
         hints = tool.to_mcp_tool().model_dump(by_alias=True, exclude_none=True)["annotations"]
+        row["toolset"] = toolset = server.facts(tool).toolset
         rows.append({"name": tool.name, "title": hints.pop("title", None), "hints": hints} | row)
         shown = [words[hints.get(name)] for name in WIRE_NAMES.values()]
         gate = "asks" if row["gated"] else ""
-        table.append([tool.name, row["behavior"] or "?", *shown, gate])
+        table.append([tool.name, toolset, row["behavior"] or "?", *shown, gate])
     if json_output:
         print(json.dumps(rows, indent=2, ensure_ascii=False))
         return

@@ -25,6 +25,7 @@ from .policy import listing, loading, metadata
 from .policy.asking import Gate
 from .policy.errors import StartError
 from .policy.guarding import PolicyServer
+from .policy.subsets import Subset
 from .settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -56,10 +57,10 @@ class CallLog(Middleware):
         return result
 
 
-def create_server(settings: Settings | None = None, *, read_only: bool = False) -> PolicyServer:
+def create_server(settings: Settings | None = None) -> PolicyServer:
     """Build the server: settings, tools, middleware, extend(), metadata over all of it.
 
-    Settings are read from the environment when left out; `read_only` serves what changes nothing.
+    Settings are read from the environment when left out.
     A StartError names in one line the tool, resource, setting or file that cannot be served.
     """
     settings = settings or Settings()
@@ -80,7 +81,13 @@ def create_server(settings: Settings | None = None, *, read_only: bool = False) 
         NAME,
         gate=gate,
         trust_reads=settings.trust_reads,
-        read_only=read_only,
+        subset=Subset(
+            settings.toolsets,
+            settings.tools,
+            settings.exclude,
+            settings.read_only,
+            settings.no_destructive,
+        ),
         version=VERSION,
         instructions="Read orders, and change their status, comments and due dates.",
         lifespan=seam.lifespan,

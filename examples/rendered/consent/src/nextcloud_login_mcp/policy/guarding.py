@@ -22,7 +22,7 @@ from fastmcp.utilities.versions import VersionSpec
 from mcp_types import ToolAnnotations
 from pydantic import PrivateAttr
 
-from . import serving
+from . import serving, subsets
 from .asking import SERVER, Gate
 from .declarations import ELSEWHERE, Declaration, action, declaration_of
 from .errors import StartError
@@ -55,7 +55,7 @@ class Guarded(Tool):
 
     async def run(self, arguments: dict[str, Any]) -> ToolResult:
         """Run the tool, once its caller may and a person agreed where that is asked."""
-        if isinstance(self._source, serving.PolicyTool | Guarded):  # it does both itself
+        if isinstance(self._source, KINDS):  # it does both itself
             return await self._tool._run(arguments)
         confirm, mend = None, MEND.format(self.name)
         known = self._declaration or action(title=self.title or self.name)
@@ -69,6 +69,9 @@ class Guarded(Tool):
         await SERVER.get().admit(self.name, known.scopes, getattr(self._source, "fn", None))
         run = functools.partial(self._tool._run, arguments)
         return await (gated(known, run, None) if self._asks else run())
+
+
+KINDS = serving.PolicyTool | Guarded  # all others are FastMCP's own, and only call these
 
 
 def missing_scopes(scopes: Sequence[str]) -> str:
@@ -87,11 +90,11 @@ class PolicyServer(FastMCP[Any]):
         *,
         gate: Gate,
         trust_reads: Sequence[str] = (),
-        read_only: bool = False,
+        subset: subsets.Subset | None = None,
         **options: Any,
     ) -> None:
         super().__init__(name, **options)
-        self.gate, self.trust_reads, self.read_only = gate, trust_reads, read_only
+        self.gate, self.trust_reads, self.subset = gate, trust_reads, subset or subsets.Subset()
 
     def add_resource(self, resource: Any) -> Resource | ResourceTemplate:
         """Serve a resource; a function that demands something of its caller checks it by itself."""
@@ -105,15 +108,15 @@ class PolicyServer(FastMCP[Any]):
         if run_middleware:  # FastMCP comes back here for what is below the middleware
             return await super().list_tools()
         served = [tool for _, tool in await self._pairs()]
-        return [tool for tool in served if not self.read_only or self.reads(tool)]
+        return [tool for tool in served if self._left_out(tool) is None]
 
     async def get_tool(self, name: str, version: VersionSpec | None = None) -> Tool | None:
-        """The tool that a call runs; ToolError: it may write, and this server was started read-only."""
+        """The tool that a call runs; ToolError: it is not in the part that this server or connection serves."""
         if (tool := await super().get_tool(name, version)) is None:
             return None
         tool = await self._guard(tool)
-        if self.read_only and not self.reads(tool):
-            raise ToolError(f"{name} may write, and this server was started read-only")
+        if why := self._left_out(tool):
+            raise ToolError(f"{name} cannot be called here: {why}")
         SERVER.set(self)
         return tool
 
@@ -133,7 +136,10 @@ class PolicyServer(FastMCP[Any]):
         scoped = ", ".join(each.name for each in items if serving.demands(each))
         if scoped and self.auth is None:
             logger.warning("no token is verified, so nobody can use over HTTP: %s", scoped)
-        return super().http_app(*more, **options)
+        app = super().http_app(*more, **options)
+        places = [self.facts(tool).place or "" for tool in items if isinstance(tool, Tool)]
+        app.add_middleware(subsets.Paths, path=app.state.path, places=places)
+        return app
 
     async def admit(
         self, name: str, scopes: Sequence[str], function: Callable[..., Any] | None
@@ -149,11 +155,10 @@ class PolicyServer(FastMCP[Any]):
 
     async def _guard(self, tool: Tool) -> Tool:
         """A tool with the hints and the gate of its declaration, or asked for where it has none."""
-        kinds = serving.PolicyTool | Guarded
-        if isinstance(tool, kinds) and tool.annotations is tool._hints:
+        if isinstance(tool, KINDS) and tool.annotations is tool._hints:
             return tool
         source = await serving.source_of(tool)
-        ours, function = isinstance(source, kinds), getattr(source, "fn", None)
+        ours, function = isinstance(source, KINDS), getattr(source, "fn", None)
         known = serving.declared(source) or ELSEWHERE.get(tool.name) or declaration_of(function)
         if known is None and str(getattr(function, "__module__", "")).startswith(THEIRS):
             return tool
@@ -183,9 +188,25 @@ class PolicyServer(FastMCP[Any]):
             return declaration.behaves()["read_only"]
         return self._trusts(tool) if isinstance(tool, Guarded) else True
 
+    def facts(self, tool: Tool) -> subsets.Facts:
+        """What a subset goes by; what nobody declared may do anything, and stands in no toolset."""
+        declaration, reads = serving.declared(tool), self.reads(tool)
+        destroys = declaration.behaves()["destructive"] if declaration else not reads
+        function = getattr(getattr(tool, "_source", tool), "fn", None)
+        package, _, place = str(getattr(function, "__module__", "")).partition(".tools.")
+        ours = package.startswith(f"{__package__}.") or not isinstance(tool, KINDS)
+        return subsets.Facts(tool.name, None if ours else place, reads, destroys)
+
+    def _left_out(self, tool: Tool) -> str | None:
+        """Why a served tool is not in the part that the settings or the client of this request name."""
+        facts = self.facts(tool)
+        parts = (self.subset, *subsets.of_request())
+        return next((why for part in parts if (why := part.without(facts))), None)
+
     def check(self) -> None:
         """Name what nobody declared; StartError: it destroys, ours says what it does not declare, or would be cached."""
         pairs, undeclared = serving.run_now(self._pairs()), []
+        self.subset.check([self.facts(served) for _, served in pairs])
         for tool, served in pairs:
             source, declaration = getattr(served, "_source", served), serving.declared(served)
             said = tool.annotations or ToolAnnotations()

@@ -52,3 +52,13 @@ class PolicySettings(BaseSettings):
     """Names besides localhost by which clients reach this server over HTTP; * stands for any text."""
     trust_reads: Listed = Field(default_factory=list)
     """Names of undeclared tools whose own readOnlyHint is believed; * stands for any text."""
+    toolsets: Listed = Field(default_factory=list)
+    """Only these folders or files of tools/ are served; notes:readonly serves what reads in notes."""
+    tools: Listed = Field(default_factory=list)
+    """Only tools of these names are served; * stands for any text."""
+    exclude: Listed = Field(default_factory=list)
+    """Tools of these names are not served; * stands for any text."""
+    read_only: bool = False
+    """Serve only what changes nothing."""
+    no_destructive: bool = False
+    """Serve nothing that may destroy."""
