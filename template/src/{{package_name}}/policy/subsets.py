@@ -16,7 +16,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from .errors import StartError
 
 ASKED = "subset"  # where the path's own subset stands in an ASGI scope
-NAMED = ("toolsets", "tools", "exclude-tools", "readonly", "no-destructive")  # as Subset has them
 YES = {"1", "true", "yes", "on"}
 
 
@@ -99,9 +98,14 @@ def of_request() -> Iterator[Subset]:
 
 
 def _by_headers(headers: Headers) -> Subset:
-    said = [headers.get(f"x-mcp-{name}", "") for name in NAMED]
-    lists = [[*filter(None, map(str.strip, text.split(",")))] for text in said[:3]]
-    return Subset(*lists, *(text.strip().lower() in YES for text in said[3:]))
+    def said(name: str) -> list[str]:
+        parts = map(str.strip, headers.get(f"x-mcp-{name}", "").split(","))
+        return [part for part in parts if part]
+
+    read_only, safe = (
+        bool(YES & {*map(str.lower, said(name))}) for name in ("readonly", "no-destructive")
+    )
+    return Subset(said("toolsets"), said("tools"), said("exclude-tools"), read_only, safe)
 
 
 class Paths:
