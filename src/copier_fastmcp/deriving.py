@@ -11,8 +11,9 @@ from typing import Any
 
 from .lock import HINTS
 from .rules import Tool
-from .signals import CERTAIN, Signal, signals, subjects
+from .signals import signals, subjects
 from .sound import sound
+from .votes import CERTAIN, Signal
 
 
 @dataclass(frozen=True)

@@ -12,17 +12,24 @@ WRITES = {"add", "ensure", "change", "remove", "run", "act"}
 # How a description begins before it says what the tool does.
 LEAD_IN = re.compile(
     r"""^(?:
-        [^\w(<]+ | \([^)]*\)[\s:.-]* | <[^>]*> | \[[^\]]*\][\s:.-]* | [\w .'-]{1,40}\ [|:—–]\s+(?=[A-Z]) |
+        \([^)]*\)[\s:.-]* | <[^>]*> | \[[^\]]*\][\s:.-]* | [^\w(<\[]+ |
+        (?:given|in|for|from|with|within|inside|on|based\ on|using|if|when)\ [^,.;:]{1,80},\s+(?=[a-z]) |
+        (?:it|this)\ (?=[a-z]+s\b) | (?:it|this|you|we|users?)\ (?:can|will|may)(?:\ use\ (?:this|it)\ to)?\b | use\ to\b |
+        (?:tr(?:y|ies)|attempts?)\ to | (?:allows?|enables?|supports?)\ (?=[a-z]+ing\b) |
+        (?:bulk|soft|hard|batch|mass|auto|force)[- ](?=[a-z]) |
         (?:this|the|a|an)\ (?:\w+\ ){0,2}?(?:tool|function|command|endpoint|operation|method|action|api)\b
             (?:\ (?:is\ )?(?:used|useful|for|that|which|can|will|may|be|it|you|to|allows?|lets?|enables?|helps?|provides?\ a\ way|users?|agents?|clients?|the)\b)* |
         (?:use|call|run)\ (?:this|it|the)(?:\ (?:tool|function|command|endpoint|method))?\b(?:\ (?:to|for|(?:when|whenever|if)\ (?:you|the\ user)\ (?:need|want|wish|have|asks?)s?\ to))? |
         (?:tool|function|command|helper|utility|endpoint)\ (?:to|for|that|which) |
-        (?:used|allows?\ you|lets?\ you|helps?\ you|enables?\ you|ability|how)\ to |
+        (?:used|(?:allows?|lets?|helps?|enables?)(?:\ (?:you|users?|agents?|the\ \w+))?|ability|how)\ to |
         (?:deprecated|experimental|beta|preview|new|important|note|warning|caution|dangerous|unsafe|advanced|legacy)\b[\s:!.,-]+ |
-        (?!reply|apply|multiply|supply)\w+ly\ | (?:just|force|bulk|batch|auto|also|first|then|please|always|optionally|can|will|may)[ ]
+        (?!reply|apply|multiply|supply)\w+ly\ | (?:just|also|first|then|please|always|optionally|can|will|may)[ ]
     )""",
     re.IGNORECASE | re.VERBOSE,
 )
+LABEL = re.compile(r"(\w+)[\w .'/&-]{0,40}?(?::\**| [|:—–-])\s+(?=\w)")
+PHRASAL = {"check", "get", "set", "turn", "look"}  # these mean another thing with a particle
+PARTICLES = ("in", "out", "up", "down", "on", "off", "back", "rid")
 OBJECT = r"(?:an?|the|all|any|one|each|every|new|existing|your|its|it|them|this|that|multiple|several|some|specific|to|from|\d+)\b"
 JOINED = re.compile(
     r"(,? (?:and|or|then|and/or|or else)|,|/|;)(?: then| also| optionally| \w+ly)* ([a-z]+)(?![a-z-])"
@@ -58,7 +65,12 @@ def words(name: str) -> frozenset[str]:
 @cache
 def base(word: str) -> Says | None:
     """What a verb says, in whatever form it stands: `delete`, `deletes`, `deleting`."""
-    known = _known()
+    known, forms = _known(), _forms(word)
+    return next((known[form] for form in forms if form in known), None) or _made_of(forms)
+
+
+def _forms(word: str) -> list[str]:
+    """A verb as it may stand in the vocabulary."""
     forms = [word]
     if word.endswith("ies"):
         forms.append(word[:-3] + "y")
@@ -69,7 +81,22 @@ def base(word: str) -> Says | None:
     if word.endswith("ing") and len(word) > 5:
         stem = word[:-3]
         forms += [stem, stem + "e", stem[:-1] if stem[-1:] == stem[-2:-1] else stem]
-    return next((known[form] for form in forms if form in known), None)
+    return forms
+
+
+def _made_of(forms: Sequence[str]) -> Says | None:
+    """What an unknown verb says that is made of a known one: `reassign`, `unassign`, `disassociate`."""
+    known = _known()
+    for form in forms:
+        for prefix in ("re", "un", "de", "dis"):
+            of = known.get(form.removeprefix(prefix)) if form.startswith(prefix) else None
+            if of is None or len(of.word) < 4 or of.word in words("nouns") or of.kind == "run":
+                continue
+            if prefix == "re":
+                return Says(form, of.kind, False)
+            if of.kind != "read":
+                return Says(form, "remove", False)
+    return None
 
 
 def tokens(name: str) -> list[str]:
@@ -90,9 +117,8 @@ def of_name(name: str, prefix: Iterable[str] = ()) -> list[Says]:
     parts = tokens(name)
     if len(parts) > 1 and parts[0] in prefix:
         parts = parts[1:]
-    said = [_known().get(part) for part in parts]
-    if parts[:2] in (["check", "in"], ["check", "out"], ["check", "off"]):
-        return []
+    parts = _with_particles(parts)
+    said = [_known().get(part) or _made_of([part]) for part in parts]
     place = next((place for place, one in enumerate(said) if one), None)
     if place is None:
         return _inside(parts)
@@ -106,6 +132,21 @@ def of_name(name: str, prefix: Iterable[str] = ()) -> list[Says]:
     joined = (at + 1 for at in range(place + 1, end) if parts[at] in ("or", "and"))
     found = (one for one in (said[place], *(said[at] for at in joined)) if one)
     return [Says(one.word, one.kind, one.sure and sure) for one in found]
+
+
+def _with_particles(parts: Sequence[str]) -> list[str]:
+    """A verb and its particle as one word: `log_in`, `check_out_branch`, `turn_off`."""
+    joined: list[str] = []
+    for part in parts:
+        if (
+            joined
+            and part in PARTICLES
+            and (joined[-1] + part in _known() or joined[-1] in PHRASAL)
+        ):
+            joined[-1] += part
+        else:
+            joined.append(part)
+    return joined
 
 
 def _kind(said: Says | None) -> str | None:
@@ -126,12 +167,19 @@ def _inside(parts: Sequence[str]) -> list[Says]:
 
 def sentences(text: str) -> list[str]:
     """A description's sentences, on a line each."""
-    return [" ".join(each.split()) for each in SENTENCE.split(text.strip()[:4000]) if each.strip()]
+    apart = re.sub(r"(?m)^([ \t]*#.*)$", r"\1\n", text.strip()[:4000])  # a heading is a sentence
+    return [" ".join(each.split()) for each in SENTENCE.split(apart) if each.strip()]
 
 
 def _led(sentence: str) -> str:
+    """A sentence from its verb on."""
     for _ in range(8):
-        shorter = LEAD_IN.sub("", sentence, count=1).lstrip(" ,:;-–—")
+        shorter = LEAD_IN.sub("", sentence, count=1)
+        if shorter == sentence and (label := LABEL.match(sentence)):
+            behind = sentence[label.end() :]
+            if base(label[1].lower()) is None and (behind[0].isupper() or _verb(behind)[0]):
+                shorter = behind  # `Purpose: Lists`, `GitHub - Create`
+        shorter = shorter.lstrip(" ,:;-–—")
         if shorter == sentence or not shorter:
             break
         sentence = shorter
@@ -141,21 +189,51 @@ def _led(sentence: str) -> str:
 def of_sentence(sentence: str) -> list[Says]:
     """What a sentence says that a tool does: the verb it begins with, and verbs joined to that one."""
     led = _led(sentence)
-    found = re.match(r"[A-Za-z]+", led)
-    if not found:
-        return []
-    rest, word = led[found.end() :], found[0].lower()
-    if base(word) is None and re.match(vocabulary()["phrases"]["performs"], led, re.IGNORECASE):
-        nouns = (base(noun) for noun in re.findall(r"[a-z]+", rest.lower())[:5])
+    lead, word, rest = _verb(led)
+    if lead is None and re.match(vocabulary()["phrases"]["performs"], led, re.IGNORECASE):
+        nouns = (base(noun) or _noun(noun) for noun in re.findall(r"[a-z]+", rest.lower())[:5])
         return [Says(one.word, one.kind, False) for one in nouns if one][:1]
-    asks = re.match(vocabulary()["phrases"]["asks"], led, re.IGNORECASE)
-    lead = Says(word, "read", True) if asks else base(word)
-    if not lead or re.match("check(s|ing)? (in|out|off)\\b", led, re.IGNORECASE):
-        return []
+    if re.match(vocabulary()["phrases"]["asks"], led, re.IGNORECASE):
+        lead = Says(word, "read", True)
+    if lead is None and re.match(" (of|for)\\b", rest):
+        lead = _noun(word)
+    if lead is None:
+        return _purpose(led)
     joined = [one for one in _joined(rest, word) if one != lead]
     if lead.kind == "add":  # `create it and set its color` loses nothing
         joined = [one for one in joined if one.word not in words("completes")]
     return [lead, *joined]
+
+
+def _verb(led: str) -> tuple[Says | None, str, str]:
+    """What the first word says, that word, and the rest; `re-run` and `log in` are one word."""
+    found = re.match(r"(?:(re|un|de)-)?([a-z]+)", led, re.IGNORECASE)
+    if not found:
+        return None, "", ""
+    word, rest = ((found[1] or "") + found[2]).lower(), led[found.end() :]
+    if particle := re.match(f" ({'|'.join(PARTICLES)})\\b", rest):
+        forms = _forms(word)
+        both = (_known().get(form + particle[1]) for form in forms)
+        one = next((each for each in both if each), None)
+        if one or PHRASAL.intersection(forms):
+            return one, word, rest[particle.end() :]
+    return base(word), word, rest
+
+
+def _noun(word: str) -> Says | None:
+    """What a noun says that is made of a verb: `deletion`, `retrieval`, `modification`."""
+    ends = (("ication", "y"), ("ation", "e"), ("ion", "e"), ("ion", ""), ("al", "e"), ("al", ""))
+    forms = [word.removesuffix(end) + instead for end, instead in ends if word.endswith(end)]
+    one = next((_known()[form] for form in forms if form in _known()), None)
+    return one and Says(one.word, one.kind, False)
+
+
+def _purpose(led: str) -> list[Says]:
+    """What follows `to`, where a sentence begins with nothing that is known: `a simple way to add`."""
+    for found in re.finditer(r"\b(?:to|will|can|that|which) ([a-z]+)", led):
+        if one := base(found[1]):
+            return [Says(one.word, one.kind, False)]
+    return []
 
 
 def _joined(rest: str, lead: str) -> Iterator[Says]:

@@ -70,10 +70,28 @@ ROWS: list[tuple[str, str, str, str]] = [
     ("diff", "Compare two branches.", "a b", "T..."),
     ("reset_password", "Resets a user's password.", "id", "FTT."),
     ("move_card", "Move a card to another list.", "card to", "FT?."),
+    ("move_card", "Move a card to another list.", "card_id list_id", "FTT."),
+    ("edit_note", "Edits a note.", "note_id text", "FTT."),
+    ("edit_file", "Edits a file.", "path edits", "FT?."),
+    ("modify_task", "Modify a task.", "task_id operations", "FT?."),
+    ("update_flag", "Update a flag.", "key instructions", "FT?."),
+    ("restyle_header", "Apply a style to a header.", "header_color", "F?T."),
+    ("copy_range", "Copy a range, overwriting the destination.", "range at", "FTT."),
+    ("attach_file", "Attach a file to a card.", "card_id url", "FF?."),
+    ("deactivate_user", "Deactivates a user.", "id", "FTT."),
+    ("reassign_task", "Reassigns a task.", "task_id user", "FTT."),
+    ("disassociate_role", "Disassociates a role.", "role", "FTT."),
+    ("log_in", "Log in to the account.", "name", "F.?."),
+    ("turn_off_light", "Turn off a light.", "light", "FTT."),
+    ("files_cleaner", "## Cleaner\nHandles the deletion of old files.", "", "?..."),
+    ("remove_label", "Purpose: removes a label.", "label", "FTT."),
+    ("issues", "GitHub - List issues.", "repo", "T..."),
+    ("users", "Given a team, returns its users.", "team", "T..."),
+    ("convert_document", "Convert a document to PDF.", "path output_path", "!..."),
     ("pin_message", "Pins a message in a channel.", "id", "FTT."),
     ("toggle_light", "Toggle a light on or off.", "id", "F?F."),
     ("upload_photo", "Upload a photo to an album.", "album", "FF?."),
-    ("restoreBackup", "Restore a database from a backup. Existing data will be lost.", "id", "FT?."),
+    ("restoreBackup", "Restore a database from a backup. Existing data will be lost.", "id", "FTT."),
     ("get_report", "[BETA] Retrieves a report (PDF).", "id", "T..."),
     ("delete", "", "id", "FTT."),
     ("get_all", "", "", "T..."),
@@ -103,6 +121,20 @@ def test_a_definition_alone(name: str, description: str, params: str, wanted: st
     (verdicts,) = derive([tool(name, description, params)])
     shown = "".join("!" if verdicts[h].clash else LETTERS[verdicts[h].value] for h in HINTS)
     assert all(want in (".", got) for want, got in zip(wanted, shown, strict=True)), shown
+
+
+def test_other_tools_of_a_server_agree() -> None:
+    """A pair of contraries, and what is declared of the same verb; neither decides alone."""
+    pair = [tool(name, "", "id") for name in ("freeze_card", "unfreeze_card")]
+    assert [each["idempotentHint"].value for each in derive(pair)] == [True, True]
+    hints = {"annotations": {"destructiveHint": True}}
+    family = [Tool({**tool(f"adjust_{of}", "", "id").wire, **hints}) for of in ("fee", "tax")]
+    assert derive([tool("adjust_rate", "", "id")])[0]["destructiveHint"].value is None
+    assert derive([*family, tool("adjust_rate", "", "id")])[2]["destructiveHint"].value is True
+    said = explained(
+        [each.wire for each in (*family, tool("adjust_rate", "", "id"))], "adjust_rate"
+    )
+    assert any("'adjust_fee' and 'adjust_tax'" in line for line in said[0]["signals"])
 
 
 JUNK: list[Any] = [
