@@ -83,6 +83,7 @@ RAW: list[tuple[str, Tool]] = [
     ("hints-known", tool("get_typo", {"readonlyHint": True})),
     ("hints-boolean", tool("get_null", {"readOnlyHint": None})),
     ("hints-boolean", tool("get_text", {"readOnlyHint": "true"})),
+    ("definition-valid", tool("get_shapeless", READ, inputSchema={"$schema": "x"})),
 ]
 
 

@@ -25,6 +25,11 @@ def sound(tool: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
         else:
             wrong.append(f"{key} is not a schema")
             del found[key]
+    given = tool.get("inputSchema")
+    if given is None:
+        wrong.append("inputSchema is missing")
+    elif isinstance(given, Mapping) and given.get("type") != "object":
+        wrong.append("inputSchema.type is not 'object'")
     for key in ("name", "title", "description"):
         if not isinstance(tool.get(key, ""), str | None):
             wrong.append(f"{key} is not text")

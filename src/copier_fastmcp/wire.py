@@ -12,8 +12,10 @@ import anyio
 from fastmcp import Client
 from fastmcp.client.transports import SSETransport, StdioTransport, StreamableHttpTransport
 from fastmcp.mcp_config import infer_transport_type_from_url
+from mcp.client.session import ClientSession
+from mcp.shared.dispatcher import CallOptions
 from mcp_types import ListToolsRequest, PaginatedRequestParams
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, ValidationError
 
 LARGEST = 32 * 2**20
 MOST = 10_000
@@ -38,14 +40,26 @@ def _bounded(tools: Tools) -> Tools:
     return tools
 
 
+async def _page(session: ClientSession, cursor: str | None) -> Page:
+    """A page, also one that the SDK refuses: what is wrong with it is for the audit to say."""
+    request = ListToolsRequest(params=PaginatedRequestParams(cursor=cursor))
+    try:
+        return await session.send_request(request, Page)
+    except ValidationError:  # the SDK has no other way to what was sent
+        data = request.model_dump(by_alias=True, mode="json", exclude_none=True)
+        options: CallOptions = {}
+        session._stamp(data, options)
+        sent = data["method"], data.get("params"), options
+        return Page.model_validate(await session._dispatcher.send_raw_request(*sent))
+
+
 async def listed(client: Client[Any]) -> Tools:
     """Every tool of a server; a cursor that comes again, or too much of it, is an error."""
     tools: Tools = []
     size = 0
     seen: list[str | None] = [None]
     while True:
-        request = ListToolsRequest(params=PaginatedRequestParams(cursor=seen[-1]))
-        page = await client.session.send_request(request, Page)
+        page = await _page(client.session, seen[-1])
         tools = _bounded(tools + page.tools)
         size += len(json.dumps(page.tools))
         if size > LARGEST:
