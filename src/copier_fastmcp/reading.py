@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from .vocabulary import vocabulary
@@ -112,17 +112,27 @@ def prefixes(names: Sequence[str]) -> set[str]:
     return often - _known().keys()
 
 
-def of_name(name: str, prefix: Iterable[str] = ()) -> list[Says]:
-    """What a name says: the verb at its beginning or at its end, and others that `or` joins to it."""
+def of_name(name: str, prefix: Iterable[str] = (), told: Sequence[Says] = ()) -> list[Says]:
+    """What a name says: the verb at its beginning or at its end, and others that `or` joins to it.
+
+    Where both may be verbs, as in `list_send`, the one that its description says (`told`) counts.
+    """
     parts = tokens(name)
     if len(parts) > 1 and parts[0] in prefix:
         parts = parts[1:]
     parts = _with_particles(parts)
-    said = [_known().get(part) or _made_of([part]) for part in parts]
+    said = [
+        _produced(part, parts[at:]) or _known().get(part) or _made_of([part])
+        for at, part in enumerate(parts)
+    ]
     place = next((place for place, one in enumerate(said) if one), None)
     if place is None:
         return _inside(parts)
     end = len(parts) - 1
+    if 0 < place == end and parts[end] in words("nouns") and _kind(said[end]) != "read":
+        return []  # `feedback_link`
+    if place < end and said[end] and said[place] in told and said[end] not in told:
+        end = place
     if place < end and said[end] and (place or parts[place] in words("nouns")):
         if parts[end] not in words("nouns") or parts[place] in words("methods"):
             place = end  # `shopping_list_delete`, `post_search`
@@ -132,6 +142,12 @@ def of_name(name: str, prefix: Iterable[str] = ()) -> list[Says]:
     joined = (at + 1 for at in range(place + 1, end) if parts[at] in ("or", "and"))
     found = (one for one in (said[place], *(said[at] for at in joined)) if one)
     return [Says(one.word, one.kind, one.sure and sure) for one in found]
+
+
+def _produced(verb: str, behind: Sequence[str]) -> Says | None:
+    """What `generate` says: a chart or a password is computed, and nothing is different afterwards."""
+    makes = {verb, verb.removesuffix("s")} & words("produces")
+    return Says(verb, "read", False) if makes and words("produced").intersection(behind) else None
 
 
 def _with_particles(parts: Sequence[str]) -> list[str]:
@@ -190,13 +206,20 @@ def of_sentence(sentence: str) -> list[Says]:
     """What a sentence says that a tool does: the verb it begins with, and verbs joined to that one."""
     led = _led(sentence)
     lead, word, rest = _verb(led)
+    lead = _produced(word, re.findall("[a-z]+", rest.lower())[:5]) or lead
     if lead is None and re.match(vocabulary()["phrases"]["performs"], led, re.IGNORECASE):
         nouns = (base(noun) or _noun(noun) for noun in re.findall(r"[a-z]+", rest.lower())[:5])
         return [Says(one.word, one.kind, False) for one in nouns if one][:1]
     if re.match(vocabulary()["phrases"]["asks"], led, re.IGNORECASE):
         lead = Says(word, "read", True)
-    if lead is None and re.match(" (of|for)\\b", rest):
-        lead = _noun(word)
+    if re.match(" here\\b", rest):  # `Start here if ...`
+        return []
+    if lead is None:
+        of = re.match(r"(?: ([a-z]+))? (?:of|for|over|on)\b", rest)
+        if of and of[1] in words("nouns"):  # `full-text search for`
+            lead = replace(_known()[of[1]], sure=False) if of[1] in _known() else None
+        elif of and not of[1]:
+            lead = _noun(word)
     if lead is None:
         return _purpose(led)
     joined = [one for one in _joined(rest, word) if one != lead]
@@ -238,13 +261,14 @@ def _purpose(led: str) -> list[Says]:
 
 def _joined(rest: str, lead: str) -> Iterator[Says]:
     """Verbs that `and`, `or` or a comma joins to the first one, in the same form as it."""
-    third = _third(lead)
+    third, reach = _third(lead), 0
     for joined in re.finditer(JOINED, rest):
         word, behind = joined[2], rest[joined.end() :]
         one = base(word)
         if one is None or _third(word) is not third:
             continue
-        at_once = re.search(r"[a-z]", rest[: joined.start()]) is None
+        at_once = re.search(r"[a-z]", rest[reach : joined.start()]) is None
+        reach = joined.end() if at_once else reach  # `create, update, delete or move`
         plain = one.sure and joined[1].strip(" ,") and word not in words("nouns")
         if at_once or re.match(f" {OBJECT}", behind) or (plain and re.match(" [a-z]", behind)):
             yield one

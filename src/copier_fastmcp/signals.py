@@ -5,31 +5,10 @@ from collections.abc import Iterator, Sequence
 
 from .reading import WRITES, Says, of_name, of_sentence, prefixes, sentences, tokens, words
 from .rules import Tool
-from .shapes import carries, keeps_identity, of, of_shapes
+from .shapes import carries, of_shapes, repeats
 from .siblings import of_peers, of_twins, twins, with_peers
 from .vocabulary import vocabulary
 from .votes import CERTAIN, DESTRUCTIVE, IDEMPOTENT, OPEN_WORLD, READ_ONLY, Signal, Subject, loses
-
-# What assigns a state, takes away or makes sure ends alike each time, but for words that say otherwise.
-SETTLES = {"change", "remove", "ensure"}
-
-
-def _repeats(tool: Tool, said: Sequence[Says]) -> bool | None:
-    """Whether doing it again changes nothing more; None where the verbs do not say."""
-    writes = [one for one in said if one.kind in WRITES]
-    if any(one.word in words("repeats_more") for one in writes):
-        return False
-    if any(one.kind == "change" for one in writes):
-        writes = [one for one in writes if one.word not in ("create", "add")]  # ends in one state
-    unclear = words("repeats_unclear")
-    if not keeps_identity(tool):
-        unclear |= words("repeats_by_identity")
-    settles = SETTLES - ({"change"} if of(tool, "edits") else set())  # `edits` may apply twice
-    same = [
-        one.word not in unclear if one.kind in settles else one.word in words("repeats_the_same")
-        for one in writes
-    ]
-    return True if same and all(same) else None
 
 
 def _by_words(tool: Tool, source: str, said: Sequence[Says]) -> Iterator[Signal]:
@@ -38,11 +17,12 @@ def _by_words(tool: Tool, source: str, said: Sequence[Says]) -> Iterator[Signal]
         return
     writes = [one for one in said if one.kind in WRITES]
     deciding = writes or said
-    votes = 2 if any(one.sure for one in deciding) else 1
+    pair = any(twins(one.word, {each.word for each in deciding}) for one in deciding)
+    votes = 2 if pair or any(one.sure for one in deciding) else 1
     verb = "/".join(one.word for one in deciding)
     values: dict[str, bool | None] = {READ_ONLY: not writes}
     if writes:
-        values |= {DESTRUCTIVE: loses(writes), IDEMPOTENT: _repeats(tool, writes)}
+        values |= {DESTRUCTIVE: loses(writes), IDEMPOTENT: repeats(tool, writes)}
     for hint, value in values.items():
         if value is not None:
             yield Signal(source, hint, value, votes, f"its {source} says {verb!r}")
@@ -104,8 +84,12 @@ def _said(subject: Subject) -> dict[str, list[Says]]:
     said = {"name": [*subject.named], "description": [*subject.described]}
     if not subject.named:
         said["title"] = [*subject.titled]
-    if len(tokens(tool.name)) == 1 and subject.described:  # the name `type` may be a noun
-        said["name"] = [one for one in subject.named if one.sure or one.word not in words("nouns")]
+    reads = {one.kind == "read" for one in subject.described}
+    if len(tokens(tool.name)) == 1 and reads:  # the name `type` may be a noun
+        nouns = [one for one in subject.named if not one.sure and one.word in words("nouns")]
+        said["name"] = [
+            one for one in subject.named if one not in nouns or (one.kind == "read") in reads
+        ]
     if carries(tool):  # a file is attached once more by each call, a policy is not
         for source, each in said.items():
             kinds = ["add" if one.kind == "ensure" and not one.sure else one.kind for one in each]
@@ -127,6 +111,14 @@ def signals(subject: Subject) -> list[Signal]:
         found.append(Signal("language", READ_ONLY, True, 2, text))
     for source, each in said.items():
         found += _by_words(subject.tool, source, each)
+    if {one.kind for one in said["name"]} == {"add"}:  # what it changes besides, it adds each time
+        found = [one for one in found if (one.hint, one.value) != (IDEMPOTENT, True)]
+    told = [
+        one.kind for one in said["description"] if one.sure or not one.word.startswith("return")
+    ]
+    if not subject.named and {*told} == {"read"}:
+        text = "its name has no verb: it is what is read"
+        found.append(Signal("name", READ_ONLY, True, 1, text))
     found += [*_phrases(subject), *_computes(subject), *of_shapes(subject), *of_twins(subject)]
     return [*found, *of_peers(subject, found)]
 
@@ -139,8 +131,11 @@ def subjects(tools: Sequence[Tool]) -> list[Subject]:
     for tool in tools:
         lines = sentences(str(tool.wire.get("description") or ""))
         title = str(tool.annotations.get("title") or tool.wire.get("title") or "")
-        described = next((said for line in lines[:2] if (said := of_sentence(line))), [])
+        described = next((said for line in lines[:1] if (said := of_sentence(line))), [])
+        if not described:  # what comes second may be what it returns after all
+            later = of_sentence("".join(lines[1:2]))
+            described = [Says(one.word, one.kind, False) for one in later]
         undone = frozenset(twins(tool.name, names))
-        named = of_name(tool.name, prefix)
+        named = of_name(tool.name, prefix, described)
         found.append(Subject(tool, named, described, of_name(title), lines, undone))
     return with_peers(found)

@@ -1,11 +1,9 @@
 """How often the audit is right, on recorded lists whose tools were labelled by reading.
 
-python tests/audit/figures.py [work|report|fresh|last]: the figures of a half, or of the lists that
-were recorded after both halves had been looked at. `--write` writes
-report.md, `--cpu` measures 1,000 tools.
+python tests/audit/figures.py [seen|blind]: the figures of the lists that rules were made on, or of
+those recorded afterwards. `--write` writes report.md, `--cpu` measures 1,000 tools.
 """
 
-import hashlib
 import json
 import sys
 import time
@@ -21,23 +19,14 @@ from copier_fastmcp.lock import HINTS
 from copier_fastmcp.rules import Tool
 
 HERE = Path(__file__).parent
-LISTS = {path.stem: path for path in sorted((HERE / "lists").glob("*.json"))}
-LATER = {
+# Lists that rules and words were made on, and lists that were recorded after the last change of these.
+GROUPS = {
     which: {path.stem: path for path in sorted((HERE / which).glob("*.json"))}
-    for which in ("fresh", "last")
+    for which in ("seen", "blind")
 }
-ALL = {**LISTS, **LATER["fresh"], **LATER["last"]}
-HALVES = ("work", "report")
+ALL = {**GROUPS["seen"], **GROUPS["blind"]}
 WORD = {"T": True, "F": False}
 Fault = tuple[str, str, str]
-
-
-def half(which: str) -> list[str]:
-    """The servers of a half: by the SHA-256 of their names, every other one; or those recorded later."""
-    if which not in HALVES:
-        return [*LATER[which]]
-    ordered = sorted(LISTS, key=lambda name: hashlib.sha256(name.encode()).hexdigest())
-    return sorted(ordered[HALVES.index(which) :: 2])
 
 
 def tools(server: str) -> list[dict[str, Any]]:
@@ -148,7 +137,7 @@ def cpu(count: int = 1000) -> float:
     """CPU seconds to judge so many tools, in servers as they come."""
     batches, total = [], 0
     while total < count:
-        for server in LISTS:
+        for server in GROUPS["seen"]:
             batches.append(tools(server))
             total += len(batches[-1])
     started = time.process_time()
@@ -158,17 +147,15 @@ def cpu(count: int = 1000) -> float:
 
 
 TITLES = {
-    "report": "## The half to report on",
-    "fresh": "## Lists recorded later",
-    "last": "## Lists recorded last",
-    "work": "## The half to work on",
+    "blind": "## Lists that no rule was made on",
+    "seen": "## Lists that rules were made on",
 }
 MEND = "write it anew with `python tests/audit/figures.py --write`"
 
 
 def report() -> str:
     """What report.md says; README.md says what was known when."""
-    parts = [text(measure(half(which)), title) for which, title in TITLES.items()]
+    parts = [text(measure([*GROUPS[which]]), title) for which, title in TITLES.items()]
     head = "# How often the audit is right\n\nREADME.md says how the tools were labelled, and what the figures were at first sight.\n\n"
     return head + "\n".join(parts)
 
@@ -179,5 +166,5 @@ if __name__ == "__main__":
     elif "--write" in sys.argv:
         (HERE / "report.md").write_text(report(), encoding="utf-8")
     else:
-        which = next((word for word in sys.argv[1:] if word in TITLES), "work")
-        print(text(measure(half(which)), TITLES[which]))
+        which = next((word for word in sys.argv[1:] if word in TITLES), "seen")
+        print(text(measure([*GROUPS[which]]), TITLES[which]))

@@ -4,7 +4,7 @@ import re
 
 import pytest
 from audit import figures
-from audit.figures import ALL, HALVES, HERE, LISTS, cpu, half, labels, measure, report, tools
+from audit.figures import ALL, GROUPS, HERE, cpu, labels, measure, report, tools
 
 
 def test_each_tool_has_two_labels() -> None:
@@ -16,16 +16,9 @@ def test_each_tool_has_two_labels() -> None:
             assert re.fullmatch(r"(T--|F[TF?][TF?]|\?\?\?)[TF?]", letters), letters
 
 
-def test_the_halves_are_of_different_servers() -> None:
-    work, other = map(set, map(half, HALVES))
-    assert work | other == LISTS.keys()
-    assert not work & other
-    assert len(LISTS) >= 15
-
-
 @pytest.mark.parametrize("which", figures.TITLES)
 def test_recall_and_precision(which: str) -> None:
-    found = measure(half(which))
+    found = measure([*GROUPS[which]])
     for kind in ("recall", "precision"):
         hits, of = found.share(kind)
         assert hits >= 0.95 * of, f"{which}: {kind} {hits} of {of}"
