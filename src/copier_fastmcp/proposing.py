@@ -14,9 +14,10 @@ from .effects import Body, Effect, Reader
 from .reading import Says
 from .rules import Tool
 from .saying import Found
-from .signals import READ_ONLY, Signal, signals, subjects
+from .signals import signals, subjects
 from .sources import Project
 from .tables import tables
+from .votes import READ_ONLY, Signal
 
 BEHAVIORS = ("read", "create", "ensure", "append", "update", "put", "delete", "action")
 # The most cautious first: what each behavior loses and repeats.
