@@ -14,9 +14,9 @@ def lines(folder: str) -> int:
 
 
 def test_the_macros_are_short() -> None:
-    assert lines("macros") <= 900
-    assert lines("writing") <= 590  # 75 of them list the settings
-    assert len((ROOT / "copier.yml").read_text("utf-8").splitlines()) <= 190
+    assert lines("macros") <= 1_190  # 280 of them are about requests
+    assert lines("writing") <= 720  # 80 of them list the settings, 120 write requests
+    assert len((ROOT / "copier.yml").read_text("utf-8").splitlines()) <= 200
 
 
 @pytest.mark.parametrize("path", JINJA, ids=lambda path: path.name)
