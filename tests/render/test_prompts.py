@@ -17,6 +17,7 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     if not name.startswith("_") and asked.get("when") is not False
 }
 CUSTOM = ["hints", "destructive", "confirm", "confirm_fallback"]
+NOT_ASKED = [*CUSTOM, "api"]
 CLEAR = "\x05\x15"  # to the end of the line, then delete to its beginning
 REDRAW = "\x0c"
 DOWN = "\x1b[B"
@@ -62,7 +63,7 @@ class Terminal:
         """Answer every question, by Enter where nothing else is said."""
         custom = "profile" in answers
         for name in QUESTIONS:
-            if custom or name not in CUSTOM:
+            if name not in NOT_ASKED or (custom and name != "api"):
                 self.asked(name)
                 self.types(answers.get(name, "") + ENTER)
         self.leaves()
@@ -106,7 +107,7 @@ def test_a_mistake_is_shown_and_mended(terminal: Terminal, tmp_path: Path) -> No
         ),
     }
     for name in QUESTIONS:
-        if name in CUSTOM:
+        if name in NOT_ASKED:
             continue
         terminal.asked(name)
         wrong, message, right = typed.get(name, ("", "", ""))
@@ -126,7 +127,7 @@ def test_a_mistake_is_shown_and_mended(terminal: Terminal, tmp_path: Path) -> No
 
 def test_tools_are_checked_against_the_profile_at_the_prompt(terminal: Terminal) -> None:
     for name in QUESTIONS:
-        if name not in CUSTOM:
+        if name not in NOT_ASKED:
             terminal.asked(name)
             if name == "tools":
                 break

@@ -16,6 +16,7 @@ print(json.dumps(known, default=lambda it: getattr(it, "get_secret_value", str)(
 ANSWERS: dict[str, Answers] = {
     "sqlite": {},
     "no backend": {"backend": "none"},
+    "http": {"backend": "http", "api": "https://api.example.com/v1"},
     "consent": {"consent": "url"},
     "page": {"profile": "custom", "confirm_fallback": "page"},
     "page and consent": {"profile": "custom", "confirm_fallback": "page", "consent": "url"},
@@ -54,7 +55,7 @@ def test_each_place_has_every_setting_with_its_default(tmp_path: Path, name: str
         assert not wanted or shown == f"`{wanted}`", field
         assert config["default"] == (default if plain else "")
         assert listed[f"NOTES_MCP_{field.upper()}"].get("default", "") == wanted
-        secret = re.search("(keys|secret|credentials)$", field) is not None
+        secret = re.search("(keys|secret|credentials|token)$", field) is not None
         assert config.get("sensitive", False) == secret
         assert listed[f"NOTES_MCP_{field.upper()}"]["isSecret"] == secret
 
