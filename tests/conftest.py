@@ -1,17 +1,39 @@
 """Fixtures shared by the tiers."""
 
 import functools
+import os
+import shutil
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support import Renders, answers, clone_template, render
+from support import ROOT, Renders, answers, clone_template, render
 
 collect_ignore = ["attacks"]  # they run inside a rendered server
 
 # A shell starts what runs in its background with SIGINT ignored, and every program started here would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def mypy_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """One store of mypy's for all projects of a test process, begun with what it knows of the libraries from here."""
+    folder = tmp_path_factory.mktemp("mypy")
+    if (ROOT / ".mypy_cache").is_dir():
+        shutil.copytree(ROOT / ".mypy_cache", folder, dirs_exist_ok=True)
+    os.environ["MYPY_CACHE_DIR"] = str(folder)
+    yield
+    del os.environ["MYPY_CACHE_DIR"]
+
+
+@pytest.fixture(scope="session")
+def one_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """One environment for the `uv run` of all projects of a worker: a new one compiles FastMCP each time."""
+    os.environ["UV_PROJECT_ENVIRONMENT"] = str(tmp_path_factory.mktemp("environment") / "venv")
+    yield
+    del os.environ["UV_PROJECT_ENVIRONMENT"]
 
 
 @pytest.fixture(scope="session")

@@ -1,8 +1,6 @@
 """Fixtures of the command's tests: the template in two releases."""
 
-import os
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,11 +12,8 @@ LONG = 24
 
 
 @pytest.fixture(scope="session", autouse=True)
-def one_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """One environment for the `uv run` of all projects of a worker: a new one compiles FastMCP each time."""
-    os.environ["UV_PROJECT_ENVIRONMENT"] = str(tmp_path_factory.mktemp("environment") / "venv")
-    yield
-    del os.environ["UV_PROJECT_ENVIRONMENT"]
+def _in_one_environment(one_environment: None) -> None:
+    """All tests of the command share it."""
 
 
 @pytest.fixture(scope="session")

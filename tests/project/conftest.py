@@ -1,6 +1,5 @@
-"""One store of mypy's for all projects of a test process: the second is checked in a few seconds."""
+"""The project whose texts the tests change."""
 
-import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,14 +7,6 @@ from pathlib import Path
 import pytest
 import texts
 from support import render
-
-
-@pytest.fixture(scope="session", autouse=True)
-def mypy_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """The cache's folder, in the environment that `support.python` hands on."""
-    os.environ["MYPY_CACHE_DIR"] = str(tmp_path_factory.mktemp("mypy"))
-    yield
-    del os.environ["MYPY_CACHE_DIR"]
 
 
 @pytest.fixture(scope="session")

@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 
+import pytest
 from lifecycle import commit, released
 from programs import fetched, uv
 from support import clone_template, git
@@ -11,6 +12,7 @@ TABLES = "src/copier_fastmcp/tables.json"
 ROW = '"explicit": {"hints": "explicit", "destructive": "deletes_and_overwrites"'
 
 
+@pytest.mark.usefixtures("one_environment")
 def test_copy_pin_edit_update_check(tmp_path: Path) -> None:
     (tmp_path / "template").mkdir()
     template = clone_template(tmp_path / "template", tag="v1.0.0")
@@ -25,7 +27,7 @@ def test_copy_pin_edit_update_check(tmp_path: Path) -> None:
     commit(project, "start")
     tool = project / "src/notes_mcp/tools/get_note.py"
     tool.write_text(tool.read_text().replace('title="Get Note"', 'title="Fetch Note"'))
-    suite = [*run, "pytest", "tests/policy/test_annotations.py"]
+    suite = [*run, "pytest", "tests/policy/test_annotations.py", "-k", "lock"]
     stale = fetched(*suite, folder=project, codes=(1,))
     assert 'get_note: title "Get Note" -> "Fetch Note"' in stale.stdout
     fetched(*run, "tests/policy/pin.py", folder=project)
