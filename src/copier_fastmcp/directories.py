@@ -1,8 +1,9 @@
-"""What directories check besides hints, in the texts and the parameters of a tool."""
+"""What directories check besides the truth of hints: which are there, the texts, the parameters."""
 
 import re
 from collections.abc import Iterator
 
+from .lock import HINTS
 from .reading import tokens, words
 from .rules import Tool
 from .vocabulary import vocabulary
@@ -12,6 +13,13 @@ def checks(tool: Tool) -> Iterator[tuple[str, str]]:
     """Each rule that a tool breaks, with what is wrong; the directories differ in which they apply."""
     description = str(tool.wire.get("description") or "")
     phrases = vocabulary()["phrases"]
+    read_only, destructive, _, open_world = HINTS
+    left_out = set(HINTS) - tool.annotations.keys()
+    if tool.annotations and tool.annotations.keys() <= {"title", *HINTS}:  # no typo
+        for hint in sorted({read_only, destructive, open_world} & left_out):
+            yield "directory-hints", f"{hint} is left out"
+        if {read_only, destructive} <= left_out:
+            yield "applicable-hint", f"neither {read_only} nor {destructive} is there"
     if not tool.wire.get("outputSchema"):
         yield "output-schema", "it has no output schema"
     for name in tool.parameters:

@@ -51,32 +51,23 @@ def no_gate(wire: Wire) -> None:
     del wire["inputSchema"]["properties"]["confirm"]
 
 
-def no_applicable_hint(wire: Wire) -> None:
-    for name in ("readOnlyHint", "destructiveHint"):
-        del wire["annotations"][name]
-
-
-# What may be wrong on the wire -> the rule; a profile of its own is asked of a server that is not ours.
-ON_THE_WIRE: list[tuple[str, str, str, Callable[[Wire], None], str]] = [
-    ("annotations dropped", "annotations-present", "get_clean", field("annotations"), "policy"),
-    ("hint dropped", "hints-complete", "get_clean", hint("idempotentHint"), "policy"),
-    ("hint flipped", "hints-match-behavior", "get_clean", hint("openWorldHint", False), "policy"),
-    ("hint typo'd", "hints-known", "get_clean", typo, "policy"),
-    ("hint null", "hints-boolean", "get_clean", hint("idempotentHint", "null"), "policy"),
-    ("hint a text", "hints-boolean", "get_clean", hint("readOnlyHint", "true"), "policy"),
-    ("annotations.title missing", "title-written", "get_clean", hint("title"), "policy"),
-    ("title missing", "titles-equal", "get_clean", field("title"), "policy"),
-    ("titles differ", "titles-equal", "get_clean", field("title", "Fetch"), "policy"),
-    ("description empty", "description-present", "get_clean", field("description", ""), "policy"),
-    ("name too long", "name-valid", "get_clean", field("name", "get_" + "x" * 61), "policy"),
-    ("name with a space", "name-valid", "get_clean", field("name", "get clean"), "policy"),
-    ("input schema open", "input-closed", "get_clean", open_schema, "policy"),
-    ("output schema gone", "output-described", "get_clean", field("outputSchema"), "policy"),
-    ("gate gone", "gate-present", "delete_clean", no_gate, "policy"),
-    ("read: hint left out", "default-contradicts", "get_clean", hint("readOnlyHint"), "foreign"),
-    ("create: hint left out", "default-contradicts", "create_clean", hint("destructiveHint"), "foreign"),
-    ("openWorldHint left out", "directory-hints", "get_clean", hint("openWorldHint"), "openai"),
-    ("no applicable hint", "applicable-hint", "get_clean", no_applicable_hint, "anthropic"),
+# What may be wrong on the wire -> the rule; what a directory asks besides is in tests/command/test_audit.py.
+ON_THE_WIRE: list[tuple[str, str, str, Callable[[Wire], None]]] = [
+    ("annotations dropped", "annotations-present", "get_clean", field("annotations")),
+    ("hint dropped", "hints-complete", "get_clean", hint("idempotentHint")),
+    ("hint flipped", "hints-match-behavior", "get_clean", hint("openWorldHint", False)),
+    ("hint typo'd", "hints-known", "get_clean", typo),
+    ("hint null", "hints-boolean", "get_clean", hint("idempotentHint", "null")),
+    ("hint a text", "hints-boolean", "get_clean", hint("readOnlyHint", "true")),
+    ("annotations.title missing", "title-written", "get_clean", hint("title")),
+    ("title missing", "titles-equal", "get_clean", field("title")),
+    ("titles differ", "titles-equal", "get_clean", field("title", "Fetch")),
+    ("description empty", "description-present", "get_clean", field("description", "")),
+    ("name too long", "name-valid", "get_clean", field("name", "get_" + "x" * 61)),
+    ("name with a space", "name-valid", "get_clean", field("name", "get clean")),
+    ("input schema open", "input-closed", "get_clean", open_schema),
+    ("output schema gone", "output-described", "get_clean", field("outputSchema")),
+    ("gate gone", "gate-present", "delete_clean", no_gate),
 ]  # fmt: skip
 
 
@@ -90,7 +81,7 @@ def good(template: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
 
 
 @pytest.mark.parametrize(
-    ("what", "rule", "tool", "change", "profile"),
+    ("what", "rule", "tool", "change"),
     [pytest.param(*row, id=row[0]) for row in ON_THE_WIRE],
 )
 def test_a_mutated_wire(
@@ -98,14 +89,13 @@ def test_a_mutated_wire(
     rule: str,
     tool: str,
     change: Callable[[Wire], None],
-    profile: str,
     good: dict[str, Tool],
 ) -> None:
-    declared = good[tool].declared if profile == "policy" else None
+    declared = good[tool].declared
     wire = copy.deepcopy(dict(good[tool].wire))
-    assert not examine([Tool(wire, declared)], TABLES, profile)
+    assert not examine([Tool(wire, declared)], TABLES)
     change(wire)
-    found = examine([Tool(wire, declared)], TABLES, profile)
+    found = examine([Tool(wire, declared)], TABLES)
     assert [finding.rule for finding in found] == [rule], what
 
 
