@@ -89,63 +89,51 @@ def _hints(tool: Tool, tables: Tables) -> Wrong:
             yield "hints-boolean", f"{hint} is {value!r}"
     if served.get("readOnlyHint") is served.get("destructiveHint") is True:
         yield "read-only-excludes-destructive", "it is read-only and destructive at once"
-    if unknown:  # a typo is not also a hint left out
+    if unknown or not tool.declared:  # a typo is not also a hint left out
         return
-    if tool.declared:
-        wanted, behavior = tool.declared["hints"], tool.declared["behavior"]
-        missing = sorted(wanted.keys() - served.keys())
-        yield from (("hints-complete", f"{hint} is missing") for hint in missing)
-        for hint, value in served.items():
-            says = wanted.get(hint, "nothing")
-            if isinstance(value, bool) and value is not says:
-                yield "hints-match-behavior", f"{hint} is {value}, but {behavior} says {says}"
-        for hint in (
-            each["hint"] for each in tool.declared["exceptions"] if not each["why"].strip()
-        ):
-            yield "hints-match-behavior", f"the exception to {hint} has no reason"
-    truth = tables["behaviors"].get(_behavior(tool.verb(tables), tables), {})
-    left_out = "readOnlyHint" if truth.get("read_only") else "destructiveHint"
-    if truth.get("destructive") is False and left_out not in served:
-        yield "default-contradicts", f"{left_out} is left out, so clients assume the contrary"
-    for hint in sorted({"readOnlyHint", "destructiveHint", "openWorldHint"} - served.keys()):
-        yield "directory-hints", f"{hint} is left out"
-    if served.keys().isdisjoint({"readOnlyHint", "destructiveHint"}):
-        yield "applicable-hint", "neither readOnlyHint nor destructiveHint is there"
+    wanted, behavior = tool.declared["hints"], tool.declared["behavior"]
+    for hint in sorted(wanted.keys() - served.keys()):
+        yield "hints-complete", f"{hint} is missing"
+    for hint, value in served.items():
+        says = wanted.get(hint, "nothing")
+        if isinstance(value, bool) and value is not says:
+            yield "hints-match-behavior", f"{hint} is {value}, but {behavior} says {says}"
+    for each in tool.declared["exceptions"]:
+        if not each["why"].strip():
+            yield "hints-match-behavior", f"the exception to {each['hint']} has no reason"
 
 
 def _name(tool: Tool, tables: Tables) -> Wrong:
     """A name counts against a hint where nothing can be run, if the description agrees with it."""
     behavior = _behavior(verb := tool.verb(tables), tables)
-    first = re.split("[^a-z]", str(tool.wire.get("description") or "").strip().lower())[0]
-    forms = (first, first.removesuffix("s"), first.removesuffix("es"), re.sub("ies$", "y", first))
-    agrees = behavior in (_behavior(form, tables) for form in forms)
+    first = str(tool.wire.get("description") or "").strip().partition(" ")[0]
+    agrees = behavior in _verbs(first, tables).values()
     if not behavior or not agrees or (tool.declared and tool.probed is not False):
         return
-    hints = ((hint, name) for hint, name in tables["hints"].items() if not tool.exempt(hint))
-    says = [(hint, tool.annotations.get(name)) for hint, name in hints]
-    if behavior != "read" and ("read_only", True) in says:
-        yield "verb-writes", f"{verb!r} writes, but readOnlyHint is true"
-    if tool.annotations.get("readOnlyHint") is True:
-        return
-    if behavior == "read" and ("read_only", False) in says:
-        yield "verb-reads", f"{verb!r} reads, but readOnlyHint is false"
     versioned = not set(tables["versions"]).isdisjoint(tool.parameters)
-    if verb in tables["replacing_verbs"] and not versioned and ("idempotent", False) in says:
-        yield "replace-is-idempotent", "it replaces without a version, but idempotentHint is false"
-    if behavior == "update" and versioned and ("idempotent", True) in says:
-        yield "versioned-is-not-idempotent", "it takes a version, but idempotentHint is true"
     loses = tables["overwriting_verbs"] if tables.get("destructive") != "deletes" else ()
-    if (behavior == "delete" or verb in loses) and ("destructive", False) in says:
-        does = "removes" if behavior == "delete" else "overwrites"
-        yield "overwrite-is-destructive", f"{verb!r} {does}, but destructiveHint is false"
+    replaces = verb in tables["replacing_verbs"] and not versioned
+    stale = behavior == "update" and versioned
+    for rule, hint, value, contrary in (
+        ("verb-writes", "read_only", True, behavior != "read"),
+        ("verb-reads", "read_only", False, behavior == "read"),
+        ("replace-is-idempotent", "idempotent", False, replaces),
+        ("versioned-is-not-idempotent", "idempotent", True, stale),
+        ("overwrite-is-destructive", "destructive", False, behavior == "delete" or verb in loses),
+    ):
+        if hint != "read_only" and tool.annotations.get("readOnlyHint") is True:
+            return  # the others mean nothing then
+        name = tables["hints"][hint]
+        if contrary and tool.annotations.get(name) is value and not tool.exempt(hint):
+            yield rule, f"its name and its description say {verb!r}, but {name} is {value}"
 
 
 def _verbs(text: str, tables: Tables) -> dict[str, str]:
     """The known verbs of a text, with what each says that a tool does."""
+    endings = ("", ""), ("s$", ""), ("es$", ""), ("ies$", "y")
     words = re.findall("[a-z]+", text.lower())
-    forms = [(word, word.removesuffix("s"), re.sub("e?s$", "", word)) for word in words]
-    found = {form: _behavior(form, tables) for three in forms for form in three}
-    return {verb: behavior for verb, behavior in found.items() if behavior}
+    forms = (re.sub(*ending, word) for word in words for ending in endings)
+    return {form: behavior for form in forms if (behavior := _behavior(form, tables))}
 
 
 def _words(tool: Tool, tables: Tables) -> Wrong:
