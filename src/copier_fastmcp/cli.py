@@ -14,6 +14,7 @@ from .errors import RefusedError, UnableError, one_line
 
 NAME = "copier-fastmcp"
 VERBS = {
+    "new": "Make a server: from names, from an OpenAPI document, or from an answers file.",
     "import": "Write answers for a server from an OpenAPI document, each behavior with its reason.",
     "add": "Add a tool to a server, by questions in the terminal or in one line.",
     "rename": "Give a tool another name: answer, file, test, lock and tool table.",

@@ -7,7 +7,7 @@ data; what the tool language cannot say is listed, never dropped in silence.
 import json
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -165,6 +165,39 @@ def import_(
             f"{'would write' if dry_run else 'wrote'} {out}; then: copier-fastmcp new --from {out}"
         )
     return 0
+
+
+def from_document(file: Path, globs: Mapping[str, list[str]], *, asking: bool) -> dict[str, Any]:
+    """The answers of a document, for `new`.
+
+    Args:
+        file: The document.
+        globs: Which operations, as the options of `import`.
+        asking: Whether there is somebody to ask.
+
+    Raises:
+        RefusedError: The document or a glob cannot be used.
+        KeyboardInterrupt: They left.
+    """
+    document, options = read(file), Options()
+    selection = Selection(**{key: list(value) for key, value in globs.items()})
+    listed = chosen(document, selection)
+    if asking and not selection and len(listed) > MANY:
+        from .asking import operations_of
+
+        listed = operations_of(listed)
+    rows = convert(listed, options)
+    if asking and any(one.derived.asked and one.tool for one in rows):
+        from .asking import behaviors_of
+
+        options.behaviors |= behaviors_of(rows)
+        rows = convert(listed, options)
+    answers, notes = answers_of(document, rows)
+    for line in [*report(rows), *notes]:
+        tell(one_line(line))
+    if not answers["tools"]:
+        raise RefusedError(f"no operation of {file} can be a tool; the lines above say why")
+    return answers
 
 
 def _literal(name: str) -> str:

@@ -61,7 +61,7 @@ def test_help_is_there_at_once() -> None:
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["juggle"], "'juggle' is not a verb; the verbs are import, "),
+        (["juggle"], "'juggle' is not a verb; the verbs are new, import, "),
         (["explain"], "`copier-fastmcp explain --help` shows its options"),
         (["drift", "--strct"], "Unknown option: --strct"),
         (["audit", "--seconds", "soon"], "--seconds"),

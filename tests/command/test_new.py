@@ -1,0 +1,216 @@
+"""`new`: unattended, and as a person in a terminal meets it."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from calling import call, environment, interruptible
+from support import nightly_but
+
+from copier_fastmcp.placing import compare, place
+from copier_fastmcp.reviewing import rows, wrong_names
+
+TERMINAL = pytest.mark.skipif(sys.platform == "win32", reason="needs a terminal of POSIX")
+DOWN, ENTER, LEAVE, BACK = "\x1b[B", "\r", "\x03", "\x1b"
+FIRST = "Where do the tools come from?"
+ABOUT, TOOLS = "What is it about, as a plural noun?", "Tools, with commas between:"
+NAME, PROFILE, RIGHT = "The command that starts it:", "How careful is it?", "Is this right?"
+INSTALL = "Install it now"
+ERASE = "\x15"
+
+
+def unattended(folder: Path, template: Path, *words: str) -> Any:
+    return call(folder, "new", *words, "--unattended", "--template", template)
+
+
+def test_a_server_from_names(template: Path, tmp_path: Path) -> None:
+    done = unattended(tmp_path, template, "mine", "--tools", "get_note, archive_note=put", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["server"] == "notes-mcp"
+    assert [tool["tool"] for tool in found["tools"]] == ["get_note", "archive_note"]
+    assert found["tools"][1]["hints"] == "readOnly=no destructive=yes idempotent=yes"
+    answers = yaml.safe_load((tmp_path / "mine/.copier-answers.yml").read_text())
+    assert answers["_src_path"] == str(template)
+    assert (tmp_path / "mine/src/notes_mcp/tools/archive_note.py").is_file()
+    again = unattended(tmp_path, template, "mine", "--tools", "get_note")
+    assert again.returncode == 1
+    assert "is a project already" in again.stderr
+
+
+def test_what_is_there_stays_unless_it_may_go(template: Path, tmp_path: Path) -> None:
+    there = tmp_path / "mine"
+    there.mkdir()
+    (there / "README.md").write_text("Mine.\n")
+    (there / "notes.txt").write_text("Mine, too.\n")
+    done = unattended(tmp_path, template, "mine", "--tools", "get_note")
+    assert done.returncode == 1
+    assert "1 differ from yours: README.md; say --conflicts keep" in done.stderr
+    assert sorted(path.name for path in there.iterdir()) == ["README.md", "notes.txt"]
+    done = unattended(tmp_path, template, "mine", "--tools", "get_note", "--conflicts", "keep")
+    assert done.returncode == 0, done.stderr
+    assert (there / "README.md").read_text() == "Mine.\n"
+    assert (there / "pyproject.toml").is_file()
+
+
+def test_what_is_wrong_is_one_line_and_nothing_is_written(template: Path, tmp_path: Path) -> None:
+    (tmp_path / "odd.yml").write_text("a: 1\n")
+    (tmp_path / "bad.yml").write_text("tools: [{name: get_note, params: 7}]\n")
+    for words, why in (
+        (["--tools", "Get Note"], "'Get Note' is not a good name; write it as get_note"),
+        (["--tools", "note_get"], "'note' says nothing of what note_get does"),
+        (["--tools", "get_a, get_a"], "named twice"),
+        (["--tools", "get_a=reed"], "'reed' is no behavior"),
+        ([], "no tool is named"),
+        (["--from", "odd.yml"], "neither an OpenAPI document nor an answers file"),
+        (["--from", "bad.yml"], "is not a list"),
+        (["--from", "none.yml"], "cannot be read"),
+    ):
+        done = unattended(tmp_path, template, "mine", *words)
+        assert done.returncode == 1, (words, done.stdout, done.stderr)
+        assert why in done.stderr
+        assert len(done.stderr.strip().splitlines()) == 1, done.stderr
+    assert call(tmp_path, "new", "mine").returncode == 1, "no terminal to ask in"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.yml", "odd.yml"]
+
+
+def test_stopping_while_it_is_copied_leaves_what_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fresh, there = tmp_path / "fresh", tmp_path / "there"
+    (fresh / "a/b").mkdir(parents=True)
+    there.mkdir()
+    for name in ("a/b/new", "mine", "z"):
+        (fresh / name).write_text("template")
+    (there / "mine").write_text("mine")
+    met = compare(fresh, there)
+    assert (met.new, met.differ) == (["a/b/new", "z"], ["mine"])
+
+    def stop(one: Path, other: Path) -> None:
+        other.write_bytes(one.read_bytes())
+        if one.name == "mine":
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("copier_fastmcp.placing.shutil.copy2", stop)
+    with pytest.raises(KeyboardInterrupt):
+        place(fresh, there, met, replace=True)
+    assert [path.name for path in there.rglob("*")] == ["mine"]
+    assert (there / "mine").read_text() == "mine"
+
+
+def test_the_table_says_who_is_asked_and_what_says_so() -> None:
+    tools = ["search_notes", "update_note", {"name": "send_note", "destructive": False}]
+    tools += [{"name": "update_tag", "params": []}, {"name": "delete_note", "confirm": False}]
+    tools += [
+        {
+            "name": "close",
+            "behavior": "put",
+            "http": "POST /a",
+            "why": "POST: it says close (two signals).",
+        }
+    ]
+    found = {row[0]: row[1:] for row in rows({"tools": tools})}
+    assert found["search_notes"] == [
+        "read",
+        "readOnly=yes destructive=no idempotent=yes",
+        "nobody",
+        "first word 'search'",
+    ]
+    assert found["update_note"][0] == "update"
+    assert found["update_tag"] == [
+        "put",
+        "readOnly=no destructive=yes idempotent=yes",
+        "nobody",
+        "first word 'update', no version",
+    ]
+    assert found["send_note"][2] == "nobody"
+    assert found["delete_note"][2] == "nobody (said)"
+    assert found["close"][3] == "two signals"
+    narrow = {row[0]: row[2] for row in rows({"tools": tools, "profile": "narrow"})}
+    assert narrow["search_notes"] == "readOnly=yes idempotent=yes"
+    assert wrong_names("search_notes, get_note=read") == ""
+
+
+def terminal(
+    folder: Path, template: Path, steps: list[tuple[str, str]], columns: int = 80
+) -> tuple[int, str]:
+    """Walk `new` in a terminal; its exit code and all that was on the screen."""
+    pexpect = pytest.importorskip("pexpect")
+    calm = environment(PROMPT_TOOLKIT_NO_CPR="1", TERM="xterm")
+    calm.pop("COLUMNS")
+    child = pexpect.spawn(
+        sys.executable,
+        ["-P", "-m", "copier_fastmcp", "new", "mine", "--template", str(template)],
+        cwd=folder,
+        env=calm,
+        preexec_fn=interruptible,
+        encoding="utf-8",
+        dimensions=(50, columns),
+        timeout=30,
+    )
+    screen = ""
+    for question, keys in steps:
+        for part in question.split("|"):  # what was asked is written again when it is answered
+            child.expect_exact(part)
+            screen += child.before + part
+        child.send(keys)
+    child.expect(pexpect.EOF)
+    screen += child.before
+    child.close()
+    return child.exitstatus, screen
+
+
+WALK = [
+    (FIRST, ENTER),
+    (ABOUT, ERASE + "Big Orders" + ENTER),
+    ("write big_orders|" + ABOUT, ERASE + "orders" + ENTER),
+    (TOOLS, ERASE + "search_orders, shelve_order" + ENTER),
+    ("or shelve|" + TOOLS, "=put" + ENTER),
+    (NAME, BACK),
+    (FIRST, ENTER),
+    (ABOUT, ENTER),
+    (TOOLS, ENTER),
+    (NAME, ENTER),
+    (PROFILE, ENTER),
+    (RIGHT, DOWN + DOWN + ENTER),
+    ("anything else|" + RIGHT, DOWN + ENTER),
+    ("Which tool?", DOWN + ENTER),
+    ("What of shelve_order?", DOWN * 3 + ENTER),
+    ("Before it runs:", DOWN + ENTER),
+    (RIGHT, ENTER),
+    (INSTALL, "n"),
+]
+
+
+@TERMINAL
+@pytest.mark.parametrize("columns", [80, 200])
+def test_forward_and_back_in_a_terminal(template: Path, tmp_path: Path, columns: int) -> None:
+    code, screen = terminal(tmp_path, template, WALK, columns)
+    assert code == 0, screen
+    plain = " ".join(screen.split())
+    assert "! 'Big Orders' is no good name; write big_orders" in plain, (
+        "a mistake stands whole, with its mend"
+    )
+    assert (
+        "! 'shelve' says nothing of what shelve_order does; add it, as in shelve_order=put or shelve_order=action"
+        in plain
+    )
+    assert "replaces or assigns: same input, same end state" in plain, (
+        "each behavior says what it means"
+    )
+    assert "uv run orders-mcp run" in plain
+    text = (tmp_path / "mine/src/orders_mcp/tools/shelve_order.py").read_text()
+    assert "@put(" in text
+    assert "confirm=True" in text
+
+
+@TERMINAL
+@pytest.mark.parametrize("at", nightly_but([4, 17], [1, 4, 11, 14, 17]))
+def test_leaving_leaves_nothing(template: Path, tmp_path: Path, at: int) -> None:
+    code, screen = terminal(tmp_path, template, [*WALK[: at - 1], (WALK[at - 1][0], LEAVE)])
+    assert code == 130, screen
+    assert "nothing was written" in screen
+    assert list(tmp_path.iterdir()) == []
