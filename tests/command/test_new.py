@@ -208,8 +208,9 @@ def test_forward_and_back_in_a_terminal(template: Path, tmp_path: Path, columns:
 
 
 @TERMINAL
-@pytest.mark.parametrize("at", nightly_but([4, 17], [1, 4, 11, 14, 17]))
-def test_leaving_leaves_nothing(template: Path, tmp_path: Path, at: int) -> None:
+@pytest.mark.parametrize("steps", nightly_but(["4", "17"], ["1", "4", "11", "14", "17"]))
+def test_leaving_leaves_nothing(template: Path, tmp_path: Path, steps: str) -> None:
+    at = int(steps)
     code, screen = terminal(tmp_path, template, [*WALK[: at - 1], (WALK[at - 1][0], LEAVE)])
     assert code == 130, screen
     assert "nothing was written" in screen
