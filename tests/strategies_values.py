@@ -241,7 +241,7 @@ def params(draw: DrawFn, name: str) -> Answers:
 RESULT_NAMES = st.sampled_from(
     words(
         "id etag deleted count items total next_cursor title content ok valid action_id field read "
-        "amount state note_id name type query tags"
+        "amount state note_id name type query tags createdAt from list order-id _links Total model_x"
     )
 )
 RESULT_DEFAULTS: dict[str, SearchStrategy[Any]] = {
