@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .document import UnresolvedError
-from .inputs import LeftOutError
+from .inputs import LeftOutError, snake
 from .operations import Operation, is_json
 from .schemas import merged, properties_of, required_of
 from .texts import clean, sentence, sentences
@@ -55,83 +55,7 @@ FIRST = [
 ]
 NOISE = re.compile(r"(^_|_url$|^links$|^node_id$|gravatar|^etag$|_links$|^object$|^x_)")
 ALWAYS = 6
-NAME = re.compile(r"(?!model_)[a-z][a-z0-9_]{0,63}")
-RESERVED = frozenset(
-    [
-        "backend",
-        "ctx",
-        "cls",
-        "each",
-        "result",
-        "copy",
-        "construct",
-        "dict",
-        "dt",
-        "fields",
-        "float",
-        "from_orm",
-        "int",
-        "bool",
-        "json",
-        "len",
-        "list",
-        "parse_file",
-        "parse_obj",
-        "parse_raw",
-        "request",
-        "schema",
-        "schema_json",
-        "self",
-        "str",
-        "update_forward_refs",
-        "uuid4",
-        "validate",
-        "annotated",
-        "any",
-        "anyurl",
-        "basemodel",
-        "emailstr",
-        "field",
-        "literal",
-        "uuid",
-        "toolerror",
-        "false",
-        "none",
-        "true",
-        "and",
-        "as",
-        "assert",
-        "async",
-        "await",
-        "break",
-        "class",
-        "continue",
-        "def",
-        "del",
-        "elif",
-        "else",
-        "except",
-        "finally",
-        "for",
-        "from",
-        "global",
-        "if",
-        "import",
-        "in",
-        "is",
-        "lambda",
-        "nonlocal",
-        "not",
-        "or",
-        "pass",
-        "raise",
-        "return",
-        "try",
-        "while",
-        "with",
-        "yield",
-    ]
-)
+NAME = re.compile("[A-Za-z_][A-Za-z0-9_.-]{0,63}")
 LONGEST_TEXT = 90
 
 
@@ -236,7 +160,7 @@ def _list_key(operation: Operation, schema: dict[str, Any]) -> str:
         except UnresolvedError:
             continue
     others = [name for name in properties_of(schema) if name not in lists and not _of_a_page(name)]
-    if len(lists) != 1 or not NAME.fullmatch(lists[0].lower()) or len(others) > 2:
+    if len(lists) != 1 or not NAME.fullmatch(lists[0]) or len(others) > 2:
         return ""
     return lists[0] if operation.method == "GET" or len(others) < 2 else ""
 
@@ -245,12 +169,14 @@ def _fields(operation: Operation, schema: dict[str, Any], found: Answer) -> None
     """Every field that can be one, those that matter first."""
     needed = required_of(schema)
     names = list(properties_of(schema))
-    rows = []
+    rows, seen = [], set[str]()
     for place, name in enumerate(names):
         shown = clean(name, 60) or "?"
-        if not NAME.fullmatch(name) or name in RESERVED:
+        same = re.sub("[-.]", "_", name)  # as Python calls it
+        if not NAME.fullmatch(name) or same in seen:
             found.left_out.append(f"result {shown} (its name)")
             continue
+        seen.add(same)
         try:
             plain = merged(operation.document, properties_of(schema)[name])
             one = typed(operation.document, properties_of(schema)[name])
@@ -276,8 +202,9 @@ def _fields(operation: Operation, schema: dict[str, Any], found: Answer) -> None
 
 
 def _rank(name: str, kind: str, needed: bool, place: int) -> tuple[int, int, int]:
-    if name in FIRST:
-        return (0, FIRST.index(name), place)
+    common = snake(name)
+    if common in FIRST:
+        return (0, FIRST.index(common), place)
     plain = kind not in ("dict", "any") and not kind.startswith("list[")
-    noise = bool(NOISE.search(name))
+    noise = bool(NOISE.search(name) or NOISE.search(common))
     return (1 + 2 * noise + (not plain) + (not needed and not plain), 0, place)
