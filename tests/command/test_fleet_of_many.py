@@ -1,4 +1,4 @@
-"""`fleet`: fifty different servers, edited by their owners, brought from v1 to v2 (two where FLEET says no number)."""
+"""`fleet`: fifty different servers, edited by their owners, brought from v1 to v2, killed twice (two where FLEET says no number)."""
 
 import json
 import os
@@ -93,10 +93,20 @@ def test_a_fleet_of_different_servers(repository: Path, tmp_path: Path) -> None:
     rehearsed = fleet(*projects[:2], "--dry-run", "--ref", "v2.0.0")
     assert rehearsed.returncode == 0, rehearsed.stdout + rehearsed.stderr
     assert [bytes_of(project) for project in projects] == before
-    done = fleet(f"@{listed}", "--ref", "v2.0.0")
+    count, report = tmp_path / "count", tmp_path / "report.md"
+    deadly = (
+        f"echo x >> '{count}'; case $(wc -l < '{count}') in {SIZE}|{SIZE * 2}) kill -9 $PPID;; esac"
+    )
+    words = (f"@{listed}", "--ref", "v2.0.0", "--state", tmp_path / "state.json")
+    words = (*words, "--report", report, "--check", deadly)
+    for _ in range(2):
+        assert fleet(*words, seconds=60 * SIZE).returncode == -9
+    done = fleet(*words, seconds=60 * SIZE)
     print(done.stdout)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.endswith(f"{SIZE} projects: {SIZE} clean, 0 up to date, 0 to look at\n")
+    told = report.read_text(encoding="utf-8")
+    assert [project for project in projects if str(project) not in told] == []
     for project, was in zip(projects, before, strict=True):
         now = bytes_of(project)
         mine = {name: digest for name, digest in was.items() if OWNED.match(name)}
