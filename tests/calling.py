@@ -29,7 +29,7 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def call(
-    folder: Path, *words: object, stdin: str | None = None, seconds: int = 600, **environ: str
+    folder: Path, *words: object, stdin: str | None = None, **environ: str
 ) -> subprocess.CompletedProcess[str]:
     """Run the command in a folder."""
     return subprocess.run(
@@ -41,14 +41,14 @@ def call(
         capture_output=True,
         text=True,
         check=False,
-        timeout=seconds,
+        timeout=max(600, 60 * int(os.environ.get("FLEET", "2"))),
         preexec_fn=None if sys.platform == "win32" else interruptible,
     )
 
 
-def fleet(*words: object, seconds: int = 600) -> subprocess.CompletedProcess[str]:
+def fleet(*words: object) -> subprocess.CompletedProcess[str]:
     """Run `fleet` as somebody who trusts the template."""
-    return call(Path.cwd(), "fleet", "--trust", *words, seconds=seconds)
+    return call(Path.cwd(), "fleet", "--trust", *words)
 
 
 def at_hand(project: Path) -> dict[str, str]:

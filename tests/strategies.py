@@ -74,6 +74,9 @@ def tools(draw: DrawFn, name: str, confirm: str) -> Any:
         tool["icon"] = draw(
             st.sampled_from(["https://example.com/a.png?\"'\\{}", "data:image/png;base64,AA=="])
         )
+    if draw(now_and_then):
+        tool["formerly"] = [f"was_{name[:50]}", f"then_{name[:50]}"][: draw(st.integers(0, 2))]
+        tool["deprecated"] = draw(texts(300))
     if draw(st.integers(0, 2)) == 0:
         hints = {
             "read_only": False,

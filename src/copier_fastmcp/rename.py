@@ -9,13 +9,14 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from .answers import recorded
+from .answers import ANSWERS, recorded
 from .errors import RefusedError
 from .repository import changed, git
 from .tables import tables
 from .tools import apply, clean, file_of, listed, mentions, name_of, unknown
 
 NAME = re.compile("[a-z][a-z0-9_]{0,63}")
+DECLARATIONS, WIDTH = "src/*/policy/declarations.py", 100
 
 
 def renamed(text: str, old: str, new: str) -> str:
@@ -25,44 +26,102 @@ def renamed(text: str, old: str, new: str) -> str:
     return re.sub(rf"\b{was}(?=Result\b|Item\b|Request\b)", now, text)
 
 
-def _behavior(path: Path, name: str) -> str:
-    """The behavior that a tool's file declares; empty where no decorator says one."""
+def _declared(text: bytes, name: str) -> tuple[str, ast.Call | None]:
+    """The behavior that a tool's file declares, and the decorator; empty where none says one."""
     known = tables()["behaviors"]
-    for node in ast.walk(ast.parse(path.read_bytes())):
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == name:
-            called = (getattr(one, "func", one) for one in node.decorator_list)
-            ids = (getattr(one, "id", getattr(one, "attr", "")) for one in called)
-            return next((one for one in ids if one in known), "")
-    return ""
+            for one in node.decorator_list:
+                called = getattr(one, "func", one)
+                behavior = getattr(called, "id", getattr(called, "attr", ""))
+                if behavior in known:
+                    return behavior, one if isinstance(one, ast.Call) else None
+    return "", None
 
 
-def _entry(entry: Any, new: str, behavior: str) -> Any:
-    """A tool of the answers under its new name; its behavior is said where the name says another."""
+def _names(value: ast.expr | None) -> list[str] | None:
+    """The texts of a list that is written out; None where it is another thing."""
+    try:
+        found = [] if value is None else ast.literal_eval(value)
+    except ValueError:
+        return None
+    listed = isinstance(found, (list, tuple)) and all(isinstance(one, str) for one in found)
+    return [*found] if listed else None
+
+
+def remembering(text: str, new: str, old: str) -> str:
+    """A tool's file whose decorator says also the name that it had; as it was where none can say it."""
+    raw = text.encode()
+    call = _declared(raw, new)[1]
+    if call is None or not call.keywords:
+        return text
+    said = next((one.value for one in call.keywords if one.arg == "formerly"), None)
+    names = _names(said)
+    if names is None:
+        return text
+    value = json.dumps([*(name for name in names if name not in (old, new)), old]).encode()
+    lines = raw.splitlines(keepends=True)
+
+    def at(line: int, column: int) -> int:
+        return sum(map(len, lines[: line - 1])) + column
+
+    start, end = (
+        at(call.lineno, call.col_offset),
+        at(call.end_lineno or 0, call.end_col_offset or 0),
+    )
+    if said:
+        first = at(said.lineno, said.col_offset)
+        last = at(said.end_lineno or 0, said.end_col_offset or 0)
+        return (raw[:first] + value + raw[last:]).decode()
+    closing = raw.rfind(b"\n", start, end) + 1
+    final = max(at(one.end_lineno or 0, one.end_col_offset or 0) for one in call.keywords)
+    comma = b"," in re.sub(b"#.*", b"", raw[final:closing])
+    if closing > final and comma and not raw[closing : end - 1].strip():
+        margin = raw[closing : end - 1] + b"    "
+        return (raw[:closing] + margin + b"formerly=" + value + b",\n" + raw[closing:]).decode()
+    flat = raw[start:final] + b", formerly=" + value + raw[final:end]
+    if b"\n" not in flat and len(flat) > WIDTH:
+        parts = [ast.get_source_segment(text, one) or "" for one in (*call.args, *call.keywords)]
+        head = raw[start:end].partition(b"(")[0]
+        body = "".join(f"    {part},\n" for part in [*parts, f"formerly={value.decode()}"]).encode()
+        flat = head + b"(\n" + body + b")"
+    return (raw[:start] + flat + raw[end:]).decode()
+
+
+def _entry(entry: Any, new: str, behavior: str, old: str) -> Any:
+    """A tool of the answers under its new name; its behavior is said where the name says another.
+
+    `old` is the name that it still answers to, empty where it does not.
+    """
     says = next((one for one, verbs in tables()["verbs"].items() if new.split("_")[0] in verbs), "")
-    if isinstance(entry, Mapping):
-        said = {"behavior": behavior} if behavior and behavior != says else {}
-        return {**entry, "name": new} | (said if "behavior" not in entry else {})
-    given = str(entry).partition("=")[2].strip()
+    given = str(entry).partition("=")[2].strip() if not isinstance(entry, Mapping) else ""
     given = given or (behavior if behavior != says else "")
-    return f"{new}={given}" if given else new
+    if not isinstance(entry, Mapping) and not old:
+        return f"{new}={given}" if given else new
+    known = dict(entry) if isinstance(entry, Mapping) else {}
+    said = {"behavior": given} if given and "behavior" not in known else {}
+    had = [name for name in known.get("formerly") or [] if name not in (old, new)]
+    return {**known, "name": new} | said | ({"formerly": [*had, old]} if old else {})
 
 
 def rename(
     old: str,
     new: str,
     *,
+    forget: bool = False,
     trust: bool = False,
     json_output: Annotated[bool, Parameter("--json")] = False,
 ) -> int:
     """Give a tool of the server in this folder another name: answer, file, test, lock, tool table.
 
-    All of it or nothing. What it does stays as it is, whatever the new name says. Clients that know
-    the old name have to learn the new one; the lock says RENAMED. Where else the project names it
-    is listed: those lines are yours.
+    All of it or nothing. What it does stays as it is, whatever the new name says. The old name still
+    answers, unlisted, and the lock says RENAMED. Where else the project names it is listed: those
+    lines are yours.
 
     Args:
         old: Its name.
         new: The new one.
+        forget: Let the old name answer no more.
         trust: Let the template run its tasks and migrations, with your rights.
         json_output: Print JSON.
 
@@ -81,8 +140,13 @@ def rename(
     if not NAME.fullmatch(new) or file_of(new):
         why = "is taken" if file_of(new) else "is not a name for a tool; write it as archive_note"
         raise RefusedError(f"{new!r} {why}")
-    before, behavior = listed(known), _behavior(path, old)
-    after = [_entry(one, new, behavior) if name_of(one) == old else one for one in before]
+    text = path.read_text("utf-8")
+    before, behavior = listed(known), _declared(text.encode(), old)[0]
+    mine = renamed(text, old, new)
+    able = any("formerly" in one.read_text("utf-8") for one in Path().glob(DECLARATIONS))
+    kept = mine if forget or not able else remembering(mine, new, old)
+    answers = old if kept != mine else ""
+    after = [_entry(one, new, behavior, answers) if name_of(one) == old else one for one in before]
     moved = {path: path.with_name(f"{new}.py") if path.stem == old else path}
     test = Path(f"tests/tools/test_{old}.py")
     if test.is_file():
@@ -90,6 +154,7 @@ def rename(
 
     def move() -> None:
         texts = {goal: renamed(one.read_text("utf-8"), old, new) for one, goal in moved.items()}
+        texts[moved[path]] = kept
         for name, letters in changed(Path(), "--", "src", "tests/tools").items():
             if letters == "??" and Path(name).name in (f"{new}.py", f"test_{new}.py"):
                 Path(name).unlink()  # what the template makes for a new tool
@@ -98,14 +163,17 @@ def rename(
             goal.write_text(texts[goal], encoding="utf-8", newline="\n")
 
     apply(known, after if after != before else None, trust=trust, then=move)
-    left = mentions(old)
+    own = (f"{moved[path].as_posix()}:", f"{ANSWERS}:") if answers else ()
+    left = [place for place in mentions(old) if not place.startswith(own)]
     if json_output:
         files = {one.as_posix(): goal.as_posix() for one, goal in moved.items()}
         told = {"tool": new, "moved": files, "changed": sorted(changed(Path())), "named": left}
+        told["formerly"] = [answers] if answers else []
         print(json.dumps(told, indent=2))
     else:
         for one, goal in moved.items():
             print(f"{one.as_posix()} -> {goal.as_posix()}")
+        print(f"{old} answers still" if answers else f"{old} answers no more")
         for place in left:
             print(f"{place}: names {old}")
         print(git(Path(), "diff", "--stat", "--no-color"), end="")

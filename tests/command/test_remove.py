@@ -1,11 +1,15 @@
 """`remove` and `rename`: a tool goes, or gets another name, with all that is its own, or not at all."""
 
+import ast
 import json
 from pathlib import Path
 
+import pytest
 from calling import at_hand, call
 from lifecycle import SRC, bytes_of, commit, said, uncommitted
 from support import server
+
+from copier_fastmcp.rename import remembering
 
 GONE = {
     ".copier-answers.yml",
@@ -69,13 +73,53 @@ def test_another_name_everywhere(mine: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     new = {SRC + "tools/scrap_note.py", "tests/tools/test_scrap_note.py"}
     assert {n for n in uncommitted(mine) if not n.startswith("docs/adr/policy/")} == GONE | new
-    assert said(mine)["tools"] == ["get_note", "scrap_note=delete"]
+    entry = {"name": "scrap_note", "behavior": "delete", "formerly": ["delete_note"]}
+    assert said(mine)["tools"] == ["get_note", entry]
+    assert "delete_note answers still\n" in done.stdout
+    lock = json.loads((mine / "annotations.lock.json").read_text())["tools"]
+    assert lock["scrap_note"]["formerly"] == ["delete_note"]
     text = (mine / SRC / "tools/scrap_note.py").read_text()
     assert "async def scrap_note(" in text
     assert "-> ScrapNoteResult:" in text
     assert text.endswith("# mine, of scrap_note\n")
     commit(mine)
+    assert text.count('formerly=["delete_note"]') == 1
+    back = call(mine, "rename", "--trust", "scrap_note", "delete_note", "--forget", **at_hand(mine))
+    assert back.returncode == 1, back.stdout + back.stderr
     again = call(mine, "rename", "scrap_note", "get_note")
     assert (again.returncode, again.stdout) == (1, "")
     assert "'get_note' is taken" in again.stderr
     assert call(mine, "drift").returncode == 0
+
+
+LAYOUTS = {
+    '@put(title="A")': '@put(title="A", formerly=["old"])',
+    '@put(title="A",)': '@put(title="A", formerly=["old"],)',
+    '@policy.put(\n    title="A",  # ä\n    why="(",\n)': '@policy.put(\n    title="A",  # ä\n    why="(",\n    formerly=["old"],\n)',
+    '@put(\n    title="A", why="x"\n)': '@put(\n    title="A", why="x", formerly=["old"]\n)',
+    '@put(formerly=("new", "first"), title="A")': '@put(formerly=["first", "old"], title="A")',
+    '@put(formerly=NAMES, title="A")': None,
+    "@put": None,
+    "@other(1)": None,
+    f'@put(title="{"A" * 60}", why="{"é" * 30}")': f'@put(\n    title="{"A" * 60}",\n    why="{"é" * 30}",\n    formerly=["old"],\n)',
+}
+
+
+@pytest.mark.parametrize("decorator", LAYOUTS)
+def test_a_decorator_learns_the_old_name(decorator: str) -> None:
+    """However it is laid out; one that cannot learn it is left as it is."""
+    text = '"""Ä."""\n\n@above\nDECORATOR\nasync def new() -> None:\n    """Do (it)."""\n'
+    found = remembering(text.replace("DECORATOR", decorator), "new", "old")
+    assert found == text.replace("DECORATOR", LAYOUTS[decorator] or decorator)
+    ast.parse(found)
+
+
+def test_a_policy_that_knows_no_old_names(mine: Path) -> None:
+    """An older release's decorators take no formerly=: the name is changed, and the answers stay as they were written."""
+    for path in (mine / "src").rglob("*.py"):
+        path.write_text(path.read_text().replace("formerly", "once"))
+    commit(mine)
+    done = call(mine, "rename", "--trust", "get_note", "read_note", "--json", **at_hand(mine))
+    told = json.loads(done.stdout)
+    assert told["formerly"] == []
+    assert "read_note" in said(mine)["tools"]

@@ -117,6 +117,27 @@ def test_new_gone_and_renamed() -> None:
     assert "drop_note: BREAKING: is gone" in lock.differences(PINNED, two)
 
 
+def test_a_name_that_still_answers() -> None:
+    """What was renamed is compared with what it was, whatever else changed; a name is lost only when it answers no more."""
+    entry = PINNED["tools"]["drop_note"]
+    now = entry | {"formerly": ["drop_note"], "gated": False, "deprecated": "Use it not."}
+    named = PINNED | {"tools": {"erase_note": now}}
+    assert lock.differences(PINNED, named) == [
+        "drop_note: RENAMED: is erase_note now, and still answers",
+        "erase_note: RELAXED: gate lost",
+        'erase_note: deprecated absent -> "Use it not."',
+        'erase_note: formerly absent -> ["drop_note"]',
+    ]
+    silent = PINNED | {"tools": {"erase_note": entry}}
+    lines = lock.differences(named, silent)
+    assert "drop_note: BREAKING: answers no more" in lines
+    assert "drop_note: BREAKING: answers no more" not in lock.differences(named, PINNED)
+    merged = PINNED | {"tools": {"a": entry, "b": entry}}
+    both = PINNED | {"tools": {"b": entry | {"formerly": ["a"]}}}
+    assert lock.differences(merged, both)[0] == "a: RENAMED: is b now, and still answers"
+    assert "BREAKING" not in "".join(lock.differences(merged, both))
+
+
 EQUIVALENT: list[tuple[tuple[str, ...], object]] = [
     ((*INPUT, "title"), {"type": ["null", "string"], "default": None}),
     ((*INPUT, "title", "anyOf"), [{"type": "null"}, {"type": "string"}]),

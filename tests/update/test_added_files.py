@@ -1,9 +1,10 @@
 """What an update adds to the answers gets its files, in a clone too: tools, resources, packages."""
 
+import json
 from pathlib import Path
 
 import pytest
-from lifecycle import start, update
+from lifecycle import commit, said, start, update
 from support import Answers, clone_template, git, python, server
 
 RESOURCES = [
@@ -105,3 +106,26 @@ def test_a_resource_of_its_own_is_served_where_none_was_asked_for(
     )
     done = python(project, "-c", code)
     assert done.stdout == "['notes://mine']\n", done.stderr
+
+
+def test_a_tool_under_an_old_name_is_not_served_twice(first: Path, tmp_path: Path) -> None:
+    """Its author renamed it by hand, and the answers still have the old name."""
+    project = start(first, tmp_path / "p")
+    path = project / SRC / "tools/delete_note.py"
+    text = path.read_text().replace("def delete_note", "def scrap_note")
+    path.with_name("scrap_note.py").write_text(
+        text.replace("@delete(", '@delete(formerly=["delete_note"], ')
+    )
+    path.unlink()
+    (project / "tests/tools/test_delete_note.py").rename(project / "tests/tools/test_scrap_note.py")
+    commit(project)
+    update(project, "v1.0.0", {"license": "none"})
+    assert not path.exists()
+    names = [row["name"] for row in json.loads(server(project, "tools", "list", "--json").stdout)]
+    assert [name for name in names if name in ("delete_note", "scrap_note")] == ["scrap_note"]
+    assert "delete_note" in said(project)["tools"]
+    path.write_text(text.replace("def scrap_note", "def delete_note"))
+    done = server(project, "tools", "list")
+    why = "scrap_note was formerly delete_note, which is the name of another tool; take it out of "
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"notes-mcp: {why}formerly=, or rename that one\n"
