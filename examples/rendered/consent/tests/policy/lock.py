@@ -19,7 +19,7 @@ MEND = "restore it from git, or delete it and run `uv run tests/policy/pin.py`"
 HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 RELAXED = dict(zip(HINTS, (True, False, True, False), strict=True))
 TEXTS = ("behavior", "title", "description", "why", "effect", "exceptions")
-RARE = ("waivers",)  # what an entry has only where there is any
+RARE = ("deprecated", "formerly", "waivers")  # what an entry has only where there is any
 SIDES = ("input", "output")
 NAMED = ("properties", "patternProperties", "dependentSchemas")
 WORDS = ("default", "deprecated", "description", "examples")
@@ -141,12 +141,19 @@ def differences(pinned: Lock, running: Lock) -> list[str]:
     otherwise. No label: new tools, stricter hints, words.
     """
     old, new = pinned["tools"], running["tools"]
-    gone, fresh = old.keys() - new.keys(), new.keys() - old.keys()
+    answers = {was: now for now, pin in new.items() for was in pin.get("formerly", ())}
+    told = {was: answers[was] for was in old.keys() - new.keys() if was in answers}
+    gone, fresh = old.keys() - new.keys() - told.keys(), new.keys() - old.keys()
+    fresh -= {*told.values()}
     pairs = [(was, now) for was in gone for now in fresh if _alike(old[was], new[now])]
     counts = Counter(name for pair in pairs for name in pair)
     renamed = {now: was for was, now in pairs if counts[was] == counts[now] == 1}
     lines = [f"{was}: RENAMED: is {now} now" for now, was in renamed.items()]
+    lines += [f"{was}: RENAMED: is {now} now, and still answers" for was, now in told.items()]
     lines += [f"{name}: BREAKING: is gone" for name in gone - {*renamed.values()}]
+    had = {was for pin in old.values() for was in pin.get("formerly", ())}
+    lines += [f"{was}: BREAKING: answers no more" for was in had - answers.keys() - new.keys()]
+    renamed |= {now: was for was, now in told.items() if now not in old}
     lines += [f"{name}: is new" for name in fresh - renamed.keys()]
     rendered = "RENDERED: " if pinned["versions"] != running["versions"] else ""
     for name in (old.keys() & new.keys()) | renamed.keys():

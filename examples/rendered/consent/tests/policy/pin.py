@@ -128,6 +128,8 @@ def _row(name: str, tool: Mapping[str, Any]) -> str:
     hints = [{True: "yes", False: "no"}.get(tool["hints"].get(hint), "-") for hint in lock.HINTS]
     rest = ["asks" if tool["gated"] else "", " ".join(tool["scopes"])]
     whys = [tool["why"], *(f"{e['hint']}: {e['why']}" for e in tool["exceptions"])]
+    whys += [f"Formerly {', '.join(tool['formerly'])}."] if "formerly" in tool else []
+    whys += [f"Deprecated: {tool['deprecated']}"] if "deprecated" in tool else []
     whys += (f"{e['rule']} waived until {e['until']}: {e['why']}" for e in tool.get("waivers", ()))
     cells = [tool["title"], tool["behavior"] or "?", *hints, *rest, " ".join(filter(None, whys))]
     return " | ".join([f"| `{name}`", *map(_escaped, cells)]) + " |"

@@ -8,7 +8,7 @@ import json
 import logging
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -23,8 +23,10 @@ from . import tools
 from .backend import connect
 from .policy import listing, loading, metadata
 from .policy.asking import Gate
+from .policy.declarations import ELSEWHERE
 from .policy.errors import StartError
 from .policy.guarding import PolicyServer
+from .policy.serving import PolicyTool
 from .policy.subsets import Subset
 from .settings import Settings
 
@@ -38,10 +40,13 @@ with contextlib.suppress(PackageNotFoundError):  # in a checkout that is not ins
 
 
 class CallLog(Middleware):
-    """One line for each tool call: tool, behavior, outcome, milliseconds; never an argument's value."""
+    """One line for each tool call: tool, behavior, outcome, milliseconds; never an argument's value.
 
-    def __init__(self, behaviors: Mapping[str, str]) -> None:
-        self.behaviors = behaviors
+    A call of a deprecated tool, or by a name that a tool had, is a warning, and says what to use.
+    """
+
+    def __init__(self, tools: Iterable[PolicyTool]) -> None:
+        self.known = {tool.name: tool.declaration for tool in tools}
 
     async def on_call_tool(self, context: Call, call_next: Next) -> ToolResult:
         """Time the call."""
@@ -52,8 +57,14 @@ class CallLog(Middleware):
             outcome = "asked" if asked else "error" if result.is_error else "ok"
         finally:
             ms = round((time.perf_counter() - started) * 1000, 1)
-            entry = {"tool": tool, "behavior": self.behaviors.get(tool, "unknown"), "ms": ms}
-            logger.info(json.dumps({"event": "tool_call", "outcome": outcome, **entry}))
+            ctx = context.fastmcp_context
+            now = getattr(ctx and ctx.fastmcp, "formerly", {}).get(tool, tool)
+            known = self.known.get(now) or ELSEWHERE.get(now)
+            entry = {"tool": tool, "behavior": known.behavior if known else "unknown", "ms": ms}
+            use = (known and known.deprecated) or (now if now != tool else None)
+            entry |= {"deprecated": use} if use else {}
+            level = logging.WARNING if use else logging.INFO
+            logger.log(level, json.dumps({"event": "tool_call", "outcome": outcome, **entry}))
         return result
 
 
@@ -91,7 +102,7 @@ def create_server(settings: Settings | None = None) -> PolicyServer:
         version=VERSION,
         instructions="Read orders, and change their status, comments and due dates.",
         lifespan=seam.lifespan,
-        middleware=[CallLog({tool.name: tool.declaration.behavior for tool in loaded})],
+        middleware=[CallLog(loaded)],
         on_duplicate="error",
         request_state_security=sealed,
     )

@@ -44,11 +44,13 @@ class Declaration:
         preview: An async function of the same arguments that returns what would happen.
         exceptions: Hints that differ from the behavior, each with its reason.
         icon: An https address of an image.
+        formerly: Names that it had; they still answer, unlisted.
+        deprecated: What to use instead; said to clients, and calls are logged.
         public_effect: Whether it changes what the public or a third party sees (OpenAI's meaning of
             open world); when left out, false for a read, else as `open_world`.
 
     Raises:
-        TypeError: `scopes` is a text, an exception lacks a key, or this is not put on a function.
+        TypeError: `scopes` or `formerly` is a text, an exception lacks a key, or this is not put on a function.
     """
 
     behavior: ClassVar[Behavior]
@@ -62,6 +64,8 @@ class Declaration:
     preview: Preview | None = field(default=None, repr=False)
     exceptions: Sequence[Exemption] = ()
     icon: str | None = None
+    formerly: Sequence[str] = ()
+    deprecated: str | None = None
     public_effect: bool | None = None
 
     def __init_subclass__(cls) -> None:
@@ -70,6 +74,8 @@ class Declaration:
     def __post_init__(self) -> None:
         if isinstance(self.scopes, str):
             raise TypeError('scopes is a list, as in scopes=["notes:write"]')
+        if isinstance(self.formerly, str):
+            raise TypeError('formerly is a list, as in formerly=["remove_note"]')
         for exception in self.exceptions:
             keys = {*exception} if isinstance(exception, dict) else {}
             if keys != {"hint", "value", "why"} or exception["hint"] not in KEYS:
@@ -142,7 +148,9 @@ class Declaration:
         question = self.confirm if isinstance(self.confirm, str) else None
         gate = {"gated": self.gated(), "gate_demanded": self.gate_demanded(), "question": question}
         written = {"why": self.why, "confirm_said": self.confirm, "public_effect": effect}
-        lists = {"scopes": [*self.scopes], "exceptions": self.differences()}
+        written["deprecated"] = self.deprecated
+        lists: dict[str, list[Any]] = {"scopes": [*self.scopes], "formerly": [*self.formerly]}
+        lists["exceptions"] = self.differences()
         hints = {"behavior": self.behavior, "hints": self.hints(), "truth": truth}
         return hints | gate | written | lists
 

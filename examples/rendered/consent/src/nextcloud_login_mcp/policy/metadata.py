@@ -144,6 +144,10 @@ def override(mcp: FastMCP, setting: Path | None) -> None:
     overrides = Overrides(run_now(_registered(mcp)))
     for path, config in layers(setting):
         if config is not None:
+            said, former = config.get("tools", {}), getattr(mcp, "formerly", {})
+            named = {former.get(name, name): it for name, it in said.items()}
+            now = {name: it for name, it in said.items() if name not in former}
+            config = {**config, "tools": named | now}
             check(path, config, overrides.texts)
             overrides.layered = merged(overrides.layered, config)
         elif setting and path != PACKAGED:

@@ -99,7 +99,7 @@ def build_tool(function: Function, declaration: Declaration) -> PolicyTool:
         admitted(served, declaration.scopes, name),
         name=name,
         title=declaration.title,
-        description=declaration.description or inspect.getdoc(function),
+        **worded(declaration, declaration.description or inspect.getdoc(function)),
         icons=[Icon(src=declaration.icon)] if declaration.icon else None,
         annotations=ToolAnnotations.model_validate(hints),
         auth=require_scopes(*declaration.scopes) if declaration.scopes else None,
@@ -110,6 +110,16 @@ def build_tool(function: Function, declaration: Declaration) -> PolicyTool:
         ours._own_confirm = "confirm" in ours.parameters["properties"]
         ours.parameters = with_confirm(ours.parameters)
     return ours
+
+
+def worded(
+    declaration: Declaration, description: str | None, meta: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """The description and the `_meta` of a tool; both say that it is deprecated, where it is."""
+    if why := declaration.deprecated:
+        description = f"{description or ''}\n\nDeprecated: {why}".strip()
+        meta = {**(meta or {}), "deprecated": why}
+    return {"description": description, "meta": meta}
 
 
 def admitted(function: Function, scopes: Sequence[str], name: str) -> Function:

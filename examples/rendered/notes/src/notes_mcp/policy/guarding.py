@@ -95,6 +95,7 @@ class PolicyServer(FastMCP[Any]):
     ) -> None:
         super().__init__(name, **options)
         self.gate, self.trust_reads, self.subset = gate, trust_reads, subset or subsets.Subset()
+        self.formerly: dict[str, str] = {}  # names that tools had, and those that they have
 
     def add_resource(self, resource: Any) -> Resource | ResourceTemplate:
         """Serve a resource; a function that demands something of its caller checks it by itself."""
@@ -111,9 +112,10 @@ class PolicyServer(FastMCP[Any]):
         return [tool for tool in served if self._left_out(tool) is None]
 
     async def get_tool(self, name: str, version: VersionSpec | None = None) -> Tool | None:
-        """The tool that a call runs; ToolError: it is not in the part that this server or connection serves."""
+        """The tool that a call runs, also by a name that it had; ToolError: it is not in the part that is served here."""
         if (tool := await super().get_tool(name, version)) is None:
-            return None
+            now = self.formerly.get(name)
+            return await self.get_tool(now, version) if now else None
         tool = await self._guard(tool)
         if why := self._left_out(tool):
             raise ToolError(f"{name} cannot be called here: {why}")
@@ -169,6 +171,8 @@ class PolicyServer(FastMCP[Any]):
             title = tool.title if ours else known.title
             hints = {"title": title, **known.hints()}
             fields |= {"title": title, "annotations": ToolAnnotations.model_validate(hints)}
+        if known and not ours:
+            fields |= serving.worded(known, tool.description, tool.meta)
         if known and asks and not ours:
             fields["parameters"] = serving.with_confirm(tool.parameters)
             fields["output_schema"] = serving.ENVELOPE
@@ -195,7 +199,8 @@ class PolicyServer(FastMCP[Any]):
         function = getattr(getattr(tool, "_source", tool), "fn", None)
         package, _, place = str(getattr(function, "__module__", "")).partition(".tools.")
         ours = package.startswith(f"{__package__}.") or not isinstance(tool, KINDS)
-        return subsets.Facts(tool.name, None if ours else place, reads, destroys)
+        formerly = declaration.formerly if declaration else ()
+        return subsets.Facts(tool.name, None if ours else place, reads, destroys, formerly)
 
     def _left_out(self, tool: Tool) -> str | None:
         """Why a served tool is not in the part that the settings or the client of this request name."""
@@ -207,6 +212,12 @@ class PolicyServer(FastMCP[Any]):
         """Name what nobody declared; StartError: it destroys, ours says what it does not declare, or would be cached."""
         pairs, undeclared = serving.run_now(self._pairs()), []
         self.subset.check([self.facts(served) for _, served in pairs])
+        taken = {served.name for _, served in pairs}
+        known = [d for _, served in pairs if (d := serving.declared(served)) and d.name in taken]
+        for name, old in ((each.name, old) for each in known for old in each.formerly):
+            if old in taken or self.formerly.setdefault(old, name) != name:
+                why = f"{name} was formerly {old}, which is the name of another tool"
+                raise StartError(f"{why}; take it out of formerly=, or rename that one")
         for tool, served in pairs:
             source, declaration = getattr(served, "_source", served), serving.declared(served)
             said = tool.annotations or ToolAnnotations()

@@ -27,6 +27,11 @@ class Facts:
     place: str | None
     reads: bool
     destroys: bool
+    formerly: Sequence[str] = ()
+
+    def called(self, pattern: str) -> bool:
+        """Whether a pattern names it, now or as it was called."""
+        return any(fnmatchcase(name, pattern) for name in (self.name, *self.formerly))
 
     @property
     def toolset(self) -> str:
@@ -50,9 +55,9 @@ class Subset:
             return "it may write, and this server is served read-only"
         if self.no_destructive and tool.destroys:
             return "it may destroy, and what does is not served"
-        if self.tools and not any(fnmatchcase(tool.name, each) for each in self.tools):
+        if self.tools and not any(map(tool.called, self.tools)):
             return "only other tools are served"
-        if any(fnmatchcase(tool.name, each) for each in self.exclude):
+        if any(map(tool.called, self.exclude)):
             return "it is excluded"
         within = [each.partition(":") for each in self.toolsets]
         if tool.place is None or not within:
@@ -75,7 +80,7 @@ class Subset:
                 raise StartError(f"setting toolsets: nothing is called {each!r}; there are {there}")
         for setting, names in {"tools": self.tools, "exclude": self.exclude}.items():
             for each in names:
-                if not any(fnmatchcase(tool.name, each) for tool in tools):
+                if not any(tool.called(each) for tool in tools):
                     there = ", ".join(tool.name for tool in tools)
                     why = f"no tool is called {each!r}; there are {there}"
                     raise StartError(f"setting {setting}: {why}")
