@@ -16,8 +16,9 @@ from cyclopts import Parameter
 from .errors import RefusedError, UnableError, tell
 from .lock import FILE
 from .locked import as_served, locked
+from .recorded import Tools, recorded
 
-Tools = list[dict[str, Any]]
+FOREVER = 24 * 60 * 60
 
 
 def _headers(lines: Sequence[str], token: str | None) -> dict[str, str]:
@@ -93,19 +94,20 @@ def _servers(
     elif not files:
         yield "", _pinned()
     for file in files:
-        from .wire import recorded
-
         try:
-            yield (file.stem if len(files) > 1 else ""), recorded(file)
-        except (OSError, ValueError) as error:
+            yield _name(file, files), recorded(file)
+        except OSError as error:
+            raise UnableError(f"could not check {file}: {error.strerror}") from error
+        except ValueError as error:
             raise UnableError(f"could not check {file}: {error}") from error
 
 
-def _sources(names: Sequence[str]) -> dict[str, str]:
-    """Of the tools of this project, the file of each that has one of its own name."""
-    return {
-        name: path.as_posix() for name in names for path in Path().glob(f"src/*/tools/**/{name}.py")
-    }
+def _name(file: Path, files: Sequence[Path]) -> str:
+    """What tells a file from the others: its name, or its path where two have one name."""
+    if len(files) < 2:
+        return ""
+    alike = [other for other in files if other.stem == file.stem]
+    return file.stem if len(alike) == 1 else file.as_posix()
 
 
 def audit(
@@ -158,6 +160,11 @@ def audit(
     _one_of({"--json": json_output, "--sarif": sarif_output}, "are two forms")
     views = {"--clients": clients, "--explain": explain is not None, "--sarif": sarif_output}
     _one_of(views, "print two things")
+    kept = {"--baseline": baseline is not None, "--snapshot": snapshot is not None}
+    for view in [name for name in ("--clients", "--explain") if views[name]]:
+        _one_of({view: True, **kept}, "print or compare")
+    if not 0 < seconds < FOREVER:
+        raise RefusedError(f"--seconds {seconds:g} is no time to wait; say more than 0, as 30")
     if url is None and (header or token):
         raise RefusedError("--header and --token go with --url; no other way takes them")
     sent = _headers(header or [], token)
@@ -174,8 +181,10 @@ def audit(
         return 0
     if explain is not None:
         return _explained(explain, read, json_output)
+    written = {} if ours else {name: snapshot or Path("mcp-server") for name, _ in read}
+    written |= {_name(each, file or []): each for each in file or []}
     return _judged(
-        read, directory or "foreign", ours, level, baseline, snapshot, json_output, sarif_output
+        read, directory or "foreign", written, level, baseline, snapshot, json_output, sarif_output
     )
 
 
@@ -206,8 +215,9 @@ def _explained(name: str, read: Sequence[tuple[str, Tools]], json_output: bool) 
         for line in row["signals"]:
             print(f"  {line}")
         for hint, verdict in row["hints"].items():
-            declared = json.dumps(verdict["declared"])
-            print(f"  {hint}: declared {declared}, derived {verdict['says']}")
+            declared = verdict["declared"]
+            said = "left out" if declared is None else f"declared {json.dumps(declared)}"
+            print(f"  {hint}: {said}, derived {verdict['says']}")
     return 0
 
 
@@ -219,7 +229,7 @@ def _apart(server: str, tool: Mapping[str, Any]) -> dict[str, Any]:
 def _judged(
     read: Sequence[tuple[str, Tools]],
     profile: str,
-    ours: bool,
+    written: Mapping[str, Path],
     level: str,
     baseline: Path | None,
     snapshot: Path | None,
@@ -232,6 +242,7 @@ def _judged(
     from .snapshot import compared, loud_first, new
 
     findings, questions, changes = [], [], []
+    ours = not written
     declared = [name for name, pinned in locked().items() if pinned.get("behavior")] if ours else []
     for name, listed in read:
         found, asked = judge(listed, profile, name, ours=ours, declared=declared)
@@ -249,8 +260,9 @@ def _judged(
     if json_output:
         print(json.dumps([asdict(one) for one in findings], indent=2, ensure_ascii=False))
     elif sarif_output:
-        files = _sources([one.tool for one in findings]) if ours else {}
-        print(json.dumps(printing.sarif(findings, files), indent=2))
+        from .sarif import sarif
+
+        print(json.dumps(sarif(findings, written), indent=2))
     else:
         printing.people(findings, questions, len(tools))
     return 1 if findings or changes else 0

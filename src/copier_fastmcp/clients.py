@@ -82,7 +82,7 @@ CLIENTS = (
         "github.com/github/github-mcp-server#306",
     ),
     Client(
-        "Cursor, Ask mode",
+        "Cursor (Ask mode)",
         _only_reads,
         "a tool is there only with readOnlyHint: true",
         "github.com/colbymchenry/codegraph#1018",
@@ -100,7 +100,7 @@ CLIENTS = (
         "geminicli.com/docs/reference/policy-engine",
     ),
     Client(
-        "Gemini CLI, plan mode",
+        "Gemini CLI (plan mode)",
         lambda hints: "ask" if says(hints, "readOnlyHint") else "hide",
         "reads alone are allowed, after a question",
         "geminicli.com/docs/cli/plan-mode, github.com/google-gemini/gemini-cli#19655",

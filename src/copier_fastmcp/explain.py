@@ -6,7 +6,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from .errors import RefusedError
-from .tables import tables
+from .vocabulary import rules
 
 WAIVER = 'waivers = [{"rule": "RULE", "until": "2027-01-31", "why": "The reason."}]'
 
@@ -21,10 +21,9 @@ def explain(rule: str, *, json_output: Annotated[bool, Parameter("--json")] = Fa
     Raises:
         RefusedError: There is no such rule.
     """
-    rules = tables()["rules"]
-    if rule not in rules:
-        raise RefusedError(f"{rule!r} is not a rule; the rules are {', '.join(rules)}")
-    known = rules[rule]
+    if rule not in rules():
+        raise RefusedError(f"{rule!r} is not a rule; the rules are {', '.join(rules())}")
+    known = rules()[rule]
     if json_output:
         print(json.dumps({"id": rule, **known}, indent=2, ensure_ascii=False))
         return

@@ -16,7 +16,7 @@ from .lock import HINTS
 from .rules import Tool, examine
 from .sound import sound
 from .tables import tables
-from .vocabulary import rules, vocabulary
+from .vocabulary import rules, source, vocabulary
 
 READ_ONLY, DESTRUCTIVE, IDEMPOTENT, OPEN_WORLD = HINTS
 # What a hint says that the definition contradicts: the rule, and how much harm it does.
@@ -103,7 +103,7 @@ def _hint(tool: Tool, verdict: Verdict, hint: str) -> Judged | None:
         message=f"{saying}{default}, but {' and '.join(verdict.evidence[:3])}",
         mend=f"its author should say {hint}: {shown}; {vocabulary()['meanwhile'][rule]}",
         severity=severity,
-        source=rules()[rule]["source"],
+        source=source(rule, ours=False),
     )
 
 
@@ -192,7 +192,7 @@ def _others(
             if ours
             else vocabulary()["mends"].get(rule, rules()[rule]["mend"]),
             severity=_weight(rule, profile),
-            source=rules()[rule]["source"],
+            source=source(rule, ours=ours),
         )
         for (name, rule), messages in found.items()
     ]

@@ -2,52 +2,20 @@
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from textwrap import wrap
 from typing import Any
 
 from .clients import CLIENTS, decisions
 from .errors import one_line
 from .judging import Judged, Question
-from .vocabulary import rules
 
+DOES = ("run", "ask", "ask each time", "hide")
 LEVELS = ("error", "warning", "note")
 
 
 def worth(finding: Judged, level: str) -> bool:
     """Whether a finding is at least as severe as a level."""
     return LEVELS.index(finding.severity) <= LEVELS.index(level)
-
-
-def sarif(findings: Sequence[Judged], files: Mapping[str, str]) -> dict[str, Any]:
-    """Findings in SARIF 2.1.0, for code scanning; `files` has the file of a tool where one is known."""
-    driver = {
-        "name": "copier-fastmcp audit",
-        "rules": [
-            {"id": rule, "shortDescription": {"text": row["text"]}} for rule, row in rules().items()
-        ],
-    }
-    results = []
-    for one in findings:
-        name = f"{one.server}/{one.tool}" if one.server else one.tool
-        place: dict[str, Any] = {
-            "logicalLocations": [{"name": one.tool, "fullyQualifiedName": name, "kind": "function"}]
-        }
-        if one.tool in files:
-            place["physicalLocation"] = {"artifactLocation": {"uri": files[one.tool]}}
-        message = {"text": f"{one.tool}: {one.message}; {one.mend}"}
-        results.append(
-            {
-                "ruleId": one.rule,
-                "level": one.severity,
-                "message": message,
-                "locations": [place],
-                "partialFingerprints": {"finding/v1": " ".join(map(str, one.key()))},
-            }
-        )
-    return {
-        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
-        "version": "2.1.0",
-        "runs": [{"tool": {"driver": driver}, "results": results}],
-    }
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -61,12 +29,13 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    drawn = Table(show_lines=True)
-    for head in heads:
+    console, drawn = Console(), Table(show_lines=True)
+    drawn.add_column(heads[0], no_wrap=True)  # a name is broken last
+    for head in heads[1:]:
         drawn.add_column(head, overflow="fold")
-    for row in clean:
-        drawn.add_row(*map(Text, row))
-    Console().print(drawn)
+    for first, *rest in clean:
+        drawn.add_row(Text("\n".join(wrap(first, max(4, console.width // 3)))), *map(Text, rest))
+    console.print(drawn)
 
 
 def people(findings: Sequence[Judged], questions: Sequence[Question], checked: int) -> None:
@@ -103,7 +72,14 @@ def clients(tools: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
 def show_clients(tools: Sequence[Mapping[str, Any]]) -> None:
     """Print what clients do with tools, and where each rule can be read."""
     names = [client.name for client in CLIENTS]
-    rows = clients(tools)
-    table(["Tool", *names], [[row["tool"], *(row[name] for name in names)] for row in rows])
+    if sys.stdout.isatty():  # a column for each client fits no terminal
+        alike: dict[tuple[str, ...], list[str]] = {}
+        for row in clients(tools):
+            does = tuple(", ".join(n for n in names if row[n] == what) for what in DOES)
+            alike.setdefault(does, []).append(row["tool"])
+        table(["Tools", *DOES], [[", ".join(of), *does] for does, of in alike.items()])
+    else:
+        rows = [[row["tool"], *(row[name] for name in names)] for row in clients(tools)]
+        table([], [["Tool", *names], *rows])
     for client in CLIENTS:
         print(f"{client.name}: {client.rule} ({client.source})")

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 
 from .vocabulary import vocabulary
 
@@ -99,10 +99,11 @@ def _made_of(forms: Sequence[str]) -> Says | None:
     return None
 
 
-def tokens(name: str) -> list[str]:
+@lru_cache(10_000)
+def tokens(name: str) -> tuple[str, ...]:
     """The words of a name, in whatever case it is written."""
     spread = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name)
-    return [word for word in re.split(r"[^A-Za-z0-9]+", spread.lower()) if word]
+    return tuple(word for word in re.split(r"[^A-Za-z0-9]+", spread.lower()) if word)
 
 
 def prefixes(names: Sequence[str]) -> set[str]:
@@ -117,10 +118,8 @@ def of_name(name: str, prefix: Iterable[str] = (), told: Sequence[Says] = ()) ->
 
     Where both may be verbs, as in `list_send`, the one that its description says (`told`) counts.
     """
-    parts = tokens(name)
-    if len(parts) > 1 and parts[0] in prefix:
-        parts = parts[1:]
-    parts = _with_particles(parts)
+    whole = tokens(name)
+    parts = _with_particles(whole[1:] if len(whole) > 1 and whole[0] in prefix else whole)
     said = [
         _produced(part, parts[at:]) or _known().get(part) or _made_of([part])
         for at, part in enumerate(parts)

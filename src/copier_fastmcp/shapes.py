@@ -83,7 +83,7 @@ def _repeated(subject: Subject) -> Iterator[Signal]:
     if removes and (found := places(tool)):
         text = f"{found[0]!r} may be something else the next time"
         yield Signal("parameters", IDEMPOTENT, False, 2, text)
-    started = {verb: [n for n in tool.parameters if tokens(n)[:1] == [verb]] for verb in DOES}
+    started = {verb: [n for n in tool.parameters if tokens(n)[:1] == (verb,)] for verb in DOES}
     if found := [*started["insert"], *started["append"]]:
         yield Signal("parameters", IDEMPOTENT, False, 2, f"{found[0]!r} is added each time")
     if (added := started["add"]) and (removed := started["remove"]):

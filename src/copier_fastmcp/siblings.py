@@ -52,4 +52,4 @@ def of_peers(subject: Subject, found: Sequence[Signal]) -> Iterator[Signal]:
     """The same verb over other records: it supports what is found, and contradicts nothing."""
     for hint, (value, names) in subject.peers.items():
         if {one.value for one in found if one.hint == hint} == {value}:
-            yield Signal("siblings", hint, value, 1, f"{names} say so of the same verb")
+            yield Signal("siblings", hint, value, 1, f"its siblings {names} say so")

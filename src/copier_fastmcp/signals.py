@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from .reading import WRITES, Says, of_name, of_sentence, prefixes, sentences, tokens, words
 from .rules import Tool
@@ -65,9 +66,7 @@ def _phrases(subject: Subject) -> Iterator[Signal]:
                 break
     for first in subject.sentences[:1]:
         if quoted := _phrase("overwrites", first):
-            yield Signal(
-                "phrases", IDEMPOTENT, True, 1, f"that is the first that it says: {quoted!r}"
-            )
+            yield Signal("phrases", IDEMPOTENT, True, 1, f"its first sentence says {quoted!r}")
 
 
 def _computes(subject: Subject) -> Iterator[Signal]:
@@ -92,9 +91,9 @@ def _said(subject: Subject) -> dict[str, list[Says]]:
         ]
     if carries(tool):  # a file is attached once more by each call, a policy is not
         for source, each in said.items():
-            kinds = ["add" if one.kind == "ensure" and not one.sure else one.kind for one in each]
             said[source] = [
-                Says(one.word, kind, one.sure) for one, kind in zip(each, kinds, strict=True)
+                replace(one, kind="add") if one.kind == "ensure" and not one.sure else one
+                for one in each
             ]
     return said
 
@@ -117,8 +116,7 @@ def signals(subject: Subject) -> list[Signal]:
         one.kind for one in said["description"] if one.sure or not one.word.startswith("return")
     ]
     if not subject.named and {*told} == {"read"}:
-        text = "its name has no verb: it is what is read"
-        found.append(Signal("name", READ_ONLY, True, 1, text))
+        found.append(Signal("name", READ_ONLY, True, 1, "its name has no verb"))
     found += [*_phrases(subject), *_computes(subject), *of_shapes(subject), *of_twins(subject)]
     return [*found, *of_peers(subject, found)]
 
@@ -131,10 +129,10 @@ def subjects(tools: Sequence[Tool]) -> list[Subject]:
     for tool in tools:
         lines = sentences(str(tool.wire.get("description") or ""))
         title = str(tool.annotations.get("title") or tool.wire.get("title") or "")
-        described = next((said for line in lines[:1] if (said := of_sentence(line))), [])
+        described = of_sentence("".join(lines[:1]))
         if not described:  # what comes second may be what it returns after all
             later = of_sentence("".join(lines[1:2]))
-            described = [Says(one.word, one.kind, False) for one in later]
+            described = [replace(one, sure=False) for one in later]
         undone = frozenset(twins(tool.name, names))
         named = of_name(tool.name, prefix, described)
         found.append(Subject(tool, named, described, of_name(title), lines, undone))

@@ -20,3 +20,9 @@ def vocabulary() -> dict[str, Any]:
 def rules() -> dict[str, dict[str, Any]]:
     """Every rule by its id: those of the tables, and those that only an audit has."""
     return {**tables()["rules"], **vocabulary()["rules"]}
+
+
+def source(rule: str, *, ours: bool) -> str:
+    """Who asks for a rule; the decisions of a project are no source for another server."""
+    known: str = rules()[rule]["source"]
+    return known if ours else vocabulary()["sources"].get(rule, known)

@@ -1,11 +1,9 @@
-"""Tools as another server puts them on the wire, or as somebody wrote them down; none is called."""
+"""Tools as another server puts them on the wire; none is called."""
 
 import json
 import os
 import shlex
-import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, TextIO
 
 import anyio
@@ -17,9 +15,7 @@ from mcp.shared.dispatcher import CallOptions
 from mcp_types import ListToolsRequest, PaginatedRequestParams
 from pydantic import BaseModel, Field, ValidationError
 
-LARGEST = 32 * 2**20
-MOST = 10_000
-Tools = list[dict[str, Any]]
+from .recorded import LARGEST, Tools, bounded
 
 
 class Page(BaseModel):
@@ -27,17 +23,6 @@ class Page(BaseModel):
 
     tools: list[dict[str, Any]]
     cursor: str | None = Field(default=None, alias="nextCursor")
-
-
-def _bounded(tools: Tools) -> Tools:
-    """Tools that are not too many to look at.
-
-    Raises:
-        ValueError: They are.
-    """
-    if len(tools) > MOST:
-        raise ValueError(f"more than {MOST:,} tools")
-    return tools
 
 
 async def _page(session: ClientSession, cursor: str | None) -> Page:
@@ -60,7 +45,7 @@ async def listed(client: Client[Any]) -> Tools:
     seen: list[str | None] = [None]
     while True:
         page = await _page(client.session, seen[-1])
-        tools = _bounded(tools + page.tools)
+        tools = bounded(tools + page.tools)
         size += len(json.dumps(page.tools))
         if size > LARGEST:
             raise ValueError(f"more than {LARGEST >> 20} MiB of tools")
@@ -106,31 +91,3 @@ async def served(
     with anyio.fail_after(seconds):
         async with Client(transport, init_timeout=seconds, log_handler=unheard) as client:
             return await listed(client)
-
-
-def recorded(path: Path) -> Tools:
-    """The tools in a file: a list, or an answer to tools/list, with or without its envelope.
-
-    Args:
-        path: The file; `-` is stdin.
-
-    Raises:
-        OSError: It cannot be read.
-        ValueError: It holds no tools, or more than anybody has.
-    """
-    if str(path) == "-":
-        text = sys.stdin.read(LARGEST + 1)
-    else:
-        with path.open(encoding="utf-8") as file:
-            text = file.read(LARGEST + 1)
-    if len(text) > LARGEST:
-        raise ValueError(f"it is larger than {LARGEST >> 20} MiB")
-    try:
-        kept = json.loads(text)
-    except RecursionError:
-        raise ValueError("it is nested too deep") from None
-    for key in ("result", "tools"):
-        kept = kept[key] if isinstance(kept, dict) and key in kept else kept
-    if not isinstance(kept, list) or not all(isinstance(tool, dict) for tool in kept):
-        raise ValueError("it is neither a list of tools nor an answer to tools/list")
-    return _bounded(kept)

@@ -9,8 +9,9 @@ import pytest
 from copier_fastmcp.deriving import derive, explained
 from copier_fastmcp.judging import judge
 from copier_fastmcp.lock import HINTS
-from copier_fastmcp.printing import clients, people, sarif
+from copier_fastmcp.printing import clients, people
 from copier_fastmcp.rules import Tool
+from copier_fastmcp.sarif import sarif
 from copier_fastmcp.snapshot import pinned
 
 LETTERS = {True: "T", False: "F", None: "?"}

@@ -109,6 +109,9 @@ def test_what_never_ends_is_one_line_and_headers_arrive(
         (["--url", "http://x", "--header", "a b: c"], "'a b' is not a header"),
         (["--url", "http://x", "--token", "env:NOT_SET_AT_ALL"], "NOT_SET_AT_ALL is not set"),
         (["--clients", "--explain", "x"], "--clients and --explain print two things; say one"),
+        (["--clients", "--baseline", "x"], "--clients and --baseline print or compare; say one"),
+        (["--server", "x", "--seconds", "nan"], "--seconds nan is no time to wait"),
+        (["--server", "x", "--seconds", "0"], "--seconds 0 is no time to wait"),
     ],
 )
 def test_what_does_not_go_together_is_refused(words: list[str], why: str, tmp_path: Path) -> None:
@@ -161,6 +164,13 @@ def test_several_files_are_several_servers(tmp_path: Path) -> None:
         (tmp_path / f"{name}.json").write_text(json.dumps([tool("delete_note", READ)]))
     found = json.loads(call(tmp_path, "audit", *words, "--json").stdout)
     assert {one["server"] for one in found} == {"one", "two"}
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub/one.json").write_text(json.dumps([tool("delete_note", READ)], indent=1))
+    words = ("--file", "one.json", "--file", "sub/one.json", "--sarif")
+    results = json.loads(call(tmp_path, "audit", *words).stdout)["runs"][0]["results"]
+    places = [each["locations"][0]["physicalLocation"] for each in results]
+    found = {(one["artifactLocation"]["uri"], one["region"]["startLine"]) for one in places}
+    assert found == {("one.json", 1), ("sub/one.json", 3)}
 
 
 def test_a_baseline_leaves_what_is_new(listed: Path, tmp_path: Path) -> None:
@@ -229,13 +239,14 @@ def test_what_clients_do(hints: dict[str, Any], row: str) -> None:
 def test_the_table_of_clients_also_of_a_project(started: Path, tmp_path: Path) -> None:
     done = call(started, "audit", "--clients", "--json")
     rows = {row.pop("tool"): row for row in json.loads(done.stdout)}
-    assert rows["get_note"]["Cursor, Ask mode"] == "run"
+    assert rows["get_note"]["Cursor (Ask mode)"] == "run"
     assert rows["delete_note"] == decisions(WRITE)
     path = tmp_path / "tools.json"
     path.write_text(json.dumps([*GOOD, {"name": "odd", "annotations": "none"}]))
     shown = call(tmp_path, "audit", "--clients", "--file", path).stdout
     assert all(f"{client.name}: {client.rule} ({client.source})" in shown for client in CLIENTS)
     assert "odd\task each time" in shown
+    assert shown.startswith("Tool\tChatGPT\t")
 
 
 def test_the_signals_of_one_tool(listed: Path, tmp_path: Path) -> None:
@@ -265,3 +276,7 @@ def test_a_declared_behavior_counts_more_than_a_name(tmp_path: Path) -> None:
         (tmp_path / lock.FILE).write_text(text)
         done = call(tmp_path, "audit", "--level", "warning", "--json")
         assert (done.returncode, len(json.loads(done.stdout))) == (code, code), done.stdout
+    sarif = json.loads(call(tmp_path, "audit", "--level", "warning", "--sarif").stdout)
+    (place,) = sarif["runs"][0]["results"][0]["locations"]
+    assert place["physicalLocation"]["artifactLocation"]["uri"] == lock.FILE
+    assert place["physicalLocation"]["region"]["startLine"] > 1

@@ -1,0 +1,49 @@
+"""Tools as somebody wrote them down, and how many are too many to look at."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+LARGEST = 32 * 2**20
+MOST = 10_000
+Tools = list[dict[str, Any]]
+
+
+def bounded(tools: Tools) -> Tools:
+    """Tools that are not too many to look at.
+
+    Raises:
+        ValueError: They are.
+    """
+    if len(tools) > MOST:
+        raise ValueError(f"more than {MOST:,} tools")
+    return tools
+
+
+def recorded(path: Path) -> Tools:
+    """The tools in a file: a list, or an answer to tools/list, with or without its envelope.
+
+    Args:
+        path: The file; `-` is stdin.
+
+    Raises:
+        OSError: It cannot be read.
+        ValueError: It holds no tools, or more than anybody has.
+    """
+    if str(path) == "-":
+        text = sys.stdin.read(LARGEST + 1)
+    else:
+        with path.open(encoding="utf-8") as file:
+            text = file.read(LARGEST + 1)
+    if len(text) > LARGEST:
+        raise ValueError(f"it is larger than {LARGEST >> 20} MiB")
+    try:
+        kept = json.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
+    for key in ("result", "tools"):
+        kept = kept[key] if isinstance(kept, dict) and key in kept else kept
+    if not isinstance(kept, list) or not all(isinstance(tool, dict) for tool in kept):
+        raise ValueError("it is neither a list of tools nor an answer to tools/list")
+    return bounded(kept)
