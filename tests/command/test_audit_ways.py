@@ -166,8 +166,8 @@ def test_several_files_are_several_servers(tmp_path: Path) -> None:
     assert {one["server"] for one in found} == {"one", "two"}
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub/one.json").write_text(json.dumps([tool("delete_note", READ)], indent=1))
-    words = ("--file", "one.json", "--file", "sub/one.json", "--sarif")
-    results = json.loads(call(tmp_path, "audit", *words).stdout)["runs"][0]["results"]
+    named = ("--file", "one.json", "--file", "sub/one.json", "--sarif")
+    results = json.loads(call(tmp_path, "audit", *named).stdout)["runs"][0]["results"]
     places = [each["locations"][0]["physicalLocation"] for each in results]
     found = {(one["artifactLocation"]["uri"], one["region"]["startLine"]) for one in places}
     assert found == {("one.json", 1), ("sub/one.json", 3)}
