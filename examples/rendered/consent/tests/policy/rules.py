@@ -10,7 +10,6 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 Tables = Mapping[str, Any]
@@ -53,7 +52,7 @@ class Tool:
     def annotations(self) -> Mapping[str, Any]:
         return _mapping(self.wire.get("annotations"))
 
-    @cached_property
+    @property
     def parameters(self) -> Mapping[str, Mapping[str, Any]]:
         schemas = _mapping(_mapping(self.wire.get("inputSchema")).get("properties"))
         return {name: _mapping(schema) for name, schema in schemas.items()}
