@@ -23,6 +23,7 @@ VERBS = {
     "drift": "List policy files that differ from the template at the recorded version.",
     "restore": "Put policy files back as the recorded version has them.",
     "fleet": "Bring a release of the template to many checkouts, each on a branch of its own.",
+    "adopt": "Bring the policy to a FastMCP server that was there before.",
     "annotate": "Write true hints and titles into an ordinary server, and nothing else.",
     "audit": "Check the hints of any MCP server; no tool is called.",
     "export": "Print what a directory asks for, from annotations.lock.json.",

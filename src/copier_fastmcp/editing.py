@@ -107,6 +107,17 @@ class Edited:
                 break
         return self.starts[line] if line < len(self.starts) else len(self.module.text)
 
+    def _ours_last(self) -> bool:
+        """Whether the last import in front is one of the project itself; else a blank line goes between."""
+        last = ""
+        for node in self.module.tree.body:
+            if isinstance(node, ast.ImportFrom):
+                last = f"{'.' * node.level}{node.module or ''}"
+            elif isinstance(node, ast.Import):
+                last = node.names[0].name
+        first = self.imports[0].split()[1].split(".")[0]
+        return last.startswith(".") or last.split(".")[0] == first
+
     @property
     def text(self) -> str:
         """The file as it is with the edits."""
@@ -115,10 +126,12 @@ class Edited:
             place = self._import_place()
             lines = "".join(f"{line}{self.newline}" for line in sorted(self.imports))
             before = self.module.text[:place]
+            lines = lines if self._ours_last() else self.newline + lines
             lines = lines if not before or before[-1] in "\r\n" else self.newline + lines
             edits.append((place, place, lines))
         text = self.module.text
-        for start, end, new in sorted(edits, key=lambda one: one[:2], reverse=True):
+        order = sorted(range(len(edits)), key=lambda at: (*edits[at][:2], at), reverse=True)
+        for start, end, new in (edits[at] for at in order):
             text = text[:start] + new + text[end:]
         return text
 

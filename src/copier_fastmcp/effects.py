@@ -197,6 +197,12 @@ class Reader:
                 yield Effect(kind, True, f"it sends {verb.upper()}", depth)
             return
         if kind := known()["containers"].get(name):
+            if (
+                name == "pop"
+                and call.args
+                and not isinstance(call.args[0], ast.Constant | ast.UnaryOp)
+            ):
+                kind = "delete"  # of a named thing
             if scope.lasting(held):
                 yield Effect(kind, True, text, depth)
             elif (

@@ -36,6 +36,7 @@ class Finder(Sayings):
     def __init__(self, project: Project) -> None:
         """Learn which server is mounted in which."""
         self.project = project
+        self.mounted: set[str] = set()
         self.prefixes = self._mounts()
 
     def tools(self) -> list[Found]:
@@ -271,6 +272,7 @@ class Finder(Sayings):
                 ]
                 for child in given:
                     server = self._server(module, child)
+                    self.mounted.add(server)
                     if server and texts:
                         prefixes[server] = f"{texts[-1]}_"
         return prefixes

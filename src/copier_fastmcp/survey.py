@@ -24,6 +24,7 @@ class Survey:
     frameworks: set[str]
     proposals: list[Proposal]
     left: list[Found]
+    mounted: set[str]
 
     def place(self, found: Found) -> str:
         """The file of a tool's function, seen from the folder of the server."""
@@ -89,12 +90,13 @@ def survey(folder: Path) -> Survey:
     if not folder.is_dir():
         raise UnableError(f"{folder} is not a folder; name the one of the server's repository")
     project = Project(folder.resolve())
-    found = Finder(project).tools()
+    finder = Finder(project)
+    found = finder.tools()
     if not found:
         raise RefusedError(f"{folder}: {NONE}")
     able = [one for one in found if not one.reason]
     left = [one for one in found if one.reason]
-    return Survey(project, frameworks(project), proposals(project, able), left)
+    return Survey(project, frameworks(project), proposals(project, able), left, finder.mounted)
 
 
 def answered(seen: Survey, *, unattended: bool) -> list[Proposal]:

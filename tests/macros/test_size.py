@@ -14,11 +14,11 @@ def lines(folder: str) -> int:
 
 
 def test_the_macros_are_short() -> None:
-    assert lines("macros") <= 1_190  # 280 of them are about requests
+    assert lines("macros") <= 1_213  # 280 of them are about requests, 22 about adoption
     assert (
         lines("writing") <= 870
     )  # 80 of them list the settings, 250 write requests and their probes
-    assert len((ROOT / "copier.yml").read_text("utf-8").splitlines()) <= 200
+    assert len((ROOT / "copier.yml").read_text("utf-8").splitlines()) <= 203
 
 
 @pytest.mark.parametrize("path", JINJA, ids=lambda path: path.name)

@@ -66,9 +66,13 @@ class Guarded(Tool):
         return await serve(call, self._admitted(known, arguments))
 
     async def _admitted(self, known: Declaration, arguments: dict[str, Any]) -> ToolResult:
+        ahead = known.preview and functools.partial(known.preview, **arguments)
+        own = "confirm" in self._tool.parameters.get("properties", {})
+        if own and self._asks and self._declaration:
+            arguments = arguments | {"confirm": True}  # the author's own, which this answers
         await SERVER.get().admit(self.name, known.scopes, getattr(self._source, "fn", None))
         run = functools.partial(self._tool._run, arguments)
-        return await (gated(known, run, None) if self._asks else run())
+        return await (gated(known, run, ahead) if self._asks else run())
 
 
 KINDS = serving.PolicyTool | Guarded  # all others are FastMCP's own, and only call these
@@ -94,6 +98,12 @@ class PolicyServer(FastMCP[Any]):
         **options: Any,
     ) -> None:
         super().__init__(name, **options)
+        self.equip(gate, trust_reads, subset)
+
+    def equip(
+        self, gate: Gate, trust_reads: Sequence[str] = (), subset: subsets.Subset | None = None
+    ) -> None:
+        """Take where questions wait, which undeclared reads are believed, and the part that is served."""
         self.gate, self.trust_reads, self.subset = gate, trust_reads, subset or subsets.Subset()
         self.formerly: dict[str, str] = {}  # names that tools had, and those that they have
 

@@ -1,0 +1,78 @@
+"""A server that was there before, served as the policy says. Managed by the template."""
+
+import functools
+from collections.abc import Callable
+from typing import Any, cast
+
+from fastmcp import FastMCP
+from fastmcp.tools import Tool
+
+from . import signatures
+from .asking import Gate
+from .declarations import Declaration
+from .errors import StartError
+from .guarding import PolicyServer
+from .profile import Behavior
+from .settings import PolicySettings
+from .subsets import Subset
+
+
+class Governed(PolicyServer):
+    """The class that a server gets besides its own."""
+
+    async def run_async(self, *more: Any, **options: Any) -> None:
+        """Serve, once what is served was looked at; StartError says what cannot be."""
+        self.check()
+        await super().run_async(*more, **options)
+
+
+def govern(mcp: FastMCP[Any], settings: PolicySettings | None = None) -> PolicyServer:
+    """Serve what is registered in `mcp`, now or later and in whatever way, as it is declared.
+
+    Closures, bound methods, renamed tools and those of mounted servers get the hints and the gate of
+    their declarations; what has none is taken at the protocol's word. Calling it again changes nothing.
+    `settings` are read from the environment when left out; StartError: one of them cannot be used.
+    """
+    if isinstance(mcp, PolicyServer):
+        return mcp
+    settings = settings or PolicySettings()
+    try:
+        gate = Gate(settings.state, settings.confirm_seconds)
+    except (ImportError, OSError, ValueError) as error:
+        raise StartError(f"settings state: {error}") from error
+    kind: Any = type(mcp)
+    mcp.__class__ = Governed if kind is FastMCP else type(kind.__name__, (Governed, kind), {})
+    governed = cast("Governed", mcp)
+    part = (settings.toolsets, settings.tools, settings.exclude)
+    subset = Subset(*part, settings.read_only, settings.no_destructive)
+    governed.gate, governed.trust_reads, governed.subset = gate, settings.trust_reads, subset
+    return governed
+
+
+def tool(
+    mcp: FastMCP[Any],
+    function: Callable[..., Any],
+    *,
+    behavior: Behavior,
+    name: str | None = None,
+    title: str | None = None,
+    **facts: Any,
+) -> Tool:
+    """Register and declare a function at once, as in a loop; the function itself stays as it is.
+
+    `facts` are the other arguments of a decorator. TypeError: there is no such behavior or fact.
+    """
+    known = {each.__name__: each for each in Declaration.__subclasses__()}
+    if behavior not in known:
+        raise TypeError(f"{behavior!r} is not a behavior; write one of {', '.join(known)}")
+    name = name or function.__name__
+    run = signatures.awaited(function)
+
+    @functools.wraps(function)
+    async def declared(**arguments: Any) -> Any:
+        return await run(**arguments)
+
+    words = name.replace("_", " ").replace("-", " ").title()
+    vars(declared)["__declaration__"] = known[behavior](title=title or words, **facts)
+    served = signatures.wearing(declared, signatures.resolved(function))
+    return mcp.add_tool(Tool.from_function(served, name=name))

@@ -1,0 +1,209 @@
+"""`adopt` brings the policy to a server that was there before: one diff, no body, and it lives like any other."""
+
+import ast
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from adopting.samples import LOW, ORDINARY, SDK1
+from lifecycle import commit, released, uncommitted, update
+from support import git, python
+
+from copier_fastmcp.cli import main
+
+PYPROJECT = """[project]
+name = "team-notes"
+version = "1"
+requires-python = ">=3.10"
+dependencies = [
+    "fastmcp>=3",  # the framework
+]
+
+[tool.ruff]
+line-length = 88
+
+[tool.pytest.ini_options]
+addopts = "-q"
+"""
+LISTED = """
+import asyncio, json
+from fastmcp import Client
+from server import mcp
+
+async def listed():
+    async with Client(mcp) as client:
+        tools = await client.list_tools()
+    print(json.dumps([t.model_dump(by_alias=True, exclude_none=True, mode="json") for t in tools]))
+
+asyncio.run(listed())
+"""
+
+
+def server(folder: Path, text: str = ORDINARY, **files: str) -> Path:
+    """A server under git, as its author left it."""
+    folder.mkdir(exist_ok=True)
+    (folder / "server.py").write_text(text)
+    (folder / "pyproject.toml").write_text(PYPROJECT)
+    for name, held in files.items():
+        (folder / name).write_text(held)
+    git(folder, "init", "--quiet")
+    commit(folder)
+    return folder
+
+
+def listed(project: Path) -> dict[str, dict[str, Any]]:
+    done = python(project, "-c", LISTED, PYTHONPATH=str(project))
+    assert done.returncode == 0, done.stderr
+    return {tool["name"]: tool for tool in json.loads(done.stdout)}
+
+
+@pytest.fixture(scope="module")
+def adopted(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The ordinary server, adopted; tests must not write in it."""
+    folder = server(tmp_path_factory.mktemp("adopted") / "it")
+    words = ["adopt", str(folder), "--unattended", "--template", str(template), "--ref", "v99.0.0"]
+    assert main(words) == 0
+    return folder
+
+
+@pytest.fixture
+def mine(adopted: Path, tmp_path: Path) -> Path:
+    """A copy of it to write in."""
+    return shutil.copytree(adopted, tmp_path / "mine")
+
+
+def test_the_diff_touches_no_body_and_no_setting(adopted: Path) -> None:
+    def bodies(text: str) -> list[str]:
+        nodes = [n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.FunctionDef)]
+        for node in nodes:
+            node.decorator_list = []
+        return [ast.unparse(node) for node in nodes]
+
+    assert bodies((adopted / "server.py").read_text()) == bodies(ORDINARY)
+    removed = [line for line in git(adopted, "diff", "-U0").splitlines() if line[0] == "-"]
+    assert removed == [
+        "--- a/pyproject.toml",
+        '-requires-python = ">=3.10"',
+        '-    "fastmcp>=3",  # the framework',
+        "--- a/server.py",
+    ]
+    assert (
+        'line-length = 88\n\n[tool.pytest.ini_options]\naddopts = "-q"\n'
+        in (adopted / "pyproject.toml").read_text()
+    )
+    assert not (adopted / "src").exists()
+
+
+def test_it_serves_the_same_but_for_hints_titles_and_gate(adopted: Path, tmp_path: Path) -> None:
+    before, after = listed(server(tmp_path / "before")), listed(adopted)
+    assert after.keys() == before.keys()
+    for name, tool in after.items():
+        gated = tool["annotations"]["destructiveHint"] and "confirm" in str(tool["inputSchema"])
+        assert bool(gated) is (name in ("delete_note", "read_next"))
+        for key in ("description", "_meta", *(() if gated else ("inputSchema", "outputSchema"))):
+            assert tool.get(key) == before[name].get(key)
+    assert after["save_note"]["annotations"]["readOnlyHint"] is False  # its author said true
+    assert after["add-tag"]["title"] == "Tag a note"
+    assert after["read_next"]["annotations"]["idempotentHint"] is False
+
+
+def test_its_own_suite_passes_and_its_authors_runs_none_of_it(mine: Path) -> None:
+    pinned = python(mine, "tests/policy/pin.py", PYTHONPATH="")
+    assert "hold 8 tools" in pinned.stdout, pinned.stderr
+    done = python(mine, "tests/policy/check.py", "-p", "no:cacheprovider", PYTHONPATH="")
+    assert " failed" not in done.stdout, done.stdout
+    assert "get_note is unprobed: it was adopted" in done.stdout
+    text = (mine / "server.py").read_text()
+    (mine / "server.py").write_text(text.replace("@policy.delete(", "@policy.put(", 1))
+    done = python(mine, "tests/policy/check.py", "-p", "no:cacheprovider", PYTHONPATH="")
+    assert "delete_note: RELAXED" in done.stdout
+    author = python(mine, "-m", "pytest", "-p", "no:cacheprovider", PYTHONPATH="")
+    assert (author.returncode, "error" in author.stdout) == (5, False), author.stdout
+
+
+def test_adopting_twice_changes_nothing(mine: Path, template: Path) -> None:
+    commit(mine)
+    assert main(["adopt", str(mine), "--unattended", "--template", str(template)]) == 0
+    assert uncommitted(mine) == set()
+
+
+def test_a_tool_that_came_later_is_adopted_too(mine: Path) -> None:
+    text = (mine / "server.py").read_text()
+    new = '@mcp.tool\ndef purge_notes() -> None:\n    """Purge all."""\n    NOTES.clear()\n\n\nif __name__'
+    (mine / "server.py").write_text(text.replace("if __name__", new))
+    commit(mine)
+    assert main(["adopt", str(mine), "--unattended"]) == 0
+    assert uncommitted(mine) == {"server.py", "tests/tools/test_purge_notes.py"}
+    assert '    title="Purge Notes",\n' in (mine / "server.py").read_text()
+
+
+def test_an_update_to_the_next_release_is_clean(mine: Path, template: Path, tmp_path: Path) -> None:
+    commit(mine)
+    release = released(
+        template,
+        tmp_path / "template",
+        "v100.0.0",
+        ("template/src/{{package_name}}/policy/errors.py", "", "\n# Release 100.\n"),
+        ("template/tests/policy/cases.py", "", "\n# Release 100.\n"),
+        ("template/README.md.jinja", "", "\nRelease 100.\n"),
+    )
+    answers = mine / ".copier-answers.yml"
+    answers.write_text(answers.read_text().replace(str(template), str(release)))
+    commit(mine)
+    update(mine, "v100.0.0")
+    names = git(mine, "diff", "--name-only", "HEAD~1").split()
+    assert names == [".copier-answers.yml", "policy/errors.py", "tests/policy/cases.py"]
+
+
+REFUSED = {
+    "a low-level server": ({"text": LOW}, "no FastMCP"),
+    "SDK 1": ({"text": SDK1}, "this server is written with SDK 1; adopt needs FastMCP 4.1"),
+    "an older FastMCP": (
+        {"pyproject.toml": '[project]\ndependencies = ["fastmcp<4"]\n'},
+        "pyproject.toml asks for fastmcp<4; adopt needs FastMCP 4.1",
+    ),
+    "no TOML": ({"pyproject.toml": "[project"}, "pyproject.toml: "),
+    "no Python": ({"text": "def f(:"}, "server.py:1: not read as Python: "),
+    "a file in the way": ({"policy.py": ""}, "policy.py: has the name of the policy's folder"),
+    "another project of ours": ({".copier-answers.yml": "a: 1\n"}, "`update` it"),
+}
+
+
+@pytest.mark.parametrize(("files", "line"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_adopted_is_one_line_and_writes_nothing(
+    files: dict[str, str],
+    line: str,
+    tmp_path: Path,
+    template: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    folder = server(tmp_path / "it", **files)
+    words = ["adopt", str(folder), "--unattended", "--template", str(template), "--ref", "v99.0.0"]
+    assert main(words) in (1, 2)
+    (told,) = capsys.readouterr().err.splitlines()
+    assert line in told
+    assert uncommitted(folder) == set()
+
+
+def test_uncommitted_work_or_no_git_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = server(tmp_path / "it")
+    (folder / "notes.txt").write_text("mine")
+    assert main(["adopt", str(folder), "--unattended"]) == 1
+    assert "commit notes.txt first" in capsys.readouterr().err
+    shutil.rmtree(folder / ".git")
+    assert main(["adopt", str(folder), "--unattended"]) == 1
+    assert "adopt writes in a git repository" in capsys.readouterr().err
+
+
+def test_a_report_of_rows_needs_no_clean_tree_and_writes_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = server(tmp_path / "it")
+    assert main(["adopt", str(folder), "--dry-run", "--json"]) == 0
+    rows = {row["tool"]: row for row in json.loads(capsys.readouterr().out)}
+    assert rows["read_next"]["asked"] is True
+    assert uncommitted(folder) == set()
