@@ -98,12 +98,6 @@ class PolicyServer(FastMCP[Any]):
         **options: Any,
     ) -> None:
         super().__init__(name, **options)
-        self.equip(gate, trust_reads, subset)
-
-    def equip(
-        self, gate: Gate, trust_reads: Sequence[str] = (), subset: subsets.Subset | None = None
-    ) -> None:
-        """Take where questions wait, which undeclared reads are believed, and the part that is served."""
         self.gate, self.trust_reads, self.subset = gate, trust_reads, subset or subsets.Subset()
         self.formerly: dict[str, str] = {}  # names that tools had, and those that they have
 
