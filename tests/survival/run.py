@@ -1,6 +1,6 @@
 """Whole servers over three releases: is anything of an owner's lost? (`uv run tests/survival/run.py`)
 
-Twelve servers, edited in more than seventy ways, are brought forward with plain `copier update`. What is lost is told
+Thirteen servers, edited in more than seventy ways, are brought forward with plain `copier update`. What is lost is told
 by a second hand: fresh renders before and after, git's own three-way merge, and the bytes on the disk. Nothing of the
 guard's code is asked. A refusal is answered as it says; a conflict must be one for git, too.
 """

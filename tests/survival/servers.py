@@ -1,4 +1,4 @@
-"""Ten servers and more: all profiles, backends, packages, with and without resources and consent; and three releases."""
+"""Thirteen servers: all profiles, backends, packages, with and without resources and consent; and three releases."""
 
 import json
 import re
@@ -14,6 +14,10 @@ RESOURCES = [
     {"uri": "notes://all", "name": "All notes", "description": "Every note."},
     {"uri": "notes://{note_id}", "name": "One note", "description": "One note."},
 ]
+REQUESTS = [
+    {"name": "get_order", "http": "GET /orders/{order_id}"},
+    {"name": "drop_order", "http": "DELETE /orders/{order_id}", "formerly": ["remove_order"]},
+]
 CUSTOM = {"profile": "custom", "hints": "narrow", "destructive": "deletes", "confirm": "writes"}
 SERVERS: dict[str, dict[str, Any]] = {
     "explicit": {},
@@ -27,6 +31,7 @@ SERVERS: dict[str, dict[str, Any]] = {
     "consent-all": {"consent": "url", "profile": "confirm-all", "packages": ["registry"]},
     "resources": {"resources": RESOURCES, "author": "Cy"},
     "resource-no-backend": {"resources": RESOURCES[:1], "backend": "none", "profile": "narrow"},
+    "http": {"backend": "http", "tools": REQUESTS, "domain": "orders"},
     "typed": {"tools": "search_orders, get_order, ship_order=action", "domain": "orders"},
 }
 
@@ -101,7 +106,7 @@ def _third(template: Path) -> None:
         (TEMPLATE + "policy/errors.py", "# release 2\n", "# release 3\n"),
         ("template/config/ruff.toml", "line-length = 100", "line-length = 101"),
         ("template/README.md.jinja", "\nRelease 2.\n", "\nRelease 3.\n"),
-        _default("backend", "sqlite", "none"),
+        _default("confirm_fallback", "two_step", "refuse"),
         _bounds(template),
     )
     rename_author(template, "v3.0.0")
