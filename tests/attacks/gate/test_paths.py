@@ -2,9 +2,9 @@
 
 import os
 import re
-import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from importlib import import_module
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -16,16 +16,19 @@ from attacks.raw import LEGACY, MODERN
 from fastmcp import Client
 from fastmcp.client.elicitation import ElicitResult
 from fastmcp.client.transports import ClientTransport, StdioTransport, StreamableHttpTransport
+from forked import forking
 from notes_mcp.policy.profile import CONFIRM_FALLBACK, PREVIEW_FIRST
 
-# In a process of its own, and as if a person sat at this machine.
-OVER_STDIO = """
-from attacks.gate.attacked import serving
-if CONFIRM_FALLBACK == "page":
-    from notes_mcp.policy import page
-    page.elsewhere = lambda: False
-serving().run("stdio", show_banner=False)
-"""
+if CONFIRM_FALLBACK == "page":  # as if a person sat at this machine, whom nobody waits for long
+    page = vars(import_module("notes_mcp.policy.page"))
+    page.update(elsewhere=lambda: False, WAIT=0.6, PACE=0.02)
+
+
+def over_stdio() -> None:
+    """In a process of its own."""
+    serving().run("stdio", show_banner=False)
+
+
 # How the person answers a form (`-`: the client shows none), and the calls: `confirm` or not, a button of the page, and
 # what each comes to, with who approved it.
 FORMS = """
@@ -57,13 +60,19 @@ TABLE = (PREVIEWS if PREVIEW_FIRST else FORMS) + FALLBACKS[CONFIRM_FALLBACK]
 ROWS = [[cell.strip() for cell in line.split("|")] for line in TABLE.split("\n") if line]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def stdio() -> Iterator[list[str]]:
+    """The words that start a server over stdio."""
+    with forking(over_stdio) as words:
+        yield words
+
+
 @asynccontextmanager
-async def transport(over: str) -> AsyncIterator[ClientTransport]:
+async def transport(over: str, stdio: list[str]) -> AsyncIterator[ClientTransport]:
     """The way to a server with the tools that the attacks aim at."""
     if over == "stdio":
-        code = f"CONFIRM_FALLBACK = {CONFIRM_FALLBACK!r}{OVER_STDIO}"
         environ = os.environ | {"NOTES_MCP_BROWSER": "never"}
-        yield StdioTransport(sys.executable, ["-c", code], environ, keep_alive=False)
+        yield StdioTransport(stdio[0], stdio[1:], environ, keep_alive=False)
         return
     async with http(lambda base: serving()) as (base, _):
         yield StreamableHttpTransport(f"{base}/mcp")
@@ -84,14 +93,16 @@ async def press(link: str, word: str) -> None:
 @pytest.mark.parametrize("over", ["stdio", "http"])
 @pytest.mark.parametrize("era", [LEGACY, MODERN])
 @pytest.mark.parametrize(("says", "calls", "done"), [pytest.param(*r[1:], id=r[0]) for r in ROWS])
-async def test_path(says: str, calls: str, done: str, era: str, over: str) -> None:
+async def test_path(
+    says: str, calls: str, done: str, era: str, over: str, stdio: list[str]
+) -> None:
     async def person(*asked: object) -> ElicitResult[dict[str, bool]]:
         action: Any = says
         return ElicitResult(action=action, content={"confirm": True} if says == "accept" else None)
 
     handler, came, link = None if says == "-" else person, [], ""
     async with (
-        transport(over) as way,
+        transport(over, stdio) as way,
         Client(way, mode=era, elicitation_handler=handler) as client,
     ):
         for step in calls.split(";"):
