@@ -1,7 +1,6 @@
-"""Servers over stdio that fork from the process that tests them: the hundredth costs no import of FastMCP.
+"""Servers that fork from a process that has FastMCP imported: the hundredth costs no import.
 
-A client starts a small program that hands its standard streams on; a process that was forked before any test ran forks
-again, and the server runs there.
+A client starts a small program that hands its standard streams on; that process forks, and the server runs there.
 """
 
 import json
@@ -9,28 +8,33 @@ import os
 import select
 import signal
 import socket
+import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
+
+import warm
 
 RELAY = """
 import json, os, socket, sys
 with socket.socket(socket.AF_UNIX) as there:
     there.connect(sys.argv[1])
-    socket.send_fds(there, [json.dumps(dict(os.environ)).encode() + b"\\n"], [0, 1, 2])
+    order = {"words": sys.argv[2:], "folder": os.getcwd(), "environ": dict(os.environ)}
+    socket.send_fds(there, [json.dumps(order).encode() + b"\\n"], [0, 1, 2])
     there.recv(1)
 """
 
 
 @contextmanager
-def forking(serve: Callable[[], None]) -> Iterator[list[str]]:
+def forking(serve: Callable[[list[str]], object]) -> Iterator[list[str]]:
     """The words of a program that serves over stdio, each time in a process of its own.
 
     Args:
-        serve: The server, run with the variables of the program.
+        serve: The server, run in the folder and with the variables of the program; it gets further words.
     """
     with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as here:
         here.bind(address := str(Path(folder, "s")))
@@ -47,27 +51,24 @@ def forking(serve: Callable[[], None]) -> Iterator[list[str]]:
             os.waitpid(child, 0)
 
 
-def _wait(here: socket.socket, watched: int, serve: Callable[[], None]) -> None:
+def _wait(here: socket.socket, watched: int, serve: Callable[[list[str]], object]) -> None:
     """Fork for each program that connects, until the tests are over."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while watched not in select.select([here.fileno(), watched], [], [])[0]:
         there, _ = here.accept()
         if not os.fork():
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            os.close(watched)
-            _become(there)
-            code = 1
+            words = _become(there)
             try:
-                serve()
-                code = 0
+                serve(words)
             finally:
-                os._exit(code)
+                warm.leave(1)
         there.close()
     os._exit(0)
 
 
-def _become(there: socket.socket) -> None:
-    """Take on the streams and the variables of a program, and end when it is ended."""
+def _become(there: socket.socket) -> list[str]:
+    """Take on the streams, the folder and the variables of a program, and end when it is ended; its words."""
     told, streams, *_ = socket.recv_fds(there, 65_536, 3)
     while not told.endswith(b"\n"):
         told += there.recv(65_536)
@@ -75,11 +76,47 @@ def _become(there: socket.socket) -> None:
         os.dup2(stream, number)
         os.close(stream)
     sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")  # noqa: SIM115
+    order = json.loads(told)
+    os.chdir(order["folder"])
     os.environ.clear()
-    os.environ.update(json.loads(told))
+    os.environ.update(order["environ"])
 
     def watch() -> None:
         there.recv(1)
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
+    words: list[str] = order["words"]
+    return words
+
+
+@cache
+def _started() -> tuple[str, object]:
+    """The address of a process that forks Python programs; it ends with this one, and its folder goes."""
+    folder = tempfile.TemporaryDirectory(prefix="forks")
+    address = str(Path(folder.name, "s"))
+    process = subprocess.Popen(
+        [sys.executable, __file__, address],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=warm.environment(),
+    )
+    assert process.stdout
+    process.stdout.readline()
+    return address, (folder, process)
+
+
+def python(words: Sequence[str]) -> list[str]:
+    """The words of a Python program, which forks where the system can."""
+    relay = ["-ISc", RELAY, _started()[0]] if hasattr(os, "fork") else []
+    return [sys.executable, *relay, *words]
+
+
+if __name__ == "__main__":
+    sys.path.remove(str(Path(__file__).parent))  # no program finds what is beside this file
+    warm.imported()
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(sys.argv[1])
+        listening.listen()
+        print("here", flush=True)
+        _wait(listening, 0, lambda words: warm.leave(warm.play(warm.settled(words))))

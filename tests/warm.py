@@ -93,15 +93,20 @@ def run(
     return subprocess.CompletedProcess([sys.executable, *words], code, *said)
 
 
+def environment() -> dict[str, str]:
+    """The variables with which the imports are done."""
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("FASTMCP_", "PYTEST_"))}
+    return clean | {"NO_COLOR": "1", "HOME": os.devnull}
+
+
 def _started() -> subprocess.Popen[str]:
     """A process that forks; it ends with this one."""
-    clean = {k: v for k, v in os.environ.items() if not k.startswith(("FASTMCP_", "PYTEST_"))}
     return subprocess.Popen(
         [sys.executable, "-P", __file__],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        env=clean | {"NO_COLOR": "1", "HOME": os.devnull},
+        env=environment(),
     )
 
 
@@ -109,12 +114,7 @@ def _serve() -> list[str]:
     """Fork for each order on standard input, and answer with its exit code; in a child, come back with its words."""
     own = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what an import prints is not an answer
-    for name in SHARED:
-        importlib.import_module(name)
-    for name, module in [*sys.modules.items()]:
-        if "." not in name:  # imported before pytest could rewrite them, and it need not
-            module.__doc__ = f"{module.__doc__ or ''}\nPYTEST_DONT_REWRITE"
-    gc.freeze()  # else each fork copies what it looks through
+    imported()
     for line in sys.stdin:
         child = os.fork()
         if not child:
@@ -123,6 +123,16 @@ def _serve() -> list[str]:
         _, status = os.waitpid(child, 0)
         print(os.waitstatus_to_exitcode(status), file=own, flush=True)
     return []
+
+
+def imported() -> None:
+    """Import what programs share."""
+    for name in SHARED:
+        importlib.import_module(name)
+    for name, module in [*sys.modules.items()]:
+        if "." not in name:  # imported before pytest could rewrite them, and it need not
+            module.__doc__ = f"{module.__doc__ or ''}\nPYTEST_DONT_REWRITE"
+    gc.freeze()  # else each fork copies what it looks through
 
 
 def _become(order: dict[str, Any]) -> list[str]:
@@ -135,7 +145,11 @@ def _become(order: dict[str, Any]) -> list[str]:
         file = os.open(name, os.O_RDWR | os.O_CREAT)
         os.dup2(file, number)
         os.close(file)
-    words: list[str] = order["words"]
+    return settled(order["words"])
+
+
+def settled(words: list[str]) -> list[str]:
+    """Look for modules where a program that is started with these words looks for them; the words."""
     script = not words[0].startswith("-")
     first = str(Path(words[0]).resolve().parent) if script else os.getcwd()
     path = os.environ.get("PYTHONPATH", "").split(os.pathsep)
@@ -144,7 +158,7 @@ def _become(order: dict[str, Any]) -> list[str]:
     return words
 
 
-def _play(words: Sequence[str]) -> int:
+def play(words: Sequence[str]) -> int:
     """Run the program; what it would exit with."""
     try:
         if words[0] == "-m":
@@ -165,10 +179,14 @@ def _play(words: Sequence[str]) -> int:
     return 0
 
 
-if __name__ == "__main__" and (program := _serve()):
-    code = _play(program)
+def leave(code: int) -> None:
+    """End this process; to take down what was imported costs a second."""
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(code & 255)  # to take down what was imported costs a second
+    os._exit(code & 255)
+
+
+if __name__ == "__main__" and (program := _serve()):
+    leave(play(program))

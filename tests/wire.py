@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import forked
 from fastmcp import Client
 from fastmcp.client.elicitation import ElicitResult
 from fastmcp.client.transports import StdioTransport
@@ -37,7 +38,7 @@ def environ(project: Path, home: Path) -> dict[str, str]:
 
 def stdio(project: Path, home: Path, era: str, **options: Any) -> Client[StdioTransport]:
     """A client of one protocol era that starts the server as its child."""
-    program, *words = command(project, "run")
+    program, *words = forked.python(command(project, "run")[1:])
     transport = StdioTransport(
         program,
         words,
@@ -57,7 +58,7 @@ def http(project: Path, home: Path) -> Iterator[str]:
         port = free.getsockname()[1]
     with (home / "stderr").open("ab") as log:
         process = subprocess.Popen(
-            command(project, "run", "--http", "--port", str(port)),
+            forked.python(command(project, "run", "--http", "--port", str(port))[1:]),
             env=environ(project, home),
             cwd=project,
             stdin=subprocess.DEVNULL,

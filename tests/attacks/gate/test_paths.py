@@ -24,7 +24,7 @@ if CONFIRM_FALLBACK == "page":  # as if a person sat at this machine, whom nobod
     page.update(elsewhere=lambda: False, WAIT=0.6, PACE=0.02)
 
 
-def over_stdio() -> None:
+def over_stdio(_words: list[str]) -> None:
     """In a process of its own."""
     serving().run("stdio", show_banner=False)
 
