@@ -98,7 +98,7 @@ def test_inputs_keep_types_limits_choices_and_texts() -> None:
     ]
     found = tool("GET /notes/{noteId}/parts", parameters=query)
     assert found.tool is not None
-    assert found.tool["http"] == "GET /notes/{note_id}/parts?filter%5Btag%5D={filter_tag}"
+    assert found.tool["http"] == "GET /notes/{note_id}/parts?filter[tag]={filter_tag}"
     by_name = {one.pop("name"): one for one in found.tool["params"]}
     texts = {name: one.pop("description") for name, one in by_name.items()}
     assert all(text.endswith(".") for text in texts.values())

@@ -25,6 +25,10 @@ REFUSED_HEADERS = {
     "user-agent",
     "accept-encoding",
 }
+# What a request in the answers can hold.
+QUERY_NAME = re.compile(r"[A-Za-z0-9_.\[\]-]{1,80}")
+_TEXT = r"(?:[A-Za-z0-9._~:@!$()*+,;=-]|%(?!2[eEfF]|5[cC]|[01])[0-9A-Fa-f]{2}|\{[a-z][a-z0-9_]*\})+"
+PATH = re.compile(f"/(?:{_TEXT}(?:/{_TEXT})*/?)?")
 SIZES = (
     "per_page",
     "page_size",
@@ -108,7 +112,7 @@ def _path(operation: Operation, found: Inputs) -> None:
         path += f"{{{name}}}"
     if "//" in path or re.search(r"/\.\.?(/|$)", path) or len(path) > 250 or not path.isascii():
         raise LeftOutError("its path is none that can be sent")
-    if re.search(r"%(?![0-9A-Fa-f]{2})", path) or "{" in re.sub(r"\{[a-z][a-z0-9_]*\}", "", path):
+    if not PATH.fullmatch(path):
         raise LeftOutError("its path is none that can be sent")
     found.path = path.rstrip("/") or "/"
 
@@ -159,6 +163,10 @@ def _one(
     if place == "header" and not required and name.lower() not in KEPT_HEADERS:
         return note(f"header {shown} (optional)")
     mine, wire = name, ""
+    if place == "query" and not QUERY_NAME.fullmatch(name):
+        if required:
+            raise LeftOutError(f"it requires the parameter {shown}, whose name cannot be sent")
+        return note(f"query parameter {shown} (its name)")
     if place == "query":
         mine, wire = _query_name(name, one, paged, found)
     if mine.lower() == "confirm" and gated and one.type != "bool":
@@ -192,7 +200,7 @@ def _one(
 def _query_name(name: str, one: Typed, paged: bool, found: Inputs) -> tuple[str, str]:
     """Our name of a query parameter, and its wire name where that differs."""
     plain = name.lower().replace("-", "_").replace("[", "_").replace("]", "")
-    wire = quote(name, safe="._~-")
+    wire = name
     if paged and plain in SIZES and one.type in ("int", "any") and "limit" not in found.plain:
         return "limit", wire if name != "limit" else ""
     if paged and plain in PAGES and "cursor" not in found.plain and one.type in ("int", "str"):
