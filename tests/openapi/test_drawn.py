@@ -24,7 +24,7 @@ from copier_fastmcp.openapi.merging import written
 from copier_fastmcp.openapi.operations import operations
 from copier_fastmcp.openapi.tools import Options
 
-COUNT = int(os.environ.get("DOCUMENTS", "30"))
+COUNT = int(os.environ.get("DOCUMENTS", "20"))
 SEED = int(os.environ.get("DOCUMENTS_SEED", "20261122"))
 
 
