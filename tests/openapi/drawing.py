@@ -5,34 +5,8 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-NOUNS = [
-    "notes",
-    "orders",
-    "users",
-    "line-items",
-    "taskInstances",
-    "v2",
-    "search",
-    "status",
-    "class",
-    "ünits",
-    "a.b",
-]
-VERBS = [
-    "list",
-    "get",
-    "create",
-    "update",
-    "delete",
-    "archive",
-    "send",
-    "search",
-    "cancel",
-    "retrieve",
-    "run",
-    "x",
-    "import",
-]
+NOUNS = "notes orders users line-items taskInstances v2 search status class ünits a.b".split()
+VERBS = "list get create update delete archive send search cancel retrieve run x import".split()
 NASTY = [
     '"""',
     "'\\n{{ 1 }}",
@@ -55,33 +29,8 @@ TEXTS = st.one_of(
 )
 NAMES = st.one_of(
     st.sampled_from(
-        [
-            "id",
-            "name",
-            "title",
-            "state",
-            "limit",
-            "page",
-            "cursor",
-            "per_page",
-            "query",
-            "confirm",
-            "etag",
-            "version",
-            "If-Match",
-            "from",
-            "class",
-            "filter[tag]",
-            "$top",
-            "noteId",
-            "note_id",
-            "self",
-            "schema",
-            "ctx",
-            "x-y",
-            "_id",
-            "1st",
-        ]
+        "id name title state limit page cursor per_page query confirm etag version If-Match from class "
+        "filter[tag] $top noteId note_id self schema ctx x-y _id 1st".split()
     ),
     st.text(alphabet="abcXYZ_-. é1", min_size=1, max_size=8),
 )
