@@ -5,8 +5,13 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-NOUNS = "notes orders users line-items taskInstances v2 search status class ünits a.b".split()
-VERBS = "list get create update delete archive send search cancel retrieve run x import".split()
+
+def _words(text: str) -> list[str]:
+    return text.split()
+
+
+NOUNS = _words("notes orders users line-items taskInstances v2 search status class ünits a.b")
+VERBS = _words("list get create update delete archive send search cancel retrieve run x import")
 NASTY = [
     '"""',
     "'\\n{{ 1 }}",
@@ -29,8 +34,10 @@ TEXTS = st.one_of(
 )
 NAMES = st.one_of(
     st.sampled_from(
-        "id name title state limit page cursor per_page query confirm etag version If-Match from class "
-        "filter[tag] $top noteId note_id self schema ctx x-y _id 1st".split()
+        _words(
+            "id name title state limit page cursor per_page query confirm etag version If-Match from class "
+            "filter[tag] $top noteId note_id self schema ctx x-y _id 1st"
+        )
     ),
     st.text(alphabet="abcXYZ_-. é1", min_size=1, max_size=8),
 )
