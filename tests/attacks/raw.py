@@ -49,13 +49,12 @@ class Raw:
         message = jsonrpc_message_adapter.validate_python({"jsonrpc": "2.0", **fields})
         await self.write.send(SessionMessage(message))
 
-    async def send(self, method: str, **params: Any) -> int:
+    async def send(self, method: str, meta: Message | None = None, **params: Any) -> int:
         """Send a request; its number fetches the response."""
         self.sent.append(params)
-        if self.modern:
-            about = {"protocolVersion": MODERN, "clientInfo": WHO, "clientCapabilities": self.can}
-            meta = {f"io.modelcontextprotocol/{name}": value for name, value in about.items()}
-            params = params | {"_meta": meta}
+        about = {"protocolVersion": MODERN, "clientInfo": WHO, "clientCapabilities": self.can}
+        era = {f"io.modelcontextprotocol/{name}": value for name, value in about.items()}
+        params = params | {"_meta": (era if self.modern else {}) | (meta or {})}
         await self.post(id=len(self.sent), method=method, params=params)
         return len(self.sent)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 from attacks.gate.attacked import ASK, DONE, SETTINGS, STEP, built, serving, zz_wipe
-from attacks.raw import outcome
+from attacks.raw import MODERN, Message, connect, outcome
 from attacks.server.composing import (
     NO,
     QUESTIONS,
@@ -16,6 +16,7 @@ from attacks.server.composing import (
     WAYS,
     YES,
     called,
+    destroy,
     each_era,
     in_two_steps,
     mounted,
@@ -29,6 +30,7 @@ from attacks.server.composing import (
 from fastmcp import FastMCP
 from fastmcp.server.transforms import ToolTransform
 from fastmcp.server.transforms.search import RegexSearchTransform
+from fastmcp.tools import Tool
 from fastmcp.tools.tool_transform import ToolTransformConfig
 from notes_mcp.policy import declare
 from notes_mcp.server import create_server
@@ -121,3 +123,87 @@ async def test_search_and_renaming_keep_the_gate_and_its_second_step(era: str) -
     server.add_transform(RegexSearchTransform())
     assert await in_two_steps(server, era, "raze", through="call_tool", name="b") == TWO_STEPS
     assert ["b"][: TWO_STEPS.count("applied")] == DONE
+
+
+async def own_confirm(name: str, confirm: bool) -> Message:
+    """Destroy one, with a parameter of its own that is called as the gate's is."""
+    assert confirm
+    return destroy(name)
+
+
+@each_era
+async def test_a_declared_tool_may_have_a_confirm_of_its_own(era: str) -> None:
+    server, child = serving(), FastMCP("child")
+    child.tool(own_confirm)
+    server.mount(child)
+    declare("own_confirm", "delete")
+    assert "own_confirm" in json.dumps(await wire(server, era, "own_confirm"))
+    message = await called(server, era, "own_confirm", YES, name="a", **ASK)
+    assert (outcome(message), DONE) == ("applied", ["a"])
+
+
+@each_era
+async def test_a_boolean_is_not_a_number_there_either(era: str) -> None:
+    server = serving()
+
+    @server.tool
+    def numbered(number: int) -> None:
+        DONE.append(str(number))
+
+    message = await called(server, era, "numbered", YES, number=True)
+    assert text(message) == "number: true is not of type integer"
+    assert DONE == []
+
+
+@each_era
+async def test_an_approval_is_of_one_version(era: str) -> None:
+    server = serving()
+    for version in ("1", "2"):
+
+        @server.tool(version=version)
+        def versioned(name: str, version: str = version) -> None:
+            DONE.append(version)
+
+    declare("versioned", "delete")
+    async with connect(server, era, can={}) as raw:
+        outcomes = []
+        for version, more in (("1", {}), ("2", {"confirm": True}), ("1", {"confirm": True})):
+            meta = {"fastmcp": {"version": version}}
+            call = {"name": "versioned", "arguments": {"name": "a", **more}}
+            outcomes.append(outcome(await raw.receive(await raw.send("tools/call", meta, **call))))
+    assert outcomes == (["preview", "error", "applied"] if STEP == "preview" else ["error"] * 3)
+    assert ["1"][: outcomes.count("applied")] == DONE
+
+
+ODD: list[object] = [
+    {"anyOf": [True, {"type": "integer"}]},
+    {"$ref": "#/$defs/again"},
+    {"$ref": "#/definitions/nowhere"},
+    {"type": ["string", "null"]},
+    True,
+]
+
+
+@pytest.mark.parametrize("schema", ODD, ids=["true", "again", "nowhere", "types", "anything"])
+async def test_a_schema_of_others_may_be_odd(schema: object) -> None:
+    server = serving()
+    tool = Tool.from_function(destroy)
+    again = {"anyOf": [{"$ref": "#/$defs/again"}, {"type": "null"}]}
+    tool.parameters = {"type": "object", "properties": {"name": schema}, "$defs": {"again": again}}
+    server.add_tool(tool)
+    message = await called(server, MODERN, "destroy", YES, name="a")
+    assert text(message) == '{"destroyed":"a"}', message
+
+
+async def test_a_schema_of_others_may_name_no_arguments() -> None:
+    server = serving()
+    tool = Tool.from_function(asynchronous)
+    tool.parameters = {"type": "object"}
+    server.add_tool(tool)
+    declare("asynchronous", "delete")
+    message = await called(server, MODERN, "asynchronous", YES, **ASK)
+    assert outcome(message) == "applied", message
+
+
+async def asynchronous() -> None:
+    """Be called with nothing."""
