@@ -80,9 +80,7 @@ def run(
             sys.exit(f"{SERVER_NAME}: {reason}")
     server = create_server(settings)
     if http:
-        from .policy.over_http import serve
-
-        serve(server, settings)
+        server.listen(settings)
     else:
         server.run("stdio", show_banner=False)
 

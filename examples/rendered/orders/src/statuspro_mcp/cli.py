@@ -70,9 +70,7 @@ def run(
     settings = Settings(**{name: it for name, it in flags.items() if it is not None})  # type: ignore[arg-type]
     server = create_server(settings)
     if http:
-        from .policy.over_http import serve
-
-        serve(server, settings)
+        server.listen(settings)
     else:
         server.run("stdio", show_banner=False)
 

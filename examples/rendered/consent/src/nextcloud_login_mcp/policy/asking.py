@@ -25,6 +25,7 @@ from key_value.aio.protocols.key_value import AsyncCullProtocol, AsyncKeyValue
 from key_value.aio.stores.memory import MemoryStore
 from mcp.server.auth.provider import principal_components
 from mcp.shared.exceptions import MCPError
+from mcp.shared.message import ServerMessageMetadata
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, Field, ValidationError
 from pydantic_core import to_jsonable_python
@@ -33,13 +34,12 @@ if TYPE_CHECKING:
     from .guarding import PolicyServer
 
 logger = logging.getLogger(__name__)
-Question = wire.ElicitRequestFormParams | wire.ElicitRequestURLParams
-METHOD_NOT_FOUND = -32601
+METHOD_NOT_FOUND, DAY = -32601, 86_400
 R = TypeVar("R")
 Outcome = Literal["applied", "preview", "waiting", "declined", "cancelled", "timed_out"]
 Approver = Literal["person", "client"]
 MOST = 10_000  # a flood of questions pushes out old ones, never fills the memory
-QUESTIONS, MUTE = "confirmations", "cannot_be_asked"
+QUESTIONS = "confirmations"
 
 
 class Gate:
@@ -60,9 +60,9 @@ class Gate:
 
             self.store = FileTreeStore(data_directory=Path(where).expanduser())
 
-    async def put(self, name: str, entry: Mapping[str, Any]) -> None:
-        """Remember a question until its time is over."""
-        await self.store.put(name, entry, collection=QUESTIONS, ttl=self.seconds)
+    async def put(self, name: str, entry: Mapping[str, Any], seconds: float = 0) -> None:
+        """Remember something until the time of a question, or so many seconds, are over."""
+        await self.store.put(name, entry, collection=QUESTIONS, ttl=seconds or self.seconds)
         self._puts += 1
         if self._puts % 500 == 1 and isinstance(self.store, AsyncCullProtocol):
             await self.store.cull()
@@ -74,17 +74,8 @@ class Gate:
     async def take(self, name: str) -> dict[str, Any] | None:
         """The entry, out of the store: when two take it at once, one of them gets it."""
         entry = await self.get(name)
-        if entry is None or not await self.store.delete(name, collection=QUESTIONS):
-            return None
-        return entry
-
-    async def mute(self, session: str) -> None:
-        """Do not ask this session's client again: it cannot show a form, whatever it declared."""
-        await self.store.put(session, {"mute": True}, collection=MUTE, ttl=86_400)
-
-    async def is_mute(self, session: str) -> bool:
-        """Whether the client of this session was found unable to show a form."""
-        return await self.store.get(session, collection=MUTE) is not None
+        deleted = entry is not None and await self.store.delete(name, collection=QUESTIONS)
+        return entry if deleted else None
 
 
 # The server of ours that a request came to, however deep it is mounted where it is answered.
@@ -133,6 +124,21 @@ def envelope(text: str, outcome: str, **fields: Any) -> ToolResult:
     return ToolResult(text, head | {"preview": None, "result": None} | fields)
 
 
+def applied(tool: str, told: ToolResult, by: Approver | None) -> ToolResult:
+    """The envelope of what a tool answered; content that has no structure stays beside it."""
+    text, result, blocks = f"{tool} was applied", told.structured_content, [*told.content]
+    if blocks and isinstance(first := blocks[0], wire.TextContent):
+        text, blocks = f"{text}: {first.text}", blocks[1:]
+    meta = dict(told.meta or {})
+    if result is not None and meta.get("fastmcp") == {"wrap_result": True}:
+        del meta["fastmcp"]
+        result = result.get("result")
+    answer = envelope(text, "applied", approved_by=by, result=result)
+    answer.content += blocks
+    answer.meta = meta or None
+    return answer
+
+
 class Asked(FastMCPError):
     """Carries out of a body what the client gets instead, as while a person is asked."""
 
@@ -148,18 +154,24 @@ def is_modern(ctx: Context) -> bool:
     return request is None or request.protocol_version in MODERN_PROTOCOL_VERSIONS
 
 
-def shows(ctx: Context) -> set[Literal["form", "url"]]:
-    """What this client declared that it can show; a bare `elicitation: {}` means forms."""
+def capability(ctx: Context) -> wire.ElicitationCapability | None:
+    """What this client declared of asking its person."""
     request = ctx.request_context
-    capabilities = request.session.client_capabilities if request else None
-    declared = capabilities.elicitation if capabilities else None
-    kinds: set[Literal["form", "url"]] = set()
-    if declared and (declared.form is not None or declared.url is None):
-        kinds.add("form")
-    recent = request and request.protocol_version >= "2025-11-25"  # when links came
-    if recent and declared and declared.url is not None:
-        kinds.add("url")
-    return kinds
+    declared = request.session.client_capabilities if request else None
+    return declared.elicitation if declared else None
+
+
+async def is_mute(ctx: Context) -> bool:
+    """Whether this session's client declared that it can be asked, and then could not."""
+    gate = SERVER.get().gate
+    return not is_modern(ctx) and await gate.get(f"mute-{ctx.session_id}") is not None
+
+
+async def shows_forms(ctx: Context) -> bool:
+    """Whether this client can show a form; a bare `elicitation: {}` means one."""
+    can = capability(ctx)
+    form = can is not None and (can.form is not None or can.url is None)
+    return form and not await is_mute(ctx)
 
 
 def digest(*parts: object) -> str:
@@ -176,32 +188,26 @@ def caller_of(ctx: Context) -> str:
     return "process" if is_modern(ctx) else f"session:{ctx.session_id}"
 
 
-async def is_mute(ctx: Context) -> bool:
-    """Whether this session's client declared that it can be asked, and then could not."""
-    return not is_modern(ctx) and await SERVER.get().gate.is_mute(ctx.session_id)
-
-
-async def elicit(ctx: Context, question: Question, seconds: float) -> wire.ElicitResult | None:
+async def elicit(
+    ctx: Context, question: wire.ElicitRequestParams, seconds: float
+) -> wire.ElicitResult | None:
     """Ask during the call: the answer, or None where this client could not be asked after all.
 
     One that knows no such method is not asked again. TimeoutError: no answer within `seconds`.
     """
-    session, request = ctx.session, ctx.request_id
+    request, about = wire.ElicitRequest(params=question), ServerMessageMetadata(ctx.request_id)
     try:
         with anyio.fail_after(seconds):
-            if isinstance(question, wire.ElicitRequestURLParams):
-                identity = question.elicitation_id or ""
-                return await session.elicit_url(question.message, question.url, identity, request)
-            return await session.elicit_form(question.message, question.requested_schema, request)
+            return await ctx.session.send_request(request, wire.ElicitResult, metadata=about)
     except ValidationError:
         return None
     except MCPError as error:
         if error.error.code == METHOD_NOT_FOUND:
-            await SERVER.get().gate.mute(ctx.session_id)
+            await SERVER.get().gate.put(f"mute-{ctx.session_id}", {}, DAY)
         return None
 
 
-def input_required(name: str, question: Question, state: str) -> Asked:
+def input_required(name: str, question: wire.ElicitRequestParams, state: str) -> Asked:
     """The question as the answer of a 2026-07-28 call; the SDK seals `state`, which comes back with the answer."""
     requests = {name: wire.ElicitRequest(params=question)}
     result = wire.InputRequiredResult(input_requests=requests, request_state=state)

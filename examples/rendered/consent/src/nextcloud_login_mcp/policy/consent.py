@@ -25,13 +25,13 @@ from .asking import (
     elicit,
     input_required,
     is_modern,
-    is_mute,
     log_step,
-    shows,
+    shows_forms,
 )
 from .consent_flow import Consent, consent_of, user_of
 from .consent_settings import TITLE
 from .consent_store import Elicitation, User
+from .listener import shows_links
 from .serving import GRANT
 
 Declared = TypeVar("Declared", bound=Callable[..., Any])
@@ -129,8 +129,8 @@ async def ask(ctx: Context, tool: str, *, at_once: bool = False) -> Answer:
         Asked: The client is to show a link or a form first.
     """
     consent, user = consent_of(SERVER.get()), user_of(ctx)
-    kinds = set() if await is_mute(ctx) else shows(ctx)
-    way: Way = "url" if "url" in kinds else "form" if kinds else "none"
+    way: Way = "form" if await shows_forms(ctx) else "none"
+    way = "url" if await shows_links(ctx) else way
     elicitation = await _asked_before(ctx, consent, user)
     if elicitation is not None:
         answer = await _outcome(ctx, elicitation, way, answer_to(ctx, "consent"))

@@ -6,6 +6,7 @@ Managed by the template. What is asked, and how, is in consent.py.
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from typing import Any
+from urllib.parse import urlsplit
 
 from fastmcp import FastMCP
 from fastmcp.exceptions import ResourceError, ToolError
@@ -28,6 +29,7 @@ from .asking import SERVER, Asked
 from .consent import REQUIRED, Refusal, require
 from .guarding import PolicyServer, missing_scopes
 from .serving import GRANT, SCOPES, PolicyTool, marked
+from .settings import PolicySettings
 from .tokens import metadata_address
 
 
@@ -64,6 +66,11 @@ class ConsentServer(PolicyServer):
             front = ASGIMiddleware(self.front, server=self)
             options["middleware"] = [*(options.get("middleware") or ()), front]
         return super().http_app(*more, **options)
+
+    def listen(self, settings: PolicySettings, *names: str) -> None:
+        """Serve at /mcp, also to the name by which browsers reach this server."""
+        host = urlsplit(settings.server_url or "").hostname
+        super().listen(settings, *names, *filter(None, [host]))
 
     async def admit(
         self, name: str, scopes: Sequence[str], function: Callable[..., Any] | None

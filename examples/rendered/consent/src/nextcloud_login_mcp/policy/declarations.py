@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Self, TypedDict, TypeVar, cast
 
-from .profile import BEHAVIORS, CONFIRM, FINER, ON_THE_WIRE, WIRE_NAMES, Behavior, Hint
+from .profile import BEHAVIORS, CONFIRM, FINER, WIRE_NAMES, Behavior, Hint
 
 Preview = Callable[..., Awaitable[object]]
 Tool = TypeVar("Tool", bound=Callable[..., Any])
@@ -104,10 +104,10 @@ class Declaration:
 
     def behaves(self) -> dict[Hint, bool]:
         """What is true of the tool, whether or not the profile puts it on the wire."""
-        meaning = BEHAVIORS[self.behavior]
+        meaning = zip(WIRE_NAMES, BEHAVIORS[self.behavior][0].split(), strict=True)
         hints: dict[Hint, bool] = {
-            name: bool(getattr(self, name) if (value := meaning.get(name)) is None else value)
-            for name in WIRE_NAMES
+            name: bool(getattr(self, name)) if word == "said" else word == "true"
+            for name, word in meaning
         }
         for row in self.differences():
             if row["hint"] in hints:
@@ -116,7 +116,7 @@ class Declaration:
 
     def hints(self) -> dict[str, bool]:
         """The hints on the wire, by their wire names; one that the profile leaves out is absent."""
-        modes = dict(zip(WIRE_NAMES, ON_THE_WIRE[self.behavior].split(), strict=True))
+        modes = dict(zip(WIRE_NAMES, BEHAVIORS[self.behavior][1].split(), strict=True))
         return {
             WIRE_NAMES[hint]: value
             for hint, value in self.behaves().items()
@@ -136,9 +136,8 @@ class Declaration:
 
     def gated(self) -> bool:
         """Whether a person is asked before this tool runs."""
-        if self.confirm in (None, False):
-            return self.gate_demanded() and not (self.confirm is False and self.exempts("confirm"))
-        return True
+        waived = self.confirm is False and self.exempts("confirm")
+        return bool(self.confirm) or (self.gate_demanded() and not waived)
 
     def facts(self) -> dict[str, Any]:
         """All of it as plain JSON: what the suite, the lock and the tool table are made from."""

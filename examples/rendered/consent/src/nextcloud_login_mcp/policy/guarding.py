@@ -7,10 +7,12 @@ declared (a mounted server, an OpenAPI document, a tool added late) is caught in
 import functools
 import inspect
 import logging
-from collections.abc import Callable, Iterator, Sequence
+import socket
+from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
-from typing import Any, cast
+from typing import Any
 
+import fastmcp
 from fastmcp import FastMCP
 from fastmcp.exceptions import ToolError
 from fastmcp.resources import Resource, ResourceResult, ResourceTemplate
@@ -20,59 +22,49 @@ from fastmcp.utilities.components import FastMCPComponent
 from fastmcp.utilities.tasks import TaskConfig
 from fastmcp.utilities.versions import VersionSpec
 from mcp_types import ToolAnnotations
-from pydantic import PrivateAttr
+from pydantic import Field, PrivateAttr
 
 from . import serving, subsets
 from .asking import SERVER, Gate
-from .declarations import ELSEWHERE, Declaration, action, declaration_of
-from .errors import StartError
-from .gate import Call, gated, serve
+from .declarations import ELSEWHERE, action, declaration_of
+from .errors import CouldNotError, StartError
+from .gate import gated, serve
 from .profile import CONFIRM
+from .settings import PolicySettings
 
 logger = logging.getLogger(__name__)
 THEIRS = ("fastmcp.server.transforms.", "fastmcp.experimental.transforms.")  # tools that call ours
 MEND = 'say what it does, with declare("{}", ...) in extend.py, or name it in TRUST_READS if it says read-only'
-OFF = {"enabled": False}  # as ResponseCachingMiddleware is told not to cache
-CALLS = "_call_tool_settings"
-RESOURCES = ["list_resources", "list_resource_templates"]
-CACHED = {CALLS: [], "_read_resource_settings": RESOURCES, "_get_prompt_settings": ["list_prompts"]}
-CACHE = "let it cache only declared reads that anybody may call, named in included_tools"
 
 
 class Guarded(Tool):
     """A tool that the registry did not build, behind what its declaration or the protocol's defaults ask."""
 
+    declaration: Any = Field(default=None, exclude=True)  # of it, or of the tool of ours behind it
     _tool: Tool = PrivateAttr()
     _source: Tool = PrivateAttr()
-    _declaration: Declaration | None = PrivateAttr(default=None)
     _asks: bool = PrivateAttr(default=False)
     _hints: ToolAnnotations | None = PrivateAttr(default=None)
-
-    @property
-    def declaration(self) -> Declaration | None:
-        """What was declared of it, or of the tool of ours behind it."""
-        return self._declaration
 
     async def run(self, arguments: dict[str, Any]) -> ToolResult:
         """Run the tool, once its caller may and a person agreed where that is asked."""
         if isinstance(self._source, KINDS):  # it does both itself
             return await self._tool._run(arguments)
-        confirm, mend = None, MEND.format(self.name)
-        known = self._declaration or action(title=self.title or self.name)
-        if self._declaration and self._asks:
-            confirm, arguments = serving.split_confirm(arguments)
-        call = Call(get_context(), self.name, known, arguments, confirm, self.parameters, mend=mend)
-        call.enveloped = self._declaration is not None
-        return await serve(call, self._admitted(known, arguments))
+        known = self.declaration or action(title=self.title or self.name)
 
-    async def _admitted(self, known: Declaration, arguments: dict[str, Any]) -> ToolResult:
-        ahead = known.preview and functools.partial(known.preview, **arguments)
-        own = "confirm" in self._tool.parameters.get("properties", {})
-        if own and self._asks and self._declaration:
-            arguments = arguments | {"confirm": True}  # the author's own, which this answers
-        await SERVER.get().admit(self.name, known.scopes, getattr(self._source, "fn", None))
-        run = functools.partial(self._tool._run, arguments)
-        return await (gated(known, run, ahead) if self._asks else run())
+        async def run(given: dict[str, Any]) -> ToolResult:
+            await SERVER.get().admit(self.name, known.scopes, getattr(self._source, "fn", None))
+            body = functools.partial(self._tool._run, given)
+            sent = {name: it for name, it in given.items() if name != "confirm"}
+            ahead = known.preview and functools.partial(known.preview, **sent)
+            return await (gated(known, body, ahead) if self._asks else body())
+
+        told = self.declaration is not None
+        own = "confirm" in self._tool.parameters.get("properties", {})  # which this then answers
+        about = {"mend": MEND.format(self.name), "enveloped": told}
+        return await serve(
+            self, known, arguments, run, confirms=self._asks and told, own=own, **about
+        )
 
 
 KINDS = serving.PolicyTool | Guarded  # all others are FastMCP's own, and only call these
@@ -132,13 +124,13 @@ class PolicyServer(FastMCP[Any]):
         return await super().read_resource(uri, **options)
 
     async def get_tasks(self) -> Sequence[FastMCPComponent]:
-        """What may run in the background: no tool, since a worker runs its bare body."""
-        return [each for each in await super().get_tasks() if not isinstance(each, Tool)]
+        """What may run in the background: nothing, since a worker runs the bare body."""
+        return []
 
     def http_app(self, *more: Any, **options: Any) -> Any:
         """The application to serve over HTTP; a warning names what needs scopes that nobody can have."""
         tools = [tool for _, tool in serving.run_now(self._pairs())]
-        items = [*tools, *serving.run_now(listed(self, *RESOURCES))]
+        items = [*tools, *serving.run_now(serving.listed(self, *serving.RESOURCES))]
         scoped = ", ".join(each.name for each in items if serving.demands(each))
         if scoped and self.auth is None:
             logger.warning("no token is verified, so nobody can use over HTTP: %s", scoped)
@@ -146,6 +138,25 @@ class PolicyServer(FastMCP[Any]):
         places = [self.facts(tool).place or "" for tool in items if isinstance(tool, Tool)]
         app.add_middleware(subsets.Paths, path=app.state.path, places=places)
         return app
+
+    def listen(self, settings: PolicySettings, *names: str) -> None:
+        """Serve at /mcp until stopped, to `names` and those of the settings. CouldNotError: it cannot listen."""
+        host, port = settings.host, settings.port
+        try:
+            family = socket.AF_INET6 if ":" in host else socket.AF_INET
+            bound = socket.create_server((host, port), family=family)
+        except (OSError, UnicodeError) as error:
+            why = str(getattr(error, "strerror", error)).partition(" (while")[0]
+            mend = "say another with --host and --port"
+            raise CouldNotError(f"cannot listen on {host}:{port}: {why}; {mend}") from error
+        own = fastmcp.settings.http_allowed_hosts or []
+        allowed = [host, *settings.allowed_hosts, *own, *names]
+        known = ", ".join(dict.fromkeys(["localhost", *allowed]))
+        adds = f"{settings.model_config['env_prefix']}ALLOWED_HOSTS adds names"
+        logger.info("requests to %s are answered, to other hosts with 421; %s", known, adds)
+        guard = {"host_origin_protection": "auto", "allowed_hosts": allowed}
+        with bound:
+            self.run("http", host=host, port=port, sockets=[bound], show_banner=False, **guard)
 
     async def admit(
         self, name: str, scopes: Sequence[str], function: Callable[..., Any] | None
@@ -170,7 +181,7 @@ class PolicyServer(FastMCP[Any]):
             return tool
         asks = known.gated() if known else CONFIRM != "none" and not self._trusts(tool)
         fields = {name: getattr(tool, name) for name in Tool.model_fields}
-        fields["task_config"] = TaskConfig(mode="forbidden")
+        fields |= {"task_config": TaskConfig(mode="forbidden"), "declaration": known}
         if known:
             title = tool.title if ours else known.title
             hints = {"title": title, **known.hints()}
@@ -181,8 +192,8 @@ class PolicyServer(FastMCP[Any]):
             fields["parameters"] = serving.with_confirm(tool.parameters)
             fields["output_schema"] = serving.ENVELOPE
         guarded = Guarded.model_construct(**fields)
-        guarded._tool, guarded._source, guarded._declaration = tool, source, known
-        guarded._asks, guarded._hints = asks, guarded.annotations
+        guarded._tool, guarded._source, guarded._asks = tool, source, asks
+        guarded._hints = guarded.annotations
         return guarded
 
     def _trusts(self, tool: Tool) -> bool:
@@ -240,44 +251,4 @@ class PolicyServer(FastMCP[Any]):
             asked = "nobody is asked" if CONFIRM == "none" else "a person is asked"
             names = ", ".join(undeclared)
             logger.warning("%s before undeclared %s: %s", asked, names, MEND.format("name"))
-        serving.run_now(self._check_caches(pairs))
-
-    async def _check_caches(self, pairs: Sequence[tuple[Tool, Tool]]) -> None:
-        """StartError: what answers for others, here or in a mounted server, would for more than declared reads."""
-        reads: dict[FastMCP[Any], set[str]] = {}
-        for tool, served in pairs:
-            known, passed = serving.declared(served), [(cast("FastMCP[Any]", self), tool.name)]
-            if known and known.behaves()["read_only"] and not serving.demands(served):
-                await serving.source_of(tool, passed)
-                for server, name in passed:
-                    reads.setdefault(server, set()).add(name)
-        for server in servers(self):
-            for each in server.middleware:
-                on = {name: getattr(each, name, OFF).get("enabled") is not False for name in CACHED}
-                wrong = set()
-                if on[CALLS]:
-                    named = getattr(each, CALLS).get("included_tools") or ["every tool"]
-                    wrong = {*named} - reads.get(server, set())
-                for items in [await listed(server, *CACHED[name]) for name in on if on[name]]:
-                    wrong |= {item.name for item in items if serving.demands(item)}
-                if wrong:
-                    why = f"{type(each).__name__} would answer for {', '.join(sorted(wrong))}"
-                    raise StartError(f"extend.py: {why}; {CACHE}")
-
-
-def servers(provider: Any) -> Iterator[FastMCP[Any]]:
-    """A server, and those mounted in it, however deep."""
-    if isinstance(provider, FastMCP):
-        yield provider
-    within = (getattr(provider, "server", None), getattr(provider, "_inner", None))
-    for each in filter(None, [*within, *getattr(provider, "providers", ())]):
-        yield from servers(each)
-
-
-async def listed(server: FastMCP[Any], *kinds: str) -> list[FastMCPComponent]:
-    """What a server, and those mounted in it, have of some kinds, whoever may see it."""
-    found: list[FastMCPComponent] = []
-    for each in servers(server):
-        for kind in kinds:
-            found += await getattr(FastMCP, kind)(each, run_middleware=False)
-    return found
+        serving.run_now(serving.check_caches(self, pairs))

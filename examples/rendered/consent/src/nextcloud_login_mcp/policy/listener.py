@@ -10,12 +10,22 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import uvicorn
+from fastmcp import Context
 from fastmcp.exceptions import ToolError
 from starlette.applications import Starlette
 from starlette.routing import BaseRoute
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from .asking import capability, is_mute
+
 GRACE = 1.0  # seconds in which the last page still gets out
+
+
+async def shows_links(ctx: Context) -> bool:
+    """Whether this client can show a link, which came with 2025-11-25."""
+    request, can = ctx.request_context, capability(ctx)
+    links = request and request.protocol_version >= "2025-11-25" and can and can.url is not None
+    return bool(links) and not await is_mute(ctx)
 
 
 class Redacted(logging.Filter):

@@ -41,13 +41,13 @@ def unknown(config: Mapping[str, Any], texts: Texts) -> Iterator[tuple[str, str,
                 yield f"Tool '{name}' has no argument '{shown(argument)}'", argument, known
 
 
-def wordless(config: Mapping[str, Any]) -> Iterator[str]:
-    """Each thing that a file leaves without the description by which models choose and fill it in."""
-    for section in SECTIONS.values():
-        for name, override in config.get(section, {}).items():
-            arguments = override.get("arguments", {}).items()
-            named = [(name, override), *((f"{name}.{arg}", it) for arg, it in arguments)]
-            yield from (each for each, it in named if it.get("description") == "")
+def wordless(config: Mapping[str, Any]) -> list[str]:
+    """What a file leaves without the description by which models choose and fill it in."""
+    named = []
+    for name, it in (pair for each in SECTIONS.values() for pair in config.get(each, {}).items()):
+        arguments = it.get("arguments", {}).items()
+        named += [(name, it), *((f"{name}.{arg}", words) for arg, words in arguments)]
+    return [name for name, it in named if it.get("description") == ""]
 
 
 def check(path: Path, config: Mapping[str, Any], texts: Texts) -> None:
@@ -64,6 +64,11 @@ def merged(lower: Mapping[str, Any], upper: Mapping[str, Any]) -> dict[str, Any]
     """Two layers as one, field by field; the upper one wins."""
     nested = {k: merged(lower.get(k, {}), v) for k, v in upper.items() if isinstance(v, dict)}
     return {**lower, **upper, **nested}
+
+
+def _address(item: Item) -> tuple[str, str]:
+    kind, _, name = item.key.rpartition("@")[0].partition(":")
+    return SECTIONS[kind], name
 
 
 def _texts(item: Item) -> dict[str, Any]:
@@ -104,25 +109,19 @@ class Overrides(Transform):
         self.layered: Texts = {}
         self.texts: Texts = {section: {} for section in SECTIONS.values()}
         for item in items:
-            section, name = self._address(item)
+            section, name = _address(item)
             self.texts[section][name] = _texts(item)
         self._made: dict[str, tuple[Item, Item]] = {}
 
-    def _address(self, item: Item) -> tuple[str, str]:
-        kind, _, name = item.key.rpartition("@")[0].partition(":")
-        return SECTIONS[kind], name
-
     def _one(self, item: Item) -> Item | None:
         """An item with its texts replaced; None for a tool that a file takes off the wire."""
-        section, name = self._address(item)
+        section, name = _address(item)
         override = self.layered.get(section, {}).get(name)
         if override is None or name not in self.texts[section]:
             return item
-        if not override.get("enabled", True):
-            return None
         if self._made.get(item.key, (None, None))[0] is not item:
             self._made[item.key] = item, item.model_copy(update=_changes(item, override))
-        return self._made[item.key][1]
+        return self._made[item.key][1] if override.get("enabled", True) else None
 
     async def _all(self, items: Iterable[Item]) -> list[Item]:
         return [overridden for item in items if (overridden := self._one(item))]
@@ -134,14 +133,10 @@ class Overrides(Transform):
     get_tool = get_resource = get_resource_template = cast("Any", _look_up)
 
 
-async def _registered(mcp: FastMCP) -> list[Item]:
-    templates = await Provider.list_resource_templates(mcp)
-    return [*await Provider.list_tools(mcp), *await Provider.list_resources(mcp), *templates]
-
-
 def override(mcp: FastMCP, setting: Path | None) -> None:
     """Lay the packaged and the user's file over a server; StartError if one is wrong."""
-    overrides = Overrides(run_now(_registered(mcp)))
+    kinds: Any = (Provider.list_tools, Provider.list_resources, Provider.list_resource_templates)
+    overrides = Overrides([item for kind in kinds for item in run_now(kind(mcp))])
     for path, config in layers(setting):
         if config is not None:
             said, former = config.get("tools", {}), getattr(mcp, "formerly", {})
@@ -157,21 +152,21 @@ def override(mcp: FastMCP, setting: Path | None) -> None:
 
 @contextlib.contextmanager
 def alone(path: Path) -> Iterator[None]:
-    """Let no other command write a file until what was read of it is saved; StartError without its folder.
+    """Let no other command write a file until what was read of it is saved; StartError: it cannot be.
 
     Its folder is locked, so a kill leaves nothing behind; where none can be, `save` sees what came between.
     """
     folder = Path(os.path.realpath(path)).parent
-    with contextlib.ExitStack() as opened:
-        try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with contextlib.ExitStack() as opened:
             if sys.platform != "win32":
                 opened.callback(os.close, handle := os.open(folder, os.O_RDONLY))
                 with contextlib.suppress(OSError):  # some network drives
                     fcntl.flock(handle, fcntl.LOCK_EX)
-        except OSError as error:
-            raise StartError(f"{path}: {error.strerror}; nothing was changed") from error
-        yield
+            yield
+    except OSError as error:
+        raise StartError(f"{path}: {error.strerror}; nothing was changed") from error
 
 
 def save(path: Path, text: str, before: str | None, texts: Texts) -> None:
@@ -185,16 +180,13 @@ def save(path: Path, text: str, before: str | None, texts: Texts) -> None:
     if read_text(path) != before:
         raise StartError(f"{path} was changed in the meantime; nothing was changed")
     target = Path(os.path.realpath(path))
+    handle, draft = tempfile.mkstemp(prefix=".metadata-", dir=target.parent)
     try:
-        handle, draft = tempfile.mkstemp(prefix=".metadata-", dir=target.parent)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(handle)
-            Path(draft).replace(target)
-        finally:
-            Path(draft).unlink(missing_ok=True)
-    except OSError as error:
-        raise StartError(f"{path}: {error.strerror}; nothing was changed") from error
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(handle)
+        Path(draft).replace(target)
+    finally:
+        Path(draft).unlink(missing_ok=True)
     print(f"{path} is saved. Restart the server for the change to take effect.")

@@ -74,11 +74,11 @@ def user_file(setting: Path | None) -> Path | None:
 def _shared(path: Path) -> Path | None:
     """A folder on the way to a file in which everybody can rename: all may write, and no sticky bit."""
     ways = {*path.absolute().parents, *Path(os.path.realpath(path)).parents}
-    for folder in sorted(ways) if os.name == "posix" else ():
-        # A volume of settings in a container is mounted read-only, whatever its mode says
-        if folder.stat().st_mode & 0o1002 == 0o002 and os.access(folder, os.W_OK):
-            return folder
-    return None
+    # A volume of settings in a container is mounted read-only, whatever its mode says
+    open_ = [
+        w for w in sorted(ways) if w.stat().st_mode & 0o1002 == 0o002 and os.access(w, os.W_OK)
+    ]
+    return open_[0] if open_ and os.name == "posix" else None
 
 
 def read_text(path: Path, *, trusted: bool = False) -> str | None:
@@ -157,7 +157,7 @@ def parse(path: Path, text: str) -> dict[str, Any]:
 
 
 def layers(setting: Path | None) -> Iterator[tuple[Path, dict[str, Any] | None]]:
-    """The packaged file, then the user's, and what each says (None without a file), or StartError."""
+    """The packaged file, then the user's, and what each says (None: there is none), or StartError."""
     for path in filter(None, [PACKAGED, user_file(setting)]):
         text = read_text(path, trusted=path == PACKAGED)
         yield path, None if text is None else parse(path, text)

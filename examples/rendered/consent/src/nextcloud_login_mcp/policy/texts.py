@@ -39,20 +39,23 @@ def shortened(value: object, longest: int = IN_A_QUESTION) -> str:
     return cut(text, longest, f" ({size:,} {kind})").replace("\n", "⏎")
 
 
+def _defaults(schema: Mapping[str, Any]) -> dict[str, object]:
+    known = {name: it for name, it in schema.get("properties", {}).items() if it is not True}
+    return {name: each["default"] for name, each in known.items() if "default" in each}
+
+
 def filled(arguments: Mapping[str, object], schema: Mapping[str, Any]) -> dict[str, object]:
     """The arguments as the client sent them, with the defaults of the others, and no secret."""
-    properties, rest = schema.get("properties", {}), json.dumps(schema.get("$defs", {}))
-    texts = {name: json.dumps(each) for name, each in properties.items()}
+    rest = json.dumps(schema.get("$defs", {}))
+    texts = {name: json.dumps(each) for name, each in schema.get("properties", {}).items()}
     secret = [n for n in texts if SECRET in texts[n] or ("$ref" in texts[n] and SECRET in rest)]
-    defaults = {name: each["default"] for name, each in properties.items() if "default" in each}
-    return {**defaults, **arguments, **dict.fromkeys(secret, "**********")}
+    return {**_defaults(schema), **arguments, **dict.fromkeys(secret, "**********")}
 
 
 def changed(arguments: Mapping[str, object], schema: Mapping[str, Any]) -> dict[str, object]:
     """Those that were sent, and are not what they would be anyway."""
-    known, properties = filled(arguments, schema), schema.get("properties", {})
-    default = {name: properties.get(name, {}).get("default", ...) for name in arguments}
-    return {name: known[name] for name, sent in arguments.items() if sent != default[name]}
+    known, default = filled(arguments, schema), _defaults(schema)
+    return {name: known[name] for name, sent in arguments.items() if sent != default.get(name, ...)}
 
 
 def question_of(declaration: Declaration, values: Mapping[str, object]) -> str:

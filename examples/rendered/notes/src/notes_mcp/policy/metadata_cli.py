@@ -103,32 +103,26 @@ def _change(name: str, field: str | None, value: object) -> None:
     own, texts = _path(), _texts()[0]
     with alone(own):
         raw = read_text(own)
-        text = _changed(own, texts, raw, name, field, value)
+        text = (raw or HEAD).replace("\r\n", "\n").removesuffix("\n") + "\n"
+        wanted = spot = parse(own, text)
+        homes = [s for s, items in texts.items() if name in items or name in wanted.get(s, {})]
+        if not homes:
+            near = mend(name, chain(*texts.values()))
+            sys.exit(f"no tool or resource is called {name!r}; {near}")
+        keys = [homes[0], name, *([field] if field else [])]
+        if field and field.startswith("arguments."):
+            argument = field.removeprefix("arguments.").removesuffix(".description")
+            keys[2:] = ["arguments", argument, "description"]
+        for key in keys[:-1]:
+            spot = spot.setdefault(key, {})
+        if value is not None:
+            spot[keys[-1]] = value
+        elif spot.pop(keys[-1], None) is None:
+            sys.exit(f"{own} does not override {'.'.join(keys[1:])}")
+        text = _spliced(text, keys, wanted)
+        if _pruned(parse(own, text)) != _pruned(wanted):
+            sys.exit(f"{own}: only `{SERVER_NAME} metadata edit` can change such a layout")
         save(own, text.replace("\n", "\r\n") if raw and "\r\n" in raw else text, raw, texts)
-
-
-def _changed(
-    own: Path, texts: Texts, raw: str | None, name: str, field: str | None, value: object
-) -> str:
-    text = (raw or HEAD).replace("\r\n", "\n").removesuffix("\n") + "\n"
-    wanted = spot = parse(own, text)
-    homes = [s for s, items in texts.items() if name in items or name in wanted.get(s, {})]
-    if not homes:
-        sys.exit(f"no tool or resource is called {name!r}; {mend(name, chain(*texts.values()))}")
-    keys = [homes[0], name, *([field] if field else [])]
-    if field and field.startswith("arguments."):
-        argument = field.removeprefix("arguments.").removesuffix(".description")
-        keys[2:] = ["arguments", argument, "description"]
-    for key in keys[:-1]:
-        spot = spot.setdefault(key, {})
-    if value is not None:
-        spot[keys[-1]] = value
-    elif spot.pop(keys[-1], None) is None:
-        sys.exit(f"{own} does not override {'.'.join(keys[1:])}")
-    text = _spliced(text, keys, wanted)
-    if _pruned(parse(own, text)) != _pruned(wanted):
-        sys.exit(f"{own}: only `{SERVER_NAME} metadata edit` can change such a layout")
-    return text
 
 
 @app.command
@@ -184,9 +178,8 @@ def list_(name: Name | None = None) -> None:
 @app.command(name="set")
 def set_(name: Name, field: Field, value: Words) -> None:
     """Set one text in your file; an empty one clears it. Comments and order stay."""
-    typed: object = value.split() if field == "icons" else value
-    flag = {"true": True, "false": False} if field == "enabled" else {}
-    _change(name, field, flag.get(value, typed))
+    typed = {"icons": value.split(), "enabled": {"true": True, "false": False}.get(value, value)}
+    _change(name, field, typed.get(field, value))
 
 
 @app.command

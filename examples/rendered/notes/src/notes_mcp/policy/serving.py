@@ -3,7 +3,7 @@
 import asyncio
 import functools
 import inspect
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar, cast
 
@@ -11,7 +11,6 @@ from fastmcp import FastMCP
 from fastmcp.exceptions import ToolError
 from fastmcp.server.auth import require_scopes
 from fastmcp.server.context import set_transport
-from fastmcp.server.dependencies import get_context
 from fastmcp.server.providers.fastmcp_provider import FastMCPProviderTool
 from fastmcp.tools import FunctionTool, Tool, ToolResult
 from fastmcp.tools.base import InputRequiredToolResult
@@ -19,12 +18,13 @@ from fastmcp.tools.tool_transform import TransformedTool
 from fastmcp.utilities.components import FastMCPComponent
 from fastmcp.utilities.versions import VersionSpec
 from mcp_types import Icon, InputRequiredResult, ToolAnnotations
-from pydantic import PrivateAttr
+from pydantic import Field, PrivateAttr
 
 from . import signatures
 from .asking import SERVER, Envelope
 from .declarations import Declaration
-from .gate import Call, gated, serve
+from .errors import StartError
+from .gate import gated, serve
 from .profile import CONFIRM_FALLBACK
 
 T = TypeVar("T")
@@ -34,6 +34,11 @@ CONFIRM = (
     if CONFIRM_FALLBACK == "two_step"
     else "Answers no question; leave it out."
 )
+# What a ResponseCachingMiddleware answers for, by the name of its settings
+CALLS = "_call_tool_settings"
+RESOURCES = ["list_resources", "list_resource_templates"]
+CACHED = {CALLS: [], "_read_resource_settings": RESOURCES, "_get_prompt_settings": ["list_prompts"]}
+CACHE = "let it cache only declared reads that anybody may call, named in included_tools"
 GRANT, SCOPES = "__grant__", "__scopes__"  # the marks of what a function demands of its caller
 ENVELOPE = Envelope[Any].model_json_schema(mode="serialization")
 
@@ -41,7 +46,7 @@ ENVELOPE = Envelope[Any].model_json_schema(mode="serialization")
 class PolicyTool(FunctionTool):
     """A tool that knows its declaration, and can ask a person."""
 
-    _declaration: Declaration = PrivateAttr()
+    declaration: Any = Field(default=None, exclude=True)  # as a tool file makes it
     _own_confirm: bool = PrivateAttr(default=False)  # whether the author's function has one too
     _hints: ToolAnnotations = PrivateAttr()
 
@@ -49,35 +54,14 @@ class PolicyTool(FunctionTool):
         """Run the tool; a question that its gate or its body asks is the result."""
         if SERVER.get(None) is None:
             raise ToolError(f"{self.name} runs through its own server only; mount this one there")
-        confirm, own = None, {}
-        if self._declaration.gated():
-            confirm, arguments = split_confirm(arguments)
-            own = {"confirm": True} if self._own_confirm else {}
-        if mistake := signatures.confused(arguments, self.parameters):
-            raise ToolError(mistake)
-        call = Call(
-            get_context(), self.name, self._declaration, arguments, confirm, self.parameters
-        )
-        return await serve(call, super().run(arguments | own))
-
-    @property
-    def declaration(self) -> Declaration:
-        """What the tool file says."""
-        return self._declaration
+        gated, own = self.declaration.gated(), self._own_confirm
+        return await serve(self, self.declaration, arguments, super().run, confirms=gated, own=own)
 
 
 def declared(tool: Tool | None) -> Declaration | None:
     """The declaration behind a served tool, or None where there is none."""
-    declaration = getattr(tool, "declaration", None)
-    return declaration if isinstance(declaration, Declaration) else None
-
-
-def split_confirm(arguments: dict[str, Any]) -> tuple[bool, dict[str, Any]]:
-    """The gate's own argument and the rest; ToolError: it is not a boolean."""
-    confirm = arguments.get("confirm", False)
-    if not isinstance(confirm, bool):
-        raise ToolError(f"confirm is true or false, not {confirm!r}")
-    return confirm, {name: value for name, value in arguments.items() if name != "confirm"}
+    declaration: Declaration | None = getattr(tool, "declaration", None)
+    return declaration
 
 
 def with_confirm(parameters: dict[str, Any]) -> dict[str, Any]:
@@ -105,7 +89,7 @@ def build_tool(function: Function, declaration: Declaration) -> PolicyTool:
         auth=require_scopes(*declaration.scopes) if declaration.scopes else None,
     )
     ours = cast("PolicyTool", tool)
-    ours._declaration, ours._hints = declaration, cast("ToolAnnotations", ours.annotations)
+    ours.declaration, ours._hints = declaration, cast("ToolAnnotations", ours.annotations)
     if declaration.gated():
         ours._own_confirm = "confirm" in ours.parameters["properties"]
         ours.parameters = with_confirm(ours.parameters)
@@ -204,6 +188,45 @@ async def source_of(tool: Tool, passed: list[tuple[FastMCP[Any], str]] | None = 
         else:
             break
     return tool
+
+
+def servers(provider: Any) -> Iterator[FastMCP[Any]]:
+    """A server, and those mounted in it, however deep."""
+    if isinstance(provider, FastMCP):
+        yield provider
+    within = (getattr(provider, "server", None), getattr(provider, "_inner", None))
+    for each in filter(None, [*within, *getattr(provider, "providers", ())]):
+        yield from servers(each)
+
+
+async def listed(server: FastMCP[Any], *kinds: str) -> list[FastMCPComponent]:
+    """What a server, and those mounted in it, have of some kinds, whoever may see it."""
+    found: list[FastMCPComponent] = []
+    for each in servers(server):
+        for kind in kinds:
+            found += await getattr(FastMCP, kind)(each, run_middleware=False)
+    return found
+
+
+async def check_caches(mcp: FastMCP[Any], pairs: Sequence[tuple[Tool, Tool]]) -> None:
+    """StartError: what answers for others, here or in a mounted server, would for more than declared reads."""
+    reads: dict[FastMCP[Any], set[str]] = {}
+    for tool, served in pairs:
+        known, passed = declared(served), [(mcp, tool.name)]
+        if known and known.behaves()["read_only"] and not demands(served):
+            await source_of(tool, passed)
+            for server, name in passed:
+                reads.setdefault(server, set()).add(name)
+    for server, each in [(one, each) for one in servers(mcp) for each in one.middleware]:
+        settings = {name: getattr(each, name, {"enabled": False}) for name in CACHED}
+        on = [name for name in CACHED if settings[name].get("enabled") is not False]
+        named = settings[CALLS].get("included_tools") or ["every tool"]
+        wrong = {*named} - reads.get(server, set()) if CALLS in on else set()
+        for items in [await listed(server, *CACHED[name]) for name in on]:
+            wrong |= {item.name for item in items if demands(item)}
+        if wrong:
+            why = f"{type(each).__name__} would answer for {', '.join(sorted(wrong))}"
+            raise StartError(f"extend.py: {why}; {CACHE}")
 
 
 def run_now(work: Coroutine[Any, Any, T]) -> T:

@@ -98,9 +98,9 @@ def confused(value: object, schema: Schema, root: Schema | None = None, at: str 
     leaves = list(_leaves(schema, root))
     if isinstance(value, bool | int | float):
         kinds = {str(leaf.get("type", "any")) for leaf in leaves}
-        fits, never = {"any", "boolean"}, {"any", "integer", "number", "string"}
-        fits, never = (fits, never) if isinstance(value, bool) else (never, fits)
-        if kinds & never and not kinds & fits:
+        taken = {"integer", "number", "string"} if isinstance(value, bool) else {"boolean"}
+        fits = {"any", "boolean", "integer", "number", "string"} - taken
+        if kinds & taken and not kinds & fits:
             return f"{at[1:]}: {json.dumps(value)} is not of type {' or '.join(sorted(kinds))}"
     parts = dict(enumerate(value)) if isinstance(value, list) else value
     for part, each in parts.items() if isinstance(parts, dict) else ():
@@ -118,10 +118,13 @@ def _inside(leaf: Schema, part: str | int) -> object:
 
 
 def _leaves(schema: Schema, root: Schema) -> Iterator[Schema]:
-    """The schemas of one value, out of unions and references."""
-    if "$ref" in schema:
-        schema = root.get("$defs", {}).get(schema["$ref"].rpartition("/")[2], {})
-        yield from _leaves(schema, root)
+    """The schemas of one value, out of unions and references, none of which is followed twice."""
+    if not isinstance(schema, Mapping):  # true: anything
+        yield {}
+    elif "$ref" in schema:
+        known = dict(root.get("$defs", {}))
+        schema = known.pop(schema["$ref"].rpartition("/")[2], {})
+        yield from _leaves(schema, {"$defs": known})
     elif unions := [schema[key] for key in ("anyOf", "oneOf", "allOf") if key in schema]:
         for each in (each for union in unions for each in union):
             yield from _leaves(each, root)

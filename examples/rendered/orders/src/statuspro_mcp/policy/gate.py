@@ -16,8 +16,8 @@ from typing import Any, Literal
 from fastmcp import Context
 from fastmcp.exceptions import ToolError
 from fastmcp.server.dependencies import get_context
-from fastmcp.tools.base import InputRequiredToolResult, ToolResult
-from mcp_types import ElicitRequestFormParams, ElicitResult, InputRequiredResult, TextContent
+from fastmcp.tools.base import InputRequiredToolResult, Tool, ToolResult
+from mcp_types import ElicitRequestFormParams, ElicitResult, InputRequiredResult
 from opentelemetry import metrics, trace
 from pydantic_core import to_jsonable_python
 
@@ -25,14 +25,12 @@ from . import asking
 from .asking import Approver, ConfirmationResult, Gate, caller_of, digest
 from .declarations import Declaration
 from .profile import CONFIRM_FALLBACK, PREVIEW_FIRST
+from .signatures import confused
 from .texts import changed, filled, message_of, question_of
 
 fallbacks = metrics.get_meter(__name__).create_counter("mcp.confirmation.fallbacks")
 
-NOTHING = (
-    "nothing is pending for {} with these arguments: they were not previewed, or that preview is used up or over. "
-    "Nothing was changed."
-)
+NOTHING = "nothing is pending for {} with these arguments: they were not previewed, or that preview is used up or over. Nothing was changed."
 Way = Literal["elicitation", "input_required", "two_step", "page", "refuse"]
 # What waits: the question `asked`, `answers` to earlier ones; once it is answered `answer`, its `way` and `by` whom
 Entry = Mapping[str, Any]
@@ -66,17 +64,6 @@ class Call:
     def key(self) -> str:
         """What an answer is bound to: this tool, these arguments, this caller."""
         return digest(self.tool, self.arguments, caller_of(self.ctx))
-
-    @property
-    def shown(self) -> dict[str, object]:
-        """What the client sent, but for defaults."""
-        return changed(self.arguments, self.schema)
-
-    async def way(self) -> Way:
-        """What this client gets; one that could not show a form before is not asked again."""
-        if "form" not in asking.shows(self.ctx) or await asking.is_mute(self.ctx):
-            return self.fallback
-        return "input_required" if asking.is_modern(self.ctx) else "elicitation"
 
     @property
     def fallback(self) -> Way:
@@ -128,7 +115,8 @@ async def _confirm(call: Call, key: str, question: str, details: Any) -> Confirm
     """
     started = time.perf_counter()
     way, outcome, instead = await _settled(call, key, question, details)
-    by: Approver = call.loaded.get("by", "person")
+    by: Approver = "person" if way in ("elicitation", "input_required") else "client"
+    by = call.loaded.get("by", by)
     call.approved_by = by if outcome == ConfirmationResult.CONFIRMED else None
     facts = {"way": way, "outcome": outcome, "approved_by": call.approved_by}
     ms = round((time.perf_counter() - started) * 1000, 1)
@@ -146,9 +134,11 @@ async def _settled(
     call: Call, key: str, question: str, details: Any
 ) -> tuple[Way, str, Exception | None]:
     """In which way a question is settled, how, and what leaves the body instead of an answer."""
-    way = await call.way()
+    asked: Way = "input_required" if asking.is_modern(call.ctx) else "elicitation"
+    way = asked if await asking.shows_forms(call.ctx) else call.fallback
     await _load(call, way)
-    message = message_of(call.ctx.fastmcp.name, question, call.shown, details)
+    shown = changed(call.arguments, call.schema)
+    message = message_of(call.ctx.fastmcp.name, question, shown, details)
     form = ElicitRequestFormParams(message=message, requested_schema=asking.FORM)
     previews = PREVIEW_FIRST and call.confirm is False
     if key not in call.answers and way == "elicitation" and not previews:
@@ -178,21 +168,23 @@ async def _settled(
         why = "needs a person's confirmation, which this client cannot ask for here"
         mend = "call it by itself" if call.nested else call.mend
         return way, "refused", ToolError(f"{call.tool} {why}; {mend}. Nothing was changed.")
-    preview = {"question": question, "arguments": call.shown, "details": details}
+    preview = {"question": question, "arguments": shown, "details": details}
     outcome, minutes = "preview", max(1, round(call.gate.seconds / 60))
     following = f"Nothing was changed. This waits {minutes} minutes for your decision."
     if way == "page":
-        told = await call.gate.pages.ask(call, waiting | preview)
-        if not isinstance(told, str):
-            call.answered(way, told)
+        decided = await call.gate.pages.ask(call, waiting | preview)
+        if not isinstance(decided, str):
+            call.answered(way, decided)
             return way, call.answers[key], None
-        outcome, following = "waiting", told
+        outcome, following = "waiting", decided
     elif call.fallback == "two_step" and way != "input_required":
         await call.gate.put(f"preview-{call.key}", waiting)
     if call.confirm is None:  # and so no envelope
         return way, outcome, ToolError(following)
-    text, shown = f"{message}\n{following}", preview | {"next": following}
-    return way, outcome, asking.Asked(asking.envelope(text, outcome, preview=shown))
+    told = asking.envelope(
+        f"{message}\n{following}", outcome, preview=preview | {"next": following}
+    )
+    return way, outcome, asking.Asked(told)
 
 
 async def applied_before(call: Call) -> str | None:
@@ -208,15 +200,34 @@ def _call_of(ctx: Context) -> Call | None:
     return call if call and call.request is ctx.request_context else None
 
 
-async def serve(call: Call, running: Awaitable[ToolResult]) -> ToolResult:
-    """Await a tool's run; a question out of a body, however deep, becomes the result of the outermost tool."""
+async def serve(
+    tool: Tool,
+    declaration: Declaration,
+    arguments: dict[str, Any],
+    run: Callable[[dict[str, Any]], Awaitable[ToolResult]],
+    *,
+    confirms: bool,
+    own: bool = False,
+    **about: Any,
+) -> ToolResult:
+    """Run a tool as a `Call`; a question out of a body, however deep, becomes the result of the outermost tool.
+
+    `confirms`: it has the gate's argument; `own`: so has what it runs. ToolError: an argument has a wrong type.
+    """
+    if mistake := confused(arguments, tool.parameters):
+        raise ToolError(mistake)
+    confirm = arguments.get("confirm", False) if confirms else None
+    if not isinstance(confirm, bool | None):
+        raise ToolError(f"confirm is true or false, not {confirm!r}")
+    given = {name: it for name, it in arguments.items() if not (confirms and name == "confirm")}
+    name = tool.key.partition(":")[2].removesuffix("@")  # with its version, if it has one
+    call = Call(get_context(), name, declaration, given, confirm, tool.parameters, **about)
     if outer := _call_of(call.ctx):
-        call.nested = True
-        call.confirm = None
+        call.nested, call.confirm = True, None
         call.answers, call.applied = outer.answers, outer.applied
     token = _running.set(call)
     try:
-        return await running
+        return await run(given | ({"confirm": True} if confirms and own else {}))
     except asking.Asked as asked:
         if outer:
             raise
@@ -257,7 +268,7 @@ async def gated(
             await call.gate.take(used)
         call.answers.pop(call.key, None)
         call.applied.append(call.tool)
-    return _applied(call.tool, told, by) if done and call.enveloped else told
+    return asking.applied(call.tool, told, by) if done and call.enveloped else told
 
 
 async def _another_round(call: Call, theirs: InputRequiredResult) -> asking.Asked:
@@ -267,21 +278,6 @@ async def _another_round(call: Call, theirs: InputRequiredResult) -> asking.Aske
     more = {"way": way, "by": call.approved_by, "round": {"requestState": theirs.request_state}}
     await call.gate.put(f"asked-{state}", entry | more)
     return asking.Asked(InputRequiredToolResult(theirs.model_copy(update={"request_state": state})))
-
-
-def _applied(tool: str, told: ToolResult, by: Approver | None) -> ToolResult:
-    """The envelope of what a tool answered; content that has no structure stays beside it."""
-    text, result, blocks = f"{tool} was applied", told.structured_content, [*told.content]
-    if blocks and isinstance(first := blocks[0], TextContent):
-        text, blocks = f"{text}: {first.text}", blocks[1:]
-    meta = dict(told.meta or {})
-    if result is not None and meta.get("fastmcp") == {"wrap_result": True}:
-        del meta["fastmcp"]
-        result = result.get("result")
-    answer = asking.envelope(text, "applied", approved_by=by, result=result)
-    answer.content += blocks
-    answer.meta = meta or None
-    return answer
 
 
 async def require_confirmation(

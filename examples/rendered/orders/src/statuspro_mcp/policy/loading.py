@@ -50,30 +50,23 @@ def load_tools(package: ModuleType, *more: ModuleType) -> list[PolicyTool]:
     tools: dict[str, tuple[str, PolicyTool]] = {}
     for module in (*more, *modules(package)):
         path = str(module.__file__)
-        for tool in _tools_of(module, path):
-            if tool.name in tools:
-                first = tools[tool.name][0]
-                raise StartError(f"{path}: the tool {tool.name} is already in {first}")
-            tools[tool.name] = (path, tool)
+        if not (written := DECLARED.get(module.__name__, [])):
+            why = "declares no tool; decorate one, or begin the file name with _"
+            raise StartError(f"{path}: {why}")
+        # Each declaration with the outermost function that carries it
+        carriers = {id(declaration_of(value)): value for value in vars(module).values()}
+        for name, declaration in written:
+            if (function := carriers.get(id(declaration))) is None:
+                why = "a decorator above it lacks functools.wraps, or its name has another value"
+                raise StartError(f"{path}: the tool {name} is hidden: {why}")
+            if name in tools:
+                raise StartError(f"{path}: the tool {name} is already in {tools[name][0]}")
+            try:
+                tools[name] = path, build_tool(function, declaration)
+            except Exception as error:
+                reason = " ".join(str(error).split())
+                raise StartError(f"{path}: {type(error).__name__}: {reason}") from error
     return [tool for _, tool in tools.values()]
-
-
-def _tools_of(module: ModuleType, path: str) -> Iterator[PolicyTool]:
-    """What one module declares: each declaration with the outermost function that carries it."""
-    written = DECLARED.get(module.__name__, [])
-    if not written:
-        raise StartError(f"{path}: declares no tool; decorate one, or begin the file name with _")
-    carriers = {id(declaration_of(value)): value for value in vars(module).values()}
-    for name, declaration in written:
-        function = carriers.get(id(declaration))
-        if function is None:
-            why = "a decorator above it lacks functools.wraps, or its name has another value"
-            raise StartError(f"{path}: the tool {name} is hidden: {why}")
-        try:
-            yield build_tool(function, declaration)
-        except Exception as error:
-            reason = " ".join(str(error).split())
-            raise StartError(f"{path}: {type(error).__name__}: {reason}") from error
 
 
 def resource(
