@@ -37,6 +37,7 @@ class Raw:
         """Speak over these streams as a client with the capabilities `can`."""
         self.read, self.write = streams
         self.answers, self.can, self.modern = answers, can, era == MODERN
+        self.meta: Message = {}  # what goes along with each request
         self.sent: list[Message] = []  # the parameters of each request
         self.came: dict[int, Message] = {}  # responses not yet fetched
         self.asked: list[Message] = []  # elicitation requests, as they came
@@ -49,12 +50,12 @@ class Raw:
         message = jsonrpc_message_adapter.validate_python({"jsonrpc": "2.0", **fields})
         await self.write.send(SessionMessage(message))
 
-    async def send(self, method: str, meta: Message | None = None, **params: Any) -> int:
+    async def send(self, method: str, **params: Any) -> int:
         """Send a request; its number fetches the response."""
         self.sent.append(params)
         about = {"protocolVersion": MODERN, "clientInfo": WHO, "clientCapabilities": self.can}
         era = {f"io.modelcontextprotocol/{name}": value for name, value in about.items()}
-        params = params | {"_meta": (era if self.modern else {}) | (meta or {})}
+        params = params | {"_meta": (era if self.modern else {}) | self.meta}
         await self.post(id=len(self.sent), method=method, params=params)
         return len(self.sent)
 

@@ -40,8 +40,8 @@ def test_the_table_of_behaviors_is_the_codes(profile: str) -> None:
     assert [row[0] for row in rows] == list(code.BEHAVIORS)
     for behavior, meaning, *cells in rows:
         assert meaning == TABLES["behaviors"][behavior]["meaning"]
-        rows = zip(cells, code.WIRE_NAMES, *map(str.split, code.BEHAVIORS[behavior]), strict=True)
-        for cell, hint, word, mode in rows:
+        cases = zip(cells, code.WIRE_NAMES, *map(str.split, code.BEHAVIORS[behavior]), strict=True)
+        for cell, hint, word, mode in cases:
             value = hint == "open_world" or word == "true"
             if word == "said" and hint != "open_world":
                 expected = {"always": "as declared", "true": "where true", "never": "absent"}[mode]

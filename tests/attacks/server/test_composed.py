@@ -168,9 +168,9 @@ async def test_an_approval_is_of_one_version(era: str) -> None:
     async with connect(server, era, can={}) as raw:
         outcomes = []
         for version, more in (("1", {}), ("2", {"confirm": True}), ("1", {"confirm": True})):
-            meta = {"fastmcp": {"version": version}}
+            raw.meta = {"fastmcp": {"version": version}}
             call = {"name": "versioned", "arguments": {"name": "a", **more}}
-            outcomes.append(outcome(await raw.receive(await raw.send("tools/call", meta, **call))))
+            outcomes.append(outcome(await raw.receive(await raw.send("tools/call", **call))))
     assert outcomes == (["preview", "error", "applied"] if STEP == "preview" else ["error"] * 3)
     assert ["1"][: outcomes.count("applied")] == DONE
 
