@@ -14,6 +14,9 @@ def locked() -> dict[str, Mapping[str, Any]]:
     Raises:
         UnableError: There is no lock, or what stands there is none.
     """
+    if not Path(lock.FILE).exists():
+        mend = "go to a project's folder, or write it with `uv run tests/policy/pin.py`"
+        raise UnableError(f"{lock.FILE} is not in {Path.cwd()}; {mend}")
     try:
         tools: dict[str, Mapping[str, Any]] = lock.read(Path(lock.FILE))["tools"]
     except ValueError as error:

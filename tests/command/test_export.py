@@ -82,6 +82,7 @@ def test_a_lock_of_odd_facts_is_one_line(mine: Path) -> None:
 def test_without_a_lock_export_says_how_to_get_one(tmp_path: Path) -> None:
     done = call(tmp_path, "export", "openai")
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert f"annotations.lock.json is not in {tmp_path}; " in done.stderr
     assert "uv run tests/policy/pin.py" in done.stderr
 
 
