@@ -2,6 +2,7 @@
 
 import json
 import logging
+from pathlib import Path
 
 import pytest
 from attacks.gate.attacked import ASK, DONE, SETTINGS, TWO_STEP, Name, Wiped, built, serving
@@ -17,6 +18,7 @@ from notes_mcp import extend
 from notes_mcp.policy import declare, delete, read
 from notes_mcp.policy.errors import StartError
 from notes_mcp.policy.guarding import PolicyServer
+from notes_mcp.policy.metadata import override
 from notes_mcp.policy.subsets import Facts, Subset
 from notes_mcp.server import create_server
 
@@ -164,3 +166,13 @@ async def test_a_mounted_server_answers_to_old_names_behind_its_namespace() -> N
 def test_a_text_is_no_list_of_names() -> None:
     with pytest.raises(TypeError, match="formerly is a list"):
         read(title="x", formerly="zz_view")
+
+
+@pytest.mark.parametrize("more", ["", "  zz_raze: {title: Mine}\n"])
+async def test_a_users_file_may_have_the_old_name(tmp_path: Path, more: str) -> None:
+    path = tmp_path / "metadata.yaml"
+    path.write_text(f"tools:\n{more}  zz_level: {{title: Old, description: Ours.}}\n")
+    server = renamed()
+    override(server, path)
+    seen = await wire(server, MODERN, "zz_raze")
+    assert seen["title"] == ("Mine" if more else "Old")
