@@ -110,6 +110,8 @@ def insist_on(
     projects: Mapping[str, Path],
     folder: Path,
     words: Callable[..., list[str]] = rows_of,
+    *,
+    whole: bool = True,
     **environ: str,
 ) -> None:
     """Fail for a guard that can go without a failure of its row, and for a row that fails with all guards there.
@@ -119,13 +121,14 @@ def insist_on(
         projects: The project of each profile that a guard names.
         folder: An empty folder to work in.
         words: The words for pytest that run rows, if these are not below tests/attacks.
+        whole: Whether to run the rows with all guards there too; False where another test does.
         environ: More environment variables.
     """
     runs: list[Run] = [
         (without(guard, projects[guard.profile], folder / f"copy{n}"), words(guard.row))
         for n, guard in enumerate(known)
     ]
-    profiles = sorted({guard.profile for guard in known})
+    profiles = sorted({guard.profile for guard in known}) if whole else []
     for profile in profiles:
         rows = sorted({guard.row for guard in known if guard.profile == profile})
         runs.append((projects[profile], words(*rows)))

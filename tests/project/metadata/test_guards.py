@@ -18,4 +18,4 @@ def test_every_row_holds(project: Path) -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork to be quick")
 def test_without_a_guard_a_row_fails(project: Path, tmp_path: Path) -> None:
     guards = [Guard(edit, ROWS, (edit,)) for edit in LISTED]
-    insist_on(guards, {"": project}, tmp_path, words=lambda *rows: ["-x", *rows_of(*rows)])
+    insist_on(guards, {"": project}, tmp_path, lambda *rows: ["-x", *rows_of(*rows)], whole=False)
