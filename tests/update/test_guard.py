@@ -13,6 +13,7 @@ import pytest
 import yaml
 from copier.errors import TaskError
 from lifecycle import (
+    MIGRATIONS,
     SRC,
     TEMPLATE,
     Edit,
@@ -200,3 +201,34 @@ def test_settings_of_git_that_lose_edits(lived: Path, capfd: pytest.CaptureFixtu
         found = refusal(lived, "v2.0.0", capfd)
         git(lived, "config", "--unset", name)
         assert f"git config {name} is {value}, which loses edits" in "".join(found)
+
+
+def test_what_is_missing_after_an_update_is_named(
+    repository: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A migration of the release takes an owner's file, and their line in a file that is merged; git has both."""
+    project = start(repository, tmp_path / "p")
+    with (project / "README.md").open("a", encoding="utf-8") as file:
+        file.write("\nMine.\n")
+    (project / "mine.txt").write_text("mine\n")
+    commit(project)
+    harm = (
+        "from pathlib import Path; readme = Path('README.md'); Path('mine.txt').unlink(); "
+        "readme.write_text(readme.read_text().replace('Mine.', ''))"
+    )
+    entry = f"""  - version: v2.0.0
+    when: "{{{{ _stage == 'after' }}}}"
+    command: ["{{{{ _copier_python }}}}", -c, "{harm}"]
+"""
+    edit = ("copier.yml", MIGRATIONS, MIGRATIONS + entry)
+    released(repository, repository, "v2.0.0", edit, ("template/AGENTS.md.jinja", "", "\nTwo.\n"))
+    with pytest.raises(TaskError):
+        update(project, "v2.0.0")
+    lines = capfd.readouterr().err.splitlines()
+    back = "`git restore --source=HEAD"
+    assert {line.removeprefix("lost: ") for line in lines if line.startswith("lost: ")} == {
+        f"mine.txt: is not as you left it; {back} mine.txt` brings it back",
+        f"README.md: 1 lines of yours are gone; {back} README.md` has them",
+    }
+    git(project, "restore", "--source=HEAD", "mine.txt")
+    assert (project / "mine.txt").read_text() == "mine\n"
