@@ -1,6 +1,7 @@
 """`new`: unattended, and as a person in a terminal meets it."""
 
 import json
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 from calling import call, environment, interruptible
-from support import nightly_but
+from support import ROOT, nightly_but
 
 from copier_fastmcp.placing import compare, place
 from copier_fastmcp.reviewing import rows, wrong_names
@@ -135,15 +136,20 @@ def test_the_table_says_who_is_asked_and_what_says_so() -> None:
 
 
 def terminal(
-    folder: Path, template: Path, steps: list[tuple[str, str]], columns: int = 80
+    folder: Path,
+    template: Path,
+    steps: list[tuple[str, str]],
+    columns: int = 80,
+    words: tuple[str, ...] = (),
 ) -> tuple[int, str]:
-    """Walk `new` in a terminal; its exit code and all that was on the screen."""
+    """Walk `new`, or what `words` say, in a terminal; its exit code and all that was on the screen."""
+    said = list(words) or ["new", "mine", "--template", str(template)]
     pexpect = pytest.importorskip("pexpect")
     calm = environment(PROMPT_TOOLKIT_NO_CPR="1", TERM="xterm")
     calm.pop("COLUMNS")
     child = pexpect.spawn(
         sys.executable,
-        ["-P", "-m", "copier_fastmcp", "new", "mine", "--template", str(template)],
+        ["-P", "-m", "copier_fastmcp", *said],
         cwd=folder,
         env=calm,
         preexec_fn=interruptible,
@@ -215,3 +221,41 @@ def test_leaving_leaves_nothing(template: Path, tmp_path: Path, steps: str) -> N
     assert code == 130, screen
     assert "nothing was written" in screen
     assert list(tmp_path.iterdir()) == []
+
+
+@TERMINAL
+def test_from_a_document_in_a_terminal(template: Path, tmp_path: Path) -> None:
+    """What says too little is asked, and a row of the table can still be changed."""
+    shutil.copy(ROOT / "examples/documents/parcels.yaml", tmp_path)
+    walk = [
+        (FIRST, DOWN + ENTER),
+        ("Which file?", "parcel.yaml" + ENTER),
+        ("is not a file|Which file?", ERASE + "parcels.yaml" + ENTER),
+        ("POST /parcels/{parcel_id}/insurance|It is:", "\x1b[A" * 2 + ENTER),
+        (NAME, ENTER),
+        (PROFILE, ENTER),
+        (RIGHT, ENTER),
+        (INSTALL, "n"),
+    ]
+    code, screen = terminal(tmp_path, template, walk)
+    assert code == 0, screen
+    plain = " ".join(screen.split())
+    assert "your choice" in plain
+    assert "two signals" in plain
+    text = (tmp_path / "mine/src/parcels_mcp/tools/set_insurance.py").read_text()
+    assert "@put(" in text
+
+
+@TERMINAL
+def test_many_operations_are_chosen_from(template: Path, tmp_path: Path) -> None:
+    paths = {f"/a{n}": {"get": {"tags": ["even" if n % 2 == 0 else "odd"]}} for n in range(50)}
+    about = {"openapi": "3.1.0", "info": {"title": "Many"}, "paths": paths}
+    (tmp_path / "many.json").write_text(json.dumps(about))
+    walk = [("Which tags?", DOWN + " " + ENTER), ("Which operations?", " " + ENTER)]
+    words = ("import", "many.json", "--out", "many.yml")
+    code, screen = terminal(tmp_path, template, walk, words=words)
+    assert code == 0, screen
+    tools = yaml.safe_load((tmp_path / "many.yml").read_text())["tools"]
+    assert [tool["http"] for tool in tools] == [f"GET /a{n}" for n in range(3, 50, 2)]
+    again = call(tmp_path, "import", "many.json", "--out", "many.yml", "--unattended")
+    assert "nothing has changed" in again.stderr, "the choice is remembered"
