@@ -46,6 +46,7 @@ def server(folder: Path, text: str = ORDINARY, **files: str) -> Path:
     folder.mkdir(exist_ok=True)
     (folder / "server.py").write_text(text)
     (folder / "pyproject.toml").write_text(PYPROJECT)
+    (folder / ".gitignore").write_text("__pycache__/\n")
     for name, held in files.items():
         (folder / name).write_text(held)
     git(folder, "init", "--quiet")

@@ -1,0 +1,127 @@
+"""`govern` covers what was registered in any way, once each; `policy.tool` declares in a loop."""
+
+from pathlib import Path
+
+from adopting.test_adopt import server
+from support import python
+
+from copier_fastmcp.cli import main
+
+PROGRAM = """
+import asyncio
+from functools import wraps
+from fastmcp import Client, FastMCP
+from fastmcp.client.elicitation import ElicitResult
+import policy
+
+GONE, SEEN = [], []
+mcp, child = FastMCP("parent"), FastMCP("child")
+
+
+class Store:
+    def __init__(self, app):
+        app.tool(self.drop, name="drop_it")
+
+    @policy.delete(title="Drop")
+    def drop(self, name: str) -> str:
+        GONE.append(name)
+        return name
+
+
+@child.tool
+@policy.delete(title="Wipe")
+def wipe(name: str) -> str:
+    GONE.append(name)
+    return name
+
+
+def register(app):
+    @app.tool
+    @policy.read(title="Peek")
+    async def peek() -> int:
+        return 1
+
+
+async def looks(name: str) -> dict:
+    return {"looks": name}
+
+
+@mcp.tool
+@policy.delete(title="Burn", preview=looks)
+def burn(name: str, confirm: bool) -> str:
+    assert confirm
+    GONE.append(name)
+    return name
+
+
+for word in ("one", "two"):
+    def made(number: int) -> int:
+        return number
+    policy.tool(mcp, made, name=f"get_{word}", behavior="read")
+
+governed = policy.govern(mcp)
+assert governed is mcp and policy.govern(mcp) is mcp
+policy.govern(child)
+mcp.mount(child, namespace="kid")
+register(mcp)
+Store(mcp)
+
+
+async def person(message, *more):
+    SEEN.append(message)
+    return ElicitResult(action="accept", content={"confirm": True})
+
+
+async def main():
+    async with Client(mcp, elicitation_handler=person) as client:
+        tools = {t.name: t for t in await client.list_tools()}
+        assert set(tools) == {"burn", "get_one", "get_two", "peek", "drop_it", "kid_wipe"}, set(tools)
+        for name in ("burn", "drop_it", "kid_wipe"):
+            assert tools[name].annotations.destructive_hint is True, name
+            assert "confirm" in tools[name].input_schema["properties"], name
+            answer = await client.call_tool(name, {"name": name})
+            assert answer.structured_content["outcome"] == "applied", answer
+        assert GONE == ["burn", "drop_it", "kid_wipe"], GONE
+        assert len(SEEN) == 3, SEEN
+        for name in ("peek", "get_one", "get_two"):
+            assert tools[name].annotations.read_only_hint is True
+        assert (await client.call_tool("get_two", {"number": 2})).data == 2
+    async with Client(mcp) as client:
+        answer = await client.call_tool("burn", {"name": "a"})
+        assert answer.structured_content["preview"]["details"] == {"looks": "a"}, answer
+        assert len(GONE) == 3
+    try:
+        policy.tool(mcp, made, name="x", behavior="destroy")
+    except TypeError as error:
+        assert "write one of" in str(error)
+    else:
+        raise AssertionError
+
+asyncio.run(main())
+print("fine")
+"""
+
+
+def test_every_way_of_registering_is_covered_once(template: Path, tmp_path: Path) -> None:
+    folder = server(tmp_path / "it")
+    words = ["adopt", str(folder), "--unattended", "--template", str(template), "--ref", "v99.0.0"]
+    assert main(words) == 0
+    (folder / "program.py").write_text(PROGRAM)
+    done = python(folder, "program.py", PYTHONPATH=str(folder))
+    assert done.stdout.endswith("fine\n"), done.stderr
+
+
+def test_a_destructive_tool_that_nobody_declared_stops_the_start(
+    template: Path, tmp_path: Path
+) -> None:
+    folder = server(tmp_path / "it")
+    words = ["adopt", str(folder), "--unattended", "--template", str(template), "--ref", "v99.0.0"]
+    assert main(words) == 0
+    text = (folder / "server.py").read_text()
+    late = (
+        '@mcp.tool(annotations={"destructiveHint": True})\ndef zap() -> None: ...\n\n\nif __name__'
+    )
+    (folder / "server.py").write_text(text.replace("if __name__", late))
+    done = python(folder, "server.py", PYTHONPATH=str(folder))
+    assert done.returncode == 1
+    assert "the destructive tool zap has no gate" in done.stderr

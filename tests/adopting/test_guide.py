@@ -1,0 +1,112 @@
+"""The guide "You have a server", walked on an ordinary one; the audit in CI, linted elsewhere, runs here."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from adopting.samples import ORDINARY
+from adopting.test_adopt import server
+from lifecycle import commit, uncommitted
+from support import ROOT, git
+
+GUIDE = (ROOT / "docs/your-server.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```sh\n(.*?)```", GUIDE, re.DOTALL)
+UVX = '#!/bin/sh\nshift 2\nexec "$@"\n'
+UV = '#!/bin/sh\n[ "$1" = sync ] && exit 0\nshift\nexec {python} "$@"\n'
+RUN = """
+if __name__ == "__main__":
+    mcp.run()
+"""
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> dict[str, str]:
+    """Variables of a shell in which uv and uvx run what this environment has."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    own = Path(sys.executable).parent
+    for name, text in {"uvx": UVX, "uv": UV.format(python=sys.executable)}.items():
+        (programs / name).write_text(text)
+        (programs / name).chmod(0o755)
+    who = {
+        f"GIT_{one}_{what}": "t@example.com"
+        for one in ("AUTHOR", "COMMITTER")
+        for what in ("NAME", "EMAIL")
+    }
+    return {
+        **os.environ,
+        **who,
+        "PATH": f"{programs}{os.pathsep}{own}{os.pathsep}{os.environ['PATH']}",
+    }
+
+
+def run(text: str, folder: Path, variables: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["bash", "-e", "-c", text],
+        cwd=folder,
+        env=variables,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+@pytest.mark.skipif(os.name != "posix", reason="walks the guide in a shell")
+def test_the_guide_can_be_walked(template: Path, tmp_path: Path, shell: dict[str, str]) -> None:
+    folder = server(tmp_path / "it", ORDINARY)
+    audit, annotate, adopt = BLOCKS
+    done = run(audit, folder, shell)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "save_note" in (folder / "known.json").read_text()
+    commit(folder)
+    done = run(annotate, folder, shell)
+    assert done.returncode == 0, done.stderr
+    assert '-@mcp.tool(annotations={"readOnlyHint": True})  # wrong: it saves' in done.stdout
+    text = adopt.replace("adopt --", f"adopt --template {template} --ref v99.0.0 --")
+    done = run(text, folder, shell)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert " passed" in done.stdout
+    assert uncommitted(folder) == set()
+    again = run(
+        'uvx --from "$T" copier-fastmcp audit --server "python server.py" --level error',
+        folder,
+        shell,
+    )
+    assert (again.returncode, again.stdout) == (0, again.stdout), again.stdout
+    for undo in re.findall(r"before the commit `(.*?)`", GUIDE):
+        git(folder, "reset", "--quiet", "--soft", "HEAD~1")
+        git(folder, "reset", "--quiet")
+        assert run(undo, folder, shell).returncode == 0
+        assert uncommitted(folder) == set()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="runs the step in a shell")
+def test_the_audit_of_a_workflow_and_of_pre_commit_run(
+    tmp_path: Path, shell: dict[str, str]
+) -> None:
+    folder = server(tmp_path / "it", ORDINARY)
+    flow = yaml.safe_load((ROOT / ".github/workflows/audit-server.yml").read_text("utf-8"))
+    step = flow["jobs"]["audit"]["steps"][-1]
+    inputs = {"COMMAND": "it", "SERVER": f"{sys.executable} server.py", "LEVEL": "error"}
+    files = {"BASELINE": "", "SNAPSHOT": "tools.json"}
+    assert step["env"].keys() == inputs.keys() | files.keys()
+    first = run(step["run"], folder, shell | inputs | files)
+    assert first.returncode == 1
+    assert "save_note" in first.stdout
+    assert (folder / "tools.json").is_file()
+    (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
+    shown = [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", GUIDE, re.DOTALL)]
+    (use,) = shown[1]["repos"][0]["hooks"]
+    assert use["id"] == hook["id"]
+    assert shown[0]["jobs"]["audit"]["with"].keys() <= flow[True]["workflow_call"]["inputs"].keys()
+    (folder / "known.json").write_text("[]")
+    words = [*hook["entry"].split(), *use["args"]]
+    done = subprocess.run(
+        words, cwd=folder, env=shell, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert (done.returncode, "save_note" in done.stdout) == (1, True), done.stderr
