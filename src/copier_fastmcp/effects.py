@@ -82,7 +82,9 @@ class Reader:
             if isinstance(node, ast.Call):
                 below = self._below(place.module, node, scope)
                 for one in below:
-                    if (
+                    if sent := _dispatched(one.node, node):
+                        found.extend(Effect(*effect, depth + 1) for effect in sent)
+                    elif (
                         depth < DEEPEST
                         and isinstance(one.node, FUNCTIONS)
                         and not _plumbing(one.node.name)
@@ -231,6 +233,20 @@ class Reader:
         if said:
             first = said[0]
             yield Effect(KINDS.get(first.kind, "action"), False, text, depth)
+
+
+def _dispatched(function: ast.AST, call: ast.Call) -> list[tuple[str, bool, str]] | None:
+    """What a call of a helper sends that can send anything, as request(url, method="DELETE"); None: it is no such one."""
+    calls = [n.func for n in ast.walk(function) if isinstance(n, ast.Call)]
+    sent = {f.attr for f in calls if isinstance(f, ast.Attribute)} & {*known()["http"], "post"}
+    if not isinstance(function, FUNCTIONS) or len(sent) < 3:
+        return None
+    arguments = function.args
+    defaults = zip(reversed(arguments.args), reversed(arguments.defaults), strict=False)
+    usual = next((d for a, d in defaults if a.arg in ("method", "verb")), None)
+    verb = _method_said(call) or str(getattr(usual, "value", "")).lower()
+    kind = known()["http"].get(verb)
+    return [(kind, True, f"it sends {verb.upper()}")] if kind else []
 
 
 def _plumbing(name: str) -> bool:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from .saying import Found, Sayings
 from .sources import FUNCTIONS, Function, Module, Place, Project
 
-FRAMEWORKS = {"fastmcp": "FastMCP", "mcp.server.fastmcp": "SDK 1", "mcp.server.mcpserver": "SDK 2"}
 SERVERS = ("FastMCP", "MCPServer")
 MADE_ELSEWHERE = {
     "from_openapi": "the tools of an OpenAPI document",
@@ -17,17 +16,6 @@ MADE_ELSEWHERE = {
 }
 DECLARE = "say what each does with declare(name, behavior)"
 LOOP = "it is registered in a loop; call policy.tool(mcp, function, behavior=...) there"
-
-
-def frameworks(project: Project) -> set[str]:
-    """Which frameworks the files of a project import: FastMCP, SDK 1 or SDK 2."""
-    targets = {target for module in project.modules.values() for target in module.imports.values()}
-    return {
-        FRAMEWORKS[name]
-        for name in FRAMEWORKS
-        for target in targets
-        if target == name or target.startswith(f"{name}.")
-    }
 
 
 class Finder(Sayings):
@@ -62,12 +50,12 @@ class Finder(Sayings):
             target = call.func if call else decorator
             if self._registers(module, target):
                 yield self._made(module, decorator, call, Place(module, node))
-            elif inner := self._own(module, target):
+            for inner in self._own(module, target) if not self._registers(module, target) else ():
                 name = ast.unparse(target)
                 made = self._made(module, decorator, call, Place(module, node))
                 below = self.said(inner.module, inner.node)
                 said = any(word.arg == "name" for word in call.keywords) if call else False
-                wire = made.name if said else node.name  # a first text may be a title
+                wire = self._inner_name(inner.node, made.name if said else node.name)
                 yield replace(made, name=wire, own=name, hints=made.hints or below.hints)
 
     def _registers(self, module: Module, target: ast.expr) -> bool:
@@ -88,19 +76,26 @@ class Finder(Sayings):
             return not foreign
         return self.project.dotted(module, expression).split(".")[0] != "pydantic_ai"
 
-    def _own(self, module: Module, target: ast.expr) -> Place | None:
-        """The call that registers inside a decorator of the project's own, one level down."""
+    def _inner_name(self, call: ast.AST, name: str) -> str:
+        """The name that a decorator of the project's own gives: the one that it got, or that with more around it."""
+        for value in _keyword(call, "name") if isinstance(call, ast.Call) else ():
+            if isinstance(value, ast.JoinedStr):
+                parts = (p.value if isinstance(p, ast.Constant) else name for p in value.values)
+                return "".join(map(str, parts))
+        return name
+
+    def _own(self, module: Module, target: ast.expr) -> Iterator[Place]:
+        """The calls that register inside a decorator of the project's own, one level down."""
         place = self.project.resolve(module, target)
         if place is None and isinstance(target, ast.Attribute):
             place = self.project.method(target.attr)
         if place is None or not isinstance(place.node, FUNCTIONS):
-            return None
+            return
         for node in ast.walk(place.node):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
                 holds = self._registers(place.module, node.func) or node.func.attr == "add_tool"
                 if holds and self._takes_parameter(place.module, node, place.node):
-                    return Place(place.module, node)
-        return None
+                    yield Place(place.module, node)
 
     def _takes_parameter(self, module: Module, call: ast.Call, around: Function) -> bool:
         """Whether what a call registers comes from outside: it is given, or it is a parameter."""
@@ -234,6 +229,8 @@ class Finder(Sayings):
         held = target.value if isinstance(target, ast.Attribute) else None
         server = self._server(module, held) if held is not None else ""
         name = said.name or (function.name if function else "*")
+        if function and place and not said.name and function.name in place.module.renamed:
+            said = replace(said, exact=False)  # its __name__ is set while the server starts
         return replace(
             said,
             name=name,

@@ -38,6 +38,7 @@ SURE_READS = {
     "count",
 }
 REPLACES = {"create", "copy", "generate", "export", "compose"}  # a file, also one that is there
+CHOOSERS = {"action", "operation"}  # a parameter that says what to do
 POPS = "It takes away another one with each call."
 
 
@@ -148,7 +149,12 @@ def _weighed(
         options = tuple(dict.fromkeys([behavior, *others])) if asked else ()
         return Proposal(found, behavior, tuple(evidence), asked, options, exceptions)
 
+    if told == "read" and hinted and named in ("read", ""):
+        sure = [e for e in sure if e.depth <= 1]  # its author says so three times
     written = _written(sure, found)
+    chooser = CHOOSERS & set(_wire(found)["inputSchema"]["properties"])
+    if not named and chooser and (sure or weak or told != "read"):
+        return made("action")
     if named == "read":
         clash = written or (_written(weak, found) if told not in ("read", "") else "")
         if not clash and against:
@@ -219,10 +225,10 @@ def _weighed(
             "" if told != "read" else "its words are all that says read",
             "read",
         )
-    if hinted and reads and not weak:
-        return made("read")
-    if reads and not weak and any(e.sure for e in reads):
-        return made("read")
+    if reads and not weak:
+        return made(
+            "action", "only its body shows that it reads, and not that it keeps nothing", "read"
+        )
     return made("action", "nothing in its name, its words or its body says what it does", "read")
 
 

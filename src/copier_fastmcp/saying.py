@@ -14,6 +14,9 @@ SNAKE = {
 }
 
 
+FRAMEWORKS = {"fastmcp": "FastMCP", "mcp.server.fastmcp": "SDK 1", "mcp.server.mcpserver": "SDK 2"}
+
+
 @dataclass(frozen=True)
 class Found:
     """A tool as its source registers it.
@@ -141,3 +144,14 @@ class Sayings:
 
 def _is_name(text: str) -> bool:
     return text.replace("_", "").replace("-", "").replace(".", "").replace("/", "").isalnum()
+
+
+def frameworks(project: Project) -> set[str]:
+    """Which frameworks the files of a project import: FastMCP, SDK 1 or SDK 2."""
+    targets = {target for module in project.modules.values() for target in module.imports.values()}
+    return {
+        FRAMEWORKS[name]
+        for name in FRAMEWORKS
+        for target in targets
+        if target == name or target.startswith(f"{name}.")
+    }

@@ -30,6 +30,7 @@ class Module:
     parents: dict[ast.AST, ast.AST] = field(default_factory=dict)
 
     nodes: list[ast.AST] = field(default_factory=list)
+    renamed: set[str] = field(default_factory=set)  # functions whose __name__ is assigned
     inner: dict[ast.AST, dict[str, Function]] = field(default_factory=dict)
 
     def inside(self, function: ast.AST) -> dict[str, Function]:
@@ -95,6 +96,8 @@ class Project:
         package = parts if path.name == "__init__.py" else parts[:-1]
         module.nodes = list(ast.walk(tree))
         for node in module.nodes:
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+                module.renamed |= {ast.unparse(node.value)} if node.attr == "__name__" else set()
             for child in ast.iter_child_nodes(node):
                 module.parents[child] = node
             if isinstance(node, ast.Import):

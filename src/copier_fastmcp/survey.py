@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from .errors import RefusedError, UnableError, one_line
-from .finding import Finder, frameworks
+from .finding import Finder
 from .printing import table
 from .proposing import Proposal, proposals
-from .saying import Found
+from .saying import Found, frameworks
 from .sources import Project
 from .tables import tables
 
