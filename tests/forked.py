@@ -3,6 +3,7 @@
 A client starts a small program that hands its standard streams on; that process forks, and the server runs there.
 """
 
+import atexit
 import json
 import os
 import select
@@ -57,6 +58,7 @@ def _wait(here: socket.socket, watched: int, serve: Callable[[list[str]], object
     while watched not in select.select([here.fileno(), watched], [], [])[0]:
         there, _ = here.accept()
         if not os.fork():
+            atexit._clear()  # what the tests clean up at their end, such as the folder of the socket
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             words = _become(there)
             try:

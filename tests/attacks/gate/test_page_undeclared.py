@@ -6,14 +6,12 @@ from attacks.gate.attacked import DONE, serving
 from attacks.gate.paging import answer, link_in
 from attacks.raw import LEGACY, MODERN, Message, connect
 from attacks.server.composing import mounted, text
+from fastmcp import Context
 
-pytestmark = [
-    pytest.mark.anyio,
-    pytest.mark.usefixtures("here"),
-    pytest.mark.parametrize("era", [LEGACY, MODERN]),
-]
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("here")]
 
 
+@pytest.mark.parametrize("era", [LEGACY, MODERN])
 async def test_what_nobody_declared_asks_on_the_page(era: str) -> None:
     server = serving()
     call: Message = {"name": mounted(server), "arguments": {"name": "a"}}
@@ -26,3 +24,28 @@ async def test_what_nobody_declared_asks_on_the_page(era: str) -> None:
         again = await raw.receive(await raw.send("tools/call", **call))
         assert again["result"]["isError"]
     assert DONE == ["a"]
+
+
+async def test_it_sees_nothing_of_a_link_that_the_client_showed(
+    browser: httpx2.AsyncClient,
+) -> None:
+    """Its state is ours: a proxied server would refuse it."""
+    server, seen = serving(), list[object]()
+
+    @server.tool
+    def watch(name: str, ctx: Context) -> None:
+        seen.append((ctx.input_responses, ctx.request_state))
+
+    async with connect(server, MODERN, can={"elicitation": {"url": {}}}) as raw:
+        number = await raw.send("tools/call", name="watch", arguments={"name": "a"})
+        while number not in raw.came:
+            await raw.next()
+        asked = raw.came[number]["result"]
+        ((name, question),) = asked["inputRequests"].items()
+        assert await answer(browser, question["params"]["url"]) == 200
+        more = {
+            "requestState": asked["requestState"],
+            "inputResponses": {name: {"action": "accept"}},
+        }
+        await raw.receive(await raw.send("tools/call", **raw.sent[0], **more))
+    assert seen == [(None, None)]
