@@ -76,7 +76,8 @@ class Call:
         """Keep what an earlier call was answered."""
         answers = {**entry["answers"], entry["asked"]: entry["answer"]}
         self.answers.update((key, ConfirmationResult(text)) for key, text in answers.items())
-        self.loaded = {"way": way, **entry}
+        hidden = {"requestState": None, "inputResponses": None}
+        self.loaded = {"way": way, "round": hidden, **entry}
 
 
 _running: ContextVar[Call | None] = ContextVar("gated_call", default=None)
@@ -97,8 +98,7 @@ async def _load(call: Call, way: Way) -> None:
     state = call.ctx.request_state  # unsealed: made for this tool, these arguments, this user
     if state is not None and (asked := await call.gate.take(f"asked-{state}")):
         answer = _read(asking.answer_to(call.ctx, "confirmation"))
-        hidden = {"requestState": None, "inputResponses": None}
-        entry = {"way": "input_required", "by": "person", "answer": answer, "round": hidden} | asked
+        entry = {"way": "input_required", "by": "person", "answer": answer} | asked
     elif way == "two_step" and call.confirm:
         entry = await call.gate.take(f"preview-{call.key}")
         entry = entry and entry | {"by": "client", "answer": ConfirmationResult.CONFIRMED}
