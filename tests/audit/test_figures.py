@@ -1,5 +1,6 @@
 """The labels are whole, and the audit is as often right as report.md says; CPU for 1,000 tools."""
 
+import json
 import re
 
 import pytest
@@ -14,6 +15,12 @@ def test_each_tool_has_two_labels() -> None:
         assert known.keys() == listed
         for letters in known.values():
             assert re.fullmatch(r"(T--|F[TF?][TF?]|\?\?\?)[TF?]", letters), letters
+
+
+def test_each_list_says_how_its_server_was_started() -> None:
+    servers = json.loads((HERE / "servers.json").read_text(encoding="utf-8"))
+    assert servers.keys() == ALL.keys()
+    assert not GROUPS["seen"].keys() & GROUPS["blind"].keys()
 
 
 @pytest.mark.parametrize("which", figures.TITLES)

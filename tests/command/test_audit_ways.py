@@ -140,11 +140,13 @@ def test_in_a_pipe_a_finding_is_a_line_and_none_is_cut(listed: Path, tmp_path: P
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminal")
-@pytest.mark.parametrize("columns", [50, 120])
-def test_in_a_terminal_the_table_fits(columns: int, listed: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("columns", "view"), [(50, []), (120, []), (50, ["--clients"])])
+def test_in_a_terminal_the_table_fits(
+    columns: int, view: list[str], listed: Path, tmp_path: Path
+) -> None:
     import pexpect
 
-    words = ["-P", "-m", "copier_fastmcp", "audit", "--file", str(listed)]
+    words = ["-P", "-m", "copier_fastmcp", "audit", "--file", str(listed), *view]
     size = {"dimensions": (40, columns), "env": environment(COLUMNS="")}
     shown = pexpect.spawn(sys.executable, words, encoding="utf-8", cwd=tmp_path, **size)  # type: ignore[no-untyped-call]
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.read())  # type: ignore[no-untyped-call]
