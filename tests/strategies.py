@@ -103,6 +103,46 @@ def tools(draw: DrawFn, name: str, confirm: str) -> Any:
     return tool
 
 
+@st.composite
+def requests(draw: DrawFn, tool: Answers) -> Answers:
+    """The same tool with a request that fits it, and results as its API spells them."""
+    behaves = behavior(tool)
+    params = [dict(param) for param in tool["params"]]
+    scalar = {"str", "int", "float", "bool", "date", "datetime", "uuid", "url", "email"}
+    methods = ["GET", "HEAD", "POST"] + ["PUT", "PATCH", "DELETE"] * (behaves != "read")
+    method = draw(st.sampled_from(methods))
+    path, query = draw(st.sampled_from(["/notes", "/v1/a.b/~c", "/x:y/(1)", ""])), []
+    body = False
+    for param in params:
+        kind = "str" if "choices" in param else param.get("type", "str")
+        null = param.get("default", 1) is None or (
+            "default" not in param and param.get("required") is False
+        )
+        flat = kind.removeprefix("list[").removesuffix("]") in scalar
+        places = ["body"] * (method not in ("GET", "HEAD")) + ["query"] * flat
+        places += ["header"] * (kind in scalar) + ["path"] * (kind in scalar and not null)
+        if not places:
+            return tool
+        at = draw(st.sampled_from(places))
+        if at == "path":
+            path += f"/{{{param['name']}}}"
+        elif at == "query" and draw(st.booleans()):
+            query.append(f"q{len(query)}[x]={{{param['name']}}}")
+        else:
+            param["in"] = at
+        body = body or at == "body"
+    if method == "PATCH" and not body:
+        method = "PUT"
+    path += draw(st.sampled_from(["/tail", ""])) or ("" if path else "/")
+    query += draw(st.sampled_from([[], ["state=open"]]))
+    more: Answers = {"http": f"{method} {path}{'?' if query else ''}{'&'.join(query)}"}
+    if "returns" in tool and method != "HEAD":
+        wide = {"createdAt": "datetime", "_links": "any", "class": {"type": "str"}}
+        fields = tool["returns"] | draw(st.sampled_from([{}, wide]))
+        more["returns"] = draw(st.sampled_from([fields, [fields], {"data": [fields]}]))
+    return tool | more | {"params": params}
+
+
 URIS = st.sampled_from(
     words(
         "notes://all notes://{note_id} a+b.c://x/{y}/z{w} s://1 x://{id}/{order_id} q://a?b=c&d=%20 h://-"
@@ -151,7 +191,14 @@ def answer_sets(draw: DrawFn) -> Answers:
         answers["tools"] = draw(st.sampled_from([", ", ",", " , "])).join(answers["tools"])
     if draw(st.booleans()):
         answers["resources"] = draw(st.lists(resources(), max_size=3, unique_by=lambda r: r["uri"]))
-    answers["backend"] = draw(st.sampled_from(["sqlite", "sqlite", "none"]))
+    answers["backend"] = draw(st.sampled_from(["sqlite", "sqlite", "none", "http"]))
+    if answers["backend"] == "http" and not isinstance(answers["tools"], str):
+        answers["tools"] = [
+            draw(requests(t))
+            if isinstance(t, dict) and "params" in t and draw(st.booleans())
+            else t
+            for t in answers["tools"]
+        ]
     answers["consent"] = draw(st.sampled_from([*["none"] * 6, "url"]))
     answers["license"] = draw(st.sampled_from(["MIT", "Apache-2.0", "BSD-3-Clause", "none"]))
     packages = st.sampled_from(["container", "bundle", "registry"])

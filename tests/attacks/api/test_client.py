@@ -1,0 +1,289 @@
+"""The client of an API: what it sends, when again, what it says of a failure; nothing leaves that is secret."""
+
+import json
+import logging
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from fastmcp import Client, FastMCP
+from notes_mcp import backend
+from notes_mcp.policy.errors import StartError
+from notes_mcp.server import create_server
+from notes_mcp.settings import Settings
+
+pytestmark = pytest.mark.anyio
+SECRET = "s3cret-t0ken"
+Handler = Callable[[httpx2.Request], httpx2.Response]
+
+
+class Scripted:
+    """An API that gives prepared answers in turn, the last one again and again."""
+
+    def __init__(self) -> None:
+        """Answer everything with one record, until told otherwise."""
+        self.answers: list[Any] = [httpx2.Response(200, json={"id": 1})]
+        self.requests: list[httpx2.Request] = []
+        self.pauses: list[float] = []
+
+    def __call__(self, request: httpx2.Request) -> httpx2.Response:
+        self.requests.append(request)
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if isinstance(answer, Exception):
+            raise answer
+        assert isinstance(answer, httpx2.Response)
+        return httpx2.Response(answer.status_code, headers=answer.headers, content=answer.content)
+
+
+@pytest.fixture
+def scripted(monkeypatch: pytest.MonkeyPatch) -> Scripted:
+    script = Scripted()
+
+    async def sleep(seconds: float) -> None:
+        script.pauses.append(seconds)
+
+    monkeypatch.setattr(backend.asyncio, "sleep", sleep)
+    return script
+
+
+def served(script: Scripted, **more: Any) -> FastMCP:
+    more = {"api": "http://api.invalid/v1", "api_token": SECRET} | more
+    server = create_server(Settings(metadata=Path("none"), **more))
+    backend.api().transport = httpx2.MockTransport(script)
+    return server
+
+
+async def called(server: FastMCP, tool: str, **arguments: Any) -> tuple[bool, str]:
+    """Whether a call failed, and what a model reads."""
+    async with Client(server) as client:
+        result = await client.call_tool(tool, arguments, raise_on_error=False)
+    return result.is_error, " ".join(getattr(block, "text", "") for block in result.content)
+
+
+def busy(status: int = 503, **headers: str) -> httpx2.Response:
+    return httpx2.Response(status, json={"message": "busy"}, headers=headers)
+
+
+FOUND = httpx2.Response(200, json={"id": 1, "title": "A"})
+
+
+@pytest.mark.parametrize("status", [429, 502, 503, 504])
+async def test_what_is_idempotent_by_its_method_is_sent_again(
+    scripted: Scripted, status: int
+) -> None:
+    scripted.answers = [busy(status), httpx2.ConnectError("refused"), FOUND]
+    failed, text = await called(served(scripted), "get_note", note_id=1)
+    assert not failed, text
+    assert [r.method for r in scripted.requests] == ["GET"] * 3
+    assert 0.5 <= scripted.pauses[0] <= 0.6
+    assert 1 <= scripted.pauses[1] <= 1.2
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("create_note", {"title": "A", "content": "B"}),
+        ("update_note", {"note_id": 1, "etag": "a", "title": "A"}),
+    ],
+)
+@pytest.mark.parametrize(
+    "answer", [busy(), busy(429, **{"Retry-After": "1"}), httpx2.ReadTimeout("")]
+)
+async def test_what_is_not_is_sent_once(
+    scripted: Scripted, tool: str, arguments: dict[str, Any], answer: Any
+) -> None:
+    scripted.answers = [answer, FOUND]
+    failed, _ = await called(served(scripted), tool, **arguments)
+    assert failed
+    assert len(scripted.requests) == 1
+    assert scripted.pauses == []
+
+
+async def test_it_gives_up_after_three_tries(scripted: Scripted) -> None:
+    scripted.answers = [busy()]
+    failed, text = await called(served(scripted), "get_note", note_id=1)
+    assert (failed, len(scripted.requests)) == (True, 3)
+    assert text == "GET /notes/1 was answered 503: busy; try again later"
+
+
+async def test_retry_after_is_waited_for_up_to_a_limit(scripted: Scripted) -> None:
+    date = format_datetime(datetime.now(UTC) + timedelta(seconds=9), usegmt=True)
+    scripted.answers = [
+        busy(429, **{"Retry-After": "7"}),
+        busy(503, **{"Retry-After": date}),
+        FOUND,
+    ]
+    failed, _ = await called(served(scripted), "get_note", note_id=1)
+    assert not failed
+    assert 7 <= scripted.pauses[0] <= 8.5
+    assert 7 <= scripted.pauses[1] <= 11
+    scripted.answers, scripted.requests = [busy(429, **{"Retry-After": "3600"})], []
+    failed, text = await called(served(scripted), "get_note", note_id=1)
+    assert (failed, len(scripted.requests)) == (True, 1)
+    assert text == (
+        "GET /notes/1 was answered 429: busy; too many requests; wait before you call again (3600 s)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (httpx2.Response(404, json={"error": {"message": "No such note"}}),
+         "GET /notes/1 was answered 404: No such note; list or search to see what exists"),
+        (httpx2.Response(422, json={"errors": [{"detail": "title\nis\u202e   too long " + "x" * 300}]}),
+         "GET /notes/1 was answered 422: title is too long " + "x" * 181 + "…; mend the arguments and call again"),
+        (httpx2.Response(401, json={"message": f"Bad token {SECRET}"}),
+         "GET /notes/1 was answered 401: Bad token ***; the API refuses the token of this server; tell who runs it"),
+        (httpx2.Response(500, text="<html>Traceback: password=hunter2</html>"),
+         "GET /notes/1 was answered 500; try again later"),
+        (httpx2.Response(200, text="<html>hunter2</html>", headers={"Content-Type": "text/html; charset=x"}),
+         "the API answered with text/html, which is not JSON"),
+        (httpx2.Response(200, json={"id": "hunter2"}),
+         "the answer of the API does not fit: id: Input should be a valid integer, unable to parse string as an integer; mend GetNoteResult"),
+        (httpx2.Response(302, headers={"Location": "https://evil.example.com/x?token=hunter2"}),
+         "GET /notes/1 was answered 302; the API has moved to evil.example.com; tell who runs this server"),
+        (httpx2.ConnectError("http://user:hunter2@host"),
+         "GET /notes/1: ConnectError, so api.invalid cannot be reached; try again later"),
+        (httpx2.ReadTimeout("hunter2"), "GET /notes/1: the API did not answer in 30 s; try again"),
+        (httpx2.DecodingError("hunter2"), "GET /notes/1: DecodingError, so api.invalid cannot be reached; try again later"),
+    ],
+)  # fmt: skip
+async def test_a_failure_is_one_sentence_without_secrets(
+    scripted: Scripted, caplog: pytest.LogCaptureFixture, answer: Any, said: str
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    scripted.answers = [answer]
+    failed, text = await called(served(scripted), "get_note", note_id=1)
+    assert (failed, text) == (True, said)
+    assert SECRET not in caplog.text
+    assert "hunter2" not in text
+
+
+async def test_a_write_that_timed_out_may_have_been_done(scripted: Scripted) -> None:
+    scripted.answers = [httpx2.ReadTimeout("")]
+    _, text = await called(served(scripted), "create_note", title="A", content="B")
+    assert text.endswith("did not answer in 30 s; try again; it may have been done, so look first")
+
+
+@pytest.mark.parametrize(
+    ("settings", "header", "value"),
+    [
+        ({}, "Authorization", f"Bearer {SECRET}"),
+        ({"api_auth": "Basic", "api_token": "ann:pw"}, "Authorization", "Basic YW5uOnB3"),
+        ({"api_auth": "X-API-Key"}, "X-API-Key", SECRET),
+        ({"api_token": ""}, "Authorization", None),
+    ],
+)
+async def test_the_token_goes_where_the_settings_say(
+    scripted: Scripted, settings: dict[str, Any], header: str, value: str | None
+) -> None:
+    await called(served(scripted, **settings), "get_note", note_id=1)
+    assert scripted.requests[0].headers.get(header) == value
+    assert str(scripted.requests[0].url) == "http://api.invalid/v1/notes/1"
+
+
+async def test_a_token_that_no_header_carries_stops_the_start(scripted: Scripted) -> None:
+    with pytest.raises(StartError) as caught:
+        served(scripted, api_token=f"{SECRET}\nX-Evil: 1")
+    assert str(caught.value).count("\n") == 0
+    assert SECRET not in str(caught.value)
+    assert SECRET not in repr(Settings(api_token=SECRET))
+
+
+@pytest.mark.parametrize(
+    "value", ["../admin", "..", ".", "a/../../b", "..\\x", "", "a\nb", "\u202e"]
+)
+async def test_no_value_escapes_from_its_place(scripted: Scripted, value: str) -> None:
+    served(scripted)
+    with pytest.raises(backend.ToolError, match="cannot stand in a path"):
+        await backend.api().delete(f"/notes/{backend.quoted(value)}")
+    if ".." in value.split("/"):
+        with pytest.raises(backend.ToolError, match="leaves its place"):
+            await backend.api().delete(f"/notes/{value}")
+    assert scripted.requests == []
+
+
+@pytest.mark.parametrize("value", ["a/b", "a?b=c", "a#b", "ä 🦉", "%2e%2e", "a;b", "{x}"])
+def test_a_value_is_one_segment(value: str) -> None:
+    url = httpx2.URL(f"http://api.invalid/v1/notes/{backend.quoted(value)}/send")
+    assert len(url.raw_path.split(b"/")) == 5
+    assert not url.query
+    assert url.path == f"/v1/notes/{value}/send"
+
+
+async def test_a_header_takes_plain_text_and_none_is_left_out(scripted: Scripted) -> None:
+    served(scripted)
+    with pytest.raises(backend.ToolError, match="X-Request-Id goes into a header"):
+        await backend.api().post("/notes/1/send", headers={"X-Request-Id": "a\r\nX-Evil: 1"})
+    assert scripted.requests == []
+    await backend.api().post("/notes/1/send", headers={"X-Request-Id": None})
+    assert "X-Request-Id" not in scripted.requests[0].headers
+    assert not scripted.requests[0].content
+
+
+async def test_what_a_caller_leaves_out_is_not_sent(scripted: Scripted) -> None:
+    await called(served(scripted), "update_note", note_id=1, etag='"x"', title="A")
+    (request,) = scripted.requests
+    assert json.loads(request.content) == {"title": "A"}
+    assert request.headers["If-Match"] == '"x"'
+
+
+PAGES: list[tuple[str, dict[str, Any], httpx2.Response, Any, Any]] = [
+    ("list_issues", {}, httpx2.Response(200, json=[{"id": 1}], headers={
+        "Link": '<http://api.invalid/v1/issues?per_page=20&page=2>; rel="next", <http://x/>; rel="last"'}), "2", None),
+    ("list_issues", {"limit": 1}, httpx2.Response(200, json=[{"id": 1}]), "2", None),
+    ("list_issues", {"limit": 1, "cursor": "4"}, httpx2.Response(200, json={"issues": [{"id": 1}], "total_count": 9}), "5", 9),
+    ("list_issues", {"limit": 2, "cursor": "x"}, httpx2.Response(200, json=[{"id": 1}, {"id": 2}]), None, None),
+    ("list_issues", {"limit": 2}, httpx2.Response(200, json=[{"id": 1}], headers={"X-Total-Count": "1"}), None, 1),
+    ("list_charges", {}, httpx2.Response(200, json={"data": [{"id": "c1"}, {"id": "c2"}], "has_more": True}), "c2", None),
+    ("list_charges", {}, httpx2.Response(200, json={"data": [{"id": "c1"}], "has_more": False}), None, None),
+    ("list_rows", {"limit": 1, "cursor": "3"}, httpx2.Response(200, json={"count": 8, "results": [{"id": 1}]}), "4", 8),
+    ("list_logs", {}, httpx2.Response(200, json={"logs": [{"id": 1}], "meta": {"next_cursor": "n1"}}), "n1", None),
+    ("list_logs", {}, httpx2.Response(200, json={"logs": [{"id": 1}], "next": "/v1/logs?cursor=n2&limit=20"}), "n2", None),
+    ("list_logs", {}, httpx2.Response(200, json={"logs": [{"id": 1}], "links": {"next": None}, "errors": []}), None, None),
+    ("list_logs", {}, httpx2.Response(200, json={"other": [{"id": 1}]}), None, None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("tool", "asked", "answer", "after", "total"), PAGES)
+async def test_every_way_to_page_is_ours(
+    scripted: Scripted,
+    tool: str,
+    asked: dict[str, Any],
+    answer: httpx2.Response,
+    after: Any,
+    total: Any,
+) -> None:
+    scripted.answers = [answer]
+    async with Client(served(scripted)) as client:
+        page = (await client.call_tool(tool, asked)).structured_content or {}
+    assert page["items"]
+    assert (page["next_cursor"], page["total"]) == (after, total)
+    names = {"list_issues": "page", "list_charges": "starting_after", "list_rows": "offset"}
+    sent = scripted.requests[0].url.params
+    assert sent.get(names.get(tool, "cursor")) == asked.get("cursor")
+
+
+async def test_an_answer_without_a_list_says_so(scripted: Scripted) -> None:
+    scripted.answers = [httpx2.Response(200, json={"a": [], "b": []})]
+    _, text = await called(served(scripted), "list_logs")
+    assert text == "the answer of the API holds no list; name its field with items="
+
+
+async def test_the_client_lives_as_long_as_the_server(scripted: Scripted) -> None:
+    server = served(scripted)
+    mine = backend.api()
+    assert mine.client is None
+    for _ in range(2):
+        async with Client(server) as client:
+            await client.call_tool("get_note", {"note_id": 1})
+            opened = mine.client
+            assert opened
+            assert not opened.is_closed
+        assert opened.is_closed
+        assert mine.client is None
+    assert (await mine.get("/notes/1"))["id"] == 1, "outside of a server each request opens its own"

@@ -1,0 +1,75 @@
+"""`backend: http`: the client that is rendered, and what the suite of such a server finds on the level of requests."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+from inside import ATTACKS, attack
+from support import PYTEST, Answers, python, render, rendered
+
+ANSWERS: Answers = yaml.safe_load((ATTACKS / "api/answers.yml").read_text("utf-8"))
+# A line before what the body of a tool does -> what its suite finds: none of them leaves a trace in the data.
+MUTATIONS = {
+    "get_note": (
+        'await api().delete("/absent")',
+        "it says read-only, but sent DELETE /absent",
+    ),
+    "list_issues": (
+        'await api().send("PATCH", "/absent", passes=(404,))',
+        "it says read-only, but sent PATCH /absent",
+    ),
+    "list_charges": (
+        'await api().send("POST", "/full", passes=(507,))',
+        "it says read-only, but sent POST /full",
+    ),
+    "delete_note": (
+        'await api().exists(f"/notes/{quoted(note_id)}") and await api().post("/trash")',
+        "it says idempotent, but sent POST /trash, which does more when it is sent again",
+    ),
+    "list_rows": (
+        '__import__("httpx2").get("http://example.com")',
+        "a test reaches for example.com; it may not, unless NOTES_MCP_TESTS_MAY_REACH names it",
+    ),
+}
+FULL = """
+import httpx2
+
+fake = {"POST /full": {"does": lambda fake, request: httpx2.Response(507)}}
+"""
+
+
+@pytest.fixture(scope="module")
+def http(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return render(template, tmp_path_factory.mktemp("http"), ANSWERS)
+
+
+def test_the_client_holds(http: Path) -> None:
+    attack(http, "api")
+
+
+def test_the_suite_finds_what_only_requests_show(http: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(http, tmp_path / "copy"))
+    for tool, (line, _) in MUTATIONS.items():
+        path = copy / f"src/notes_mcp/tools/{tool}.py"
+        text, made = re.subn(
+            r"\n    (answer|return) ", rf"\n    {line}\n    \1 ", path.read_text(), count=1
+        )
+        assert made == 1
+        path.write_text(text)
+    probe = copy / "tests/tools/test_list_charges.py"
+    probe.write_text(f"{FULL}\n{probe.read_text()}")
+    done = python(copy, *PYTEST, "tests/policy/test_behavior.py", "-k", "legacy")
+    for tool, (_, finding) in MUTATIONS.items():
+        assert re.search(f"{tool}.*{re.escape(finding)}", done.stdout), (tool, done.stdout)
+    assert "6 failed" not in done.stdout
+    assert "5 failed" in done.stdout
+
+
+def test_the_default_project_has_nothing_of_it() -> None:
+    files = rendered({})
+    assert not [path for path in files if path.endswith("fake.py")]
+    assert not [
+        path for path, text in files.items() if "quoted(" in text and path.startswith("src/")
+    ]
