@@ -140,6 +140,8 @@ def requests(draw: DrawFn, tool: Answers) -> Answers:
         wide = {"createdAt": "datetime", "_links": "any", "class": {"type": "str"}}
         fields = tool["returns"] | draw(st.sampled_from([{}, wide]))
         more["returns"] = draw(st.sampled_from([fields, [fields], {"data": [fields]}]))
+    if method == "HEAD":
+        more["returns"] = {"there": "bool"}
     return tool | more | {"params": params}
 
 

@@ -100,7 +100,7 @@ def check_tool_file(source: str, tool: Spec) -> None:
     assert list(found["params"]) == [param["name"] for param in tool["params"]]
     for param in tool["params"]:
         words = found["params"][param["name"]]
-        for key in set(param) - {"name", "type", "choices", "required", "default"}:
+        for key in set(param) - {"name", "type", "choices", "required", "default", "in"}:
             assert words[key.replace("items", "length")] == param[key], (param["name"], key)
         if "choices" in param:
             literal = ast.parse(words["type"].removesuffix(" | None"), mode="eval").body
