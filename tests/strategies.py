@@ -111,7 +111,8 @@ def requests(draw: DrawFn, tool: Answers) -> Answers:
     scalar = {"str", "int", "float", "bool", "date", "datetime", "uuid", "url", "email"}
     methods = ["GET", "HEAD", "POST"] + ["PUT", "PATCH", "DELETE"] * (behaves != "read")
     method = draw(st.sampled_from(methods))
-    path, query = draw(st.sampled_from(["/notes", "/v1/a.b/~c", "/x:y/(1)", ""])), []
+    path = draw(st.sampled_from(["/notes", "/v1/a.b/~c", "/x:y/(1)", ""]))
+    query: list[str] = []
     body = False
     for param in params:
         kind = "str" if "choices" in param else param.get("type", "str")
