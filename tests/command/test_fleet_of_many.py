@@ -118,5 +118,8 @@ def test_a_fleet_of_different_servers(repository: Path, tmp_path: Path) -> None:
         pinned = json.loads((project / "annotations.lock.json").read_text(encoding="utf-8"))
         meant = {name for name in pinned["tools"] if len(name) > LONG}
         found = failing(project)
-        assert bool(found) == bool(meant), (project, found)
-        assert found <= {"test_every_tool_keeps_the_rule[name-short]"}, (project, found)
+        rule = "test_every_tool_keeps_the_rule[{}]".format
+        assert (rule("name-short") in found) == bool(meant), (project, found)
+        # Words that were drawn may say the contrary of what their tool does, in v1 too.
+        known = {rule("name-short"), rule("words-match-behavior")}
+        assert found <= known, (project, found)
