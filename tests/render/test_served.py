@@ -109,7 +109,11 @@ def check_served(tool: Spec, asked: Spec) -> None:
         if exception["hint"] != "confirm":
             assert hints[WIRE[exception["hint"]]] is exception["value"]
     assert title == asked.get("title", title)
-    assert tool["description"] == asked.get("description", tool["description"]) != ""
+    text = tool["description"]
+    if why := asked.get("deprecated"):
+        text, _, told = text.partition(f"\n\nDeprecated: {why}")
+        assert told == ""
+    assert text == asked.get("description", text) != ""
     assert [icon["src"] for icon in tool.get("icons", [])] == [
         asked[k] for k in ["icon"] if k in asked
     ]
