@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from adopting.samples import LOW, ORDINARY, SDK1
 from lifecycle import commit, released, uncommitted, update
-from support import git, python
+from support import ROOT, git, python
 
 from copier_fastmcp.cli import main
 
@@ -27,6 +27,7 @@ line-length = 88
 [tool.pytest.ini_options]
 addopts = "-q"
 """
+MYPY = ROOT / "examples/rendered/notes/config/mypy.ini"
 LISTED = """
 import asyncio, json
 from fastmcp import Client
@@ -208,3 +209,14 @@ def test_a_report_of_rows_needs_no_clean_tree_and_writes_nothing(
     rows = {row["tool"]: row for row in json.loads(capsys.readouterr().out)}
     assert rows["read_next"]["asked"] is True
     assert uncommitted(folder) == set()
+
+
+def test_what_is_brought_is_linted_and_typed(adopted: Path) -> None:
+    ours = ["policy", "tests/policy"]
+    for words in (
+        ["ruff", "format", "--no-cache", "--check", *ours],
+        ["ruff", "check", "--no-cache", *ours],
+        ["mypy", "--config-file", str(MYPY), "--cache-dir=/dev/null", "policy"],
+    ):
+        done = python(adopted, "-m", *words)
+        assert done.returncode == 0, done.stdout + done.stderr

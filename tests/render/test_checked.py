@@ -49,7 +49,8 @@ def test_every_python_file_of_the_repository_is_checked() -> None:
     ours = {name for name in tracked if not name.startswith(rest) and is_python(ROOT, name)}
     assert {"scripts/cell", "benchmarks/figures.py", "tests/support.py"} <= ours
     assert sorted(ours - given_to_ruff(ROOT)) == []
-    assert sorted(ours - given_to_mypy(ROOT)) == []
+    adopted = {name for name in ours if name.startswith("adopted/")}  # typed in tests/adopting
+    assert sorted(ours - adopted - given_to_mypy(ROOT)) == []
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
