@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from shutil import get_terminal_size
 from textwrap import wrap
 from typing import Any
 
@@ -29,7 +30,8 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    console, drawn = Console(), Table(show_lines=True)
+    width = get_terminal_size().columns  # Rich takes 80 where TERM is dumb
+    console, drawn = Console(width=width), Table(show_lines=True)
     drawn.add_column(heads[0], no_wrap=True)  # a name is broken last
     for head in heads[1:]:
         drawn.add_column(head, overflow="fold")
