@@ -15,11 +15,12 @@ from cyclopts import Parameter
 from . import copying
 from .answers import recorded
 from .errors import RefusedError, tell
+from .listing import listed, plain
 from .lock import FILE as LOCK
 from .locked import locked
 from .pinning import PIN, TABLE
 from .repository import changed, git
-from .tools import apply, clean, listed
+from .tools import apply, clean
 
 Behavior = Literal["read", "create", "ensure", "append", "update", "put", "delete", "action"]
 
@@ -117,7 +118,7 @@ def add(
             copying.allowed(source, version, version, trust=trust)
         kept = {key: value for key, value in options.items() if value}
         tool = _asked() if asked else kept
-        tools = [*listed(known), tool["name"] if tool.keys() == {"name"} else tool]
+        tools = [*listed(known.get("tools")), *plain([tool])]
         with copying.rendered(known | {"tools": tools}) as fresh:
             place = _written(fresh, tool["name"])
             text = (fresh / place).read_text(encoding="utf-8")

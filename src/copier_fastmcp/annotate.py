@@ -10,6 +10,7 @@ from cyclopts import Parameter
 
 from .editing import Edited
 from .errors import RefusedError
+from .meaning import Meaning, policy_of
 from .proposing import Proposal
 from .repository import changed
 from .saying import SNAKE
@@ -27,17 +28,11 @@ IMPORTS = {
 
 
 def hints_of(proposal: Proposal) -> dict[str, bool]:
-    """The hints of a behavior, by their names on the wire; openWorldHint follows from none."""
-    row = tables()["behaviors"][proposal.behavior]
-    said = {"policy": True, "said": True}
-    hints = {
-        "readOnlyHint": row["read_only"],
-        "destructiveHint": said.get(row["destructive"], row["destructive"]),
-        "idempotentHint": False if row["idempotent"] == "said" else row["idempotent"],
-    }
-    for exception in proposal.exceptions:
-        hints[f"{exception['hint']}Hint"] = exception["value"]
-    return {name: bool(value) for name, value in hints.items()}
+    """What is true of a tool, by the names on the wire; openWorldHint follows from no body."""
+    said = {"exceptions": proposal.exceptions}
+    truth = Meaning(proposal.found.name, proposal.behavior, policy_of({}), said).behaves()
+    names = tables()["hints"].items()
+    return {wire: truth[hint] for hint, wire in names if hint != "open_world"}
 
 
 def title_of(proposal: Proposal) -> str:

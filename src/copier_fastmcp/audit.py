@@ -164,7 +164,7 @@ def audit(
     for view in [name for name in ("--clients", "--explain") if views[name]]:
         _one_of({view: True, **kept}, "print or compare")
     if not 0 < seconds < FOREVER:
-        raise RefusedError(f"--seconds {seconds:g} is no time to wait; say more than 0, as 30")
+        raise RefusedError(f"--seconds {seconds:g} is not a time to wait; say more than 0, as 30")
     if url is None and (header or token):
         raise RefusedError("--header and --token go with --url; no other way takes them")
     sent = _headers(header or [], token)

@@ -5,11 +5,11 @@ from typing import Any
 
 import questionary as q
 
+from .listing import NAME, verb_says
 from .tables import tables
 
 TYPES = ["str", "int", "float", "bool", "date", "datetime", "uuid", "url", "email", "dict", "any"]
 LISTS = ["list[str]", "list[int]"]
-NAME = re.compile("[a-z][a-z0-9_]{0,63}")
 WIRE_NAME = re.compile("([A-Za-z][A-Za-z0-9_.-]{0,63})?")
 GATES = ["as the policy says", "ask, with a question made from the title", "ask in my words"]
 
@@ -41,8 +41,7 @@ def ask() -> dict[str, Any]:
         "Name, its verb first:",
         validate=lambda text: bool(NAME.fullmatch(text.strip())) or "as in archive_note",
     )
-    verb, verbs = name.split("_")[0], tables()["verbs"]
-    guess = next((behavior for behavior, words in verbs.items() if verb in words), None)
+    guess = verb_says(name) or None
     behaviors = tables()["behaviors"].items()
     meanings = [q.Choice(f"{one:7} {row['meaning']}", one) for one, row in behaviors]
     behavior = q.select("What it does:", meanings, default=guess).unsafe_ask()

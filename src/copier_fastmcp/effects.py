@@ -236,7 +236,7 @@ class Reader:
 
 
 def _dispatched(function: ast.AST, call: ast.Call) -> list[tuple[str, bool, str]] | None:
-    """What a call of a helper sends that can send anything, as request(url, method="DELETE"); None: it is no such one."""
+    """What a call of a helper sends that can send anything, as request(url, method="DELETE"); None: it is not such a helper."""
     calls = [n.func for n in ast.walk(function) if isinstance(n, ast.Call)]
     sent = {f.attr for f in calls if isinstance(f, ast.Attribute)} & {*known()["http"], "post"}
     if not isinstance(function, FUNCTIONS) or len(sent) < 3:

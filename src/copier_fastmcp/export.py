@@ -12,6 +12,7 @@ from .answers import ANSWERS, read
 from .errors import RefusedError, UnableError
 from .lock import FILE
 from .locked import locked
+from .meaning import policy_of
 from .tables import tables
 
 HINTS = ("read_only", "open_world", "destructive")
@@ -32,9 +33,7 @@ FIELDS = (
 
 def _policy() -> dict[str, Any]:
     """Which hints this project's profile puts on the wire, and what it calls destructive."""
-    answers = read() if ANSWERS.exists() else {}
-    profiles = tables()["profiles"]
-    return {**profiles["explicit"], **answers, **profiles.get(answers.get("profile"), {})}
+    return policy_of(read() if ANSWERS.exists() else {})
 
 
 def _truth(pinned: Pinned, policy: Mapping[str, Any]) -> dict[str, bool]:

@@ -121,7 +121,7 @@ def described(root: Path) -> dict[str, Any]:
     """What pyproject.toml says of a project; nothing where there is none.
 
     Raises:
-        RefusedError: It is no TOML.
+        RefusedError: It is not TOML.
     """
     path = root / "pyproject.toml"
     try:

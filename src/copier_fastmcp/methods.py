@@ -34,7 +34,7 @@ def _patterns() -> list[tuple[str, re.Pattern[str]]]:
 
 
 def sql(text: str) -> str | None:
-    """What a statement of SQL or Cypher does; None: it is no statement."""
+    """What a statement of SQL or Cypher does; None: it is not a statement."""
     if len(text) < 8 or not re.search(
         r"(?is)\b(from|into|set|where|return|table|index|values)\b|^\s*(show|drop|truncate|explain|pragma|merge)\s+\w+\s",
         text,

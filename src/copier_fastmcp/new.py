@@ -15,12 +15,13 @@ from cyclopts import Parameter
 
 from . import copying
 from .errors import RefusedError, UnableError, one_line, tell
+from .listing import entries, plain
 from .openapi.merging import load_answers
 from .origin import own
 from .pinning import pin
 from .placing import Placed, compare, place
 from .printing import table
-from .reviewing import HEADS, entries, plain, rows, wrong_names
+from .reviewing import HEADS, rows, wrong_names
 
 SHOWN = 8
 

@@ -8,10 +8,11 @@ from cyclopts import Parameter
 
 from .answers import recorded
 from .errors import RefusedError
+from .listing import listed, name_of
 from .lock import FILE as LOCK
 from .pinning import PIN, TABLE
 from .repository import changed
-from .tools import apply, clean, file_of, functions, listed, mentions, name_of, unknown
+from .tools import apply, clean, file_of, functions, mentions, unknown
 
 
 def _files(name: str) -> list[Path]:
@@ -52,7 +53,7 @@ def remove(
     """
     known = recorded()
     clean()
-    before, files = listed(known), _files(name)
+    before, files = listed(known.get("tools")), _files(name)
     after = [entry for entry in before if name_of(entry) != name]
     if len(after) == len(before) and not files:
         raise unknown(name)

@@ -11,11 +11,11 @@ from cyclopts import Parameter
 
 from .answers import ANSWERS, recorded
 from .errors import RefusedError
+from .listing import NAME, entry, listed, name_of, verb_says
 from .repository import changed, git
 from .tables import tables
-from .tools import apply, clean, file_of, listed, mentions, name_of, unknown
+from .tools import apply, clean, file_of, mentions, unknown
 
-NAME = re.compile("[a-z][a-z0-9_]{0,63}")
 DECLARATIONS, WIDTH = "src/*/policy/declarations.py", 100
 
 
@@ -88,17 +88,17 @@ def remembering(text: str, new: str, old: str) -> str:
     return (raw[:start] + flat + raw[end:]).decode()
 
 
-def _entry(entry: Any, new: str, behavior: str, old: str) -> Any:
+def _entry(one: Any, new: str, behavior: str, old: str) -> Any:
     """A tool of the answers under its new name; its behavior is said where the name says another.
 
     `old` is the name that it still answers to, empty where it does not.
     """
-    says = next((one for one, verbs in tables()["verbs"].items() if new.split("_")[0] in verbs), "")
-    given = str(entry).partition("=")[2].strip() if not isinstance(entry, Mapping) else ""
+    says = verb_says(new)
+    given = "" if isinstance(one, Mapping) else entry(one).get("behavior", "")
     given = given or (behavior if behavior != says else "")
-    if not isinstance(entry, Mapping) and not old:
+    if not isinstance(one, Mapping) and not old:
         return f"{new}={given}" if given else new
-    known = dict(entry) if isinstance(entry, Mapping) else {}
+    known = dict(one) if isinstance(one, Mapping) else {}
     said = {"behavior": given} if given and "behavior" not in known else {}
     had = [name for name in known.get("formerly") or [] if name not in (old, new)]
     return {**known, "name": new} | said | ({"formerly": [*had, old]} if old else {})
@@ -141,7 +141,7 @@ def rename(
         why = "is taken" if file_of(new) else "is not a name for a tool; write it as archive_note"
         raise RefusedError(f"{new!r} {why}")
     text = path.read_text("utf-8")
-    before, behavior = listed(known), _declared(text.encode(), old)[0]
+    before, behavior = listed(known.get("tools")), _declared(text.encode(), old)[0]
     mine = renamed(text, old, new)
     able = any("formerly" in one.read_text("utf-8") for one in Path().glob(DECLARATIONS))
     kept = mine if forget or not able else remembering(mine, new, old)

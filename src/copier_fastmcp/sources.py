@@ -11,7 +11,7 @@ from .errors import RefusedError
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-# What is beside a server in its repository: functions decorated there are no tools of it.
+# What is beside a server in its repository: functions decorated there are not tools of it.
 BESIDE = {"test", "tests", "testing", "example", "examples", "docs", "benchmarks", "build", "dist"}
 BESIDE |= {"node_modules", "venv", "site-packages", "policy"}
 NEWER = "run the command with the Python that the server is written for (uvx --python 3.14 ...)"

@@ -7,8 +7,9 @@ from typing import Any
 
 from . import prompts
 from .errors import RefusedError, one_line
+from .listing import behavior_of, entries, plain
 from .printing import table
-from .reviewing import HEADS, behavior_of, entries, plain, rows, wrong_names
+from .reviewing import HEADS, rows, wrong_names
 from .tables import tables
 
 SERVER = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
@@ -30,14 +31,14 @@ def _server(name: str) -> str:
     if SERVER.fullmatch(name) and len(name) <= 40:
         return ""
     made = "-".join(re.findall(r"[a-z0-9]+", name.lower()))[:40].strip("-")
-    return f"{name!r} is no good name for a command; write {made if SERVER.fullmatch(made) else 'notes-mcp'}"
+    return f"{name!r} is not a good name for a command; write {made if SERVER.fullmatch(made) else 'notes-mcp'}"
 
 
 def _domain(name: str) -> str:
     if DOMAIN.fullmatch(name):
         return ""
     made = "_".join(re.findall(r"[a-z0-9]+", name.lower()))[:32].strip("_")
-    return f"{name!r} is no good name; write {made if DOMAIN.fullmatch(made) else 'notes'}"
+    return f"{name!r} is not a good name; write {made if DOMAIN.fullmatch(made) else 'notes'}"
 
 
 def _file(text: str) -> str:
@@ -169,7 +170,7 @@ class Dialog:
             ],
         )
         if what == "behavior":
-            known, _ = behavior_of(tool)
+            known = behavior_of(tool)
             tool["behavior"] = prompts.choose("What does it do?", meanings(), known)
             for key in ("destructive", "idempotent"):
                 tool.pop(key, None)

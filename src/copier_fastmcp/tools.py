@@ -1,7 +1,6 @@
 """A project's tools as its answers and files hold them, and a change of them: all or nothing."""
 
 import ast
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -28,25 +27,11 @@ def clean() -> None:
         raise RefusedError(f"commit {', '.join(names[:3])}{more} first; Copier needs a clean tree")
 
 
-def listed(known: Mapping[str, Any]) -> list[Any]:
-    """The answer `tools`, which may be a text, a mapping or a list, as a list."""
-    before = known.get("tools") or []
-    if isinstance(before, str):
-        return [item.strip() for item in re.split("[,\n]", before) if item.strip()]
-    return [before] if isinstance(before, dict) else list(before)
-
-
 def unknown(name: str) -> RefusedError:
     """The error for a name that no tool has."""
     return RefusedError(
         f"{name} is not a tool of this server; `tools list` of the server names them"
     )
-
-
-def name_of(entry: object) -> str:
-    """The name of a tool in the answers: of `archive_note=put`, or of a mapping."""
-    named = entry.get("name") if isinstance(entry, Mapping) else entry
-    return str(named).partition("=")[0].strip()
 
 
 def apply(

@@ -19,7 +19,7 @@ def _said(items: list[str]) -> dict[str, object]:
     """Answers from `name=value`, the value in YAML.
 
     Raises:
-        RefusedError: One is no such thing.
+        RefusedError: One is not such a pair.
     """
     said: dict[str, object] = {}
     for item in items:

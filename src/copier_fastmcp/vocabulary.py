@@ -23,6 +23,6 @@ def rules() -> dict[str, dict[str, Any]]:
 
 
 def source(rule: str, *, ours: bool) -> str:
-    """Who asks for a rule; the decisions of a project are no source for another server."""
+    """Who asks for a rule; the decisions of a project are not a source for another server."""
     known: str = rules()[rule]["source"]
     return known if ours else vocabulary()["sources"].get(rule, known)

@@ -10,7 +10,7 @@ from calling import add, at_hand, call
 from lifecycle import SRC, bytes_of, commit, uncommitted
 from support import git
 
-from copier_fastmcp.tools import listed, name_of
+from copier_fastmcp.listing import listed, name_of
 
 ADDED = {".copier-answers.yml", "annotations.lock.json", "docs/tools.md"}
 

@@ -110,8 +110,8 @@ def test_what_never_ends_is_one_line_and_headers_arrive(
         (["--url", "http://x", "--token", "env:NOT_SET_AT_ALL"], "NOT_SET_AT_ALL is not set"),
         (["--clients", "--explain", "x"], "--clients and --explain print two things; say one"),
         (["--clients", "--baseline", "x"], "--clients and --baseline print or compare; say one"),
-        (["--server", "x", "--seconds", "nan"], "--seconds nan is no time to wait"),
-        (["--server", "x", "--seconds", "0"], "--seconds 0 is no time to wait"),
+        (["--server", "x", "--seconds", "nan"], "--seconds nan is not a time to wait"),
+        (["--server", "x", "--seconds", "0"], "--seconds 0 is not a time to wait"),
     ],
 )
 def test_what_does_not_go_together_is_refused(words: list[str], why: str, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from support import ROOT, nightly_but
 
 from copier_fastmcp.placing import compare, place
 from copier_fastmcp.reviewing import rows, wrong_names
+from copier_fastmcp.tables import tables
 
 TERMINAL = pytest.mark.skipif(sys.platform == "win32", reason="needs a terminal of POSIX")
 DOWN, ENTER, LEAVE, BACK = "\x1b[B", "\r", "\x03", "\x1b"
@@ -21,6 +22,7 @@ ABOUT, TOOLS = "What is it about, as a plural noun?", "Tools, with commas betwee
 NAME, PROFILE, RIGHT = "The command that starts it:", "How careful is it?", "Is this right?"
 INSTALL = "Install it now"
 ERASE = "\x15"
+QUIET = {"hint": "confirm", "value": False, "why": "It can be restored."}
 
 
 def unattended(folder: Path, template: Path, *words: str) -> Any:
@@ -64,7 +66,7 @@ def test_what_is_wrong_is_one_line_and_nothing_is_written(template: Path, tmp_pa
         (["--tools", "Get Note"], "'Get Note' is not a good name; write it as get_note"),
         (["--tools", "note_get"], "'note' says nothing of what note_get does"),
         (["--tools", "get_a, get_a"], "named twice"),
-        (["--tools", "get_a=reed"], "'reed' is no behavior"),
+        (["--tools", "get_a=reed"], "'reed' is not a behavior"),
         ([], "no tool is named"),
         (["--from", "odd.yml"], "neither an OpenAPI document nor an answers file"),
         (["--from", "bad.yml"], "is not a list"),
@@ -104,7 +106,10 @@ def test_stopping_while_it_is_copied_leaves_what_was_there(
 
 def test_the_table_says_who_is_asked_and_what_says_so() -> None:
     tools = ["search_notes", "update_note", {"name": "send_note", "destructive": False}]
-    tools += [{"name": "update_tag", "params": []}, {"name": "delete_note", "confirm": False}]
+    tools += [
+        {"name": "update_tag", "params": []},
+        {"name": "delete_note", "confirm": False, "exceptions": [QUIET]},
+    ]
     tools += [
         {
             "name": "close",
@@ -133,6 +138,25 @@ def test_the_table_says_who_is_asked_and_what_says_so() -> None:
     narrow = {row[0]: row[2] for row in rows({"tools": tools, "profile": "narrow"})}
     assert narrow["search_notes"] == "readOnly=yes idempotent=yes"
     assert wrong_names("search_notes, get_note=read") == ""
+
+
+def test_the_table_knows_what_is_finer_than_a_behavior(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the first word and by the whole name, and over both what the tool itself excepts."""
+    row = {"behavior": "put", "hint": "destructive", "why": "It can be undone."}
+    finer = [{**row, "tools": ["archive_all"], "value": True}]
+    finer += [{**row, "tools": ["archive", "unarchive"], "value": False}]
+    monkeypatch.setitem(tables(), "finer", finer)
+    own = [{"hint": "destructive", "value": True, "why": "It is so."}]
+    tools = ["archive_note", "archive_all", "set_note"]
+    answers = {"profile": "custom", "hints": "explicit", "confirm": "destructive"}
+    answers["destructive"] = "deletes_and_overwrites"
+    answers["tools"] = [*tools, {"name": "unarchive_note", "exceptions": own}]
+    assert {row[0]: row[2:4] for row in rows(answers)} == {
+        "archive_note": ["readOnly=no destructive=no idempotent=yes", "nobody"],
+        "archive_all": ["readOnly=no destructive=yes idempotent=yes", "yes"],
+        "set_note": ["readOnly=no destructive=yes idempotent=yes", "yes"],
+        "unarchive_note": ["readOnly=no destructive=yes idempotent=yes", "yes"],
+    }
 
 
 def terminal(
@@ -197,7 +221,7 @@ def test_forward_and_back_in_a_terminal(template: Path, tmp_path: Path, columns:
     code, screen = terminal(tmp_path, template, WALK, columns)
     assert code == 0, screen
     plain = " ".join(screen.split())
-    assert "! 'Big Orders' is no good name; write big_orders" in plain, (
+    assert "! 'Big Orders' is not a good name; write big_orders" in plain, (
         "a mistake stands whole, with its mend"
     )
     assert (

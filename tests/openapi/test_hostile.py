@@ -36,7 +36,7 @@ REFUSED = {
     "list": ("[1]", "holds no mapping"),
     "swagger": ('swagger: "2.0"', "convert it"),
     "version": ("openapi: 4.0.0", "3.0, 3.1 and 3.2 are read"),
-    "paths": ("openapi: 3.1.0\npaths: [1]", "paths that are no mapping"),
+    "paths": ("openapi: 3.1.0\npaths: [1]", "paths that are not a mapping"),
 }
 
 

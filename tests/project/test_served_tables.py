@@ -8,7 +8,10 @@ import pytest
 from support import Answers, python, rendered
 from tables import BEHAVIORS, PROFILES, TABLES, WIRE
 
+from copier_fastmcp.reviewing import asks, hints_of
+
 Row = dict[str, Any]
+READ, LOSS, SAME, WORLD = WIRE.values()
 NAMES = {
     "read": "get_note",
     "create": "create_note",
@@ -156,6 +159,16 @@ def test_who_asks(served: tuple[Row, dict[str, Row], set[str]]) -> None:
     assert not {name for name in gated if name.startswith("quiet_")}
 
 
+def test_what_new_shows_before_it_writes_is_what_is_served(
+    served: tuple[Row, dict[str, Row], set[str]],
+) -> None:
+    policy, hints, gated = served
+    for tool in TOOLS:
+        expected = {name: value for name, value in hints[tool["name"]].items() if name != WORLD}
+        assert hints_of(tool, policy) == expected, tool
+        assert asks(tool, policy).startswith("yes") == (tool["name"] in gated), tool
+
+
 def test_an_unsaid_action_is_what_the_protocol_assumes(
     served: tuple[Row, dict[str, Row], set[str]],
 ) -> None:
@@ -169,7 +182,6 @@ def test_an_unsaid_action_is_what_the_protocol_assumes(
         }
 
 
-READ, LOSS, SAME, WORLD = WIRE.values()
 SPARSE: dict[str, dict[str, Row]] = {
     "end-state": {
         "get_note": {READ: True, WORLD: True},

@@ -135,5 +135,5 @@ def read(path: Path) -> Document:
     if not re.fullmatch(r"3\.[012](\.\d+)?(-.*)?", version):
         raise RefusedError(f"{path} says openapi: {version[:20]}; 3.0, 3.1 and 3.2 are read")
     if not isinstance(root.get("paths") or {}, dict):
-        raise RefusedError(f"{path} has paths that are no mapping; write paths: {{/notes: ...}}")
+        raise RefusedError(f"{path} has paths that are not a mapping; write paths: {{/notes: ...}}")
     return Document(path, root)

@@ -49,7 +49,7 @@ def name_of(operation: Operation) -> str:
 
 
 def switched_off(operation: Operation) -> bool:
-    """Whether the document says that this is no tool."""
+    """Whether the document says that this is not a tool."""
     mine = [operation.extensions.get(key) for key in ("x-mcp", "x-speakeasy-mcp", "x-frontmcp")]
     return any(
         one is False

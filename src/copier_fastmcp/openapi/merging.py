@@ -74,14 +74,14 @@ def load_answers(out: Path) -> dict[str, Any]:
     """The answers that are there; empty without any.
 
     Raises:
-        RefusedError: They are no mapping.
+        RefusedError: They are not a mapping.
     """
     try:
         found = yaml.safe_load(out.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
     except (yaml.YAMLError, ValueError, OSError) as error:
-        raise RefusedError(f"{out} is no YAML; mend it, or import to another file") from error
+        raise RefusedError(f"{out} is not YAML; mend it, or import to another file") from error
     if not isinstance(found, dict) or not isinstance(found.get("tools") or [], list):
         raise RefusedError(
             f"{out} holds no answers (a mapping with a list `tools`); import to another file"

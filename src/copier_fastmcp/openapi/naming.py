@@ -113,7 +113,7 @@ def ascii_words(text: str) -> list[str]:
 
 
 def _nouns(operation: Operation) -> list[str]:
-    """What the path is about: its last literal part that is no verb, one of it for an item."""
+    """What the path is about: its last literal part that is not a verb, one of it for an item."""
     literal = [part for part in operation.segments if "{" not in part and ascii_words(part)]
     kept = [
         part for part in literal if ascii_words(part)[0] not in ALL_VERBS or part == "search"

@@ -67,7 +67,7 @@ class Operation:
 
     @property
     def tail(self) -> str:
-        """The last part of the path that is no parameter, without a file's ending."""
+        """The last part of the path that is not a parameter, without a file's ending."""
         literal = [part for part in self.segments if "{" not in part]
         return re.sub(r"\.(json|xml|php|do)$", "", literal[-1]) if literal else ""
 

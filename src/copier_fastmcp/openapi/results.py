@@ -82,7 +82,7 @@ def answer(operation: Operation) -> Answer:
     """What an operation answers when all goes well.
 
     Raises:
-        LeftOutError: It answers with something that is no JSON, or a stream.
+        LeftOutError: It answers with something that is not JSON, or a stream.
     """
     contents = [
         (kind, about)
@@ -146,7 +146,7 @@ def _unknown(operation: Operation, schema: dict[str, Any], found: Answer) -> Ans
 
 
 def _list_key(operation: Operation, schema: dict[str, Any]) -> str:
-    """The name of the one list of objects that a page holds; empty where it is no page."""
+    """The name of the one list of objects that a page holds; empty where it is not a page."""
     if operation.method not in ("GET", "POST", "QUERY"):
         return ""
     lists = []

@@ -76,7 +76,7 @@ def _tool(operation: Operation, derived: Derived, names: Names, options: Options
     if operation.raw.get("deprecated") is True:
         raise LeftOutError("it is deprecated")
     if switched_off(operation):
-        raise LeftOutError("the document says that it is no tool")
+        raise LeftOutError("the document says that it is not a tool")
     if operation.method not in SENT:
         raise LeftOutError(f"{clean(operation.method, 20)} requests are not sent")
     if derived.behavior == "read" and operation.method in ("PUT", "PATCH", "DELETE"):

@@ -111,7 +111,7 @@ def reading(operation: Operation, signals: Signals) -> tuple[list[str], list[str
 
 
 def headers(answer: dict[str, Any]) -> dict[str, Any]:
-    """The headers of an answer; none where they are no mapping."""
+    """The headers of an answer; none where they are not a mapping."""
     found = answer.get("headers")
     return found if isinstance(found, dict) else {}
 

@@ -152,7 +152,7 @@ def _kind(voices: list[str]) -> str:
 
 
 def _not_plain(operation: Operation, signals: Signals) -> Derived | None:
-    """What a PUT or PATCH does that is no assignment."""
+    """What a PUT or PATCH does that is not an assignment."""
     if several := _several(operation, signals):
         return several
     fields = {word for name in properties(operation) for word in words(name)}

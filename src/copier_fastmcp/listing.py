@@ -1,0 +1,55 @@
+"""The answer `tools`: the forms that it has, the names in it, and what a name says."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .tables import tables
+
+NAME = re.compile("[a-z][a-z0-9_]{0,63}")
+
+
+def listed(tools: object) -> list[Any]:
+    """The answer `tools`, which may be a text, a mapping or a list, as a list."""
+    if isinstance(tools, str):
+        return [item.strip() for item in re.split("[,\n]", tools) if item.strip()]
+    return [tools] if isinstance(tools, Mapping) else list(tools) if isinstance(tools, list) else []
+
+
+def entry(one: object) -> dict[str, Any]:
+    """A tool of the answers as a mapping: of `get_note`, of `archive_note=put`, or of a mapping."""
+    if isinstance(one, Mapping):
+        return {str(key): value for key, value in one.items()}
+    name, _, behavior = str(one).partition("=")
+    return {"name": name.strip()} | ({"behavior": behavior.strip()} if behavior else {})
+
+
+def entries(tools: object) -> list[dict[str, Any]]:
+    """The answer `tools` as mappings."""
+    return [entry(one) for one in listed(tools)]
+
+
+def name_of(one: object) -> str:
+    """The name of a tool in the answers."""
+    return str(entry(one).get("name")).strip()
+
+
+def plain(tools: Sequence[dict[str, Any]]) -> list[Any]:
+    """Mappings as short as they can be said."""
+    return [one["name"] if one.keys() == {"name"} else one for one in tools]
+
+
+def verb_says(name: str) -> str:
+    """The behavior that the first word of a name says; empty where the tables do not know the word."""
+    verb = name.partition("_")[0]
+    return next((behavior for behavior, verbs in tables()["verbs"].items() if verb in verbs), "")
+
+
+def behavior_of(tool: Mapping[str, Any]) -> str:
+    """What a tool says that it does, else what its name says; empty where neither does."""
+    if said := tool.get("behavior"):
+        return str(said)
+    found = verb_says(str(tool.get("name", "")))
+    names = {one.get("name") for one in tool.get("params") or [] if isinstance(one, Mapping)}
+    overwrites = "params" in tool and not names & {*tables()["versions"]}
+    return "put" if found == "update" and overwrites else found
