@@ -14,7 +14,7 @@ Rules = Mapping[str, Mapping[str, Any]]
 
 
 def waivers_of(path: Path) -> list[Any]:
-    """What an owner's file lists as `waivers`; what is no list of plain values is one waiver, and amiss."""
+    """What an owner's file lists as `waivers`; what is not a list of plain values is one waiver, and amiss."""
     for node in ast.parse(path.read_bytes()).body if path.exists() else ():
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "waivers":
             try:
