@@ -148,8 +148,8 @@ def test_the_table_knows_what_is_finer_than_a_behavior(monkeypatch: pytest.Monke
     monkeypatch.setitem(tables(), "finer", finer)
     own = [{"hint": "destructive", "value": True, "why": "It is so."}]
     tools = ["archive_note", "archive_all", "set_note"]
-    answers = {"profile": "custom", "hints": "explicit", "confirm": "destructive"}
-    answers["destructive"] = "deletes_and_overwrites"
+    answers: dict[str, Any] = {"hints": "explicit", "confirm": "destructive"}
+    answers |= {"profile": "custom", "destructive": "deletes_and_overwrites"}
     answers["tools"] = [*tools, {"name": "unarchive_note", "exceptions": own}]
     assert {row[0]: row[2:4] for row in rows(answers)} == {
         "archive_note": ["readOnly=no destructive=no idempotent=yes", "nobody"],
