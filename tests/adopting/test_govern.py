@@ -86,6 +86,8 @@ async def main():
         for name in ("peek", "get_one", "get_two"):
             assert tools[name].annotations.read_only_hint is True
         assert (await client.call_tool("get_two", {"number": 2})).data == 2
+        answer = await client.call_tool("get_three", {}, raise_on_error=False)
+        assert "Unknown tool" in str(answer.content), answer
     async with Client(mcp) as client:
         answer = await client.call_tool("burn", {"name": "a"})
         assert answer.structured_content["preview"]["details"] == {"looks": "a"}, answer

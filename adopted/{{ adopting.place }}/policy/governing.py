@@ -46,6 +46,7 @@ def govern(mcp: FastMCP[Any], settings: PolicySettings | None = None) -> PolicyS
     part = (settings.toolsets, settings.tools, settings.exclude)
     subset = Subset(*part, settings.read_only, settings.no_destructive)
     governed.gate, governed.trust_reads, governed.subset = gate, settings.trust_reads, subset
+    governed.formerly = {}
     return governed
 
 

@@ -1,6 +1,6 @@
 """A part of a server's tools: what is left out is neither listed nor called, whoever leaves it out."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -11,10 +11,14 @@ from attacks.raw import LEGACY, MODERN
 from fastmcp import Client, FastMCP
 from fastmcp.client.transports import StreamableHttpTransport
 from fastmcp.exceptions import ToolError
+from fastmcp.server.http import set_http_request
+from notes_mcp.policy import declare
 from notes_mcp.policy.errors import StartError
 from notes_mcp.policy.guarding import PolicyServer
 from notes_mcp.policy.serving import PolicyTool
+from notes_mcp.policy.subsets import of_request
 from notes_mcp.server import create_server
+from starlette.requests import Request
 
 pytestmark = pytest.mark.anyio
 EVERY = {
@@ -36,6 +40,16 @@ def filed(monkeypatch: pytest.MonkeyPatch) -> None:
     for tool in create_server(SETTINGS).providers[0]._components.values():  # type: ignore[attr-defined]
         if isinstance(tool, PolicyTool) and tool.name in FOLDER:
             monkeypatch.setattr(tool.fn, "__module__", f"notes_mcp.tools.filed.{tool.name}")
+
+
+def copied(module: str) -> Callable[[], str]:
+    """A function of another package."""
+
+    def function() -> str:
+        return "x"
+
+    function.__module__ = module
+    return function
 
 
 async def seen(served: Any) -> set[str]:
@@ -89,7 +103,10 @@ def test_a_name_that_is_not_there_stops_the_start(settings: dict[str, Any], line
 
 async def test_what_stands_in_no_toolset_is_left_out_with_them() -> None:
     part, child = server(toolsets=["filed"]), FastMCP("child")
-    child.tool(lambda: "x", name="wild")
+    for name, module in (("wild", "other"), ("foreign", "other.tools.filed.foreign")):
+        child.tool(elsewhere := copied(module), name=name)
+        assert elsewhere.__module__ == module
+    declare("foreign", "read")
     part.mount(child)
     assert await seen(part) == FOLDER
 
@@ -126,6 +143,11 @@ async def test_a_client_narrows_what_it_is_served(era: str) -> None:
             ("/mcp", {"X_MCP_Tools": "search_notes,get_note"}, {"get_note"}),
             ("/mcp/readonly", {"X_MCP_Exclude_Tools": "get_*"}, set()),
             ("/mcp/x/filed", {"X_MCP_No_Destructive": "1"}, {"get_note"}),
+            ("/mcp", {"X_MCP_Readonly": "treu"}, {"get_note"}),
+            ("/mcp/x/filed", {"X_MCP_No_Destructive": "no, please"}, {"get_note"}),
+            ("/mcp/x/filed", {"X_MCP_Readonly": "Off"}, FOLDER),
+            ("/mcp", {"X_MCP_Toolsets": "filed:write"}, set()),
+            ("/mcp", {"X_MCP_Toolsets": "filed:, :readonly"}, set()),
         ]:
             async with connect(path, era, **headers) as client:
                 assert {tool.name for tool in await client.list_tools()} == expected, (
@@ -136,10 +158,26 @@ async def test_a_client_narrows_what_it_is_served(era: str) -> None:
                     await client.call_tool("search_notes", {})
 
 
+async def test_a_header_that_comes_twice_is_read_twice() -> None:
+    twice = ["readonly", "off"], ["readonly", "on"], ["exclude-tools", "x"], ["exclude-tools", "y"]
+    pairs = [(f"x-mcp-{name}".encode(), value.encode()) for name, value in twice]
+    scope = {"type": "http", "headers": pairs}
+    with set_http_request(Request(scope)):
+        (part,) = of_request()
+    assert (part.read_only, part.exclude) == (True, ["x", "y"])
+
+
 async def test_a_path_that_names_nothing_is_not_found() -> None:
     app = server().http_app(host_origin_protection=False)
     async with httpx.AsyncClient(
         transport=httpx.ASGITransport(app), base_url="http://localhost"
     ) as client:
-        for path in ("/mcp/x/none", "/mcp/x/", "/mcp/x/filed/write", "/mcp/write", "/mcp/x"):
+        for path in (
+            "/mcp/x/none",
+            "/mcp/x/",
+            "/mcp/x/filed/write",
+            "/mcp/x/filed:write",
+            "/mcp/write",
+            "/mcp/x",
+        ):
             assert (await client.post(path, json={})).status_code == 404, path
