@@ -96,7 +96,7 @@ def list_tools(*, json_output: Annotated[bool, Parameter("--json")] = False) -> 
     words = {True: "yes", False: "no", None: "-"}
     heads = ["Tool", "Toolset", "Behavior", "Read-only", "Destructive", "Idempotent", "Open-world"]
     table, server = [[*heads, "Gate"]], create_server()
-    served = run_now(server.list_tools(run_middleware=False))
+    served = run_now(server.list_tools(run_middleware=False), server)
     for tool in sorted(served, key=lambda tool: tool.name):
         facts = declaration.facts() if (declaration := declared(tool)) else {}
         row = {key: facts.get(key) for key in ("behavior", "gated", "scopes", "exceptions")}

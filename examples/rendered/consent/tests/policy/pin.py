@@ -73,8 +73,8 @@ async def listed(client: Client[Any]) -> list[dict[str, Any]]:
 def running(mcp: FastMCP) -> tuple[list[Tool], lock.Lock, str]:
     """A server's tools with their declarations; the lock and the tool table of them."""
     tools = []
-    served = {tool.name: tool for tool in run_now(mcp.list_tools(run_middleware=False))}
-    for wire in run_now(listed(Client(mcp))):
+    served = {tool.name: tool for tool in run_now(mcp.list_tools(run_middleware=False), mcp)}
+    for wire in run_now(listed(Client(mcp)), mcp):
         tool = served.get(wire["name"])
         declaration = declared(tool)  # a lifespan may have added it since
         facts = declaration.facts() | {"content": _is_content(tool)} if declaration else None

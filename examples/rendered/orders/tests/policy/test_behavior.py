@@ -23,7 +23,7 @@ MOST = 12  # cases of a tool
 KEEPS = ("create", "ensure", "append", "update", "put")
 NAMING = ("update", "append", "put", "delete")  # may change the record that the call names alone
 MEND = "write `async def arrange(backend)` that returns its arguments, or unprobed = 'why not'"
-SERVED = run_now(SERVER.list_tools(run_middleware=False))
+SERVED = run_now(SERVER.list_tools(run_middleware=False), SERVER)
 OURS = {tool.name: tool for tool in SERVED if isinstance(tool, PolicyTool)}
 WRITTEN = {name for name, tool in OURS.items() if ".policy." not in unwrap(tool.fn).__module__}
 

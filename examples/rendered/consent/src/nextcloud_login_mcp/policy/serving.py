@@ -12,6 +12,7 @@ from fastmcp.exceptions import ToolError
 from fastmcp.server.auth import require_scopes
 from fastmcp.server.context import set_transport
 from fastmcp.server.providers.fastmcp_provider import FastMCPProviderTool
+from fastmcp.server.transforms.catalog import CatalogTransform
 from fastmcp.tools import FunctionTool, Tool, ToolResult
 from fastmcp.tools.base import InputRequiredToolResult
 from fastmcp.tools.tool_transform import TransformedTool
@@ -229,11 +230,14 @@ async def check_caches(mcp: FastMCP[Any], pairs: Sequence[tuple[Tool, Tool]]) ->
             raise StartError(f"extend.py: {why}; {CACHE}")
 
 
-def run_now(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end from synchronous code, also inside a running loop."""
+def run_now(work: Coroutine[Any, Any, T], mcp: FastMCP[Any] | None = None) -> T:
+    """Run a coroutine to its end from synchronous code, also inside a running loop; it sees all that a server has."""
 
     def run() -> T:
         set_transport("stdio")  # where no scope hides a tool
+        for each in [hides for one in servers(mcp) for hides in one.transforms]:
+            if isinstance(each, CatalogTransform):  # such as a search, in front of all others
+                each._bypass.set(True)
         return asyncio.run(work)
 
     with ThreadPoolExecutor(1) as pool:

@@ -34,6 +34,7 @@ from .settings import PolicySettings
 
 logger = logging.getLogger(__name__)
 THEIRS = ("fastmcp.server.transforms.", "fastmcp.experimental.transforms.")  # tools that call ours
+TOOLS = f"{__package__.rpartition('.')[0]}.tools.".lstrip(".")  # where toolsets are
 MEND = 'say what it does, with declare("{}", ...) in extend.py, or name it in TRUST_READS if it says read-only'
 
 
@@ -104,8 +105,8 @@ class PolicyServer(FastMCP[Any]):
         """Every tool, with the hints and the gate that it is served with."""
         if run_middleware:  # FastMCP comes back here for what is below the middleware
             return await super().list_tools()
-        served = [tool for _, tool in await self._pairs()]
-        return [tool for tool in served if self._left_out(tool) is None]
+        parts, served = self._parts(), [tool for _, tool in await self._pairs()]
+        return [tool for tool in served if self._left_out(tool, parts) is None]
 
     async def get_tool(self, name: str, version: VersionSpec | None = None) -> Tool | None:
         """The tool that a call runs, also by a name that it had; ToolError: it is not in the part that is served here."""
@@ -113,7 +114,7 @@ class PolicyServer(FastMCP[Any]):
             now = self.formerly.get(name)
             return await self.get_tool(now, version) if now else None
         tool = await self._guard(tool)
-        if why := self._left_out(tool):
+        if why := self._left_out(tool, self._parts()):
             raise ToolError(f"{name} cannot be called here: {why}")
         SERVER.set(self)
         return tool
@@ -129,7 +130,7 @@ class PolicyServer(FastMCP[Any]):
 
     def http_app(self, *more: Any, **options: Any) -> Any:
         """The application to serve over HTTP; a warning names what needs scopes that nobody can have."""
-        tools = [tool for _, tool in serving.run_now(self._pairs())]
+        tools = [tool for _, tool in serving.run_now(self._pairs(), self)]
         items = [*tools, *serving.run_now(serving.listed(self, *serving.RESOURCES))]
         scoped = ", ".join(each.name for each in items if serving.demands(each))
         if scoped and self.auth is None:
@@ -174,10 +175,12 @@ class PolicyServer(FastMCP[Any]):
         """A tool with the hints and the gate of its declaration, or asked for where it has none."""
         if isinstance(tool, KINDS) and tool.annotations is tool._hints:
             return tool
-        source = await serving.source_of(tool)
+        passed: list[tuple[FastMCP[Any], str]] = [(self, tool.name)]
+        source = await serving.source_of(tool, passed)
         ours, function = isinstance(source, KINDS), getattr(source, "fn", None)
         known = serving.declared(source) or ELSEWHERE.get(tool.name) or declaration_of(function)
-        if known is None and str(getattr(function, "__module__", "")).startswith(THEIRS):
+        theirs = str(getattr(function, "__module__", "")).startswith(THEIRS)
+        if known is None and theirs and isinstance(passed[-1][0], PolicyServer):  # which guards
             return tool
         asks = known.gated() if known else CONFIRM != "none" and not self._trusts(tool)
         fields = {name: getattr(tool, name) for name in Tool.model_fields}
@@ -212,20 +215,24 @@ class PolicyServer(FastMCP[Any]):
         declaration, reads = serving.declared(tool), self.reads(tool)
         destroys = declaration.behaves()["destructive"] if declaration else not reads
         function = getattr(getattr(tool, "_source", tool), "fn", None)
-        package, _, place = str(getattr(function, "__module__", "")).partition(".tools.")
-        ours = package.startswith(f"{__package__}.") or not isinstance(tool, KINDS)
+        module = str(getattr(function, "__module__", ""))
+        anywhere = module.startswith(f"{__package__}.")
+        place = module.removeprefix(TOOLS) if module.startswith(TOOLS) else ""
         formerly = declaration.formerly if declaration else ()
-        return subsets.Facts(tool.name, None if ours else place, reads, destroys, formerly)
+        return subsets.Facts(tool.name, None if anywhere else place, reads, destroys, formerly)
 
-    def _left_out(self, tool: Tool) -> str | None:
-        """Why a served tool is not in the part that the settings or the client of this request name."""
-        facts = self.facts(tool)
-        parts = (self.subset, *subsets.of_request())
-        return next((why for part in parts if (why := part.without(facts))), None)
+    def _parts(self) -> list[subsets.Subset]:
+        """What the settings and the client of this request leave of the tools."""
+        return [part for part in (self.subset, *subsets.of_request()) if part]
+
+    def _left_out(self, tool: Tool, parts: Sequence[subsets.Subset]) -> str | None:
+        """Why a served tool is not in each of some parts."""
+        facts = self.facts(tool) if parts and isinstance(tool, KINDS) else None
+        return next((why for part in parts if facts and (why := part.without(facts))), None)
 
     def check(self) -> None:
         """Name what nobody declared; StartError: it destroys, ours says what it does not declare, or would be cached."""
-        pairs, undeclared = serving.run_now(self._pairs()), []
+        pairs, undeclared = serving.run_now(self._pairs(), self), []
         self.subset.check([self.facts(served) for _, served in pairs])
         taken = {served.name for _, served in pairs}
         known = [d for _, served in pairs if (d := serving.declared(served)) and d.name in taken]

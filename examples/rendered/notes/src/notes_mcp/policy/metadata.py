@@ -136,7 +136,7 @@ class Overrides(Transform):
 def override(mcp: FastMCP, setting: Path | None) -> None:
     """Lay the packaged and the user's file over a server; StartError if one is wrong."""
     kinds: Any = (Provider.list_tools, Provider.list_resources, Provider.list_resource_templates)
-    overrides = Overrides([item for kind in kinds for item in run_now(kind(mcp))])
+    overrides = Overrides([item for kind in kinds for item in run_now(kind(mcp), mcp)])
     for path, config in layers(setting):
         if config is not None:
             said, former = config.get("tools", {}), getattr(mcp, "formerly", {})

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from .errors import StartError
 
 ASKED = "subset"  # where the path's own subset stands in an ASGI scope
-YES = {"1", "true", "yes", "on"}
+NO = {"", "0", "false", "no", "off"}  # any other value narrows
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,10 @@ class Subset:
     read_only: bool = False
     no_destructive: bool = False
 
+    def __bool__(self) -> bool:
+        """Whether it leaves anything out."""
+        return any(vars(self).values())
+
     def without(self, tool: Facts) -> str | None:
         """Why a tool is not in it, or None."""
         if self.read_only and not tool.reads:
@@ -63,10 +67,10 @@ class Subset:
         if tool.place is None or not within:
             return None
         if not any(
-            below(tool.place, name) and (tool.reads or kind != "readonly")
-            for name, _, kind in within
+            below(tool.place, name) and (not colon or (kind == "readonly" and tool.reads))
+            for name, colon, kind in within
         ):
-            return "only other toolsets are served"
+            return f"it is not in {', '.join(self.toolsets)}, and only that is served"
         return None
 
     def check(self, tools: Sequence[Facts]) -> None:
@@ -88,7 +92,7 @@ class Subset:
 
 def below(place: str, toolset: str) -> bool:
     """Whether a place is a toolset or in it."""
-    return f"{place}.".startswith(f"{toolset}.")
+    return bool(toolset) and f"{place}.".startswith(f"{toolset}.")
 
 
 def of_request() -> Iterator[Subset]:
@@ -104,11 +108,11 @@ def of_request() -> Iterator[Subset]:
 
 def _by_headers(headers: Headers) -> Subset:
     def said(name: str) -> list[str]:
-        parts = map(str.strip, headers.get(f"x-mcp-{name}", "").split(","))
+        parts = map(str.strip, ",".join(headers.getlist(f"x-mcp-{name}")).split(","))
         return [part for part in parts if part]
 
     read_only, safe = (
-        bool(YES & {*map(str.lower, said(name))}) for name in ("readonly", "no-destructive")
+        not NO.issuperset(map(str.lower, said(name))) for name in ("readonly", "no-destructive")
     )
     return Subset(said("toolsets"), said("tools"), said("exclude-tools"), read_only, safe)
 
@@ -132,6 +136,6 @@ class Paths:
             case ["readonly"]:
                 return Subset(read_only=True)
             case ["x", name, *more] if more in ([], ["readonly"]):
-                known = name and any(below(place, name) for place in self.places)
+                known = any(below(place, name) for place in self.places)
                 return Subset([name], read_only=bool(more)) if known else None
         return None
