@@ -2,6 +2,9 @@
 
 import pytest
 from fastmcp.server.context import set_transport
+from loud import pytest_runtest_makereport
+
+__all__ = ["pytest_runtest_makereport"]  # a hook: on CI no skip is silent
 
 set_transport("stdio")  # where no scope hides a tool
 

