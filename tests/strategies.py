@@ -20,6 +20,7 @@ from strategies_values import (
     tool_names,
     words,
 )
+from support import macro
 from tables import (
     BEHAVIOR_OF,
     BEHAVIORS,
@@ -208,8 +209,10 @@ def answer_sets(draw: DrawFn) -> Answers:
     answers["packages"] = draw(st.lists(packages, unique=True))
     drawn = {
         "domain": st.from_regex("[a-z][a-z0-9_]{0,31}", fullmatch=True),
-        "server_name": st.from_regex("[a-z][a-z0-9]*(-[a-z0-9]+)*", fullmatch=True).map(
-            lambda n: n[:40].rstrip("-")
+        "server_name": st.from_regex("[a-z][a-z0-9]*(-[a-z0-9]+)*", fullmatch=True)
+        .map(lambda n: n[:40].rstrip("-"))
+        .filter(
+            lambda n: macro("validate", "name_errors", "package_name", n.replace("-", "_")) == ""
         ),
         "package_name": st.sampled_from(["p", "a1_", "a__b", "p" * 40, "notes_mcp"]),
         "description": texts(300),

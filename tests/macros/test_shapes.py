@@ -8,6 +8,8 @@ from support import macro, specs
 from tables import VERSIONS
 
 Tool = dict[str, Any]
+OR_ZERO = {"type": "int", "default": 0}
+OR_NULL = {"type": "int", "default": None}
 
 
 def spec(tool: Tool | str) -> Tool:
@@ -124,7 +126,7 @@ def test_the_version_parameter_names_its_source(version: str) -> None:
 def test_a_version_that_is_no_etag_of_ours_needs_a_body_of_its_own(
     said: Tool, implemented: bool
 ) -> None:
-    params = [{"name": "note_id"}, {"name": "version"} | said]
+    params = [{"name": "note_id"}, {"name": "title"}, {"name": "version"} | said]
     assert spec({"name": "update_note", "params": params})["implemented"] is implemented
 
 
@@ -166,11 +168,14 @@ def test_wire_names_that_python_does_not_allow(wire: str, python: str) -> None:
 @pytest.mark.parametrize(
     ("name", "params", "returns", "sources"),
     [
-        ("get_note", "note_id", {"id": "int", "etag": "str"}, ["record", "record"]),
+        ("get_note", "note_id", {"id": "str", "etag": "str"}, ["record", "record"]),
+        ("get_note", "note_id", {"id": "int"}, ["nowhere"]),  # of a text
         ("get_note", "note_id", {"title": "str", "note_id": "str"}, ["record", "param"]),
         ("get_note", "note_id", {"title": "int"}, ["nowhere"]),
-        ("get_note", "note_id", {"x": {"type": "int", "default": 0}}, ["default"]),
-        ("get_note", "note_id", {"x": {"type": "int", "default": None}}, ["default"]),
+        ("get_note", "note_id", {"id": "str", "x": OR_ZERO}, ["record", "nowhere"]),
+        ("get_note", "note_id", {"id": "str", "x": OR_NULL}, ["record", "default"]),
+        ("put_note", "note_id", {"x": OR_ZERO}, ["default"]),
+        ("ping", "note_id", {"x": OR_ZERO}, ["default"]),
         ("delete_note", "note_id", {"deleted": "bool"}, ["value"]),
         ("delete_note", "note_id", {"deleted": "int"}, ["nowhere"]),
         ("search_notes", "query", {"notes": "list[dict]", "total": "int"}, ["dicts", "page"]),

@@ -1,0 +1,81 @@
+"""Which generated bodies would answer what nobody found out, or write nothing: those are left to the author."""
+
+from typing import Any
+
+import pytest
+from support import specs
+
+Tool = dict[str, Any]
+OR_NULL = {"type": "int", "default": None}
+ID = {"name": "note_id", "type": "int"}
+
+
+@pytest.mark.parametrize(
+    ("tool", "implemented"),
+    [
+        # A read that would answer what nobody found out: defaults and its own arguments alone.
+        ({"name": "validate_gtin", "returns": {"valid": {"type": "bool", "default": True}}}, False),
+        ({"name": "check_notes", "returns": {"state": {"type": "str", "default": "ok"}}}, False),
+        ({"name": "get_note", "returns": {"x": OR_NULL}}, False),
+        (
+            {
+                "name": "get_note",
+                "returns": {"id": "int", "tags": {"type": "list[str]", "default": []}},
+            },
+            True,
+        ),
+        (
+            {
+                "name": "get_note",
+                "returns": {"id": "int", "late": {"type": "bool", "default": False}},
+            },
+            False,
+        ),
+        (
+            {
+                "name": "ensure_note",
+                "returns": {"id": "int", "made": {"type": "bool", "default": True}},
+            },
+            False,
+        ),
+        ({"name": "ping", "returns": {"version": {"type": "str", "default": "1"}}}, True),
+        # A search for what no record has finds nothing, whatever there is.
+        ({"name": "list_notes", "params": [{"name": "sort", "default": "id"}]}, False),
+        ({"name": "list_notes", "params": [{"name": "sort", "required": False}]}, True),
+        ({"name": "list_notes", "params": [{"name": "title", "default": "x"}]}, True),
+        ({"name": "list_statuses", "params": [{"name": "order_id", "type": "int"}]}, True),
+        ({"name": "list_notes", "params": [{"name": "order_id", "type": "int"}]}, False),
+        # A write of nothing, and an ID that is not of the result's type.
+        (
+            {
+                "name": "update_order",
+                "params": [{"name": "order_id", "type": "int"}, {"name": "etag"}],
+            },
+            False,
+        ),
+        ({"name": "append_order", "params": [{"name": "order_id", "type": "int"}]}, False),
+        ({"name": "ensure_order", "params": []}, False),
+        ({"name": "archive_order", "params": [{"name": "order_id", "type": "int"}]}, True),
+        (
+            {
+                "name": "ensure_note",
+                "params": [{"name": "note_id", "type": "date"}, {"name": "title"}],
+            },
+            False,
+        ),
+        (
+            {
+                "name": "put_note",
+                "params": [{"name": "note_id", "choices": ["a"]}, {"name": "title"}],
+            },
+            False,
+        ),
+    ],
+)
+def test_a_body_that_cannot_be_right_is_not_implemented(tool: Tool, implemented: bool) -> None:
+    beside = [
+        {"name": "get_note", "params": [ID]},
+        {"name": "create_note", "params": [{"name": "title"}]},
+    ]
+    found = specs([*(one for one in beside if one["name"] != tool["name"]), tool])[-1]
+    assert found["implemented"] is implemented, found["beyond"]
