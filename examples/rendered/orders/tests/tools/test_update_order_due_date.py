@@ -11,7 +11,7 @@ async def arrange(backend: Backend) -> dict[str, object]:
             "public": False,
             "email_customer": False,
             "email_additional": False,
-            "due_date": "2026-01-31",
+            "due_date": "2025-12-24",
         },
         id=1,
     )

@@ -6,12 +6,11 @@ async def arrange(backend: Backend) -> dict[str, object]:
     await backend.create(
         "order",
         {
-            "status_code": "st000003",
             "comment": "earlier",
-            "public": False,
+            "public": True,
             "email_customer": False,
             "email_additional": False,
-            "due_date": "2026-01-31",
+            "due_date": "2025-12-24",
         },
         id=1,
     )
