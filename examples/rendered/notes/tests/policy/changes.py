@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import pairwise
 from typing import Any
 
 from pydantic_core import to_jsonable_python
@@ -51,11 +50,6 @@ def values(data: Any, place: Place = ()) -> Iterator[tuple[Place, Any]]:
 def element(place: Place) -> bool:
     """Whether a place is that of an element of a list by itself, as a tag is."""
     return "".join(place[-2:-1])[:2] == "[]"
-
-
-def nameless(place: Place) -> bool:
-    """Whether a place is in an element of a list that no ID tells from others."""
-    return element(place) or any(a[:2] == "[]" and b[:1] == "{" for a, b in pairwise(place))
 
 
 def is_now(value: Any) -> bool:

@@ -14,7 +14,7 @@ from notes_mcp.backend import connect
 from notes_mcp.policy.serving import PolicyTool, run_now
 
 from .cases import BEFORE, BEHIND, Case, Variant, listed, settled, twin, variants, working
-from .changes import Change, Step, element, is_now, nameless, plain, shown, story, values
+from .changes import Change, Step, element, is_now, plain, shown, story, values
 from .conftest import ERAS, GATED, NOTES, SERVER, TOOLS, Call, insist
 from .pin import PROBES, SETTINGS, TABLES, record_of
 from .rules import Tool
@@ -180,10 +180,9 @@ class Probe:
         steps = {c.place: c.step for c in first.changes}
         counted = {c.place for c in again.changes if c.step and c.step == steps.get(c.place)}
         all_lost = [c for c in first.lost + again.lost if c.place not in counted]
-        if TABLES["destructive"] != "deletes":
-            return all_lost
-        anew = self.behavior in ("update", "put")  # they set a list as any other value
-        return [c for c in all_lost if c.gone and not (anew and nameless(c.place))]
+        values = ("[", "{") if self.behavior in ("update", "put") else ()  # of a list that is set anew
+        gone = [c for c in all_lost if c.gone and "".join(c.place[-2:-1])[:1] not in values]
+        return gone if TABLES["destructive"] == "deletes" else all_lost
 
     def unnamed(self, variant: Variant, step: Step) -> str:
         """What an existing record lost or got that the call does not name."""
