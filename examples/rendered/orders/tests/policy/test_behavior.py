@@ -180,7 +180,7 @@ class Probe:
         steps = {c.place: c.step for c in first.changes}
         counted = {c.place for c in again.changes if c.step and c.step == steps.get(c.place)}
         all_lost = [c for c in first.lost + again.lost if c.place not in counted]
-        values = ("[", "{") if self.behavior in ("update", "put") else ()  # of a list that is set anew
+        values = ("[", "{") if self.behavior in ("update", "put") else ()  # in a list set anew
         gone = [c for c in all_lost if c.gone and "".join(c.place[-2:-1])[:1] not in values]
         return gone if TABLES["destructive"] == "deletes" else all_lost
 
