@@ -5,25 +5,16 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from .methods import calls, known, sql, words
+from .given import dispatched, method_said, mode_of, passed
+from .indirect import reached
+from .methods import calls, known, sql, text_of, words
 from .reading import of_name, tokens
-from .scopes import Scope, root, short
+from .scopes import Scope, passing, root, short
 from .sources import FUNCTIONS, Function, Module, Place, Project
 
 DEEPEST = 3
 KINDS = {"read": "read", "add": "create", "ensure": "ensure", "change": "put", "remove": "delete"}
 WRITES = {"create", "ensure", "append", "put", "delete", "consume", "action", "save"}
-PARAMETERS = (
-    "query",
-    "sql",
-    "command",
-    "cmd",
-    "code",
-    "script",
-    "statement",
-    "cypher",
-    "expression",
-)
 
 
 @dataclass(frozen=True)
@@ -34,6 +25,11 @@ class Effect:
     sure: bool
     text: str
     depth: int = 0
+
+    @property
+    def sends(self) -> bool:
+        """Whether it is a POST, by which many an API is only asked."""
+        return self.text.endswith(".post()") or self.text == "it sends POST"
 
 
 @dataclass
@@ -80,22 +76,27 @@ class Reader:
         nodes = [n for statement in place.node.body for n in ast.walk(statement)]
         for node in nodes:
             if isinstance(node, ast.Call):
-                below = self._below(place.module, node, scope)
-                for one in below:
-                    if sent := _dispatched(one.node, node):
-                        found.extend(Effect(*effect, depth + 1) for effect in sent)
-                    elif (
-                        depth < DEEPEST
-                        and isinstance(one.node, FUNCTIONS)
-                        and not _plumbing(one.node.name)
-                    ):
-                        self._read(one, depth + 1, seen, found)
-                if not below:
-                    found.extend(self._outside(place.module, node, scope, depth))
-            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                if node.value != docs and (kind := sql(node.value)):
-                    start = " ".join(node.value.split())[:40]
-                    found.append(Effect(kind, True, f"its SQL says {start!r}", depth))
+                for call in reached(self.project, place.module, node, scope):
+                    self._call(place.module, call, scope, depth, seen, found)
+            elif isinstance(node, ast.Constant | ast.JoinedStr | ast.BinOp):
+                text = text_of(place.module, node)
+                if text and text != docs and (kind := sql(text)):
+                    start = " ".join(text.split())[:40]
+                    found.append(
+                        Effect(
+                            kind,
+                            True,
+                            f"its {'GraphQL' if kind == 'action' else 'SQL'} says {start!r}",
+                            depth,
+                        )
+                    )
+            elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+                if node.target.id in scope.globals and not passing(node.target.id):
+                    found.append(Effect("action", True, f"it changes {node.target.id}", depth))
+            elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+                held = self._property(place.module, node, scope)
+                if held and depth < DEEPEST:
+                    self._read(held, depth + 1, seen, found)
             elif (
                 isinstance(node, ast.Subscript)
                 and not isinstance(node.ctx, ast.Load)
@@ -103,7 +104,27 @@ class Reader:
             ):
                 kind = "delete" if isinstance(node.ctx, ast.Del) else "put"
                 text = f"it {'deletes' if kind == 'delete' else 'sets'} {short(node)}"
-                found.append(Effect(kind, True, text, depth))
+                found.append(Effect(kind, not _noted(node, depth), text, depth))
+
+    def _call(
+        self,
+        module: Module,
+        call: ast.Call,
+        scope: Scope,
+        depth: int,
+        seen: set[ast.AST],
+        found: list[Effect],
+    ) -> None:
+        below = self._below(module, call, scope)
+        for one in below:
+            if sent := dispatched(one.node, call):
+                found.extend(Effect(*effect, depth + 1) for effect in sent)
+            elif (
+                depth < DEEPEST and isinstance(one.node, FUNCTIONS) and not _plumbing(one.node.name)
+            ):
+                self._read(one, depth + 1, seen, found)
+        if not below:
+            found.extend(self._outside(module, call, scope, depth))
 
     def _below(self, module: Module, call: ast.Call, scope: Scope) -> list[Place]:
         """The functions of this project that a call may reach."""
@@ -124,6 +145,13 @@ class Reader:
         if root(held) in ("self", "cls") or 0 < len(places) <= 3:
             return places[:3]
         return []
+
+    def _property(self, module: Module, node: ast.Attribute, scope: Scope) -> Place | None:
+        """The method that runs when an attribute is looked at."""
+        owner = self._class_of(module, node.value, scope)
+        held = self._method(owner, node.attr) if owner else None
+        decorators = getattr(held.node, "decorator_list", ()) if held else ()
+        return held if "property" in map(ast.unparse, decorators) else None
 
     def _method(self, owner: Place, name: str, depth: int = 4) -> Place | None:
         if not isinstance(owner.node, ast.ClassDef):
@@ -173,18 +201,20 @@ class Reader:
         """What a call does that leaves the project."""
         dotted = self.project.dotted(module, call.func)
         text = f"it calls {short(call.func)}()"
-        temporary = re.search(r"tmp|temp|cache|log(?:ger|ging)?\b", ast.unparse(call).lower())
+        temporary = passing(ast.unparse(call))
         if kind := calls("functions").get(dotted):
-            if not (temporary and kind in ("ensure", "delete", "put")):
+            if not (temporary and kind in ("ensure", "delete", "put") and dotted != "shutil.move"):
                 yield Effect(kind, True, text, depth)
             return
         if dotted in ("open", "builtins.open", "io.open", "aiofiles.open") or (
             isinstance(call.func, ast.Attribute) and call.func.attr == "open" and call.args
         ):
-            if (mode := _mode(call)) and not temporary:
+            if (mode := mode_of(call)) and not temporary:
                 yield Effect("save" if mode != "a" else "append", True, f"{text} to write", depth)
             return
         if not isinstance(call.func, ast.Attribute):
+            if kind := known()["http"].get(verb := method_said(call)):
+                yield Effect(kind, True, f"it sends {verb.upper()}", depth)
             return
         name, held = call.func.attr, call.func.value
         origin = root(held)
@@ -194,7 +224,7 @@ class Reader:
         if sends and (kind := known()["http"].get(name)) and (call.args or call.keywords):
             yield Effect(kind, True, text, depth)
             return
-        if verb := _method_said(call):
+        if verb := method_said(call):
             if kind := known()["http"].get(verb):
                 yield Effect(kind, True, f"it sends {verb.upper()}", depth)
             return
@@ -218,14 +248,21 @@ class Reader:
                 yield Effect(kind, True, text, depth)
             return
         if name in ("execute", "executemany", "run", "query", "command", "raw_query", "exec"):
-            if given := _passed(call, scope):
+            if given := passed(call, scope):
                 yield Effect("action", False, f"it runs what {given!r} says", depth)
             return
         if name in words("savers") and not temporary:
             yield Effect("save", True, text, depth)
             return
-        if name in words("nothing") or name.startswith("_"):
+        if name == "close" and call.args:
+            yield Effect("action", False, text, depth)
             return
+        if (
+            name in words("nothing")
+            or name.startswith("_")
+            or (name == "send" and "session" in short(held).lower())
+        ):
+            return  # a session sends what a request says
         if name in ("delete", "delete_async", "adelete"):
             yield Effect("delete", True, text, depth)
             return
@@ -235,60 +272,14 @@ class Reader:
             yield Effect(KINDS.get(first.kind, "action"), False, text, depth)
 
 
-def _dispatched(function: ast.AST, call: ast.Call) -> list[tuple[str, bool, str]] | None:
-    """What a call of a helper sends that can send anything, as request(url, method="DELETE"); None: it is not such a helper."""
-    calls = [n.func for n in ast.walk(function) if isinstance(n, ast.Call)]
-    sent = {f.attr for f in calls if isinstance(f, ast.Attribute)} & {*known()["http"], "post"}
-    if not isinstance(function, FUNCTIONS) or len(sent) < 3:
-        return None
-    arguments = function.args
-    defaults = zip(reversed(arguments.args), reversed(arguments.defaults), strict=False)
-    usual = next((d for a, d in defaults if a.arg in ("method", "verb")), None)
-    verb = _method_said(call) or str(getattr(usual, "value", "")).lower()
-    kind = known()["http"].get(verb)
-    return [(kind, True, f"it sends {verb.upper()}")] if kind else []
+def _noted(node: ast.Subscript, depth: int) -> bool:
+    """Whether a class only notes something for itself, as in self._record["rows"] = 3."""
+    held = node.value
+    own = isinstance(held, ast.Attribute) and held.attr.startswith("_") and root(held) == "self"
+    return own and depth > 1 and isinstance(node.slice, ast.Constant)
 
 
 def _plumbing(name: str) -> bool:
     """Whether a helper only prepares: a connection, a log, a cache."""
     parts = tokens(name)
     return bool(parts) and not words("plumbing").isdisjoint((parts[0], parts[-1]))
-
-
-def _mode(call: ast.Call) -> str:
-    """How a call opens a file, where that is to write."""
-    values = [*call.args, *(w.value for w in call.keywords if w.arg == "mode")]
-    for value in values:
-        if (
-            isinstance(value, ast.Constant)
-            and isinstance(value.value, str)
-            and re.fullmatch("[rwaxbt+]{1,4}", value.value)
-            and re.search("[wax+]", value.value)
-        ):
-            return "a" if "a" in value.value else "w"
-    return ""
-
-
-def _method_said(call: ast.Call) -> str:
-    """The HTTP method that a call names, as in request("DELETE", ...)."""
-    values = [*call.args[:2], *(w.value for w in call.keywords if w.arg in ("method", "verb"))]
-    for value in values:
-        if (
-            isinstance(value, ast.Constant)
-            and isinstance(value.value, str)
-            and re.fullmatch("GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS", value.value)
-        ):
-            return value.value.lower()
-    return ""
-
-
-def _passed(call: ast.Call, scope: Scope) -> str:
-    """The parameter of a tool that a call runs as it is."""
-    for value in call.args[:1]:
-        if (
-            isinstance(value, ast.Name)
-            and value.id in scope.parameters
-            and value.id.lower() in PARAMETERS
-        ):
-            return value.id
-    return ""

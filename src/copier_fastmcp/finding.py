@@ -177,7 +177,7 @@ class Finder(Sayings):
         """The functions that an expression may be: also through a wrapper, and a loop over a list."""
         place = self.project.resolve(module, expression)
         if place and isinstance(place.node, FUNCTIONS):
-            yield place
+            yield from self.project.twins(place)
             return
         if isinstance(expression, ast.Attribute):
             if found := self.project.method(expression.attr):

@@ -37,6 +37,7 @@ SURE_READS = {
     "lookup",
     "count",
 }
+QUERIES = {"search", "find", "query", "lookup", "check", "resolve", "validate"}  # also by POST
 REPLACES = {"create", "copy", "generate", "export", "compose"}  # a file, also one that is there
 CHOOSERS = {"action", "operation"}  # a parameter that says what to do
 POPS = "It takes away another one with each call."
@@ -159,11 +160,7 @@ def _weighed(
         clash = written or (_written(weak, found) if told not in ("read", "") else "")
         if not clash and against:
             clash = "action"
-        if (
-            not clash
-            and told not in ("read", "")
-            and (not reads and not (hinted or "read" in tagged))
-        ):
+        if not clash and told not in ("read", "") and not (hinted or "read" in tagged):
             clash = told
         if not clash and "write" in tagged - {"read"} and "read" not in tagged:
             clash = "action"
@@ -173,8 +170,11 @@ def _weighed(
             return made(
                 _cautious([clash]), f"its name says {word!r}, but {_but(evidence, word)}", "read"
             )
-        if not reads and weak and told != "read" and not hinted:
-            return made("action", f"its name says {word!r}, but {_told(weak[0])}", "read")
+        doubted = [e for e in weak if e.depth <= 1 and not (e.sends and word in QUERIES)]
+        if not reads and told != "read":
+            doubted = weak
+        if doubted and not hinted:
+            return made("action", f"its name says {word!r}, but {_told(doubted[0])}", "read")
         if vague and not reads and not hinted:
             return made(
                 "action", f"{word!r} may write, and its body does not show that it does not", "read"

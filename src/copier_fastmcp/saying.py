@@ -84,7 +84,7 @@ class Sayings:
         )
         return replace(
             found,
-            title=title or inner,
+            title=" ".join((title or inner or "").split()) or None,
             description=described,
             tags=words,
             hints=hints,

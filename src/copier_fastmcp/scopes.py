@@ -5,6 +5,20 @@ import re
 
 from .sources import Function, Module
 
+PASSING = {
+    "tmp",
+    "temp",
+    "tempfile",
+    "temporary",
+    "tmpdir",
+    "tmpfile",
+    "tempdir",
+    "mkdtemp",
+    "mkstemp",
+}
+PASSING |= {"gettempdir", "cache", "caches", "cached", "log", "logs", "logger", "logging", "metric"}
+PASSING |= {"metrics", "stats", "statistics"}
+
 
 class Scope:
     """What the names of one function hold."""
@@ -41,7 +55,7 @@ class Scope:
     def lasting(self, held: ast.expr) -> bool:
         """Whether an object is there before and after the call: a global one, or one of `self`."""
         origin = root(held)
-        if re.search("cache|log|metric|stat", short(held).lower()):
+        if passing(ast.unparse(held)):
             return False
         if origin == "self":
             return not isinstance(held, ast.Name)
@@ -73,6 +87,12 @@ class Scope:
                 if isinstance(target, ast.Attribute) and target.attr == name:
                     return node.value if isinstance(node, ast.Assign) else None
         return None
+
+
+def passing(text: str) -> bool:
+    """Whether a text names what nobody counts as data: temporary files, caches, logs, counters."""
+    words = re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", text)
+    return not PASSING.isdisjoint(word.lower() for word in words)
 
 
 def root(expression: ast.AST) -> str:

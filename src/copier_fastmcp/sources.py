@@ -178,6 +178,21 @@ class Project:
         name = self.dotted(module, expression)
         return self.find(name) if name and name.split(".")[0] not in module.top else None
 
+    def twins(self, place: Place) -> list[Place]:
+        """A function with those of its name beside it, as in the branches of an `if`: any may be the one."""
+        if not isinstance(place.node, FUNCTIONS):
+            return [place]
+        module, name = place.module, place.node.name
+        scopes = (*FUNCTIONS, ast.ClassDef, ast.Module)
+
+        def around(node: ast.AST) -> ast.AST | None:
+            return next((each for each in module.above(node) if isinstance(each, scopes)), None)
+
+        scope = around(place.node)
+        named = (n for n in module.nodes if isinstance(n, FUNCTIONS) and n.name == name)
+        real = (n for n in named if "overload" not in map(ast.unparse, n.decorator_list))
+        return [Place(module, node) for node in real if around(node) is scope]
+
     def method(self, name: str) -> Place | None:
         """The one method of a name that the project defines; None where there are several."""
         places = self.methods.get(name, [])

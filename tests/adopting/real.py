@@ -25,6 +25,19 @@ KNOWN = ["awslabs-cloudwatch", "awslabs-documentation", "awslabs-iam", "awslabs-
 KNOWN += ["atlassian", "prometheus", "todoist", "word"]
 FRESH = ["blender", "duckduckgo", "google-workspace", "jupyter", "meta-ads", "odoo", "powerpoint"]
 FRESH += ["awslabs-dynamodb", "awslabs-ecs", "wikipedia"]
+# Labelled from names, words and parameters before `adopt` had read any of them (unseen.tsv).
+UNSEEN = {
+    "alpaca": "alpaca-mcp-server==2.4.0",
+    "chroma": "chroma-mcp==0.2.6",
+    "code-index": "code-index-mcp==2.17.1",
+    "home-assistant": "ha-mcp==3.5.1",
+    "motherduck": "mcp-server-motherduck==1.1.0",
+    "neo4j-memory": "mcp-neo4j-memory==0.4.5",
+    "nixos": "mcp-nixos==3.1.0",
+    "outline": "mcp-outline==1.10.1",
+    "yt-dlp": "yt-dlp-mcp==0.2.0",
+    "zotero": "zotero-mcp-server==0.15.1",
+}
 
 
 @dataclass
@@ -43,12 +56,15 @@ class Figures:
 
 def labels(name: str) -> dict[tuple[str, str], str]:
     """The letters of each tool."""
-    rows = (line.split("\t") for line in (AUDIT / name).read_text("utf-8").splitlines())
+    path = AUDIT / name if name != "unseen.tsv" else Path(__file__).with_name(name)
+    rows = (line.split("\t") for line in path.read_text("utf-8").splitlines())
     return {(row[0], row[1]): row[2] for row in rows}
 
 
 def wire(server: str) -> set[str]:
     """The names that a server put on the wire when it was recorded."""
+    if server in UNSEEN:
+        return {tool for name, tool in labels("unseen.tsv") if name == server}
     (path,) = AUDIT.glob(f"*/{server}.json")
     kept = json.loads(path.read_text("utf-8"))
     return {tool["name"] for tool in (kept["tools"] if isinstance(kept, dict) else kept)}
@@ -59,7 +75,7 @@ def fetched(server: str, folder: Path) -> Path:
 
     RuntimeError: the registry does not have it, or cannot be reached.
     """
-    wanted = SERVERS[server][1].split()[0]
+    wanted = UNSEEN.get(server) or SERVERS[server][1].split()[0]
     stem = wanted.replace("-", "_").replace("==", "-")
     archive = next(iter(folder.glob(f"{stem}.tar.gz")), None)
     if archive is None:
@@ -94,6 +110,8 @@ def contradicts(proposal: Proposal, letters: str) -> bool:
 def measured(server: str, folder: Path) -> Figures:
     """What `adopt` makes of a server."""
     seen, first, second = survey(folder), labels("labels.tsv"), labels("second.tsv")
+    if server in UNSEEN:
+        first, second = labels("unseen.tsv"), {}
     figures = Figures(server, tools=len(seen.proposals), listed=len(seen.left))
     found = {one.found.name for one in seen.proposals} | {one.name for one in seen.left}
     built = {one.found.name.split("_")[0] for one in seen.proposals if not one.found.exact}
@@ -136,7 +154,8 @@ def table(rows: list[Figures]) -> str:
 
 if __name__ == "__main__":
     place = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(tempfile.mkdtemp())
-    for title, names in (("Known", KNOWN), ("Not seen before", FRESH)):
+    groups = (("Known", KNOWN), ("Not seen before", FRESH), ("Labelled blind", [*UNSEEN]))
+    for title, names in groups:
         figures = []
         for name in names:
             try:

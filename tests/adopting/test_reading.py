@@ -125,3 +125,29 @@ def test_what_looks_like_a_read_is_one_or_asked(tmp_path: Path) -> None:
         "manage_ads": ("action", False),
         "open_ads": ("action", True),
     }
+
+
+BRANCHES = '''from fastmcp import FastMCP
+
+mcp = FastMCP("branches")
+
+
+def tools(kind):
+    if kind == "a":
+
+        def purge(a: str) -> None:
+            """Purge all."""
+
+    else:
+
+        def purge(b: str) -> None:
+            """Purge some."""
+
+    mcp.tool(purge, title=f"Purge  {kind}  of it")
+'''
+
+
+def test_each_function_of_a_name_is_found_where_branches_define_it(tmp_path: Path) -> None:
+    found = seen(tmp_path, **{"server.py": BRANCHES}).proposals
+    assert [(each.found.name, each.found.line) for each in found] == [("purge", 9), ("purge", 14)]
+    assert {each.found.title for each in found} == {"Purge of it"}
