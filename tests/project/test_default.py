@@ -30,9 +30,9 @@ def test_the_default_project_passes_its_own_gate(project: Path) -> None:
 
 
 def test_the_project_is_small(files: dict[str, int]) -> None:
-    assert len(files) <= 76
-    assert python_lines(files) <= 4951  # and scripts/check, which has no suffix
-    assert python_lines(files, "src/notes_mcp/policy/") <= 2447
+    assert len(files) <= 79
+    assert python_lines(files) <= 5192  # and scripts/check, which has no suffix
+    assert python_lines(files, "src/notes_mcp/policy/") <= 2680
     assert python_lines(files, "tests/policy/") <= 1612
 
 
@@ -41,7 +41,7 @@ def test_no_release_renders_what_pinning_writes(files: dict[str, int]) -> None:
 
 
 def test_the_template_is_small() -> None:
-    assert len((ROOT / "copier.yml").read_text(encoding="utf-8").splitlines()) <= 203
+    assert len((ROOT / "copier.yml").read_text(encoding="utf-8").splitlines()) <= 209
     macros = [path.read_text("utf-8").splitlines() for path in (ROOT / "macros").glob("*.jinja")]
     assert sum(map(len, macros)) <= 1_232
     assert [line for lines in macros for line in lines if len(line) > 120] == []

@@ -17,7 +17,7 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     if isinstance(asked, dict) and "help" in asked  # what nobody is asked has none
 }
 CUSTOM = ["hints", "destructive", "confirm", "confirm_fallback"]
-NOT_ASKED = [*CUSTOM, "api"]
+NOT_ASKED = [*CUSTOM, "api", "privacy_policy"]
 CLEAR = "\x05\x15"  # to the end of the line, then delete to its beginning
 REDRAW = "\x0c"
 DOWN = "\x1b[B"
@@ -63,7 +63,7 @@ class Terminal:
         """Answer every question, by Enter where nothing else is said."""
         custom = "profile" in answers
         for name in QUESTIONS:
-            if name not in NOT_ASKED or (custom and name != "api"):
+            if name not in NOT_ASKED or (custom and name in CUSTOM):
                 self.asked(name)
                 self.types(answers.get(name, "") + ENTER)
         self.leaves()

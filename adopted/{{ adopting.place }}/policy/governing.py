@@ -15,6 +15,7 @@ from .guarding import PolicyServer
 from .profile import Behavior
 from .settings import PolicySettings
 from .subsets import Subset
+from .trail import Trail
 
 
 class Governed(PolicyServer):
@@ -37,7 +38,8 @@ def govern(mcp: FastMCP[Any], settings: PolicySettings | None = None) -> PolicyS
         return mcp
     settings = settings or PolicySettings()
     try:
-        gate = Gate(settings.state, settings.confirm_seconds)
+        trail = Trail(settings.audit, settings.state_keys)
+        gate = Gate(settings.state, settings.confirm_seconds, trail)
     except (ImportError, OSError, ValueError) as error:
         raise StartError(f"settings state: {error}") from error
     kind: Any = type(mcp)

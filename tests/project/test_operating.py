@@ -1,0 +1,291 @@
+"""A server as its operator has it: killed, stopped, asked how it is, its log read. Real processes, each its own."""
+
+import contextlib
+import hmac
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from inside import ATTACKS, attack, guards, insist_on
+from support import python, server
+from wire import command, environ
+
+KEY = "k" * 32
+SIGNALS = pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
+LIFESPAN = """
+from contextlib import asynccontextmanager
+
+@asynccontextmanager
+async def lifespan(mcp):
+    yield {}
+    print("the lifespan is closed", flush=True)
+
+
+def extend(mcp):
+    pass
+
+
+def commands(app):
+    pass
+"""
+
+
+@pytest.fixture(scope="module")
+def mine(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The default project, whose lifespan says when it is closed."""
+    copy = tmp_path_factory.mktemp("operated") / "notes"
+    shutil.copytree(project, copy, ignore=shutil.ignore_patterns(".*cache", "__pycache__"))
+    (copy / "src/notes_mcp/extend.py").write_text(LIFESPAN)
+    return copy
+
+
+def test_the_rows_of_the_trail_hold(project: Path) -> None:
+    attack(project, "server/test_trail.py")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork to be quick")
+def test_without_a_guard_its_row_fails(project: Path, tmp_path: Path) -> None:
+    known = guards(ATTACKS / "server/guards_trail.yml")
+    insist_on(known, {"": project}, tmp_path, whole=False)
+
+
+@contextlib.contextmanager
+def running(
+    project: Path, home: Path, *words: str, **settings: str
+) -> Iterator[subprocess.Popen[str]]:
+    """`run` as a child of ours whose standard input stays open; its output goes to files."""
+    more = {f"NOTES_MCP_{name}": value for name, value in settings.items()}
+    with (home / "stdout").open("w") as out, (home / "stderr").open("w") as err:
+        process = subprocess.Popen(
+            command(project, "run", *words),
+            env=environ(project, home) | more,
+            cwd=project,
+            stdin=subprocess.PIPE,
+            stdout=out,
+            stderr=err,
+            text=True,
+        )
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.communicate()
+
+
+def waited(text: str, file: Path) -> str:
+    """What a file holds once a text is in it."""
+    last = time.monotonic() + 30
+    while text not in (said := file.read_text(encoding="utf-8")):
+        assert time.monotonic() < last, said
+        time.sleep(0.02)
+    return said
+
+
+def events(file: Path) -> list[dict[str, Any]]:
+    """The structured lines of a log."""
+    lines = file.read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines if line.startswith("{")]
+
+
+def request(tool: str, arguments: Mapping[str, object], number: int = 1) -> dict[str, Any]:
+    """A call in the newest era."""
+    about = {
+        "protocolVersion": "2026-07-28",
+        "clientInfo": {"name": "raw", "version": "1"},
+        "clientCapabilities": {},
+    }
+    meta = {f"io.modelcontextprotocol/{name}": value for name, value in about.items()}
+    params = {"name": tool, "arguments": dict(arguments), "_meta": meta}
+    return {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
+
+
+def post(client: httpx2.Client, address: str, tool: str, **arguments: object) -> Any:
+    """What a call over HTTP is answered."""
+    headers = {
+        "Accept": "application/json, text/event-stream",
+        "MCP-Protocol-Version": "2026-07-28",
+        "Mcp-Method": "tools/call",
+        "Mcp-Name": tool,
+    }
+    answer = client.post(f"{address}/mcp", json=request(tool, arguments), headers=headers)
+    (text,) = re.findall(r"^(?:data: )?(\{.*\})$", answer.text, re.MULTILINE)
+    return json.loads(text)["result"]
+
+
+def free_port() -> str:
+    """A port on which nobody listens."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return str(free.getsockname()[1])
+
+
+@SIGNALS
+def test_a_killed_server_has_recorded_every_call_that_it_answered(
+    mine: Path, tmp_path: Path
+) -> None:
+    trail, port, answered = tmp_path / "trail.jsonl", free_port(), list[str]()
+    address, over = f"http://127.0.0.1:{port}", threading.Event()
+
+    def flood(which: int) -> None:
+        with httpx2.Client(timeout=10) as client:
+            for number in range(1000):
+                title = f"{which}-{number}"
+                try:
+                    result = post(client, address, "create_note", title=title, content="c")
+                except (httpx2.HTTPError, ValueError):
+                    return
+                assert not result["isError"], result
+                answered.append(title)
+                if over.is_set():
+                    return
+
+    settings = {"AUDIT": str(trail), "STATE_KEYS": KEY}
+    with running(mine, tmp_path, "--http", "--port", port, **settings) as process:
+        waited("startup complete", tmp_path / "stderr")
+        with ThreadPoolExecutor(8) as pool:
+            floods = [pool.submit(flood, which) for which in range(8)]
+            last = time.monotonic() + 60
+            while len(answered) < 150 and time.monotonic() < last:
+                time.sleep(0.01)
+            process.send_signal(signal.SIGKILL)
+            over.set()
+            for each in floods:
+                each.result()
+    assert len(answered) >= 150
+    seal = hmac.digest(KEY.encode(), b"audit trail", "sha256")
+    text = trail.read_text(encoding="utf-8")
+    assert text.endswith("\n")
+    recorded = [json.loads(line)["arguments"] for line in text.splitlines()]
+    for title in answered:
+        arguments = json.dumps({"title": title, "content": "c"}, sort_keys=True).encode()
+        assert hmac.digest(seal, arguments, "sha256").hex() in recorded
+    assert len(answered) <= len(recorded) <= len(answered) + 8
+
+
+@SIGNALS
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "term"])
+def test_over_stdio_one_signal_stops_it_while_its_input_is_open(
+    mine: Path, tmp_path: Path, number: signal.Signals
+) -> None:
+    with running(mine, tmp_path) as process:
+        assert process.stdin
+        process.stdin.write(json.dumps(request("create_note", {"title": "a", "content": "b"})))
+        process.stdin.write("\n")
+        process.stdin.flush()
+        waited("isError", tmp_path / "stdout")
+        process.send_signal(number)
+        assert process.wait(10) == 0
+        assert "the lifespan is closed" in waited("lifespan", tmp_path / "stdout")
+    assert "Traceback" not in (tmp_path / "stderr").read_text()
+
+
+@SIGNALS
+def test_over_http_one_signal_stops_it_while_a_client_listens(mine: Path, tmp_path: Path) -> None:
+    port = free_port()
+    hello = {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "raw", "version": "1"},
+    }
+    with running(mine, tmp_path, "--http", "--port", port, AUDIT="stdout") as process:
+        waited("startup complete", tmp_path / "stderr")
+        address = f"http://127.0.0.1:{port}"
+        headers = {"Accept": "application/json, text/event-stream"}
+        with httpx2.Client(headers=headers, timeout=10) as client:
+            health = client.get(f"{address}/health")
+            assert (health.status_code, health.json()) == (200, {"status": "ok"})
+            assert client.get(f"{address}/health", headers={"Host": "evil"}).status_code == 421
+            post(client, address, "create_note", title="a", content="b")
+            body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
+            session = client.post(f"{address}/mcp", json=body).headers["mcp-session-id"]
+            known = {"mcp-session-id": session}
+            with client.stream("GET", f"{address}/mcp", headers=known):
+                process.send_signal(signal.SIGINT)
+                assert process.wait(10) == 130
+    assert "the lifespan is closed" in (tmp_path / "stdout").read_text()
+    assert [each["outcome"] for each in events(tmp_path / "stdout")] == ["applied"]
+    assert "Traceback" not in (tmp_path / "stderr").read_text()
+
+
+def documented(text: str) -> dict[str, tuple[set[str], set[str]]]:
+    """The events of the guide, each with the fields that it has always, and sometimes."""
+    found = {}
+    rows = re.findall(
+        r"^\| `(\w+)` \| [^|]* \| (.*) \|$", text.partition("## Read the log")[2], re.MULTILINE
+    )
+    for event, fields in rows:
+        always, _, sometimes = fields.partition("sometimes")
+        found[event] = {*re.findall("`(\\w+)`", always)}, {*re.findall("`(\\w+)`", sometimes)}
+    return found
+
+
+def test_each_line_of_the_log_is_as_the_guide_says(mine: Path, tmp_path: Path) -> None:
+    guide = (mine / "docs/operating.md").read_text(encoding="utf-8")
+    known = documented(guide)
+    (example,) = re.findall(r"^\{.*\}$", guide, re.MULTILINE)
+    known["write"] = {*json.loads(example)} - {"event"}, set()
+    calls = [
+        request("create_note", {"title": "a", "content": "b"}, 1),
+        request("delete_note", {"note_id": 1}, 2),
+        request("delete_note", {"note_id": 1, "confirm": True}, 3),
+        request("search_notes", {"limit": "many"}, 4),
+    ]
+    with running(mine, tmp_path, AUDIT="stderr") as process:
+        assert process.stdin
+        for number, call in enumerate(calls, 1):
+            process.stdin.write(json.dumps(call) + "\n")
+            process.stdin.flush()
+            waited(f'"id":{number}', tmp_path / "stdout")
+        process.stdin.close()
+        process.wait(10)
+    lines = events(tmp_path / "stderr")
+    assert {each["event"] for each in lines} == known.keys()
+    for line in lines:
+        always, sometimes = known[line.pop("event")]
+        assert always <= line.keys() <= always | sometimes, line
+    assert lines[0]["database"] == str(tmp_path / "data/notes-mcp/data.db")
+    assert (tmp_path / "data/notes-mcp/data.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("where", "place"),
+    [
+        ("redis://ann:secret@host:1/2", "redis://host:1/2"),
+        ("rediss://:secret@host", "rediss://host"),
+        ("memory", "memory"),
+        ("a.db", "{here}/a.db"),
+    ],
+)
+def test_where_something_lies_is_said_without_a_password(
+    project: Path, where: str, place: str
+) -> None:
+    done = python(
+        project, "-c", f"from notes_mcp.policy.process import place; print(place({where!r}))"
+    )
+    assert done.stdout.strip() == place.format(here=project), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        ("stdout", "setting audit: over stdio stdout is the client's; say stderr or a file"),
+        ("/dev", "setting audit: /dev: Is a directory; name a file that can be written, "),
+    ],
+)
+def test_a_trail_that_has_no_place_is_one_line(project: Path, where: str, said: str) -> None:
+    done = server(project, "run", NOTES_MCP_AUDIT=where)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert re.fullmatch(f"notes-mcp: {re.escape(said)}.*\n", done.stderr), done.stderr
