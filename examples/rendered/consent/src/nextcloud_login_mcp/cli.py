@@ -80,12 +80,19 @@ def run(
 
         if reason := serve_at(settings, settings.host, settings.port):
             sys.exit(f"{SERVER_NAME}: {reason}")
+    if settings.audit == "stdout" and not http:
+        why = "over stdio stdout is the client's; say stderr or a file"
+        sys.exit(f"{SERVER_NAME}: setting audit: {why}")
     server = create_server(settings)
     gc.freeze()
     gc.enable()
     if http:
         server.listen(settings)
     else:
+        from .policy.process import stops_at_once, tell_start
+
+        tell_start(settings, "stdio")
+        stops_at_once()
         server.run("stdio", show_banner=False)
 
 

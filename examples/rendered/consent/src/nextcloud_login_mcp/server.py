@@ -31,6 +31,7 @@ from .policy.guarding import PolicyServer
 from .policy.public import PublicFront
 from .policy.serving import PolicyTool
 from .policy.subsets import Subset
+from .policy.trail import Trail
 from .settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -86,7 +87,7 @@ def create_server(settings: Settings | None = None) -> PolicyServer:
         raise StartError(f"backend.py: connect: {why}") from error
     keys, seconds = settings.state_keys, settings.confirm_seconds
     try:
-        gate = Gate(settings.state, seconds)
+        gate = Gate(settings.state, seconds, Trail(settings.audit, keys))
         sealed = RequestStateSecurity(keys=keys or [secrets.token_bytes(32)], ttl=seconds)
     except (ImportError, OSError, ValueError) as error:
         raise StartError(f"settings state and state_keys: {error}") from error

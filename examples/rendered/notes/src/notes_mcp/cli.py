@@ -70,12 +70,19 @@ def run(
     flags = {"metadata": metadata, "host": host, "port": port, "toolsets": toolsets, "tools": tools}
     flags |= {"exclude": exclude, "read_only": read_only, "no_destructive": no_destructive}
     settings = Settings(**{name: it for name, it in flags.items() if it is not None})  # type: ignore[arg-type]
+    if settings.audit == "stdout" and not http:
+        why = "over stdio stdout is the client's; say stderr or a file"
+        sys.exit(f"{SERVER_NAME}: setting audit: {why}")
     server = create_server(settings)
     gc.freeze()
     gc.enable()
     if http:
         server.listen(settings)
     else:
+        from .policy.process import stops_at_once, tell_start
+
+        tell_start(settings, "stdio")
+        stops_at_once()
         server.run("stdio", show_banner=False)
 
 

@@ -32,6 +32,7 @@ from pydantic_core import to_jsonable_python
 
 if TYPE_CHECKING:
     from .guarding import PolicyServer
+    from .trail import Trail
 
 logger = logging.getLogger(__name__)
 METHOD_NOT_FOUND, DAY = -32601, 86_400
@@ -45,8 +46,8 @@ QUESTIONS = "confirmations"
 class Gate:
     """The pending questions of one server, kept in `memory`, in a folder, or behind a `redis://` address."""
 
-    def __init__(self, where: str, seconds: float) -> None:
-        self.seconds, self._puts = seconds, 0
+    def __init__(self, where: str, seconds: float, trail: "Trail") -> None:
+        self.seconds, self.trail, self._puts = seconds, trail, 0
         self.pages: Any = None  # where a server has them: see page.py
         self.store: AsyncKeyValue
         if where == "memory":

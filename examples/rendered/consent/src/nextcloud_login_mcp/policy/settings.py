@@ -52,6 +52,8 @@ class PolicySettings(ConsentSettings):
     """The port to listen on."""
     allowed_hosts: Listed = Field(default_factory=list)
     """Names besides localhost by which clients reach this server over HTTP; * stands for any text."""
+    audit: str = ""
+    """Where calls that write are recorded: a file, or stdout or stderr; nowhere when empty."""
     trust_reads: Listed = Field(default_factory=list)
     """Names of undeclared tools whose own readOnlyHint is believed; * stands for any text."""
     toolsets: Listed = Field(default_factory=list)

@@ -27,6 +27,7 @@ from .declarations import Declaration
 from .profile import CONFIRM_FALLBACK, PREVIEW_FIRST
 from .signatures import confused
 from .texts import changed, filled, message_of, question_of
+from .trail import recorded
 
 fallbacks = metrics.get_meter(__name__).create_counter("mcp.confirmation.fallbacks")
 
@@ -54,6 +55,7 @@ class Call:
     questions: int = 0
     loaded: Entry = field(default_factory=dict)  # what this request answered
     approved_by: Approver | None = None
+    outcome: str = ""  # of the last question, unless it was a yes; in the end, of the run
 
     def __post_init__(self) -> None:
         """Remember the request, which is another one in another task, and where its questions wait."""
@@ -117,7 +119,8 @@ async def _confirm(call: Call, key: str, question: str, details: Any) -> Confirm
     way, outcome, instead = await _settled(call, key, question, details)
     by: Approver = "person" if way in ("elicitation", "input_required") else "client"
     by = call.loaded.get("by", by)
-    call.approved_by = by if outcome == ConfirmationResult.CONFIRMED else None
+    yes = outcome == ConfirmationResult.CONFIRMED
+    call.approved_by, call.outcome = (by, "") if yes else (None, outcome)
     facts = {"way": way, "outcome": outcome, "approved_by": call.approved_by}
     ms = round((time.perf_counter() - started) * 1000, 1)
     asking.log_step("confirmation", call.ctx, call.tool, facts | {"ms": ms})
@@ -214,11 +217,7 @@ async def serve(
 
     `confirms`: it has the gate's argument; `own`: so has what it runs. ToolError: an argument has a wrong type.
     """
-    if mistake := confused(arguments, tool.parameters):
-        raise ToolError(mistake)
     confirm = arguments.get("confirm", False) if confirms else None
-    if not isinstance(confirm, bool | None):
-        raise ToolError(f"confirm is true or false, not {confirm!r}")
     given = {name: it for name, it in arguments.items() if not (confirms and name == "confirm")}
     name = tool.key.partition(":")[2].removesuffix("@")  # with its version, if it has one
     call = Call(get_context(), name, declaration, given, confirm, tool.parameters, **about)
@@ -227,7 +226,12 @@ async def serve(
         call.answers, call.applied = outer.answers, outer.applied
     token = _running.set(call)
     try:
-        return await run(given | ({"confirm": True} if confirms and own else {}))
+        with recorded(call, tool) as ended:
+            if mistake := confused(arguments, tool.parameters):
+                raise ToolError(mistake)
+            if not isinstance(confirm, bool | None):
+                raise ToolError(f"confirm is true or false, not {confirm!r}")
+            return ended(await run(given | ({"confirm": True} if confirms and own else {})))
     except asking.Asked as asked:
         if outer:
             raise

@@ -23,12 +23,16 @@ from fastmcp.utilities.tasks import TaskConfig
 from fastmcp.utilities.versions import VersionSpec
 from mcp_types import ToolAnnotations
 from pydantic import Field, PrivateAttr
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 
 from . import serving, subsets
 from .asking import SERVER, Gate
 from .declarations import ELSEWHERE, action, declaration_of
 from .errors import CouldNotError, StartError
 from .gate import gated, serve
+from .process import tell_start
 from .profile import CONFIRM
 from .settings import PolicySettings
 
@@ -138,7 +142,16 @@ class PolicyServer(FastMCP[Any]):
         app = super().http_app(*more, **options)
         places = [self.facts(tool).place or "" for tool in items if isinstance(tool, Tool)]
         app.add_middleware(subsets.Paths, path=app.state.path, places=places)
+        app.router.routes.append(Route("/health", self._health))  # behind one of the author's own
         return app
+
+    async def _health(self, _: Request) -> Response:
+        """Whether it serves, and can write what it must record."""
+        try:
+            self.gate.trail.ready()
+        except ToolError as error:
+            return JSONResponse({"status": str(error)}, 503)
+        return JSONResponse({"status": "ok"})
 
     def listen(self, settings: PolicySettings, *names: str) -> None:
         """Serve at /mcp until stopped, to `names` and those of the settings. CouldNotError: it cannot listen."""
@@ -157,6 +170,7 @@ class PolicyServer(FastMCP[Any]):
         logger.info("requests to %s are answered, to other hosts with 421; %s", known, adds)
         guard = {"host_origin_protection": "auto", "allowed_hosts": allowed}
         with bound:
+            tell_start(settings, "http")
             self.run("http", host=host, port=port, sockets=[bound], show_banner=False, **guard)
 
     async def admit(

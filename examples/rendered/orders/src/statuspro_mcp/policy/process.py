@@ -1,0 +1,73 @@
+"""What a server's process says when it starts, and how signals end it. Managed by the template."""
+
+import io
+import json
+import logging
+import os
+import re
+import select
+import signal
+import sys
+from pathlib import Path
+from types import FrameType
+
+from .settings import PolicySettings
+
+logger = logging.getLogger(__name__)
+KEPT = ("database", "api", "consent_database", "state", "audit")  # settings that name a place
+WORDS = ("", "memory", ":memory:", "stdout", "stderr")  # of theirs, those that are no path
+
+
+def tell_start(settings: PolicySettings, transport: str) -> None:
+    """Log where things lie, an address without its password."""
+    kept = {name: place(getattr(settings, name, "")) for name in KEPT}
+    known = {name: where for name, where in kept.items() if where}
+    logger.info(json.dumps({"event": "start", "transport": transport, **known}))
+
+
+def place(where: str) -> str:
+    """A place as a setting names it, made whole; no password."""
+    if "://" in where:
+        return re.sub("//[^/]*@", "//", where)
+    return where if where in WORDS else str(Path(where).expanduser().absolute())
+
+
+class _Input(io.RawIOBase):
+    """What a file descriptor holds, until `end` is called."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._from = descriptor
+        self._woken, self._wake = os.pipe()
+
+    def readable(self) -> bool:
+        """Yes."""
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        """Wait for bytes, or for the end."""
+        ready, _, _ = select.select([self._from, self._woken], [], [])
+        data = b"" if self._woken in ready else os.read(self._from, len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def end(self, number: int, _: FrameType | None) -> None:
+        """End the input at a signal; the same signal again ends the process."""
+        signal.signal(number, signal.SIG_DFL)
+        os.write(self._wake, b".")
+
+
+def stops_at_once() -> None:
+    """Have Ctrl-C and SIGTERM end a server over stdio as its client does, where the system can (not on Windows).
+
+    A thread that reads standard input cannot be interrupted, so Python would wait for the client's next line. Here it
+    waits for a signal too, and then reads the end of the input.
+    """
+    if sys.platform == "win32":
+        return
+    descriptor = os.dup(0)
+    with open(os.devnull, "rb") as nothing:  # what tools and their children would read
+        os.dup2(nothing.fileno(), 0, inheritable=True)
+    source = _Input(descriptor)
+    sys.stdin = io.TextIOWrapper(io.BufferedReader(source), encoding="utf-8")
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, source.end)
