@@ -42,7 +42,7 @@ def _safe(operation: Operation) -> Derived:
 def _doubts(operation: Operation) -> list[str]:
     found: list[str] = []
     verb = base(operation.id_words[0]) if operation.id_words else ""
-    said = words(operation.text("summary"))
+    said = words(operation.text("summary")) or words(operation.text("description"))[:1]
     spoken = base(said[0]) if said else ""
     reads = verb in READ or (verb not in ALL_VERBS and spoken in READ)
     if verb in DOING and verb not in READ:

@@ -84,6 +84,9 @@ class Operation:
             found.pop()
         if len(found) > 2 and found[0] in ("post", "put", "patch") and found[1] in ALL_VERBS:
             found = found[1:]
+        whole = [word for part in self.segments if "{" not in part for word in words(part)]
+        if found == whole[-len(found) :] and len(words(self.tail)) < len(found):
+            return words(self.tail)  # /transfer/intent/get is transferIntentGet
         known = {tuple(words(tag)) for tag in self.tags} | {
             tuple(words(part)) for part in self.segments
         }

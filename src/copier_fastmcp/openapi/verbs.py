@@ -31,7 +31,7 @@ PUT = _set(
     "subscribe unsubscribe watch unwatch like unlike unpublish attach detach link unlink upvote "
     "promote demote complete snooze flag unflag tag untag favorite unfavorite bookmark minimize "
     "unminimize set replace update edit modify patch rename move change put write overwrite unset "
-    "save configure unarchived map unmap acknowledge"
+    "save configure unarchived map unmap acknowledge resize"
 )
 UPDATE = _set("update edit modify patch change set replace put write rename save configure")
 DELETE = _set(
@@ -41,10 +41,11 @@ DELETE = _set(
 ACTION = _set(
     "send run start stop publish pay execute trigger retry rerun sync synchronize refresh import "
     "generate deploy merge transfer dispatch convert invite confirm capture refund charge notify "
-    "invoke launch restart reboot redeliver process rebuild migrate scan rotate regenerate resend "
+    "invoke launch restart reboot redeliver process rebuild migrate rotate regenerate resend "
     "replay rollback revert undo toggle increment decrement apply broadcast login logout signin "
     "signout authorize authenticate ping test build reindex perform wake request rerequest do "
-    "materialize simulate poll pull push exec enqueue submit ack pop dequeue consume claim join leave"
+    "materialize simulate poll pull push exec enqueue submit ack pop dequeue consume claim join leave "
+    "exchange"
 )
 TOGGLE = _set("toggle increment decrement append")
 # A membership, and what its end is called; taking it back loses nothing but the association.

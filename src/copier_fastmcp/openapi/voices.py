@@ -20,8 +20,10 @@ class Signals:
         self.verb = base(self.id[0]) if self.id else ""
         said = [word for word in words(operation.text("summary")) if word not in ("the", "a", "an")]
         if not said:
-            said = words(operation.text("description"))[:1]
+            text = operation.text("description").removeprefix("Use this method to ")
+            said = words(text)[:1]
         self.spoken = base(said[0]) if said else ""
+        self.returns = said[:1] == ["returns"]
         self.all_words = {*self.tail, *operation.id_words}
 
     def voices(self, known: frozenset[str]) -> list[str]:
@@ -72,9 +74,10 @@ def reading(operation: Operation, signals: Signals) -> tuple[list[str], list[str
     """What says that a POST only reads, and what speaks against it."""
     tail = {*signals.tail[:1]} if len(signals.tail) == 1 else set()
     joined = "".join(signals.tail)
+    called = len(operation.segments) == 1 and signals.tail[:1]  # as in POST /getChat
     pros = (
         [f"its path ends in {operation.tail!r}"]
-        if tail & READ_BY_POST
+        if {*tail, *(called or ())} & READ_BY_POST
         or (
             signals.tail
             and (signals.tail[0] in MANY or "batch" in joined)
@@ -84,7 +87,7 @@ def reading(operation: Operation, signals: Signals) -> tuple[list[str], list[str
     )
     if signals.verb in READ_BY_POST:
         pros.append(f"its operationId says {signals.verb!r}")
-    if signals.spoken in READ_BY_POST:
+    if signals.spoken in READ_BY_POST or signals.returns:
         pros.append(f"its summary says {signals.spoken!r}")
     answers = set(operation.success)
     cons = [] if answers == {"200"} else ["it does not answer 200 alone"]
