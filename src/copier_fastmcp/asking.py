@@ -61,8 +61,8 @@ def behaviors_of(rows: Sequence[Imported]) -> dict[str, str]:
             for name in meanings
             if name != "read" or one.operation.method not in ("PUT", "PATCH", "DELETE")
         ]
-        question = f"{one.operation.name}: {one.operation.text('summary')[:60]} ({one.derived.reason}) It is:"
-        said[one.operation.name] = q.select(
+        question = f"{one.operation.key}: {one.operation.text('summary')[:60]} ({one.derived.reason}) It is:"
+        said[one.operation.key] = q.select(
             one_line(question),
             [q.Choice(f"{name:7} {meanings[name]}", name) for name in allowed],
             default=one.derived.behavior,

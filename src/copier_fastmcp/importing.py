@@ -14,6 +14,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from .errors import RefusedError, UnableError, one_line, tell
+from .openapi.choices import parts
 from .openapi.document import Document, read
 from .openapi.merging import (
     Before,
@@ -39,7 +40,7 @@ def convert(
 ) -> list[Imported]:
     """Operations as tools, with names that are unique among them and those that are taken."""
     names = Names(taken)
-    return [imported(one, names, options) for one in listed]
+    return [imported(part, names, options) for one in listed for part in parts(one)]
 
 
 def chosen(document: Document, selection: Selection) -> list[Operation]:
@@ -138,7 +139,7 @@ def import_(
         options.behaviors |= behaviors_of(rows)
         rows = convert(listed, options, own)
     answers, notes = answers_of(document, rows)
-    now = {one.operation.name: one.tool for one in rows if one.tool}
+    now = {one.operation.key: one.tool for one in rows if one.tool}
     _stable(now, before)
     merged = merge(mine.get("tools") or [], before, now) if mine else None
     if merged:
@@ -153,6 +154,8 @@ def import_(
         _write(out, text, Before(now, options.behaviors, selection.kept()))
     if json_output:
         print(json.dumps([one.row() for one in rows], indent=1, ensure_ascii=False))
+        for line in found_in(rows):
+            tell(one_line(line))
         return 0
     if not out:
         print(text, end="")
@@ -222,6 +225,11 @@ def _write(out: Path, text: str, before: Before) -> None:
         raise UnableError(f"{out} cannot be written: {error.strerror}") from error
 
 
+def found_in(rows: Sequence[Imported]) -> list[str]:
+    """What a person should look at, whatever else is printed."""
+    return [f"! {one.operation.key}: {text}" for one in rows if one.tool for text in one.findings]
+
+
 def report(rows: Sequence[Imported]) -> list[str]:
     """What operations became what, what was asked, what was left out, in lines for people."""
     made = [one for one in rows if one.tool]
@@ -233,15 +241,13 @@ def report(rows: Sequence[Imported]) -> list[str]:
     for one in made:
         if one.derived.asked:
             lines.append(
-                f"? {one.operation.name}: {one.derived.behavior}, since {one.derived.reason}; change it in the answers"
+                f"? {one.operation.key}: {one.derived.behavior}, since {one.derived.reason}; change it in the answers"
             )
-    lines += [
-        f"- {one.operation.name}: left out, {one.left_out[0]}" for one in rows if not one.tool
-    ]
+    lines += [f"- {one.operation.key}: left out, {one.left_out[0]}" for one in rows if not one.tool]
     parts = sum(len(one.left_out) for one in made)
     if parts:
         lines.append(f"{parts} inputs and results were left out of tools; --json lists them")
-    lines += [f"! {one.operation.name}: {text}" for one in made for text in one.findings]
+    lines += found_in(rows)
     if warning := cost(len(made), sum(one.bytes for one in made)):
         lines.append(warning)
     return lines

@@ -109,9 +109,9 @@ def test_rows_for_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert rows["POST /notes/{id}/thing"]["asked"] is True
     assert rows["GET /old"] | {"source": ""} == {
         "operation": "GET /old",
-        "operation_id": "",
+        "operation_id": None,
         "tool": None,
-        "behavior": None,
+        "behavior": "read",
         "source": "",
         "asked": False,
         "left_out": ["it is deprecated"],

@@ -23,6 +23,13 @@ SURE: list[tuple[str, dict[str, Any], str]] = [
         "read",
     ),
     ("POST /notes/search", {"operationId": "searchNotes"}, "read"),
+    ("POST /getNote", {"description": "Use this method to get a note."}, "read"),
+    (
+        "POST /transfer/intent/get",
+        {"operationId": "transferIntentGet", "summary": "Retrieve an intent"},
+        "read",
+    ),
+    ("POST /customer/get", {"summary": "Returns a customer."}, "read"),
     ("POST /notes:batchGet", {"operationId": "batchGet", "summary": "Get many notes"}, "read"),
     ("POST /notes/count", {"summary": "Counts the notes"}, "read"),
     ("POST /notes", {"responses": MADE}, "create"),
@@ -109,6 +116,9 @@ SURE: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 ASKED: list[tuple[str, dict[str, Any]]] = [
+    ("GET /oauth.access", {"description": "Exchanges a code for a token."}),
+    ("POST /orders/{id}/return", {"summary": "Returns an order."}),
+    ("POST /tables/scan", {}),
     ("GET /auth/logout", {}),
     ("GET /unsubscribe", {}),
     ("GET /jobs/{id}", {"operationId": "triggerJob"}),

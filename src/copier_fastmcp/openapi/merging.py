@@ -134,7 +134,14 @@ def merge(mine: list[Any], before: Before, now: Mapping[str, dict[str, Any]]) ->
 
 
 def _request(tool: Any) -> str:
-    return str(tool.get("http", "")).partition("?")[0] if isinstance(tool, dict) else ""
+    if not isinstance(tool, dict):
+        return ""
+    fixed = [
+        f" {one.get('name')}={one.get('default')}"
+        for one in tool.get("params") or ()
+        if isinstance(one, dict) and one.get("choices") == [one.get("default")]
+    ]
+    return str(tool.get("http", "")).partition("?")[0] + "".join(fixed)
 
 
 def _three(

@@ -124,8 +124,20 @@ def _nouns(operation: Operation) -> list[str]:
     return [*found[:-1], singular(found[-1])] if found and one else found
 
 
+def _owner(operation: Operation) -> list[str]:
+    """What an action is done to: the part of the path before it."""
+    literal = [part for part in operation.segments[:-1] if "{" not in part and ascii_words(part)]
+    found = ascii_words(literal[-1]) if literal else ["it"]
+    return [*found[:-1], singular(found[-1])]
+
+
 def wanted(operation: Operation, derived: Derived) -> list[str]:
     """The words of a good name, before it is made short and unique."""
+    if operation.chosen[0]:
+        nouns = [
+            word for word in _nouns(operation) if singular(word) not in ("action", "operation")
+        ]
+        return [*ascii_words(operation.chosen[1]), *(nouns or _owner(operation))]
     given = ascii_words(name_of(operation)) or [
         word for word in operation.id_words if word.isascii()
     ]

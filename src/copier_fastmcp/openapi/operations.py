@@ -32,6 +32,12 @@ class Operation:
     paths: Mapping[str, Any]
     broken: str = ""
     extensions: dict[str, Any] = field(default_factory=dict)
+    chosen: tuple[str, str] = ("", "")  # the field of its body that is fixed, and its value
+
+    @property
+    def key(self) -> str:
+        """What tells it from all others: its name, and the choice that it stands for."""
+        return f"{self.name} {'='.join(self.chosen)}" if self.chosen[0] else self.name
 
     @property
     def name(self) -> str:
@@ -74,6 +80,8 @@ class Operation:
     @cached_property
     def id_words(self) -> list[str]:
         """The words of the operationId without its tag in front: issues/list-for-repo is `list for repo`."""
+        if self.chosen[0]:
+            return words(self.chosen[1])
         generated = f"{re.sub(r'[^A-Za-z0-9_]', '_', self.path)}_{self.method.lower()}"
         last = self.operation_id.removesuffix(generated)  # as FastAPI writes it behind a name
         front, last = re.fullmatch(r"(?:(.*)[/.:#])?(.*)", last, re.DOTALL).groups()  # type: ignore[union-attr]
@@ -85,8 +93,9 @@ class Operation:
         if len(found) > 2 and found[0] in ("post", "put", "patch") and found[1] in ALL_VERBS:
             found = found[1:]
         whole = [word for part in self.segments if "{" not in part for word in words(part)]
-        if found == whole[-len(found) :] and len(words(self.tail)) < len(found):
-            return words(self.tail)  # /transfer/intent/get is transferIntentGet
+        last = words(self.tail)
+        if found == whole[-len(found) :] and len(last) < len(found) and last[0] in ALL_VERBS:
+            return last  # /transfer/intent/get is transferIntentGet
         known = {tuple(words(tag)) for tag in self.tags} | {
             tuple(words(part)) for part in self.segments
         }

@@ -9,7 +9,7 @@ from .inputs import LeftOutError, snake
 from .operations import Operation, is_json
 from .schemas import merged, properties_of, required_of
 from .texts import clean, sentence, sentences
-from .typed import typed
+from .typed import SIMPLE, typed
 
 # What people and models look for first, in this order.
 FIRST = [
@@ -55,6 +55,7 @@ FIRST = [
 ]
 NOISE = re.compile(r"(^_|_url$|^links$|^node_id$|gravatar|^etag$|_links$|^object$|^x_)")
 ALWAYS = 6
+WHOLE = "answer"  # the one field of a result that holds all that the API answers
 NAME = re.compile("[A-Za-z_][A-Za-z0-9_.-]{0,63}")
 LONGEST_TEXT = 90
 
@@ -132,16 +133,13 @@ def _of_a_page(name: str) -> bool:
 
 
 def _unknown(operation: Operation, schema: dict[str, Any], found: Answer) -> Answer:
-    """An answer without fields: kept only where nothing of it is needed."""
-    kind = schema.get("type")
-    if operation.method in ("GET", "HEAD", "QUERY") or found.paged:
-        shown = {"array": "a list", "object": "an object of any form", None: "JSON of any form"}
-        what = (
-            "a list of plain values"
-            if found.paged
-            else shown.get(kind, f"a plain {str(kind)[:20]}")
-        )
-        raise LeftOutError(f"it answers {what}")
+    """An answer without fields: of a read all of it, of a write nothing."""
+    if operation.method in ("GET", "QUERY") or found.paged:
+        kind = "list[any]" if found.paged else SIMPLE.get(str(schema.get("type")), "any")
+        made: dict[str, Any] = {"type": kind, "description": "What the API answers."}
+        if kind == "any":
+            made["default"] = None
+        return Answer([(WHOLE, made)], left_out=found.left_out)
     return Answer(left_out=[*found.left_out, "its result (it has no fields)"])
 
 

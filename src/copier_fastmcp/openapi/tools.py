@@ -18,7 +18,7 @@ from .texts import clean, sentence, sentences
 from .verbs import base
 
 BUDGET = 3000
-SENT = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
+SENT = ("GET", "HEAD", "QUERY", "POST", "PUT", "PATCH", "DELETE")
 
 
 @dataclass
@@ -34,16 +34,15 @@ class Imported:
 
     def row(self) -> dict[str, Any]:
         """What a program is told of it."""
-        found: dict[str, Any] = {
+        return {
             "operation": self.operation.name,
-            "operation_id": self.operation.operation_id,
+            "operation_id": self.operation.operation_id or None,
             "tool": self.tool["name"] if self.tool else None,
-            "behavior": self.derived.behavior if self.tool else None,
+            "behavior": None if self.operation.broken else self.derived.behavior,
             "source": str(self.derived),
             "asked": self.derived.asked,
             "left_out": self.left_out,
         }
-        return {**found, **({"findings": self.findings} if self.findings else {})}
 
 
 @dataclass
@@ -59,7 +58,7 @@ class Options:
 def imported(operation: Operation, names: Names, options: Options) -> Imported:
     """One operation as a tool, or the reason why it is none."""
     derived = derive(operation)
-    chosen = options.behaviors.get(operation.name)
+    chosen = options.behaviors.get(operation.key)
     if chosen:
         derived = Derived(
             chosen, "your choice", f"instead of {derived}"[:200], confirm=derived.confirm
@@ -142,7 +141,7 @@ def _contradicts(text: str, name: str, reads: bool) -> bool:
 
 
 def _title(operation: Operation, name: str, derived: Derived) -> str:
-    summary = clean(operation.text("summary"), 300).rstrip(".")
+    summary = clean(operation.text("summary"), 300).rstrip(".") if not operation.chosen[0] else ""
     if not summary or len(summary) > 70 or summary == name or len(summary) < 3:
         return title_of(name)
     return title_of(name) if _contradicts(summary, name, derived.behavior == "read") else summary
@@ -152,6 +151,8 @@ def _description(operation: Operation, name: str, derived: Derived) -> str:
     summary = sentence(sentences(operation.text("summary"), 200))
     more = sentence(sentences(operation.text("description"), 300))
     said = summary.rstrip(".").lower()
+    if operation.chosen[0]:
+        return clean(f"{title_of(name)}. {summary or more}", 420)
     parts = [summary] if not more or said not in (title_of(name).lower(), "") else []
     if more and said:
         shared = set(said.split()) & set(more.lower().rstrip(".").split())
@@ -201,7 +202,10 @@ def _fit(found: Imported, result: Answer, budget: int) -> None:
     placed = made["http"]
     while optional and _size(made, fields) > budget:
         one = optional.pop()
-        if one["name"] in ("limit", "cursor") or f"{{{one['name']}}}" in placed:
+        if (
+            one["name"] in ("limit", "cursor", found.operation.chosen[0])
+            or f"{{{one['name']}}}" in placed
+        ):
             continue
         made["params"].remove(one)
         found.left_out.append(f"{one['name']} (budget)")

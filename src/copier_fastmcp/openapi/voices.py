@@ -60,8 +60,9 @@ def properties(operation: Operation) -> list[str]:
 def chooses(operation: Operation) -> str:
     """A field of the body that chooses what is done, as in {action: open | close}."""
     properties = operation.json_body[1].get("properties")
+    more = ("op", "type") if words(operation.tail)[-1:] in (["actions"], ["action"]) else ("op",)
     for name, schema in (properties if isinstance(properties, dict) else {}).items():
-        if name in {*tables()["action_parameters"], "op"}:
+        if name in {*tables()["action_parameters"], *more}:
             choices = operation.document.followed(schema).get("enum")
             listed = choices if isinstance(choices, list) else []
             acts = any(set(words(choice)[:1]) & ALL_VERBS for choice in listed)

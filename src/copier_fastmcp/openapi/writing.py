@@ -24,9 +24,26 @@ GRAPH = {"graphql", "rpc", "jsonrpc"}
 def of(operation: Operation) -> Derived:
     """The behavior of an operation whose method may write."""
     by_method = {"POST": _post, "PUT": _put, "PATCH": _patch, "DELETE": _delete}
+    if operation.chosen[0]:
+        return _chosen(operation)
     if operation.method not in by_method:
         return Derived("action", "asked", f"the method {operation.method} is not known", asked=True)
     return by_method[operation.method](operation)
+
+
+def _chosen(operation: Operation) -> Derived:
+    """What one value of a choice does, by its own words."""
+    field, value = operation.chosen
+    verb, reason = base(words(value)[0]), f"its body says {field}: {value}"
+    if verb in DELETE:
+        return Derived("delete", "signal", reason)
+    if verb in PUT and verb not in TOGGLE:
+        return Derived("put", "signal", reason)
+    if verb in ("create", "add"):
+        return Derived("create" if verb == "create" else "append", "signal", reason)
+    if verb in ACTION:
+        return Derived("action", "signal", reason)
+    return Derived("action", "asked", f"{reason}, and nothing says what that does", asked=True)
 
 
 def _several(operation: Operation, signals: Signals) -> Derived | None:
