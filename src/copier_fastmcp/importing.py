@@ -67,6 +67,38 @@ def chosen(document: Document, selection: Selection) -> list[Operation]:
     return found
 
 
+def gathered(
+    document: Document,
+    selection: Selection,
+    options: Options,
+    taken: Sequence[str] = (),
+    *,
+    asking: bool,
+) -> tuple[list[Imported], Selection]:
+    """The operations that were asked for as tools, and which these are.
+
+    With somebody to ask, they choose among many, and say what an operation does whose signals clash;
+    `options` keeps that.
+
+    Raises:
+        RefusedError: A glob fits nothing, or nothing is left.
+        KeyboardInterrupt: They left.
+    """
+    listed = chosen(document, selection)
+    if asking and not selection and len(listed) > MANY:
+        from .asking import operations_of
+
+        listed = operations_of(listed)
+        selection = Selection(operation=[_literal(one.name) for one in listed])
+    rows = convert(listed, options, taken)
+    if asking and any(one.derived.asked and one.tool for one in rows):
+        from .asking import behaviors_of
+
+        options.behaviors |= behaviors_of(rows)
+        rows = convert(listed, options, taken)
+    return rows, selection
+
+
 def answers_of(document: Document, rows: Sequence[Imported]) -> tuple[dict[str, Any], list[str]]:
     """A whole answers file, and what a person should know of it."""
     answers, notes = about(document)
@@ -119,25 +151,14 @@ def import_(
     selection = Selection(tag or [], path or [], method or [], operation or [])
     if not selection and before.selection:
         selection = Selection(**{key: list(value) for key, value in before.selection.items()})
-    listed = chosen(document, selection)
     asking = sys.stdin.isatty() and sys.stderr.isatty() and not (unattended or json_output)
-    if asking and not selection and len(listed) > MANY:
-        from .asking import operations_of
-
-        listed = operations_of(listed)
-        selection = Selection(operation=[_literal(one.name) for one in listed])
     options = Options(max(budget, 600), scopes, request_model, dict(before.behaviors))
     own = [
         str(one.get("name"))
         for one in mine.get("tools") or []
         if isinstance(one, dict) and not one.get("http")
     ]
-    rows = convert(listed, options, own)
-    if asking and any(one.derived.asked and one.tool for one in rows):
-        from .asking import behaviors_of
-
-        options.behaviors |= behaviors_of(rows)
-        rows = convert(listed, options, own)
+    rows, selection = gathered(document, selection, options, own, asking=asking)
     answers, notes = answers_of(document, rows)
     now = {one.operation.key: one.tool for one in rows if one.tool}
     _stable(now, before)
@@ -184,17 +205,7 @@ def from_document(file: Path, globs: Mapping[str, list[str]], *, asking: bool) -
     """
     document, options = read(file), Options()
     selection = Selection(**{key: list(value) for key, value in globs.items()})
-    listed = chosen(document, selection)
-    if asking and not selection and len(listed) > MANY:
-        from .asking import operations_of
-
-        listed = operations_of(listed)
-    rows = convert(listed, options)
-    if asking and any(one.derived.asked and one.tool for one in rows):
-        from .asking import behaviors_of
-
-        options.behaviors |= behaviors_of(rows)
-        rows = convert(listed, options)
+    rows, _ = gathered(document, selection, options, asking=asking)
     answers, notes = answers_of(document, rows)
     for line in [*report(rows), *notes]:
         tell(one_line(line))

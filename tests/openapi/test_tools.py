@@ -86,6 +86,19 @@ def test_inputs_keep_types_limits_choices_and_texts() -> None:
             "schema": {"type": "array", "items": {"type": "string"}, "maxItems": 5},
         },
         {"in": "query", "name": "deep", "style": "deepObject", "schema": {"type": "object"}},
+        {
+            "in": "query",
+            "name": "by",
+            "style": "deepObject",
+            "schema": {"properties": {"color": {"type": "string"}}},
+        },
+        {"in": "query", "name": "$top", "schema": {"type": "integer"}},
+        {
+            "in": "query",
+            "name": "fields",
+            "explode": False,
+            "schema": {"type": "array", "items": {"type": "string"}},
+        },
         {"in": "cookie", "name": "session", "schema": {"type": "string"}},
         {"in": "header", "name": "X-Trace", "schema": {"type": "string"}},
         {"in": "header", "name": "Authorization", "required": True, "schema": {"type": "string"}},
@@ -98,16 +111,22 @@ def test_inputs_keep_types_limits_choices_and_texts() -> None:
     ]
     found = tool("GET /notes/{noteId}/parts", parameters=query)
     assert found.tool is not None
-    assert found.tool["http"] == "GET /notes/{note_id}/parts?filter[tag]={filter_tag}"
+    assert found.tool["http"] == (
+        "GET /notes/{note_id}/parts?filter[tag]={filter_tag}&by[color]={by_color}&$top={top}"
+    )
     by_name = {one.pop("name"): one for one in found.tool["params"]}
     texts = {name: one.pop("description") for name, one in by_name.items()}
     assert all(text.endswith(".") for text in texts.values())
+    assert texts["fields"] == "Several with commas between."
     assert by_name == {
         "note_id": {},
         "state": {"choices": ["open", "closed"], "default": "open"},
         "size": {"type": "int", "ge": 1, "lt": 9, "default": 3},
         "since": {"type": "datetime"},
         "filter_tag": {"type": "list[str]", "max_items": 5, "required": False},
+        "by_color": {"required": False},
+        "top": {"type": "int", "required": False},
+        "fields": {"required": False},
         "X-Version": {"in": "header", "pattern": "^v[0-9]+$"},
     }
     assert found.left_out == [
@@ -209,6 +228,8 @@ LEFT_OUT = [
     ("TRACE /a", {}, "not sent"),
     ("OPTIONS /a", {}, "not sent"),
     ("PATCH /a/{id}", {}, "sends no fields"),
+    ("PUT /a", {"requestBody": {"content": {"application/octet-stream": {}}}}, "not JSON"),
+    ("PUT /a", {"requestBody": fields()}, "an object of any form"),
     (
         "POST /a",
         {"requestBody": fields(rows={"type": "array", "items": {"type": "object"}})},
@@ -233,6 +254,13 @@ def test_what_has_no_fields_is_answered_whole(schema: dict[str, Any], kind: str)
     assert found.tool["behavior"] == "read"
     assert found.tool["returns"]["answer"]["type"] == kind
     assert found.left_out == []
+
+
+def test_what_only_adds_loses_nothing() -> None:
+    star = tool("PUT /user/starred/{owner}/{repo}", operationId="activity/star-repo").tool or {}
+    assert star["exceptions"][0]["hint"] == "destructive"
+    assert star["exceptions"][0]["value"] is False
+    assert "exceptions" not in (tool("PUT /pages/{id}/published", operationId="setIt").tool or {})
 
 
 def test_what_chooses_what_it_does_is_a_tool_for_each_choice() -> None:

@@ -36,7 +36,8 @@ def _safe(operation: Operation) -> Derived:
         return Derived(
             "action", "asked", f"{operation.method}, but {'; '.join(doubts)}", asked=True
         )
-    return Derived("read", "method", f"{operation.method} changes nothing (RFC 9110 9.2.1)")
+    law = "RFC 10008" if operation.method == "QUERY" else "RFC 9110 9.2.1"
+    return Derived("read", "method", f"{operation.method} changes nothing ({law})")
 
 
 def _doubts(operation: Operation) -> list[str]:

@@ -20,7 +20,7 @@ def body(operation: Operation, found: Inputs, *, gated: bool) -> None:
         if not kinds and not needed:
             return None
         shown = clean(", ".join(kinds), 80) or "a body that leads nowhere"
-        if not needed and operation.method != "POST":
+        if not needed and operation.method not in ("POST", "PUT"):
             return found.left_out.append(f"body ({shown})")
         raise LeftOutError(f"its body is {shown}, not JSON")
     if any("json-patch" in kind for kind in json_kinds) and len(json_kinds) == 1:
@@ -37,7 +37,8 @@ def body(operation: Operation, found: Inputs, *, gated: bool) -> None:
     if operation.method == "GET" and fields:
         return found.left_out.append("body (a GET sends none)")
     if not fields:
-        if schema.get("type") not in ("object", None) or needed:
+        # A PUT that sends nothing of what it replaces would empty it.
+        if schema.get("type") not in ("object", None) or needed or operation.method == "PUT":
             kind = schema.get("type") or "any JSON"
             shown = {"array": "a list", "object": "an object of any form"}.get(
                 str(kind), str(kind)[:20]

@@ -154,6 +154,7 @@ def wanted(operation: Operation, derived: Derived) -> list[str]:
         first = FIRST[derived.behavior]
         if derived.behavior == "read" and not operation.ends_in_parameter:
             first = "list" if nouns[-1] != singular(nouns[-1]) else "get"
+        first = {"QUERY": "query", "HEAD": "check"}.get(operation.method, first)
         if derived.behavior in ("put", "update") and operation.method == "PATCH":
             first = "update"
         if derived.behavior == "action" and operation.method != "POST":

@@ -93,9 +93,9 @@ class Operation:
         if len(found) > 2 and found[0] in ("post", "put", "patch") and found[1] in ALL_VERBS:
             found = found[1:]
         whole = [word for part in self.segments if "{" not in part for word in words(part)]
-        last = words(self.tail)
-        if found == whole[-len(found) :] and len(last) < len(found) and last[0] in ALL_VERBS:
-            return last  # /transfer/intent/get is transferIntentGet
+        end = words(self.tail)
+        if found == whole[-len(found) :] and len(end) < len(found) and end[0] in ALL_VERBS:
+            return end  # /transfer/intent/get is transferIntentGet
         known = {tuple(words(tag)) for tag in self.tags} | {
             tuple(words(part)) for part in self.segments
         }

@@ -8,7 +8,8 @@ from .bodies import body
 from .document import UnresolvedError
 from .inputs import WIRE_NAME, Inputs, LeftOutError, param, snake
 from .operations import Operation
-from .texts import clean
+from .schemas import merged, properties_of, required_of
+from .texts import clean, sentence, sentences
 from .typed import Typed, typed
 
 VERSION_HEADERS = {"if-match"}
@@ -26,7 +27,7 @@ REFUSED_HEADERS = {
     "accept-encoding",
 }
 # What a request in the answers can hold.
-QUERY_NAME = re.compile(r"[A-Za-z0-9_.\[\]-]{1,80}")
+QUERY_NAME = re.compile(r"[A-Za-z0-9_.$\[\]-]{1,80}")
 _TEXT = r"(?:[A-Za-z0-9._~:@!$()*+,;=-]|%(?!2[eEfF]|5[cC]|[01])[0-9A-Fa-f]{2}|\{[a-z][a-z0-9_]*\})+"
 PATH = re.compile(f"/(?:{_TEXT}(?:/{_TEXT})*/?)?")
 SIZES = (
@@ -74,7 +75,8 @@ def inputs(operation: Operation, *, paged: bool, gated: bool) -> Inputs:
         if not isinstance(name, str) or place == "path":
             continue
         try:
-            _one(operation, one, str(place), name, found, paged=paged, gated=gated)
+            for wire, part in _flat(operation, one, name):
+                _one(operation, part, str(place), wire, found, paged=paged, gated=gated)
         except UnresolvedError as error:
             if one.get("required") is True:
                 raise LeftOutError(f"its parameter {clean(name, 60)}: {error}") from error
@@ -127,6 +129,33 @@ def _schema(operation: Operation, given: dict[str, Any]) -> Any:
     return {"type": "string"}
 
 
+def _flat(
+    operation: Operation, given: dict[str, Any], name: str
+) -> list[tuple[str, dict[str, Any]]]:
+    """A parameter as it is; an object in `deepObject` style as one parameter for each of its fields."""
+    if given.get("in") != "query" or given.get("style") != "deepObject":
+        return [(name, given)]
+    schema = merged(operation.document, _schema(operation, given))
+    needed = required_of(schema) if given.get("required") is True else set()
+    made = [
+        (f"{name}[{key}]", {"in": "query", "schema": inner, "required": key in needed})
+        for key, inner in properties_of(schema).items()
+    ]
+    return made or [(name, given)]
+
+
+def _apart(given: dict[str, Any], one: Typed) -> None:
+    """A list that is written in one value becomes a text, with what stands between."""
+    style = given.get("style", "form")
+    between = {"form": "commas", "pipeDelimited": "|", "spaceDelimited": "spaces"}.get(style)
+    if one.type.startswith("list[") and between and given.get("explode", style == "form") is False:
+        one.keys = {"type": "str"}
+        about = str(given.get("description") or one.description)
+        given["description"] = (
+            f"{sentence(sentences(about, 110))} Several with {between} between.".strip()
+        )
+
+
 def _one(
     operation: Operation,
     given: dict[str, Any],
@@ -149,6 +178,9 @@ def _one(
             raise LeftOutError(f"it requires the {place} parameter {shown}")
         return note(f"{place} parameter {shown} (not sent)")
     one = typed(operation.document, _schema(operation, given))
+    if place == "query":
+        given = dict(given)
+        _apart(given, one)
     free = one.type in ("dict", "any", "list[dict]", "list[any]")
     if place == "header" and (
         free or one.type.startswith("list[") or not WIRE_NAME.fullmatch(name)

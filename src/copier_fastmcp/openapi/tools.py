@@ -109,6 +109,9 @@ def _tool(operation: Operation, derived: Derived, names: Names, options: Options
         made["destructive"] = derived.destructive
     if derived.idempotent is not None and derived.behavior == "action":
         made["idempotent"] = derived.idempotent
+    if derived.destructive is False and derived.behavior == "put":
+        why = "It adds an association, and nothing is lost."
+        made["exceptions"] = [{"hint": "destructive", "value": False, "why": why}]
     if derived.confirm:
         made["confirm"] = True
     if options.scopes and (scopes := _scopes(operation, derived)):

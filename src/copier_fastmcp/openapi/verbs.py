@@ -54,6 +54,10 @@ ASSOCIATION = _set(
     "mute unmute block unblock subscribe unsubscribe link unlink lock unlock favorite unfavorite "
     "bookmark detach unset upvote unmap disable"
 )
+# Of these a PUT without a body only adds.
+ADDING = _set(
+    "star follow watch like pin subscribe favorite bookmark upvote add join attach link tag"
+)
 # Nothing safe begins with one of these, whatever the method says.
 DOING = (DELETE | ACTION | PUT | CREATE) - _set(
     "ping test post open set put patch new mark tag flag star like watch lock link map block copy "

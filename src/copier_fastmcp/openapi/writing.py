@@ -4,6 +4,7 @@ from .derived import Derived
 from .operations import Operation, words
 from .verbs import (
     ACTION,
+    ADDING,
     ASSOCIATION,
     DELETE,
     ENSURE,
@@ -198,9 +199,11 @@ def _put(operation: Operation) -> Derived:
     if version := versioned(operation):
         return Derived("update", "two signals", f"PUT, and {version}")
     if not operation.contents:
-        return Derived(
-            "put", "method", "PUT without a body ends in the same state (RFC 9110 9.2.2)"
-        )
+        reason = "PUT without a body ends in the same state (RFC 9110 9.2.2)"
+        if voices := signals.voices(ADDING):
+            reason = f"{reason}; {voices[0]}, so it only adds"
+            return Derived("put", "two signals", reason, destructive=False)
+        return Derived("put", "method", reason)
     return Derived(
         "put", "method", "PUT replaces: the same input, the same end state (RFC 9110 9.2.2)"
     )
