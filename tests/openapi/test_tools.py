@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from openapi.documents_of import answers, document, fields, operation, tool
+from openapi.documents_of import answers, document, fields, tool
 
 from copier_fastmcp.importing import convert
 from copier_fastmcp.openapi.operations import operations
@@ -236,50 +236,6 @@ LEFT_OUT = [
         "all that it takes",
     ),
 ]
-
-
-@pytest.mark.parametrize(
-    ("schema", "kind"),
-    [
-        ({"type": "object"}, "dict"),
-        ({"type": "object", "additionalProperties": {"type": "integer"}}, "dict"),
-        ({"type": "array", "items": {"type": "string"}}, "list[any]"),
-        ({"type": "integer"}, "int"),
-        ({}, "any"),
-    ],
-)
-def test_what_has_no_fields_is_answered_whole(schema: dict[str, Any], kind: str) -> None:
-    found = tool("QUERY /a", requestBody=fields(q={"type": "string"}), responses=answers(schema))
-    assert found.tool is not None
-    assert found.tool["behavior"] == "read"
-    assert found.tool["returns"]["answer"]["type"] == kind
-    assert found.left_out == []
-
-
-def test_what_only_adds_loses_nothing() -> None:
-    star = tool("PUT /user/starred/{owner}/{repo}", operationId="activity/star-repo").tool or {}
-    assert star["exceptions"][0]["hint"] == "destructive"
-    assert star["exceptions"][0]["value"] is False
-    assert "exceptions" not in (tool("PUT /pages/{id}/published", operationId="setIt").tool or {})
-
-
-def test_what_chooses_what_it_does_is_a_tool_for_each_choice() -> None:
-    body = fields(action={"enum": ["start", "stop", "delete", "frob"]}, force={"type": "boolean"})
-    one = operation("POST /servers/{id}/actions", requestBody=body, summary="Act on a server")
-    found = {row.tool["name"]: row for row in convert([one], Options()) if row.tool}
-    assert {name: row.derived.behavior for name, row in found.items()} == {
-        "start_server": "action",
-        "stop_server": "action",
-        "delete_server": "delete",
-        "frob_server": "action",
-    }
-    assert found["frob_server"].derived.asked
-    assert {row.row()["operation"] for row in found.values()} == {one.name}
-    sent = found["stop_server"].tool or {}
-    assert sent["description"] == "Stop Server. Act on a server."
-    assert {"choices": ["stop"], "default": "stop"}.items() <= sent["params"][1].items()
-    patch = operation("PATCH /users/{id}", requestBody=fields(op={"enum": ["add", "remove"]}))
-    assert len(convert([patch], Options())) == 1, "what is removed is a part of it"
 
 
 @pytest.mark.parametrize(("call", "raw", "why"), LEFT_OUT)
