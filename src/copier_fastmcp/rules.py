@@ -16,6 +16,8 @@ Tables = Mapping[str, Any]
 Wrong = Iterator[tuple[str, str]]
 LONGEST_TEXT = 4000
 MANY_LINES = re.compile(r"(^|\.)(description|default|enum|const|examples)(\.|$)")
+DAY = re.compile(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])")
+VERSION = re.compile(r"v?(\d+)\.(\d+)\.(\d+)")
 
 
 @dataclass(frozen=True)
@@ -56,11 +58,6 @@ class Tool:
     def parameters(self) -> Mapping[str, Mapping[str, Any]]:
         schemas = _mapping(_mapping(self.wire.get("inputSchema")).get("properties"))
         return {name: _mapping(schema) for name, schema in schemas.items()}
-
-    def verb(self, tables: Tables) -> str:
-        """The word of the name that says what it does; up to two words in front are skipped."""
-        words = re.split(r"[_.-]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", self.name).lower())
-        return next((word for word in words[:3] if _behavior(word, tables)), "")
 
     def exempt(self, hint: str) -> bool:
         """Whether its file names an exception to a hint, with the reason."""
@@ -105,7 +102,9 @@ def _hints(tool: Tool, tables: Tables) -> Wrong:
 
 def _name(tool: Tool, tables: Tables) -> Wrong:
     """A name counts against a hint where nothing can be run, if the description agrees with it."""
-    behavior = _behavior(verb := tool.verb(tables), tables)
+    words = re.split(r"[_.-]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", tool.name).lower())
+    verb = next((word for word in words[:3] if _behavior(word, tables)), "")
+    behavior = _behavior(verb, tables)
     first = str(tool.wire.get("description") or "").strip().partition(" ")[0]
     agrees = behavior in _verbs(first, tables).values()
     if not behavior or not agrees or (tool.declared and tool.probed is not False):
@@ -247,12 +246,29 @@ def _free(schema: object) -> bool:
     )
 
 
+def _waivers(tool: Tool, tables: Tables) -> Wrong:
+    """A waiver names a rule and gives its reason, and its last day is not over."""
+    for waiver in tool.waivers:
+        if _mapping(waiver).keys() != {"rule", "until", "why"}:
+            yield "waiver-valid", f"a waiver has rule, until and why, and {waiver!r} has not"
+            continue
+        rule, until, why = (str(waiver[key]) for key in ("rule", "until", "why"))
+        if rule not in tables["rules"] or rule == "waiver-valid":
+            yield "waiver-valid", f"{rule!r} is not a rule that can be waived"
+        elif not DAY.fullmatch(until) or not why.strip():
+            lacks = "its last day, as 2027-01-31, or its reason"
+            yield "waiver-valid", f"the waiver of {rule} lacks {lacks}"
+        elif until < tables["today"]:
+            yield "waiver-valid", f"the waiver of {rule} ended on {until}"
+
+
 def examine(tools: Iterable[Tool], tables: Tables, profile: str = "policy") -> list[Finding]:
     """Every finding on a server's tools.
 
     Args:
         tools: The tools as they are served, with their declarations where these are known.
-        tables: tables.json, with "destructive": "deletes" where overwriting does not count as such.
+        tables: tables.json, with "destructive": "deletes" where overwriting does not count as such,
+            and "today" where there are waivers.
         profile: `policy` for our server, `foreign` for another, `anthropic` or `openai`.
     """
     served, rules = list(tools), tables["rules"]
@@ -260,7 +276,15 @@ def examine(tools: Iterable[Tool], tables: Tables, profile: str = "policy") -> l
     return [
         Finding(rule, tool.name, message, rules[rule]["mend"], rules[rule]["source"])
         for tool in (replace(one, copies=copies[one.name]) for one in served)
-        for check in (_hints, _name, _words, _texts, _contract)
+        for check in (_hints, _name, _words, _texts, _contract, _waivers)
         for rule, message in check(tool, tables)
         if profile in rules[rule]["profiles"]
     ]
+
+
+def early(fails: str, today: str, release: str) -> bool:
+    """Whether a rule that fails from a day or a version on only warns yet; in doubt it does not."""
+    wanted, there = VERSION.match(fails), VERSION.match(release)
+    if wanted and there:
+        return [*map(int, there.groups())] < [*map(int, wanted.groups())]
+    return not wanted and today < fails

@@ -2,17 +2,17 @@
 
 import json
 from pathlib import Path
-from types import ModuleType
+from runpy import run_path
 
 import pytest
 from lifecycle import ANSWERS, bytes_of, changed, commit, released, start, suite, update
 from support import ROOT, pin, server
 from tables import BEHAVIORS, TABLES, WIRE
 
-from copier_fastmcp.rules import Tool
+from copier_fastmcp.rules import Tool, early, examine
 
 TABLE, RULES = "src/copier_fastmcp/tables.json", "src/copier_fastmcp/rules.py"
-PAGE, STANDING = "docs/tools.md", ROOT / "template/tests/policy/standing.py"
+PAGE, CASES = "docs/tools.md", ROOT / "template/tests/policy/cases.py"
 ROW = '    {"behavior": "put", "tools": ["archive", "unarchive"], "hint": "destructive", "value": false, "why": "It | can be taken \\"back\\"."}\n'
 RELAXED = "archive_note: RELAXED: destructiveHint true -> false"
 
@@ -156,27 +156,17 @@ def test_a_rule_warns_then_fails_and_is_waived(repository: Path, tmp_path: Path)
         ),
     ],
 )
-def test_a_waiver_that_is_amiss(
-    standing: ModuleType, tmp_path: Path, waivers: str, why: str
-) -> None:
-    path = tmp_path / "test_get_note.py"
-    assert standing.waivers_of(path) == []
-    path.write_text(f'"""Mine."""\n\nwaivers = {waivers}\n')
-    tool = Tool({"name": "get_note"}, waivers=standing.waivers_of(path))
-    ((finding,), lines) = standing.settled([], [tool], TABLES["rules"], "2026-11-22", "v1.0.0")
-    assert (finding.rule, finding.tool, lines) == ("waiver-valid", "get_note", [])
+def test_a_waiver_that_is_amiss(tmp_path: Path, waivers: str, why: str) -> None:
+    said_in, path = run_path(str(CASES))["said_in"], tmp_path / "test_get_note.py"
+    assert said_in(path) == {}
+    path.write_text(f'"""Mine."""\n\nwaivers: list = {waivers}\n')
+    said = said_in(path)["waivers"]
+    tool = Tool({"name": "get_note"}, waivers=said if isinstance(said, list) else [said])
+    found = examine([tool], TABLES | {"today": "2026-11-22"})
+    (finding,) = [one for one in found if one.rule == "waiver-valid"]
     assert finding.message.startswith(why)
 
 
-@pytest.fixture
-def standing() -> ModuleType:
-    """The generated project's own module, beside the rules that the command has."""
-    module = ModuleType("copier_fastmcp.standing")
-    module.__package__ = "copier_fastmcp"
-    exec(STANDING.read_text(encoding="utf-8"), vars(module))
-    return module
-
-
 @pytest.mark.parametrize("release", ["v1.9.0-3-gabcdef", "v2.0.0", "1.0.0", "abcdef0", ""])
-def test_a_version_that_is_none_only_fails(standing: ModuleType, release: str) -> None:
-    assert standing.early("v2.0.0", "", release) is release.lstrip("v").startswith("1")
+def test_a_version_that_is_none_only_fails(release: str) -> None:
+    assert early("v2.0.0", "", release) is release.lstrip("v").startswith("1")

@@ -14,7 +14,6 @@ from .errors import StartError
 from .guarding import PolicyServer
 from .profile import Behavior
 from .settings import PolicySettings
-from .subsets import Subset
 from .trail import Trail
 
 
@@ -45,10 +44,7 @@ def govern(mcp: FastMCP[Any], settings: PolicySettings | None = None) -> PolicyS
     kind: Any = type(mcp)
     mcp.__class__ = Governed if kind is FastMCP else type(kind.__name__, (Governed, kind), {})
     governed = cast("Governed", mcp)
-    part = (settings.toolsets, settings.tools, settings.exclude)
-    subset = Subset(*part, settings.read_only, settings.no_destructive)
-    governed.gate, governed.trust_reads, governed.subset = gate, settings.trust_reads, subset
-    governed.formerly = {}
+    governed.govern(gate, settings)
     return governed
 
 

@@ -5,7 +5,7 @@ import logging
 import os
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -150,43 +150,33 @@ def override(mcp: FastMCP, setting: Path | None) -> None:
     mcp.add_transform(overrides)
 
 
-@contextlib.contextmanager
-def alone(path: Path) -> Iterator[None]:
-    """Let no other command write a file until what was read of it is saved; StartError: it cannot be.
+def change(path: Path, edit: Callable[[str | None], str], texts: Texts) -> None:
+    """Write what `edit` makes of a file (None: there is none), whole or not at all, and say so.
 
-    Its folder is locked, so a kill leaves nothing behind; where none can be, `save` sees what came between.
+    Its folder is locked, so that commands wait for each other and a kill leaves nothing behind; what other programs
+    change meanwhile is seen. StartError: the server or the disk refuses it.
     """
-    folder = Path(os.path.realpath(path)).parent
+    target = Path(os.path.realpath(path))
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with contextlib.ExitStack() as opened:
             if sys.platform != "win32":
-                opened.callback(os.close, handle := os.open(folder, os.O_RDONLY))
+                opened.callback(os.close, folder := os.open(target.parent, os.O_RDONLY))
                 with contextlib.suppress(OSError):  # some network drives
-                    fcntl.flock(handle, fcntl.LOCK_EX)
-            yield
+                    fcntl.flock(folder, fcntl.LOCK_EX)
+            text = edit(before := read_text(path))
+            check(path, parse(path, text), texts)
+            if len(text.encode()) > MOST_BYTES:
+                raise StartError(f"{path} would exceed {MOST_BYTES} bytes; nothing was changed")
+            if read_text(path) != before:
+                raise StartError(f"{path} was changed in the meantime; nothing was changed")
+            handle, draft = tempfile.mkstemp(prefix=".metadata-", dir=target.parent)
+            opened.callback(Path(draft).unlink, missing_ok=True)
+            with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(handle)
+            Path(draft).replace(target)
     except OSError as error:
         raise StartError(f"{path}: {error.strerror}; nothing was changed") from error
-
-
-def save(path: Path, text: str, before: str | None, texts: Texts) -> None:
-    """Write a file whole or not at all, and say so; StartError if the server or the disk refuses it.
-
-    Called within `alone`; `before` is what was read of the file there.
-    """
-    check(path, parse(path, text), texts)
-    if len(text.encode()) > MOST_BYTES:
-        raise StartError(f"{path} would be longer than {MOST_BYTES} bytes; nothing was changed")
-    if read_text(path) != before:
-        raise StartError(f"{path} was changed in the meantime; nothing was changed")
-    target = Path(os.path.realpath(path))
-    handle, draft = tempfile.mkstemp(prefix=".metadata-", dir=target.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(handle)
-        Path(draft).replace(target)
-    finally:
-        Path(draft).unlink(missing_ok=True)
     print(f"{path} is saved. Restart the server for the change to take effect.")

@@ -23,7 +23,7 @@ from fastmcp.client.transports import StdioTransport
 from ..server import shipped_server
 from ..settings import Settings
 from .errors import CouldNotError, StartError
-from .metadata import SECTIONS, Overrides, Texts, alone, merged, save, unknown, wordless
+from .metadata import SECTIONS, Overrides, Texts, change, merged, unknown, wordless
 from .metadata_file import layers, mend, parse, read_text, shown, user_file
 from .serving import run_now
 from .settings import SERVER_NAME
@@ -101,8 +101,8 @@ def _spliced(text: str, keys: list[str], wanted: Any) -> str:
 def _change(name: str, field: str | None, value: object) -> None:
     """Set one field, or remove it (None; without a field: everything under the name)."""
     own, texts = _path(), _texts()[0]
-    with alone(own):
-        raw = read_text(own)
+
+    def edited(raw: str | None) -> str:
         text = (raw or HEAD).replace("\r\n", "\n").removesuffix("\n") + "\n"
         wanted = spot = parse(own, text)
         homes = [s for s, items in texts.items() if name in items or name in wanted.get(s, {})]
@@ -122,7 +122,9 @@ def _change(name: str, field: str | None, value: object) -> None:
         text = _spliced(text, keys, wanted)
         if _pruned(parse(own, text)) != _pruned(wanted):
             sys.exit(f"{own}: only `{SERVER_NAME} metadata edit` can change such a layout")
-        save(own, text.replace("\n", "\r\n") if raw and "\r\n" in raw else text, raw, texts)
+        return text.replace("\n", "\r\n") if raw and "\r\n" in raw else text
+
+    change(own, edited, texts)
 
 
 @app.command
@@ -130,11 +132,13 @@ def init() -> None:
     """Write a metadata file of your own that holds commented examples."""
     own, (texts, every) = _path(), _texts()
     first = {section: dict(islice(items.items(), 1)) for section, items in every.items()}
-    example = "".join(f"# {line}\n" for line in _yaml(first).splitlines())
-    with alone(own):
-        if read_text(own) is not None:
+
+    def begun(before: str | None) -> str:
+        if before is not None:
             sys.exit(f"{own} already exists; change it with `{SERVER_NAME} metadata edit`")
-        save(own, HEAD + example, None, texts)
+        return HEAD + "".join(f"# {line}\n" for line in _yaml(first).splitlines())
+
+    change(own, begun, texts)
 
 
 @app.command
@@ -147,13 +151,16 @@ def edit() -> None:
     before = read_text(own)
     draft = Path(tempfile.mkdtemp(prefix="metadata-")) / "metadata.yaml"
     draft.write_text(HEAD if before is None else before, encoding="utf-8", newline="")
+
+    def edited(now: str | None) -> str:
+        if now != before:
+            sys.exit(f"{own} was changed in the meantime; your text is in {draft}")
+        return read_text(draft, trusted=True) or ""
+
     while True:
         try:
             subprocess.run([*shlex.split(editor), str(draft)], check=True)
-            with alone(own):
-                if read_text(own) != before:
-                    sys.exit(f"{own} was changed in the meantime; your text is in {draft}")
-                save(own, read_text(draft, trusted=True) or "", before, texts)
+            change(own, edited, texts)
             return shutil.rmtree(draft.parent)
         except (StartError, subprocess.SubprocessError) as error:
             print(error)

@@ -42,6 +42,23 @@ class Variant(NamedTuple):
     loses: Collection[str] = ()
 
 
+def said_in(path: Path) -> dict[str, Any]:
+    """What an owner's file says by name, without running it: plain values, of all else the text."""
+    said: dict[str, Any] = {}
+    for node in ast.parse(path.read_bytes()).body if path.exists() else ():
+        match node:
+            case ast.AsyncFunctionDef(name=name):
+                said[name] = ast.unparse(node)
+            case ast.Assign(targets=[ast.Name(name)], value=value) | ast.AnnAssign(
+                ast.Name(name), value=ast.expr() as value
+            ):
+                try:
+                    said[name] = ast.literal_eval(value)
+                except ValueError:
+                    said[name] = ast.unparse(value)
+    return said
+
+
 def listed(arranged: object) -> list[Case]:
     """The cases that `arrange` returned; TypeError: it returned something else."""
     found: list[Any] = arranged if isinstance(arranged, list) else [arranged]

@@ -32,8 +32,8 @@ if not __package__:  # run as a script: this folder is the package
     sys.modules[__package__].__path__ = [str(Path(__file__).parent)]
 
 from . import lock
+from .cases import said_in
 from .rules import Tool
-from .standing import waivers_of
 
 ROOT = Path(__file__).resolve().parents[2]
 LOCK, PAGE = ROOT / lock.FILE, ROOT / "docs/tools.md"
@@ -74,8 +74,13 @@ def running(mcp: FastMCP) -> tuple[list[Tool], lock.Lock, str]:
         tool = served.get(wire["name"])
         declaration = declared(tool)  # a lifespan may have added it since
         facts = declaration.facts() | {"content": _is_content(tool)} if declaration else None
-        waivers = waivers_of(PROBES / f"test_{wire['name']}.py")
-        tools.append(Tool(wire, facts, probed=probed(wire["name"]), waivers=waivers))
+        probe = PROBES / f"test_{wire['name']}.py"
+        said = said_in(probe)
+        open_ = not probe.exists() or NOT_YET.search(str(said.get("unprobed")))
+        waivers = said.get("waivers", [])
+        waivers = waivers if isinstance(waivers, list | tuple) else [waivers]
+        probed = None if open_ else "unprobed" not in said
+        tools.append(Tool(wire, facts, probed=probed, waivers=waivers))
     pins = lock.lock_of(tools, {name: version(name) for name in ("fastmcp", "mcp", "pydantic")})
     return tools, pins, markdown(pins["tools"])
 
@@ -85,16 +90,6 @@ def _is_content(tool: object) -> bool:
     answer = inspect.signature(inspect.unwrap(getattr(tool, "fn", _is_content))).return_annotation
     unknown = (inspect.Signature.empty, None, "None", Any, "Any")
     return getattr(tool, "output_schema", None) is None and answer not in unknown
-
-
-def probed(name: str) -> bool | None:
-    """Whether the owner's file lets a test run the tool; None when that is open."""
-    path = PROBES / f"test_{name}.py"
-    text = path.read_text(encoding="utf-8") if path.exists() else ""
-    reason = re.search(r"^unprobed\b.*(\n .*)*", text, re.MULTILINE)
-    if reason:
-        return None if NOT_YET.search(reason[0]) else False
-    return bool(text) or None
 
 
 def record_of(name: str) -> str:
