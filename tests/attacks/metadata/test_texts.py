@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from fastmcp import Client, FastMCP
-from notes_mcp.policy import metadata_file
+from notes_mcp.policy import metadata
 from notes_mcp.policy.errors import StartError
 from notes_mcp.server import create_server
 from notes_mcp.settings import Settings
@@ -55,7 +55,7 @@ async def wire(mcp: FastMCP, era: str) -> tuple[dict[str, Any], dict[str, Any]]:
 async def test_every_text_can_be_overridden_and_no_hint_moves(
     tmp_path: Path, era: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(metadata_file, "MOST_BYTES", 2**24)  # for servers with hundreds of tools
+    monkeypatch.setattr(metadata, "MOST_BYTES", 2**24)  # for servers with hundreds of tools
     before, hints = await wire(SERVER, era)
     numbers = count()
 
@@ -108,7 +108,7 @@ async def test_a_layer_replaces_single_fields_and_takes_a_tool_away(
 ) -> None:
     upper, lower = tmp_path / "upper.yaml", tmp_path / "lower.yaml"
     overridden(lower, {"tools": {TOOL: {"title": "A", "description": "Kept"}}})
-    monkeypatch.setattr(metadata_file, "PACKAGED", lower)
+    monkeypatch.setattr(metadata, "PACKAGED", lower)
     mixed = overridden(upper, {"strict": False, "tools": {"none": {}, TOOL: {"title": "B"}}})
     about = (await wire(mixed, era))[0]["tools"][TOOL]
     assert (about["title"], about["description"]) == ("B", "Kept")

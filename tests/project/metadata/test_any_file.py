@@ -121,7 +121,7 @@ def wanted(code: Texts, config: dict[str, Any]) -> Texts:
 
 def parse(path: Path) -> object:
     """What the file at a path says."""
-    reader = module("policy.metadata_file")
+    reader = module("policy.metadata")
     return reader.parse(path, reader.read_text(path))
 
 

@@ -124,7 +124,7 @@ def test_thousands_of_unknown_names_are_told_in_a_moment(
     """A likely name is looked up for what is refused, not for each warning."""
     path = Path("m.yaml")
     names = "".join(f"  t{n}: {{}}\n" for n in range(3_000))
-    config = module("policy.metadata_file").parse(path, f"strict: false\ntools:\n{names}")
+    config = module("policy.metadata").parse(path, f"strict: false\ntools:\n{names}")
     known: Texts = {"tools": {f"tool_{n}": {} for n in range(1_000)}}
     started = time.process_time()
     module("policy.metadata").check(path, config, known)

@@ -86,11 +86,11 @@ def test_a_user_without_a_home_can_start(lab: Path, home: Path) -> None:
         pytest.skip("only root can become nobody in particular")
     code = """if True:
         import os
-        from lab_texts.policy import metadata_file
+        from lab_texts.policy import metadata
         os.chdir("/")
         os.setuid(54_321)
         del os.environ["HOME"]
-        print(metadata_file.read_text(metadata_file.user_file(None)))
+        print(metadata.read_text(metadata.user_file(None)))
     """
     done = python(lab, "-c", code)
     assert done.stdout == "None\n", done.stderr

@@ -12,7 +12,7 @@ import pytest
 from fastmcp import Client
 from fastmcp.client.transports import StdioTransport
 
-from statuspro_mcp.policy import metadata_file
+from statuspro_mcp.policy import metadata
 from statuspro_mcp.server import create_server
 
 from . import lock
@@ -142,7 +142,7 @@ async def test_stdio_serves_the_same_tools() -> None:
 async def test_a_metadata_file_changes_every_text_and_no_hint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, era: str
 ) -> None:
-    monkeypatch.setattr(metadata_file, "MOST_BYTES", 2**24)  # for servers with hundreds of tools
+    monkeypatch.setattr(metadata, "MOST_BYTES", 2**24)  # for servers with hundreds of tools
     said: dict[str, Any] = {}
     wanted = [json.loads(json.dumps(tool.wire)) for tool in TOOLS if tool.declared]
     for tool in wanted:

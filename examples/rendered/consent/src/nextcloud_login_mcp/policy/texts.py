@@ -2,10 +2,12 @@
 
 import json
 import re
+import unicodedata
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic_core import to_jsonable_python
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError, to_jsonable_python
 
 from .declarations import Declaration
 
@@ -24,6 +26,19 @@ def hidden(text: str, *, lines: bool = False) -> str | None:
     return f"U+{ord(match[0]):04X}" if match else None
 
 
+def _clean(text: str) -> str:
+    unseen, blank = hidden(text, lines=True), text.isspace()
+    if unseen or blank or not unicodedata.is_normalized("NFC", text):
+        why = f"not contain {unseen}" if unseen else "not be blank" if blank else "be in form NFC"
+        raise PydanticCustomError("text", "Text should {why}", {"why": why})
+    return text
+
+
+Line = Annotated[str, Field(pattern="^.+$", max_length=100), AfterValidator(_clean)]
+Text = Annotated[str, Field(max_length=2000), AfterValidator(_clean)]
+Image = Annotated[str, Field(pattern="^(https://[!-~]+|data:image/[!-~]+)$")]
+
+
 def cut(text: str, longest: int, count: str = "") -> str:
     """A text with nothing hidden in it that can steer a terminal; where it is cut, a sign and the `count` say so."""
     text = text if len(text) <= longest else text[: longest - 1] + "…" + count
@@ -37,6 +52,11 @@ def shortened(value: object, longest: int = IN_A_QUESTION) -> str:
     kind = "characters" if plain is text else "entries"
     size = len(plain) if isinstance(plain, str | list | dict) else len(text)
     return cut(text, longest, f" ({size:,} {kind})").replace("\n", "⏎")
+
+
+def shown(name: str) -> str:
+    """A name from a file as one short line, visible even when it is empty or blank."""
+    return shortened(name) if name.strip() else repr(name)
 
 
 def _defaults(schema: Mapping[str, Any]) -> dict[str, object]:

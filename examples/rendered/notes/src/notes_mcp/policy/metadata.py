@@ -1,63 +1,216 @@
-"""Lays metadata files over the texts of the code: words only, never a hint. Managed by the template."""
+"""Metadata files: what they may say, read without trusting them, and laid over the texts of the code.
 
-import contextlib
+Managed by the template. They change words only, never a hint.
+"""
+
+import difflib
 import logging
 import os
-import sys
-import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import stat
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from itertools import takewhile
 from pathlib import Path
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
+import yaml
 from fastmcp import FastMCP
 from fastmcp.resources import Resource, ResourceTemplate
 from fastmcp.server.providers import Provider
 from fastmcp.server.transforms import Transform
 from fastmcp.tools import Tool
 from mcp_types import Icon, ToolAnnotations
+from pydantic import BaseModel, Field, ValidationError
 
 from .errors import StartError
-from .metadata_file import MOST_BYTES, PACKAGED, layers, mend, parse, read_text, shown
+from .profile import WIRE_NAMES
 from .serving import run_now
-
-if sys.platform != "win32":
-    import fcntl
+from .settings import SERVER_NAME
+from .texts import HIDDEN, Image, Line, Text, hidden, shortened, shown
 
 logger = logging.getLogger(__name__)
 SECTIONS = {"tool": "tools", "resource": "resources", "template": "resource_templates"}
 Item = Tool | Resource | ResourceTemplate
 Texts = dict[str, dict[str, dict[str, Any]]]  # as in a file: by section, then by name or URI
+Problem = tuple[str, str, Iterable[str] | None]  # what; a name; if it is unknown, the known
+PACKAGED = Path(__file__).parent.parent / "metadata.yaml"
+MOST_BYTES = 65_536
+ALL = f"`{SERVER_NAME} metadata export` lists them all"
+HINTS = {*WIRE_NAMES, *WIRE_NAMES.values(), "annotations", "hints"}
+REFUSED: Any = partial(yaml.MarkedYAMLError, None, None)  # takes what is wrong, and where
+YAML_1_1: Any = yaml.SafeLoader("")  # knows which unquoted words some readers do not take for text
 
 
-def unknown(config: Mapping[str, Any], texts: Texts) -> Iterator[tuple[str, str, Iterable[str]]]:
-    """Each name that a server does not have: what is wrong, the name, and those that it has."""
+class _Described(BaseModel, extra="forbid", strict=True):
+    description: Text = ""
+
+
+class _Tool(_Described):
+    title: Line = ""
+    arguments: dict[str, _Described] = Field(default_factory=dict)
+    icons: list[Image] = Field(default_factory=list)
+    enabled: bool = True
+
+
+class _Resource(_Described):
+    name: Line = ""
+    use_when: Text = ""
+    example: Text = ""
+
+
+class _File(BaseModel, extra="forbid", strict=True):
+    version: Annotated[int, Field(ge=1, le=1)] = 1
+    strict: bool = True
+    tools: dict[str, _Tool] = Field(default_factory=dict)
+    resources: dict[str, _Resource] = Field(default_factory=dict)
+    resource_templates: dict[str, _Resource] = Field(default_factory=dict)
+
+
+def user_file(setting: Path | None) -> Path | None:
+    """The user's own file: the one in the setting, else the one in the home folder; None for `none`."""
+    own = f"~/.{SERVER_NAME}/metadata.yaml" if setting in (None, Path()) else str(setting)
+    return None if own == "none" else Path(os.path.expanduser(own))  # Path's own needs a home
+
+
+def _shared(path: Path) -> Path | None:
+    """A folder on the way to a file in which everybody can rename: all may write, and no sticky bit."""
+    ways = {*path.absolute().parents, *Path(os.path.realpath(path)).parents}
+    for way in sorted(ways) if os.name == "posix" else ():
+        # A volume of settings in a container is mounted read-only, whatever its mode says
+        if way.stat().st_mode & 0o1002 == 0o002 and os.access(way, os.W_OK):
+            return way
+    return None
+
+
+def read_text(path: Path, *, trusted: bool = False) -> str | None:
+    """The text of a file, or None; StartError if it is odd, large or (unless trusted) others can change it."""
+    try:
+        info = path.stat()
+        if not stat.S_ISREG(info.st_mode):
+            problem = "is not a regular file"
+        elif os.name == "posix" and info.st_mode & 0o022 and not trusted:
+            problem = f"can be written by others; run `chmod go-w {path}`"
+        elif not trusted and (folder := _shared(path)):
+            problem = f"can be replaced by others; run `chmod o-w {folder}`"
+        elif info.st_size > MOST_BYTES:
+            problem = f"is {info.st_size} bytes long; the limit is {MOST_BYTES}"
+        else:
+            return path.read_bytes().decode()
+    except FileNotFoundError:
+        return None
+    except UnicodeDecodeError:
+        problem = "is not UTF-8; save it as UTF-8"
+    except OSError as error:
+        problem = f"cannot be read: {error.strerror}"
+    raise StartError(f"{path} {problem}")
+
+
+def _value(events: Iterator[Any], event: Any, depth: int = 0) -> Any:
+    """The plain data that begins with an event; what YAML readers disagree about is refused."""
+    if event.anchor or event.tag or depth > 6:
+        why = "anchors, aliases, tags and deep nesting are not allowed; write the text out"
+        raise REFUSED(why, event.start_mark)
+    if isinstance(event, yaml.SequenceStartEvent):
+        items = takewhile(lambda e: not isinstance(e, yaml.SequenceEndEvent), events)
+        return [_value(events, item, depth + 1) for item in items]
+    if isinstance(event, yaml.MappingStartEvent):
+        pairs: dict[str, Any] = {}
+        for start in takewhile(lambda e: not isinstance(e, yaml.MappingEndEvent), events):
+            key = _value(events, start, depth + 1)
+            if not isinstance(key, str) or key in pairs:
+                why = "appears twice; keep one" if isinstance(key, str) else "is not text; quote it"
+                raise REFUSED(f"the key {shortened(key)} {why}", start.start_mark)
+            pairs[key] = _value(events, next(events), depth + 1)
+        return pairs
+    text = str(event.value)
+    tag = YAML_1_1.resolve(yaml.ScalarNode, text, (True, False)) if event.implicit[0] else "str"
+    if tag.endswith("str"):
+        return text
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    if tag.endswith("int") and text.isdecimal():
+        return int(text)
+    if tag.endswith("null") and not depth:
+        return {}
+    why = f"{shortened(text)} is not text to every YAML reader; quote it, or write true or false"
+    raise REFUSED(why if text else "a value is missing; add it or remove the key", event.start_mark)
+
+
+def parse(path: Path, text: str) -> dict[str, Any]:
+    """What a metadata file says; StartError names the file and the place where its form is wrong."""
+    text = text.replace("\r\n", "\n")
+    if unseen := HIDDEN.search(text.replace("\t", " ")):
+        line = text.count("\n", 0, unseen.start()) + 1
+        raise StartError(f"{path}:{line}: {hidden(unseen[0])} is a hidden character; remove it")
+    events = yaml.parse(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    try:
+        _, first = next(events), next(events)
+        data = {} if isinstance(first, yaml.StreamEndEvent) else _value(events, next(events))
+        if more := [event for event in events if isinstance(event, yaml.DocumentStartEvent)]:
+            raise REFUSED("a second document begins here; keep only one", more[0].start_mark)
+        return _File.model_validate(data).model_dump(exclude_unset=True)
+    except yaml.MarkedYAMLError as error:
+        mark: Any = error.problem_mark
+        why = f"{'' if type(error) is yaml.MarkedYAMLError else 'not YAML: '}{error.problem}"
+        raise StartError(f"{path}:{mark.line + 1}:{mark.column + 1}: {why}") from error
+    except ValidationError as error:
+        raise StartError(f"{path}: {_explained(error)}") from error
+
+
+def layers(setting: Path | None) -> Iterator[tuple[Path, dict[str, Any] | None]]:
+    """The packaged file, then the user's, and what each says (None: there is none), or StartError."""
+    for path in filter(None, [PACKAGED, user_file(setting)]):
+        text = read_text(path, trusted=path == PACKAGED)
+        yield path, None if text is None else parse(path, text)
+
+
+def mend(name: str, names: Iterable[str], otherwise: str = ALL) -> str:
+    """What to do about an unknown name, given the known ones."""
+    near = difflib.get_close_matches(name, names, 1, 0.5)
+    return f"did you mean '{near[0]}'?" if near else otherwise
+
+
+def _explained(error: ValidationError) -> str:
+    """The first thing wrong with the form."""
+    first = error.errors()[0]
+    where, value = [shown(str(part)) for part in first["loc"]], shortened(first["input"])
+    place, name = ".".join(where), "".join(where[-1:])
+    if first["type"] == "extra_forbidden" and name in HINTS:
+        return f"{place}: overrides change words, never hints; change the tool itself"
+    if first["type"] == "extra_forbidden":
+        item: type[BaseModel] = _Tool if where[0] == "tools" else _Resource
+        fields = {1: _File, 5: _Described}.get(len(where), item).model_fields
+        near = mend(name, fields, f"the fields are {', '.join(fields)}")
+        return f"{place}: Unknown field '{name}', {near}"
+    if place == "version":
+        return f"version {value} is not supported; write `version: 1` or update this server"
+    if first["type"] == "string_pattern_mismatch":
+        kind = "an https:// or data:image/ address" if "icons" in where else "one line of text"
+        return f"{place}: Input should be {kind} (got {value})"
+    return f"{place or 'the file'}: {first['msg']} (got {value})"
+
+
+def amiss(config: Mapping[str, Any], texts: Texts) -> Iterator[Problem]:
+    """What is wrong with a file, a line each."""
     for section, items in texts.items():
         for name, override in config.get(section, {}).items():
             if name not in items:
                 yield f"Unknown {section[:-1].replace('_', ' ')}: {shown(name)}", name, items
                 continue
-            known = items[name].get("arguments", {})
-            for argument in [n for n in override.get("arguments", {}) if n not in known]:
+            known, argued = items[name].get("arguments", {}), override.get("arguments", {})
+            for argument in [n for n in argued if n not in known]:
                 yield f"Tool '{name}' has no argument '{shown(argument)}'", argument, known
-
-
-def wordless(config: Mapping[str, Any]) -> list[str]:
-    """What a file leaves without the description by which models choose and fill it in."""
-    named = []
-    for name, it in (pair for each in SECTIONS.values() for pair in config.get(each, {}).items()):
-        arguments = it.get("arguments", {}).items()
-        named += [(name, it), *((f"{name}.{arg}", words) for arg, words in arguments)]
-    return [name for name, it in named if it.get("description") == ""]
+            described = {name: override, **{f"{name}.{n}": argued[n] for n in argued}}
+            for place in [n for n, words in described.items() if words.get("description") == ""]:
+                yield f"{shown(place)} is left without a description", place, None
 
 
 def check(path: Path, config: Mapping[str, Any], texts: Texts) -> None:
     """Warn of each unknown name in a file; StartError at the first one if the file is strict."""
-    for problem, name, names in unknown(config, texts):
-        if config.get("strict", True):
-            raise StartError(f"{path}: {problem}; {mend(name, names)}")
-        logger.warning("%s: %s (skipped)", path, problem)
-    for name in wordless(config):
-        logger.warning("%s: %s is left without a description", path, shown(name))
+    for problem, name, known in amiss(config, texts):
+        if known is not None and config.get("strict", True):
+            raise StartError(f"{path}: {problem}; {mend(name, known)}")
+        logger.warning("%s: %s%s", path, problem, "" if known is None else " (skipped)")
 
 
 def merged(lower: Mapping[str, Any], upper: Mapping[str, Any]) -> dict[str, Any]:
@@ -111,7 +264,6 @@ class Overrides(Transform):
         for item in items:
             section, name = _address(item)
             self.texts[section][name] = _texts(item)
-        self._made: dict[str, tuple[Item, Item]] = {}
 
     def _one(self, item: Item) -> Item | None:
         """An item with its texts replaced; None for a tool that a file takes off the wire."""
@@ -119,9 +271,8 @@ class Overrides(Transform):
         override = self.layered.get(section, {}).get(name)
         if override is None or name not in self.texts[section]:
             return item
-        if self._made.get(item.key, (None, None))[0] is not item:
-            self._made[item.key] = item, item.model_copy(update=_changes(item, override))
-        return self._made[item.key][1] if override.get("enabled", True) else None
+        made = item.model_copy(update=_changes(item, override))
+        return made if override.get("enabled", True) else None
 
     async def _all(self, items: Iterable[Item]) -> list[Item]:
         return [overridden for item in items if (overridden := self._one(item))]
@@ -135,48 +286,15 @@ class Overrides(Transform):
 
 def override(mcp: FastMCP, setting: Path | None) -> None:
     """Lay the packaged and the user's file over a server; StartError if one is wrong."""
-    kinds: Any = (Provider.list_tools, Provider.list_resources, Provider.list_resource_templates)
-    overrides = Overrides([item for kind in kinds for item in run_now(kind(mcp), mcp)])
+    lists: Any = (Provider.list_tools, Provider.list_resources, Provider.list_resource_templates)
+    overrides = Overrides([item for each in lists for item in run_now(each(mcp))])
     for path, config in layers(setting):
         if config is not None:
             said, former = config.get("tools", {}), getattr(mcp, "formerly", {})
-            named = {former.get(name, name): it for name, it in said.items()}
-            now = {name: it for name, it in said.items() if name not in former}
-            config = {**config, "tools": named | now}
+            old_first = sorted(said, key=lambda name: name not in former)
+            config = {**config, "tools": {former.get(name, name): said[name] for name in old_first}}
             check(path, config, overrides.texts)
             overrides.layered = merged(overrides.layered, config)
         elif setting and path != PACKAGED:
             logger.warning("%s: no such file, so it overrides nothing", path)
     mcp.add_transform(overrides)
-
-
-def change(path: Path, edit: Callable[[str | None], str], texts: Texts) -> None:
-    """Write what `edit` makes of a file (None: there is none), whole or not at all, and say so.
-
-    Its folder is locked, so that commands wait for each other and a kill leaves nothing behind; what other programs
-    change meanwhile is seen. StartError: the server or the disk refuses it.
-    """
-    target = Path(os.path.realpath(path))
-    try:
-        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with contextlib.ExitStack() as opened:
-            if sys.platform != "win32":
-                opened.callback(os.close, folder := os.open(target.parent, os.O_RDONLY))
-                with contextlib.suppress(OSError):  # some network drives
-                    fcntl.flock(folder, fcntl.LOCK_EX)
-            text = edit(before := read_text(path))
-            check(path, parse(path, text), texts)
-            if len(text.encode()) > MOST_BYTES:
-                raise StartError(f"{path} would exceed {MOST_BYTES} bytes; nothing was changed")
-            if read_text(path) != before:
-                raise StartError(f"{path} was changed in the meantime; nothing was changed")
-            handle, draft = tempfile.mkstemp(prefix=".metadata-", dir=target.parent)
-            opened.callback(Path(draft).unlink, missing_ok=True)
-            with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(handle)
-            Path(draft).replace(target)
-    except OSError as error:
-        raise StartError(f"{path}: {error.strerror}; nothing was changed") from error
-    print(f"{path} is saved. Restart the server for the change to take effect.")

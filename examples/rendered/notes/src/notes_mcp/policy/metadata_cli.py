@@ -1,6 +1,7 @@
 """The `metadata` commands: look at and change the texts that models see. Managed by the template."""
 
 import asyncio
+import contextlib
 import json
 import os
 import re
@@ -10,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import chain, islice
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,11 +23,14 @@ from fastmcp.client.transports import StdioTransport
 
 from ..server import shipped_server
 from ..settings import Settings
+from . import metadata
 from .errors import CouldNotError, StartError
-from .metadata import SECTIONS, Overrides, Texts, change, merged, unknown, wordless
-from .metadata_file import layers, mend, parse, read_text, shown, user_file
+from .metadata import MOST_BYTES, SECTIONS, Overrides, Texts, merged, parse, read_text
 from .serving import run_now
 from .settings import SERVER_NAME
+
+if sys.platform != "win32":
+    import fcntl
 
 Name = Annotated[str, Parameter(help="A tool, or the URI of a resource or resource template.")]
 Field = Annotated[str, Parameter(help="E.g. title, description, arguments.NAME, icons or enabled.")]
@@ -44,7 +48,8 @@ def _texts() -> tuple[Texts, Texts]:
 
 
 def _path() -> Path:
-    return user_file(Settings().metadata) or sys.exit("metadata is set to none: you have no file")
+    own = metadata.user_file(Settings().metadata)
+    return own or sys.exit("metadata is set to none: you have no file")
 
 
 @app.command
@@ -98,6 +103,38 @@ def _spliced(text: str, keys: list[str], wanted: Any) -> str:
     return text[:at] + textwrap.indent(_yaml({key: wanted[key]}), " " * indent) + text[at:]
 
 
+def _save(path: Path, edit: Callable[[str | None], str], texts: Texts) -> None:
+    """Write what `edit` makes of a file (None: there is none), whole or not at all, and say so.
+
+    Its folder is locked, so that commands wait for each other and a kill leaves nothing behind; what other programs
+    change meanwhile is seen. StartError: the server or the disk refuses it.
+    """
+    target = Path(os.path.realpath(path))
+    try:
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with contextlib.ExitStack() as opened:
+            if sys.platform != "win32":
+                opened.callback(os.close, folder := os.open(target.parent, os.O_RDONLY))
+                with contextlib.suppress(OSError):  # some network drives
+                    fcntl.flock(folder, fcntl.LOCK_EX)
+            text = edit(before := read_text(path))
+            metadata.check(path, parse(path, text), texts)
+            if len(text.encode()) > MOST_BYTES:
+                raise StartError(f"{path} would exceed {MOST_BYTES} bytes; nothing was changed")
+            if read_text(path) != before:
+                raise StartError(f"{path} was changed in the meantime; nothing was changed")
+            handle, draft = tempfile.mkstemp(prefix=".metadata-", dir=target.parent)
+            opened.callback(Path(draft).unlink, missing_ok=True)
+            with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(handle)
+            Path(draft).replace(target)
+    except OSError as error:
+        raise StartError(f"{path}: {error.strerror}; nothing was changed") from error
+    print(f"{path} is saved. Restart the server for the change to take effect.")
+
+
 def _change(name: str, field: str | None, value: object) -> None:
     """Set one field, or remove it (None; without a field: everything under the name)."""
     own, texts = _path(), _texts()[0]
@@ -107,7 +144,7 @@ def _change(name: str, field: str | None, value: object) -> None:
         wanted = spot = parse(own, text)
         homes = [s for s, items in texts.items() if name in items or name in wanted.get(s, {})]
         if not homes:
-            near = mend(name, chain(*texts.values()))
+            near = metadata.mend(name, chain(*texts.values()))
             sys.exit(f"no tool or resource is called {name!r}; {near}")
         keys = [homes[0], name, *([field] if field else [])]
         if field and field.startswith("arguments."):
@@ -124,7 +161,7 @@ def _change(name: str, field: str | None, value: object) -> None:
             sys.exit(f"{own}: only `{SERVER_NAME} metadata edit` can change such a layout")
         return text.replace("\n", "\r\n") if raw and "\r\n" in raw else text
 
-    change(own, edited, texts)
+    _save(own, edited, texts)
 
 
 @app.command
@@ -138,7 +175,7 @@ def init() -> None:
             sys.exit(f"{own} already exists; change it with `{SERVER_NAME} metadata edit`")
         return HEAD + "".join(f"# {line}\n" for line in _yaml(first).splitlines())
 
-    change(own, begun, texts)
+    _save(own, begun, texts)
 
 
 @app.command
@@ -160,7 +197,7 @@ def edit() -> None:
     while True:
         try:
             subprocess.run([*shlex.split(editor), str(draft)], check=True)
-            change(own, edited, texts)
+            _save(own, edited, texts)
             return shutil.rmtree(draft.parent)
         except (StartError, subprocess.SubprocessError) as error:
             print(error)
@@ -172,7 +209,7 @@ def edit() -> None:
 def list_(name: Name | None = None) -> None:
     """Show every override, or those of one tool or resource, file by file."""
     listed = ""
-    for file, config in layers(Settings().metadata):
+    for file, config in metadata.layers(Settings().metadata):
         texts = {section: (config or {}).get(section, {}) for section in SECTIONS.values()}
         if name:
             texts = {section: {name: items.get(name)} for section, items in texts.items()}
@@ -199,14 +236,16 @@ def unset(name: Name, field: Field | None = None) -> None:
 def validate(*, server: Server = "") -> None:
     """Check your file against this server, or against one that runs or is started over stdio."""
     own = _path()
-    config = dict(layers(own))[own]
+    config = dict(metadata.layers(own))[own]
     if config is None:
         return print(f"{own} does not exist, so it overrides nothing")
-    names = unknown(config, run_now(_asked(server, config)) if server else _texts()[0])
-    lines = [f"{own}: {problem}; {mend(name, known)}" for problem, name, known in names]
-    notes = [f"{own}: {shown(name)} is left without a description" for name in wordless(config)]
-    print("\n".join(lines + notes) or f"{own} is valid")
-    sys.exit(bool(lines and config.get("strict", True)))
+    texts = run_now(_asked(server, config)) if server else _texts()[0]
+    problems = [*metadata.amiss(config, texts)]
+    for problem, name, known in problems:
+        print(f"{own}: {problem}" + ("" if known is None else f"; {metadata.mend(name, known)}"))
+    if not problems:
+        print(f"{own} is valid")
+    sys.exit(config.get("strict", True) and any(known is not None for *_, known in problems))
 
 
 async def _asked(server: str, config: Mapping[str, Any]) -> Texts:
