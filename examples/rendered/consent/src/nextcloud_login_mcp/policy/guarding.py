@@ -85,17 +85,11 @@ def missing_scopes(scopes: Sequence[str]) -> str:
 class PolicyServer(FastMCP[Any]):
     """A server whose tools and resources, and those of servers mounted in it, are served as the policy says."""
 
-    def __init__(
-        self,
-        name: str,
-        *,
-        gate: Gate,
-        trust_reads: Sequence[str] = (),
-        subset: subsets.Subset | None = None,
-        **options: Any,
-    ) -> None:
-        super().__init__(name, **options)
-        self.gate, self.trust_reads, self.subset = gate, trust_reads, subset or subsets.Subset()
+    def govern(self, gate: Gate, settings: PolicySettings) -> None:
+        """Serve as the settings say, with questions that wait in a gate."""
+        self.gate, self.trust_reads = gate, settings.trust_reads
+        part = settings.model_dump(include={*subsets.Subset.__dataclass_fields__})
+        self.subset = subsets.Subset(**part)
         self.formerly: dict[str, str] = {}  # names that tools had, and those that they have
 
     def add_resource(self, resource: Any) -> Resource | ResourceTemplate:
@@ -218,21 +212,18 @@ class PolicyServer(FastMCP[Any]):
         says = tool.annotations and tool.annotations.read_only_hint
         return bool(says and any(fnmatchcase(tool.name, each) for each in self.trust_reads))
 
-    def reads(self, tool: Tool) -> bool:
-        """Whether a served tool changes nothing, as it is declared or trusted; FastMCP's own only call others."""
-        if declaration := serving.declared(tool):
-            return declaration.behaves()["read_only"]
-        return self._trusts(tool) if isinstance(tool, Guarded) else True
-
     def facts(self, tool: Tool) -> subsets.Facts:
         """What a subset goes by; what nobody declared may do anything, and stands in no toolset."""
-        declaration, reads = serving.declared(tool), self.reads(tool)
-        destroys = declaration.behaves()["destructive"] if declaration else not reads
+        declaration, theirs = serving.declared(tool), not isinstance(tool, KINDS)
+        does = declaration.behaves() if declaration else {}
+        # FastMCP's own only call others
+        reads = does.get("read_only", theirs or self._trusts(tool))
         function = getattr(getattr(tool, "_source", tool), "fn", None)
         module = str(getattr(function, "__module__", ""))
         anywhere = module.startswith(f"{__package__}.")
         place = module.removeprefix(TOOLS) if module.startswith(TOOLS) else ""
         formerly = declaration.formerly if declaration else ()
+        destroys = does.get("destructive", not reads)
         return subsets.Facts(tool.name, None if anywhere else place, reads, destroys, formerly)
 
     def _parts(self) -> list[subsets.Subset]:

@@ -5,16 +5,17 @@ The settings narrow what a server has; over HTTP a client narrows it further for
 and X-MCP-No-Destructive. Nothing that one of them leaves out comes back through another.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from fastmcp.server.dependencies import get_http_request
-from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from .errors import StartError
 
+PART = r"(?:/x/([^/]+))?(/readonly)?"  # of a path, behind that of the endpoint
 ASKED = "subset"  # where the path's own subset stands in an ASGI scope
 NO = {"", "0", "false", "no", "off"}  # any other value narrows
 
@@ -63,15 +64,13 @@ class Subset:
             return "only other tools are served"
         if any(map(tool.called, self.exclude)):
             return "it is excluded"
-        within = [each.partition(":") for each in self.toolsets]
-        if tool.place is None or not within:
+        if tool.place is None or not self.toolsets:
             return None
-        if not any(
-            below(tool.place, name) and (not colon or (kind == "readonly" and tool.reads))
-            for name, colon, kind in within
-        ):
-            return f"it is not in {', '.join(self.toolsets)}, and only that is served"
-        return None
+        halves = [each.partition(":") for each in self.toolsets]
+        within = [half for name, *half in halves if below(tool.place, name)]
+        if any(half == ["", ""] or (half == [":", "readonly"] and tool.reads) for half in within):
+            return None
+        return f"it is not in {', '.join(self.toolsets)}, and only that is served"
 
     def check(self, tools: Sequence[Facts]) -> None:
         """StartError: a value of a setting names nothing there is, so that a typing mistake shows no more than meant."""
@@ -82,12 +81,11 @@ class Subset:
             if not known or (colon and kind != "readonly"):
                 there = ", ".join(places) or "none"
                 raise StartError(f"setting toolsets: nothing is called {each!r}; there are {there}")
-        for setting, names in {"tools": self.tools, "exclude": self.exclude}.items():
-            for each in names:
-                if not any(tool.called(each) for tool in tools):
-                    there = ", ".join(tool.name for tool in tools)
-                    why = f"no tool is called {each!r}; there are {there}"
-                    raise StartError(f"setting {setting}: {why}")
+        for each in (*self.tools, *self.exclude):
+            if not any(tool.called(each) for tool in tools):
+                setting = "tools" if each in self.tools else "exclude"
+                why = f"no tool is called {each!r}; there are {', '.join(t.name for t in tools)}"
+                raise StartError(f"setting {setting}: {why}")
 
 
 def below(place: str, toolset: str) -> bool:
@@ -103,18 +101,14 @@ def of_request() -> Iterator[Subset]:
         return
     if path := request.scope.get(ASKED):
         yield path
-    yield _by_headers(request.headers)
 
-
-def _by_headers(headers: Headers) -> Subset:
     def said(name: str) -> list[str]:
-        parts = map(str.strip, ",".join(headers.getlist(f"x-mcp-{name}")).split(","))
+        parts = map(str.strip, ",".join(request.headers.getlist(f"x-mcp-{name}")).split(","))
         return [part for part in parts if part]
 
-    read_only, safe = (
-        not NO.issuperset(map(str.lower, said(name))) for name in ("readonly", "no-destructive")
-    )
-    return Subset(said("toolsets"), said("tools"), said("exclude-tools"), read_only, safe)
+    toolsets, tools, exclude = map(said, ("toolsets", "tools", "exclude-tools"))
+    flags = ({each.lower() for each in said(name)} for name in ("readonly", "no-destructive"))
+    yield Subset(toolsets, tools, exclude, *(bool(each - NO) for each in flags))
 
 
 class Paths:
@@ -127,15 +121,9 @@ class Paths:
         """Pass a request on, with its part noted."""
         if scope["type"] == "http":
             root = scope.get("root_path", "") + self.path
-            if asked := self._asked(scope["path"].removeprefix(f"{root}/").split("/")):
-                scope = {**scope, "path": root, "raw_path": root.encode(), ASKED: asked}
+            asked = re.fullmatch(re.escape(root) + PART, scope["path"])
+            names = [asked[1]] if asked and asked[1] else []
+            if asked and all(any(below(place, n) for place in self.places) for n in names):
+                part = Subset(names, read_only=bool(asked[2]))
+                scope = {**scope, "path": root, "raw_path": root.encode(), ASKED: part}
         await self.app(scope, receive, send)
-
-    def _asked(self, parts: list[str]) -> Subset | None:
-        match parts:
-            case ["readonly"]:
-                return Subset(read_only=True)
-            case ["x", name, *more] if more in ([], ["readonly"]):
-                known = any(below(place, name) for place in self.places)
-                return Subset([name], read_only=bool(more)) if known else None
-        return None

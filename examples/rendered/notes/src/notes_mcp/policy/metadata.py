@@ -287,7 +287,7 @@ class Overrides(Transform):
 def override(mcp: FastMCP, setting: Path | None) -> None:
     """Lay the packaged and the user's file over a server; StartError if one is wrong."""
     lists: Any = (Provider.list_tools, Provider.list_resources, Provider.list_resource_templates)
-    overrides = Overrides([item for each in lists for item in run_now(each(mcp))])
+    overrides = Overrides([item for each in lists for item in run_now(each(mcp), mcp)])
     for path, config in layers(setting):
         if config is not None:
             said, former = config.get("tools", {}), getattr(mcp, "formerly", {})
