@@ -11,6 +11,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
+from .rules import Tool
+
 Arguments = dict[str, Any]
 Arrange = Callable[[Any], Awaitable[Any]]
 FORMATS = {"date": "2031-02-03", "date-time": "2031-02-03T04:05:06Z", "uuid": f"{0:032}"}
@@ -87,11 +89,7 @@ def samples(schema: Mapping[str, Any]) -> Iterator[Any]:
 
 
 def variants(
-    parameters: Mapping[str, Mapping[str, Any]],
-    case: Case,
-    names: list[str],
-    versions: Collection[str],
-    behavior: str,
+    tool: Tool, behavior: str, case: Case, names: list[str], versions: Collection[str]
 ) -> Iterator[Variant]:
     """A second record beside the one that is named, then each argument changed by itself, the surest first."""
     base, others = case.arguments, []
@@ -103,7 +101,7 @@ def variants(
 
     if names and behavior != "read":
         yield first
-    for name, schema in parameters.items():
+    for name, schema in tool.parameters.items():
         old, given = base.get(name, schema.get("default")), name in base
         same = (old, isinstance(old, bool))  # for True == 1
         found = [changed(name, v) for v in samples(schema) if (v, isinstance(v, bool)) != same]

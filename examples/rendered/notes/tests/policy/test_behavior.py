@@ -243,7 +243,7 @@ async def test_hints_are_true(tool: Tool, call: Call, era: str) -> None:
         value = base[names[0]] if names else None
         if probe.behavior != "read":
             await probe.find_twins(value[0] if isinstance(value, list) and value else value, data)
-        chosen += variants(tool.parameters, cases[0], names, TABLES["versions"], probe.behavior)
+        chosen += variants(tool, probe.behavior, cases[0], names, TABLES["versions"])
         if cut := ", ".join(v.name for v in chosen[MOST:]):
             NOTES[f"{tool.name}: not all cases were run; left out: {cut}"] = None
     for variant in chosen[:MOST]:

@@ -6,7 +6,6 @@ from typing import Annotated, Any
 import mcp_types
 import pytest
 from fastmcp import Client, FastMCP
-from fastmcp.client.elicitation import ElicitResult
 from pydantic import Field
 
 from notes_mcp.policy import delete
@@ -15,6 +14,7 @@ from notes_mcp.policy.profile import CONFIRM_FALLBACK
 from notes_mcp.policy.serving import build_tool
 from notes_mcp.server import create_server
 
+from .conftest import asked
 from .pin import SETTINGS
 
 pytestmark = pytest.mark.anyio
@@ -38,17 +38,6 @@ def server() -> FastMCP:
     return server
 
 
-def asked(server: FastMCP, era: str, *answers: bool) -> Client[Any]:
-    """A client whose person agrees or declines in turn; without answers it cannot be asked."""
-    turns = iter(answers)
-
-    async def person(*question: object) -> ElicitResult[dict[str, bool]]:
-        action: Any = "accept" if next(turns) else "decline"
-        return ElicitResult(action=action, content={"confirm": True})
-
-    return Client(server, mode=era, elicitation_handler=person if answers else None)
-
-
 async def outcome(client: Client[Any], **arguments: object) -> str:
     """What a call comes to, and who approved it."""
     result = await client.call_tool("zz_wipe", arguments, raise_on_error=False)
@@ -59,14 +48,14 @@ async def outcome(client: Client[Any], **arguments: object) -> str:
 
 
 async def test_each_call_is_as_its_person_says(server: FastMCP, era: str) -> None:
-    async with asked(server, era, False, True, False) as client:
+    async with asked(server, era, [False, True, False]) as client:
         outcomes = [await outcome(client, **ASK) for _ in range(3)]
     assert (outcomes, WIPED) == (["declined", "applied by person", "declined"], ["a"])
 
 
 async def test_a_client_that_cannot_ask_applies_a_preview_once(server: FastMCP, era: str) -> None:
     steps = CONFIRM_FALLBACK == "two_step"
-    async with asked(server, era) as client:
+    async with asked(server, era, []) as client:
         await outcome(client, name="forged", confirm=True)
         first, second = [await outcome(client, name="a") for _ in range(2)]
         assert first == second == UNASKED
@@ -79,7 +68,7 @@ async def test_a_client_that_cannot_ask_applies_a_preview_once(server: FastMCP, 
 
 async def test_an_answer_needs_a_question_and_counts_once(server: FastMCP) -> None:
     answers = {"confirmation": mcp_types.ElicitResult(action="accept", content={"confirm": True})}
-    async with asked(server, "2026-07-28", False) as client:
+    async with asked(server, "2026-07-28", [False]) as client:
         send = partial(client.session.call_tool, "zz_wipe", ASK, allow_input_required=True)
         question = await send(input_responses=answers)
         assert isinstance(question, mcp_types.InputRequiredResult)

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import pytest
-from fastmcp import Client
+from fastmcp import Client, FastMCP
 from fastmcp.client.elicitation import ElicitResult
 from fastmcp.server.context import set_transport
 
@@ -16,9 +16,8 @@ from . import pin
 from .cases import samples
 
 ERAS = ["legacy", "2026-07-28"]
-SETTINGS = pin.SETTINGS
 try:
-    SERVER = create_server(SETTINGS)
+    SERVER = create_server(pin.SETTINGS)
 except StartError as error:
     sys.exit(str(error))  # one line; pytest.exit would add its traceback
 set_transport("stdio")  # where no scope hides a tool
@@ -47,23 +46,28 @@ def era(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
+def asked(server: FastMCP, era: str, answers: list[bool]) -> Client[Any]:
+    """A client whose person agrees or declines in turn, and then as at last; without answers it cannot be asked."""
+
+    async def person(_text: str, _type: object, form: Any, _: object) -> ElicitResult[Any]:
+        fields = (getattr(form, "requested_schema", None) or {}).get("properties", {})
+        content = {name: next(samples(of), None) for name, of in fields.items()}
+        agrees = answers.pop(0) if len(answers) > 1 else answers[0]
+        return ElicitResult(action="accept" if agrees else "decline", content=content)
+
+    return Client(server, mode=era, elicitation_handler=person if answers else None)
+
+
 @pytest.fixture(scope="session")
 async def call(era: str) -> AsyncIterator[Call]:
     """Call a tool as a client whose person agrees (or declines: `agree=False`), without the envelope."""
-    agrees = True
-
-    async def answer(_text: str, _type: object, form: Any, _: object) -> ElicitResult[Any]:
-        fields = (getattr(form, "requested_schema", None) or {}).get("properties", {})
-        content = {name: next(samples(of), None) for name, of in fields.items()}
-        return ElicitResult(action="accept" if agrees else "decline", content=content)
-
-    async with Client(SERVER, mode=era, elicitation_handler=answer) as client:
+    answers = [True]
+    async with asked(SERVER, era, answers) as client:
 
         async def work(
             name: str, arguments: dict[str, Any], *, agree: bool = True
         ) -> dict[str, Any]:
-            nonlocal agrees
-            agrees = agree
+            answers[:] = [agree]
             # `confirm` never answers for the person; without it `confirm-all` only previews
             given = arguments | ({"confirm": True} if name in GATED else {})
             result = (await client.call_tool(name, given)).structured_content or {}

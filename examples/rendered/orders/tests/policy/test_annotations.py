@@ -17,8 +17,8 @@ from statuspro_mcp.server import create_server
 
 from . import lock
 from .cases import said_in
-from .conftest import LOCK, NOTES, SERVER, SETTINGS, TABLE, TOOLS, insist
-from .pin import OWN, PAGE, PIN, PROBES, ROOT, TABLES, listed, pinned
+from .conftest import LOCK, NOTES, SERVER, TABLE, TOOLS, insist
+from .pin import OWN, PAGE, PIN, PROBES, ROOT, SETTINGS, TABLES, listed, pinned
 from .rules import Finding, Tool, early, examine
 
 ANSWERS = ROOT / ".copier-answers.yml"
