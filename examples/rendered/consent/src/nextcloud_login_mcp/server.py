@@ -30,7 +30,6 @@ from .policy.errors import StartError
 from .policy.guarding import PolicyServer
 from .policy.public import PublicFront
 from .policy.serving import PolicyTool
-from .policy.subsets import Subset
 from .policy.trail import Trail
 from .settings import Settings
 
@@ -99,15 +98,6 @@ def create_server(settings: Settings | None = None) -> PolicyServer:
     loaded = loading.load_tools(tools, *granting)
     mcp = ConsentServer(
         NAME,
-        gate=gate,
-        trust_reads=settings.trust_reads,
-        subset=Subset(
-            settings.toolsets,
-            settings.tools,
-            settings.exclude,
-            settings.read_only,
-            settings.no_destructive,
-        ),
         front=PublicFront if settings.public else None,
         version=VERSION,
         instructions="Search and change the notes of a Nextcloud account.",
@@ -117,6 +107,7 @@ def create_server(settings: Settings | None = None) -> PolicyServer:
         request_state_security=sealed,
         auth=tokens.verifier(settings, {s for tool in loaded for s in tool.declaration.scopes}),
     )
+    mcp.govern(gate, settings)
     consent.serve(mcp)
     mcp.add_middleware(ConsentMiddleware())
     for tool in loaded:

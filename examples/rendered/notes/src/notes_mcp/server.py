@@ -27,7 +27,6 @@ from .policy.declarations import ELSEWHERE
 from .policy.errors import StartError
 from .policy.guarding import PolicyServer
 from .policy.serving import PolicyTool
-from .policy.subsets import Subset
 from .policy.trail import Trail
 from .settings import Settings
 
@@ -91,15 +90,6 @@ def create_server(settings: Settings | None = None) -> PolicyServer:
     loaded = loading.load_tools(tools)
     mcp = PolicyServer(
         NAME,
-        gate=gate,
-        trust_reads=settings.trust_reads,
-        subset=Subset(
-            settings.toolsets,
-            settings.tools,
-            settings.exclude,
-            settings.read_only,
-            settings.no_destructive,
-        ),
         version=VERSION,
         instructions="Search and change notes.",
         lifespan=seam.lifespan,
@@ -107,6 +97,7 @@ def create_server(settings: Settings | None = None) -> PolicyServer:
         on_duplicate="error",
         request_state_security=sealed,
     )
+    mcp.govern(gate, settings)
     for tool in loaded:
         mcp.add_tool(tool)
     loading.add_resources(mcp, f"{__package__}.resources")
