@@ -1,7 +1,4 @@
-"""Metadata files: what they may say, read without trusting them, and laid over the texts of the code.
-
-Managed by the template. They change words only, never a hint.
-"""
+"""Metadata files, read and laid over the texts of the code: words only. Managed by the template."""
 
 import difflib
 import logging
@@ -178,8 +175,9 @@ def _explained(error: ValidationError) -> str:
     if first["type"] == "extra_forbidden" and name in HINTS:
         return f"{place}: overrides change words, never hints; change the tool itself"
     if first["type"] == "extra_forbidden":
-        item: type[BaseModel] = _Tool if where[0] == "tools" else _Resource
-        fields = {1: _File, 5: _Described}.get(len(where), item).model_fields
+        shapes: dict[int, type[BaseModel]] = {1: _File, 5: _Described}
+        item = _Tool if where[0] == "tools" else _Resource
+        fields = shapes.get(len(where), item).model_fields
         near = mend(name, fields, f"the fields are {', '.join(fields)}")
         return f"{place}: Unknown field '{name}', {near}"
     if place == "version":
