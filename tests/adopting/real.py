@@ -4,13 +4,19 @@
 fetched where none is given. The labels are those of the audit (tests/audit/README.md says how they were made, twice).
 """
 
+import asyncio
 import json
+import os
 import subprocess
 import sys
 import tarfile
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+from fastmcp import Client
+from fastmcp.client.transports import StdioTransport
 
 from copier_fastmcp.annotate import hints_of
 from copier_fastmcp.errors import RefusedError
@@ -37,6 +43,31 @@ UNSEEN = {
     "outline": "mcp-outline==1.10.1",
     "yt-dlp": "yt-dlp-mcp==0.2.0",
     "zotero": "zotero-mcp-server==0.15.1",
+}
+# Those that are written for FastMCP and run on 4.1: what starts each over stdio, and what it needs to start.
+NOWHERE = "http://127.0.0.1:9"
+STARTED: dict[str, tuple[str, str, dict[str, str]]] = {
+    "home-assistant": (
+        "ha_mcp.__main__:main",
+        "",
+        {"HOMEASSISTANT_URL": NOWHERE, "HOMEASSISTANT_TOKEN": "none"},
+    ),
+    "awslabs-ecs": (
+        "awslabs.ecs_mcp_server.main:main",
+        "",
+        {"AWS_REGION": "us-east-1", "ALLOW_WRITE": "true", "ALLOW_SENSITIVE_DATA": "true"},
+    ),
+    "google-workspace": (
+        "main:main",
+        "",
+        {"GOOGLE_OAUTH_CLIENT_ID": "none", "GOOGLE_OAUTH_CLIENT_SECRET": "none"},
+    ),
+    "motherduck": ("mcp_server_motherduck:main", "--db-path :memory: --read-write", {}),
+    "prometheus": ("prometheus_mcp_server.main:run_server", "", {"PROMETHEUS_URL": NOWHERE}),
+    "todoist": ("todoist_mcp:main", "", {"TODOIST_API_TOKEN": "none"}),
+    "wikipedia": ("wikipedia_mcp.__main__:main", "", {}),
+    "word": ("word_document_server.main:run_server", "", {}),
+    "zotero": ("zotero_mcp.cli:main", "serve", {"ZOTERO_LOCAL": "true"}),
 }
 
 
@@ -92,6 +123,43 @@ def fetched(server: str, folder: Path) -> Path:
     with tarfile.open(archive) as held:
         held.extractall(folder / "unpacked", filter="data")
     return folder / "unpacked" / archive.name.removesuffix(".tar.gz")
+
+
+def environment(project: Path, folder: Path) -> Path:
+    """The Python of an environment that has what an adopted server declares.
+
+    RuntimeError: the registry does not have it, or cannot be reached.
+    """
+    own = folder / "bin/python"
+    for words in (
+        ["venv", "--quiet", "--python", sys.executable, str(folder)],
+        ["pip", "install", "--quiet", "--python", str(own), "-r", str(project / "pyproject.toml")],
+    ):
+        done = subprocess.run(["uv", *words], capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise RuntimeError(done.stderr.strip()[-300:])
+    return own
+
+
+async def listed(name: str, python: Path, project: Path, home: Path) -> dict[str, dict[str, Any]]:
+    """The tools of a server as a client sees them over stdio."""
+    entry, arguments, needs = STARTED[name]
+    module, function = entry.split(":")
+    variables = {
+        "HOME": str(home),
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": os.pathsep.join(map(str, (project, project / "src"))),
+    }
+    words = ["-c", f"from {module} import {function}; {function}()", *arguments.split()]
+    home.mkdir(exist_ok=True)
+    transport = StdioTransport(
+        str(python), words, env=variables | needs, cwd=str(home), log_file=home / "log"
+    )
+    async with asyncio.timeout(120), Client(transport) as client:
+        tools = await client.list_tools()
+    return {
+        tool.name: tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in tools
+    }
 
 
 def contradicts(proposal: Proposal, letters: str) -> bool:

@@ -216,7 +216,7 @@ def test_what_is_brought_is_linted_and_typed(adopted: Path) -> None:
     for words in (
         ["ruff", "format", "--no-cache", "--check", *ours],
         ["ruff", "check", "--no-cache", *ours],
-        ["mypy", "--config-file", str(MYPY), "--cache-dir=/dev/null", "policy"],
+        ["mypy", "--config-file", str(MYPY), "--cache-dir=/dev/null", *ours],
     ):
         done = python(adopted, "-m", *words)
         assert done.returncode == 0, done.stdout + done.stderr
