@@ -3,6 +3,7 @@
 import ast
 import json
 import re
+import shutil
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,13 +11,16 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from . import copying, layout, origin
+from . import copying, layout, origin, phases
 from .annotate import told
 from .answers import ANSWERS, read
 from .declaring import WORD, declare, imported
 from .editing import Edited
 from .errors import RefusedError, UnableError
+from .living import compared
+from .lock import FILE
 from .proposing import Proposal
+from .registering import registered
 from .repository import changed, git
 from .survey import Survey, answered, survey
 
@@ -65,6 +69,8 @@ def adopt(
     unattended: bool = False,
     template: str | None = None,
     ref: str | None = None,
+    live: str | None = None,
+    pin: bool = False,
     json_output: Annotated[bool, Parameter("--json")] = False,
 ) -> int:
     """Bring the policy to a FastMCP server that was there before; its own files stay where they are.
@@ -79,12 +85,16 @@ def adopt(
         unattended: Ask nothing; where signals clash, take the cautious behavior, marked for review.
         template: An address of the template, in place of this command's own.
         ref: A version of the template.
+        live: A command that starts the server over stdio: run it, and compare what it lists with what was read.
+        pin: Write the lock and the tool table at once; this installs the project and imports the server.
         json_output: Print JSON: a row for each tool.
     """
     seen = survey(folder)
     root = seen.project.root
     if not dry_run:
         _clean(root)
+    if live is not None:
+        seen = compared(seen, live)
     quiet = unattended or json_output or not sys.stdin.isatty()
     if not json_output and not (dry_run and quiet):
         seen.show()
@@ -100,7 +110,29 @@ def adopt(
         )
     if json_output:
         print(json.dumps(seen.rows(), indent=2, ensure_ascii=False))
+    if not dry_run:
+        _pinned(root, pin=pin, ask=not quiet)
     return 0
+
+
+def _pinned(root: Path, *, pin: bool, ask: bool) -> None:
+    """Write lock and table where that is wanted; else the command for it is named."""
+    from . import pinning
+
+    if (root / FILE).exists():
+        return
+    if ask and not pin:
+        import questionary
+
+        print("To pin the tools, the project is installed and your server imported.")
+        pin = bool(questionary.confirm(f"Write {FILE} now?").unsafe_ask())
+    if not pin:
+        return
+    print(f"uv run {pinning.PIN.as_posix()}", file=sys.stderr)
+    try:
+        pinning.pin(root)
+    except UnableError as error:
+        print(f"not pinned: {error}", file=sys.stderr)
 
 
 def _clean(root: Path) -> None:
@@ -108,10 +140,13 @@ def _clean(root: Path) -> None:
 
     Raises:
         RefusedError: There are uncommitted changes, or this is not a git repository.
+        UnableError: Git is not there.
     """
     try:
         held = changed(root)
     except UnableError as error:
+        if shutil.which("git") is None:
+            raise
         raise RefusedError(
             f"{error}; adopt writes in a git repository, which can undo it"
         ) from error
@@ -136,7 +171,7 @@ def adoption(
     if known is not None and not known.get("adopted"):
         raise RefusedError(f"{ANSWERS} is here: this project came from a template; `update` it")
     servers = layout.made(seen)
-    made = Adoption(by_hand={one.name: one.reason for one in seen.left})
+    made = Adoption(by_hand=dict(seen.reasons()))
     if not servers:
         made.by_hand["(the server)"] = "call policy.govern(mcp) where it is made"
     where = known["adopted"]["place"] if known else layout.place(seen, servers)
@@ -162,8 +197,10 @@ def adoption(
         name = f"tests/tools/test_{proposal.found.name}.py"
         if not (root / name).exists():
             made.files[name] = _probe(proposal).encode()
+    if known is None and not (root / phases.FILE).exists():
+        made.files[phases.FILE] = phases.phases(seen, chosen).encode()
     if not (root / "tests/tools/backend.py").exists():
-        made.files["tests/tools/backend.py"] = BACKEND.encode()
+        made.files["tests/tools/backend.py"] = (BACKEND + registered(seen, servers)).encode()
     return made
 
 

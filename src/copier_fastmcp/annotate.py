@@ -118,7 +118,7 @@ def _edit(seen: Survey, proposal: Proposal, edited: Edited) -> str:
 def edits(seen: Survey, chosen: list[Proposal]) -> tuple[list[Edited], dict[str, str]]:
     """What is to be written, and by tool what is left to a person."""
     files: dict[Path, Edited] = {}
-    by_hand: dict[str, str] = {one.name: one.reason for one in seen.left}
+    by_hand: dict[str, str] = dict(seen.reasons())
     sites: set[int] = set()
     for proposal in chosen:
         module = proposal.found.module

@@ -42,7 +42,7 @@ def _headers(lines: Sequence[str], token: str | None) -> dict[str, str]:
     return headers
 
 
-def _over_the_wire(
+def over_the_wire(
     server: str | None, url: str | None, headers: Mapping[str, str], seconds: float
 ) -> Tools:
     """Another server's tools.
@@ -90,7 +90,7 @@ def _servers(
 ) -> Iterator[tuple[str, Tools]]:
     """The tools of each server that was named, with the name that tells it from the others."""
     if server is not None or url is not None:
-        yield "", _over_the_wire(server, url, sent, limit)
+        yield "", over_the_wire(server, url, sent, limit)
     elif not files:
         yield "", _pinned()
     for file in files:

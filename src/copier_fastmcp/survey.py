@@ -13,18 +13,20 @@ from .saying import Found, frameworks
 from .sources import Project
 from .tables import tables
 
+UNREAD = "only the running server shows it; say what it does with declare(name, behavior)"
 NONE = "no tool was found: no @mcp.tool, mcp.tool(...), add_tool or Tool.from_function"
 
 
 @dataclass(frozen=True)
 class Survey:
-    """A server as its source shows it."""
+    """A server as its source shows it; `unread` are tools that only the running server lists."""
 
     project: Project
     frameworks: set[str]
     proposals: list[Proposal]
     left: list[Found]
     mounted: set[str]
+    unread: tuple[str, ...] = ()
 
     def place(self, found: Found) -> str:
         """The file of a tool's function, seen from the folder of the server."""
@@ -57,7 +59,19 @@ class Survey:
             }
             for one in self.left
         ]
-        return [*made, *left]
+        unread: list[dict[str, Any]] = [
+            {
+                "tool": name,
+                "file": None,
+                "line": None,
+                "behavior": None,
+                "evidence": [],
+                "asked": False,
+                "not_adoptable": UNREAD,
+            }
+            for name in self.unread
+        ]
+        return [*made, *left, *unread]
 
     def show(self) -> None:
         """Print the table for people."""
@@ -74,10 +88,16 @@ class Survey:
             [one.name, "-", f"{self.place(one)}:{one.line}", f"not adoptable: {one.reason}"]
             for one in self.left
         ]
+        cells += [[name, "-", "-", f"not adoptable: {UNREAD}"] for name in self.unread]
         table(["Tool", "Behavior", "Where", "Evidence"], cells)
         asked = sum(bool(each.asked) for each in self.proposals)
-        counts = f"{len(self.proposals)} tools, {asked} questions"
-        print(f"{counts}, {len(self.left)} not adoptable" if self.left else counts)
+        counts, left = f"{len(self.proposals)} tools, {asked} questions", self.reasons()
+        print(f"{counts}, {len(left)} not adoptable" if left else counts)
+
+    def reasons(self) -> list[tuple[str, str]]:
+        """The tools that cannot be adopted, each with its reason."""
+        left = [(one.name, one.reason) for one in self.left]
+        return [*left, *((name, UNREAD) for name in self.unread)]
 
 
 def survey(folder: Path) -> Survey:
@@ -109,10 +129,15 @@ def answered(seen: Survey, *, unattended: bool) -> list[Proposal]:
     if unattended or not asked:
         return seen.proposals
     chosen = {id(each): _ask(seen, each) for each in asked}
-    return [
-        replace(each, behavior=chosen[id(each)], asked="") if id(each) in chosen else each
-        for each in seen.proposals
-    ]
+
+    def settled(each: Proposal) -> Proposal:
+        said = chosen.get(id(each))
+        if said is None:
+            return each
+        kept = each.exceptions if said == each.behavior else ()
+        return replace(each, behavior=said, asked="", exceptions=kept)
+
+    return [settled(each) for each in seen.proposals]
 
 
 def _ask(seen: Survey, proposal: Proposal) -> str:
@@ -122,5 +147,6 @@ def _ask(seen: Survey, proposal: Proposal) -> str:
     order: Sequence[str] = (*proposal.others, *(b for b in known if b not in proposal.others))
     choices = [questionary.Choice(f"{b:7} {known[b]['meaning']}", b) for b in order]
     where = f"{seen.place(proposal.found)}:{proposal.found.line}"
-    question = f"{proposal.found.name} ({where}): {proposal.asked}. What does it do?"
-    return str(questionary.select(one_line(question), choices).unsafe_ask())
+    print(one_line(f"{proposal.found.name} ({where}): {proposal.asked}"))
+    question = one_line(f"What does {proposal.found.name} do?")
+    return str(questionary.select(question, choices).unsafe_ask())
