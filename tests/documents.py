@@ -148,7 +148,7 @@ def ran(*command: str | Path, folder: Path, **environ: str) -> Text:
 
 
 def pictures(template: Path, project: Path) -> dict[str, str]:
-    """The three pictures by the names of their files; `project` gets a program as `uv sync` would make."""
+    """The pictures by the names of their files; `project` gets a program as `uv sync` would make."""
     program = project / ".venv/bin/notes-mcp"
     program.parent.mkdir(parents=True, exist_ok=True)
     program.write_text(
@@ -160,7 +160,10 @@ def pictures(template: Path, project: Path) -> dict[str, str]:
     start, end = demo.plain.index("create_note {"), demo.plain.index("It is yours")
     called = demo[start:end]
     called.rstrip()
+    source = {"PYTHONPATH": str(project / "src")}
+    gate = ran(sys.executable, ROOT / "scripts/demo_gate.py", folder=project, **source)
     return {
+        "gate.svg": picture(gate, "one deletion, three clients, two gates"),
         "prompts.svg": picture(prompts(template, project.parent), "copier copy"),
         "tools.svg": picture(table, "notes-mcp tools list"),
         "confirmation.svg": picture(called, "scripts/demo"),
