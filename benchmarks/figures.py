@@ -3,11 +3,14 @@
 import dataclasses
 import json
 import os
+import re
 import statistics
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+OURS = "copier-fastmcp"
+BEGIN, END = "<!-- figures: scripts/measure writes them -->", "<!-- end of the figures -->"
 DIGITS = {"s": 2, "ms": 2, "": 0}
 
 
@@ -99,6 +102,52 @@ def markdown(rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def with_peers(readme: str, page: str) -> str:
+    """A README with the figures of a measured page, between its two comments.
+
+    Args:
+        readme: The text of a README.
+        page: The text of docs/performance.md.
+
+    Returns:
+        The README with one table for each section of the page that compares ours with another maker of servers: what is
+        on the wire, how many mistakes the emitted suites notice, and how long it takes from nothing to the first list.
+    """
+    day = re.search(r"scripts/measure` on ([\d-]+)", page)
+    tables = []
+    for section in page.split("\n## ")[1:]:
+        lines = [line for line in section.splitlines() if line.startswith("|")]
+        rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+        heads = [row for row in rows if len(row) > 2 and row[1] == OURS]
+        if not heads:
+            continue
+        table = [["", *heads[0][1:]]]
+        for row in rows[rows.index(heads[0]) + 1 :]:
+            if len(row) == len(table[0]) and row[0] not in ("mistake", "---"):
+                table.append(row)
+        counted = [row for row in table[1:] if "noticed" not in row and "missed" not in row]
+        named = [
+            ["mistakes that the emitted suite notices" if row[0] == "all" else row[0], *row[1:]]
+            for row in counted
+        ]
+        timed = [row for row in rows if row[0] == "nothing to the first tools/list"]
+        named += [
+            ["from nothing to the first `tools/list`", row[1], row[2].split(" (")[0]]
+            for row in timed
+        ]
+        tables.append(markdown([table[0], *named]))
+    if not tables:
+        return readme
+    text = "\n".join(
+        [
+            *tables,
+            f"Measured on {day[1] if day else '?'}: [docs/performance.md](docs/performance.md).\n",
+        ]
+    )
+    before, _, rest = readme.partition(BEGIN)
+    return f"{before}{BEGIN}\n\n{text}\n{END}{rest.partition(END)[2]}" if rest else readme
+
+
 def answers_of(lines: str) -> Iterator[Answer]:
     """What a benchmark printed with --json."""
     for line in filter(None, lines.splitlines()):
@@ -107,7 +156,9 @@ def answers_of(lines: str) -> Iterator[Answer]:
 
 
 def run(measured: Callable[[int], Iterable[Answer]], turns: int) -> None:
-    """The command line of a benchmark: [--json] [TURNS].
+    """The command line of a benchmark: [--json] [--short] [TURNS].
+
+    `--short` takes a tenth of the turns, to see that it runs.
 
     Args:
         measured: Measures, with the number of turns, and yields each answer when it has it.
@@ -116,7 +167,9 @@ def run(measured: Callable[[int], Iterable[Answer]], turns: int) -> None:
     # Where it is set, Python compiles every module at every start, ours and the floor's: few computers do.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
-    words = [word for word in sys.argv[1:] if word != "--json"]
+    words = [word for word in sys.argv[1:] if not word.startswith("--")]
+    if "--short" in sys.argv:
+        turns = max(1, turns // 10)
     for answer in measured(int(words[0]) if words else turns):
         if "--json" in sys.argv:
             print(json.dumps(dataclasses.asdict(answer)), flush=True)

@@ -1,0 +1,35 @@
+"""How often the audit is right about hints, on tools of servers that no rule was made on, labelled by reading.
+
+tests/audit says how they were labelled and names each that was missed. usage: python -m benchmarks.audit
+"""
+
+import statistics
+from collections.abc import Iterator
+
+from audit.figures import GROUPS, cpu, measure
+
+from benchmarks import figures
+from copier_fastmcp.lock import HINTS
+
+
+def share(hits: int, of: int) -> str:
+    """How many of how many, and the percentage."""
+    return f"{hits} of {of} ({hits / of:.1%})" if of else "none"
+
+
+def measured(turns: int) -> Iterator[figures.Answer]:
+    """A table of hints, and the CPU that many tools take."""
+    found = measure([*GROUPS["blind"]])
+    rows = [["hint", "faults found", "findings right"]]
+    for hint in (*HINTS, None):
+        kinds = (found.share(kind, hint) for kind in ("recall", "precision"))
+        rows.append([hint or "all", *(share(*each) for each in kinds)])
+    yield figures.Table(rows)
+    few, many = (statistics.median(cpu(count) for _ in range(turns)) for count in (100, 1000))
+    yield figures.Figure(
+        what="CPU for 1,000 tools", unit="s", ours=many, floor=few, beside="100 tools", at_most=2
+    )
+
+
+if __name__ == "__main__":
+    figures.run(measured, turns=3)

@@ -1,0 +1,42 @@
+"""What a project's own suite says of tools that lie about themselves, and of correct ones of unusual shape.
+
+Five servers with hand-written bodies (tests/mutants); each row is one tool. usage: python -m benchmarks.probes
+"""
+
+import re
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from mutants.servers import SERVERS, findings, rows, write
+
+from benchmarks import figures
+
+
+def measured(turns: int) -> Iterator[figures.Answer]:
+    """A table of the servers; it is the same whatever the machine."""
+    table = [["server", "lying tools found", "correct tools called wrong"]]
+    sums = [0, 0, 0, 0]
+    for server in SERVERS:
+        with tempfile.TemporaryDirectory() as folder:
+            all_rows = rows(server)
+            said = findings(write(server, all_rows, Path(folder)))
+        lying = [row for row in all_rows if row.finds]
+        correct = [row.name for row in all_rows if not row.finds]
+        found = sum(
+            any(re.search(row.finds, text, re.DOTALL) for text in said.get(row.name, []))
+            for row in lying
+        )
+        counts = [found, len(lying), sum(name in said for name in correct), len(correct)]
+        sums = [one + other for one, other in zip(sums, counts, strict=True)]
+        table.append(line(server, counts))
+    yield figures.Table([*table, line("all", sums)])
+
+
+def line(name: str, counts: list[int]) -> list[str]:
+    """A row of the table."""
+    return [name, f"{counts[0]} of {counts[1]}", f"{counts[2]} of {counts[3]}"]
+
+
+if __name__ == "__main__":
+    figures.run(measured, turns=1)
