@@ -20,6 +20,8 @@ from rich.style import Style
 from rich.text import Text
 from support import ROOT, environment
 
+from benchmarks.figures import with_peers
+
 WIDTH = 100
 TYPED = {"domain": "orders", "tools": "search_orders, get_order, shelve_order=put, delete_order"}
 CLEAR = "\x05\x15"  # to the end of the line, then delete to its beginning
@@ -53,12 +55,22 @@ def tool_language() -> str:
 
 
 def readme(project: Path) -> str:
-    """The README, with the tool file of a project that the default answers make."""
+    """The README, with the tool file and the size of a project that the default answers make, and what was measured."""
     file = (project / "src/notes_mcp/tools/delete_note.py").read_text(encoding="utf-8")
     kept = (ROOT / "README.md").read_text(encoding="utf-8")
-    return re.sub(
-        r"```python\n.*?```", lambda _: f"```python\n{file}```", kept, count=1, flags=re.DOTALL
-    )
+    tool = f"```python\n{file}```"
+    kept = re.sub(r"```python\n.*?```", lambda _: tool, kept, count=1, flags=re.DOTALL)
+    sizes = (lines(project / "src/notes_mcp/policy"), lines(project / "tests/policy"))
+    price = "{:,} lines of policy and {:,} of its tests".format(*(round(n, -2) for n in sizes))
+    kept, count = re.subn("[0-9,]+ lines of policy and [0-9,]+ of its tests", price, kept)
+    assert count == 1
+    measured = (ROOT / "docs/performance.md").read_text(encoding="utf-8")
+    return with_peers(kept, measured)
+
+
+def lines(folder: Path) -> int:
+    """The lines of Python in a folder."""
+    return sum(len(path.read_text("utf-8").splitlines()) for path in folder.rglob("*.py"))
 
 
 def picture(text: Text, title: str) -> str:

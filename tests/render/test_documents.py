@@ -36,7 +36,7 @@ def test_the_pictures_are_fresh(template: Path, project: Path, tmp_path: Path) -
     mine = tmp_path / "notes"
     shutil.copytree(project, mine, ignore=shutil.ignore_patterns(".*cache", "__pycache__"))
     drawn = pictures(template, mine)
-    assert len(drawn) == 3
+    assert len(drawn) == 4
     for name, svg in drawn.items():
         kept = (ROOT / "docs" / name).read_text(encoding="utf-8")
         assert words(kept) == words(svg), f"{name} is stale; {RENEW}"

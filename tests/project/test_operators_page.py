@@ -1,0 +1,61 @@
+"""docs/operators.md, walked on the default server: every block of it runs, in its order."""
+
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support import ROOT
+
+PAGE = (ROOT / "docs/operators.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
+UV = """#!/bin/sh
+shift; program=$1; shift
+[ "$program" = notes-mcp ] && exec {python} -P -m notes_mcp "$@"
+exec {bin}/"$program" "$@"
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="walks the page in a shell")
+def test_an_operator_can_walk_it(project: Path, tmp_path: Path) -> None:
+    own = Path(sys.executable).parent
+    uv = tmp_path / "bin/uv"
+    uv.parent.mkdir()
+    uv.write_text(UV.format(python=sys.executable, bin=own))
+    uv.chmod(0o755)
+    with socket.create_server(("127.0.0.1", 0)) as there:
+        free_port = there.getsockname()[1]
+    said = "\necho '#####'\n".join(BLOCKS).replace("8765", str(free_port))
+    script = f"set -eu; trap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n{said}\necho 'the end'"
+    environ = os.environ | {
+        "PATH": f"{uv.parent}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": str(project / "src"),
+        "HOME": str(tmp_path),
+        "NO_COLOR": "1",
+        "COLUMNS": "200",
+    }
+    done = subprocess.run(
+        ["bash", "-c", script],
+        cwd=tmp_path,
+        env=environ,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    started, listed, seen, stopped = done.stdout.split("#####")
+    assert json.loads(started) == {"status": "ok"}
+    everything, readonly = listed.split("Tools (")[1:]
+    assert "delete_note" in everything
+    assert "delete_note" not in readonly
+    assert "search_notes" in readonly
+    line = json.loads(seen.strip().splitlines()[0])
+    assert (line["tool"], line["outcome"]) == ("create_note", "applied")
+    assert "Milk" not in seen
+    assert '"event": "tool_call"' in seen
+    assert "the end" in stopped
