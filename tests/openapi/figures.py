@@ -57,7 +57,7 @@ def fact(name: str, one: Operation) -> dict[str, Any]:
     kept["tags"], kept["summary"] = one.tags, one.text("summary")
     kept["answers"] = one.statuses
     if not one.text("summary"):
-        kept["description"] = " ".join(one.text("description").split()[:3])
+        kept["description"] = " ".join(one.text("description").split()[:6])
     if one.contents:
         kept["body"] = {
             "kinds": [*one.contents],
@@ -115,20 +115,19 @@ def operation(kept: dict[str, Any]) -> Operation:
     return next(one for one in found if one.name == kept["operation"])
 
 
-def facts() -> list[dict[str, Any]]:
+def facts(name: str = "facts.jsonl") -> list[dict[str, Any]]:
     """What was recorded."""
-    lines = (HERE / "facts.jsonl").read_text(encoding="utf-8").splitlines()
+    lines = (HERE / name).read_text(encoding="utf-8").splitlines()
     return [json.loads(line) for line in lines]
 
 
-def derived() -> dict[tuple[str, str], Derived]:
+def derived(name: str = "facts.jsonl") -> dict[tuple[str, str], Derived]:
     """What an import says now of each recorded operation."""
-    return {(kept["document"], kept["operation"]): derive(operation(kept)) for kept in facts()}
+    return {(kept["document"], kept["operation"]): derive(operation(kept)) for kept in facts(name)}
 
 
 def report() -> str:
     """The figures in Markdown."""
-    found = derived()
     lines = [
         "# How often an import is right",
         "",
@@ -137,8 +136,10 @@ def report() -> str:
     ]
     lines += ["| labels | operations | right | asked | wrong | right or asked | false reads |"]
     lines += ["| --- | --- | --- | --- | --- | --- | --- |"]
-    for name in ("labels.tsv", "second.tsv"):
+    more = derived("unseen.jsonl")
+    for name in ("labels.tsv", "second.tsv", "unseen.tsv"):
         said = labels(name)
+        found = more if name == "unseen.tsv" else derived()
         asked = [at for at in said if found[at].asked]
         right = [at for at in said if not found[at].asked and found[at].behavior in said[at]]
         reads = [at for at in said if found[at].behavior == "read" and "read" not in said[at]]
@@ -147,7 +148,7 @@ def report() -> str:
         lines.append(
             f"| {name} | {len(said)} | {len(right)} | {len(asked)} | {wrong} | {share:.1%} | {len(reads)} |"
         )
-    first, second = labels("labels.tsv"), labels("second.tsv")
+    found, first, second = derived(), labels("labels.tsv"), labels("second.tsv")
     same = sum(first[at] == second[at] for at in first)
     lines += [
         "",

@@ -119,6 +119,8 @@ ASKED: list[tuple[str, dict[str, Any]]] = [
     ("GET /oauth.access", {"description": "Exchanges a code for a token."}),
     ("POST /orders/{id}/return", {"summary": "Returns an order."}),
     ("POST /tables/scan", {}),
+    ("PUT /builds", {"operationId": "reRunBuild", "requestBody": BODY}),
+    ("POST /lists/{id}/forms", {"operationId": "postForms", "summary": "Customize a form"}),
     ("GET /auth/logout", {}),
     ("GET /unsubscribe", {}),
     ("GET /jobs/{id}", {"operationId": "triggerJob"}),

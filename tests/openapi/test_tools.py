@@ -223,7 +223,7 @@ LEFT_OUT = [
     ),
     ("GET /a", {"responses": {"200": {"content": {"text/event-stream": {}}}}}, "text/event-stream"),
     ("GET /a", {"parameters": [{"in": "cookie", "name": "c", "required": True}]}, "cookie"),
-    ("GET /a", {"x-speakeasy-mcp": {"disabled": True}}, "no tool"),
+    ("GET /a", {"x-speakeasy-mcp": {"disabled": True}}, "not a tool"),
     ("GET /a", {"parameters": [{"$ref": "#/none"}]}, "leads nowhere"),
     ("TRACE /a", {}, "not sent"),
     ("OPTIONS /a", {}, "not sent"),

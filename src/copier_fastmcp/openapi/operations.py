@@ -16,7 +16,8 @@ VERSION_SEGMENT = re.compile(r"v\d+([._]\d+)*((alpha|beta)\d*)?|\d{4}-\d\d-\d\d|
 def words(text: object) -> list[str]:
     """The words of a name in any style: camelCase, kebab-case, paths, dots."""
     apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", str(text))
-    return [word.lower() for word in re.findall(r"[A-Za-z]+|\d+", apart)]
+    found = [word.lower() for word in re.findall(r"[A-Za-z]+|\d+", apart)]
+    return [f"re{found[1]}", *found[2:]] if found[:1] == ["re"] and len(found) > 1 else found
 
 
 @dataclass

@@ -133,7 +133,7 @@ def _created(operation: Operation, signals: Signals) -> Derived:
             "post",
         }
     )
-    voices = signals.voices(made)
+    voices = signals.voices(made if signals.verb != "post" else made - {"post"})
     if "201" in operation.success or any(
         "location" in map(str.lower, headers(one)) for one in operation.success.values()
     ):
