@@ -26,6 +26,11 @@ REFUSED_HEADERS = {
     "user-agent",
     "accept-encoding",
 }
+# What each of Google's operations takes.
+TRANSPORT = {
+    *("$.xgafv", "access_token", "alt", "callback", "fields", "key", "oauth_token", "prettyPrint"),
+    *("quotaUser", "userIp", "upload_protocol", "uploadType"),
+}
 # What a request in the answers can hold.
 QUERY_NAME = re.compile(r"[A-Za-z0-9_.$\[\]-]{1,80}")
 _TEXT = r"(?:[A-Za-z0-9._~:@!$()*+,;=-]|%(?!2[eEfF]|5[cC]|[01])[0-9A-Fa-f]{2}|\{[a-z][a-z0-9_]*\})+"
@@ -169,6 +174,8 @@ def _one(
     """One parameter in the query, a header or a cookie."""
     required, shown = given.get("required") is True, clean(name, 60)
     note = found.left_out.append
+    if place == "query" and name in TRANSPORT and operation.parameter("query", "prettyPrint"):
+        return note(f"query parameter {shown} (of Google's transport)")
     if given.get("deprecated") is True and not required:
         return note(f"{place} parameter {shown} (deprecated)")
     if place == "header" and name.lower() in REFUSED_HEADERS:

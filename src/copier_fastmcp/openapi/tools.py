@@ -205,6 +205,11 @@ def _fit(found: Imported, result: Answer, budget: int) -> None:
     placed = made["http"]
     while optional and _size(made, fields) > budget:
         one = optional.pop()
+        sent = [p for p in made["params"] if p.get("in", "body") == "body"]
+        if placed.startswith("PATCH") and [p for p in sent if f"{{{p['name']}}}" not in placed] == [
+            one
+        ]:
+            continue  # a PATCH has something to change
         if (
             one["name"] in ("limit", "cursor", found.operation.chosen[0])
             or f"{{{one['name']}}}" in placed

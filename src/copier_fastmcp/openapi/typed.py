@@ -24,7 +24,9 @@ LIMITS = {
     "list": (("min_items", "minItems"), ("max_items", "maxItems")),
 }
 PLAIN_PATTERN = re.compile(
-    r"\^?([A-Za-z0-9_ :/@#%=,;!~&-]|\\[dws.]|\[(?!\^?\])\^?([A-Za-z0-9_ :/@#.-]|\\[dws.])+\]|[+*?]|\{\d{1,2}(,\d{1,2})?\})*\$?"
+    r"\^?([A-Za-z0-9_ :/@#%=,;!~&-]|\\[dws.]"
+    r"|\[\^?([A-Za-z0-9]-[A-Za-z0-9]|[A-Za-z0-9_ :/@#.]|\\[dws.])+-?\]"
+    r"|[+*?]|\{\d{1,2}(,\d{1,2})?\})*\$?"
 )
 
 
@@ -144,6 +146,8 @@ def _limit(plain: Mapping[str, Any], found: Typed) -> None:
     if "le" in keys and "lt" in keys:
         del keys["lt"]
     pattern = plain.get("pattern")
+    if isinstance(pattern, str):  # a hyphen stands last in its brackets
+        pattern = re.sub(r"\[(\^?)(?:-|\\-)((?:[^\]\\]|\\.)+?)-?\]", r"[\1\2-]", pattern)
     if kind == "str" and isinstance(pattern, str) and pattern:
         if len(pattern) <= 100 and PLAIN_PATTERN.fullmatch(pattern) and _compiles(pattern):
             keys["pattern"] = pattern
