@@ -93,6 +93,8 @@ def inputs(operation: Operation, *, paged: bool, gated: bool) -> Inputs:
 
 def _path(operation: Operation, found: Inputs) -> None:
     """The placeholders of the path, each a parameter with a name of ours."""
+    if re.search("[#?]", operation.path):
+        raise LeftOutError("its path has more than a path in it")
     path, number = "", 0
     for part in re.split(r"(\{[^{}]*\})", operation.path):
         if not part.startswith("{"):
