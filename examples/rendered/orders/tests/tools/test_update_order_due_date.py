@@ -6,7 +6,7 @@ async def arrange(backend: Backend) -> dict[str, object]:
     await backend.create(
         "order",
         {
-            "status_code": "st000003",
+            "status_code": "st000000",
             "comment": "earlier",
             "public": False,
             "email_customer": False,

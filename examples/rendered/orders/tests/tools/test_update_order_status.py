@@ -6,6 +6,7 @@ async def arrange(backend: Backend) -> dict[str, object]:
     await backend.create(
         "order",
         {
+            "status_code": "st000000",
             "comment": "earlier",
             "public": True,
             "email_customer": False,
