@@ -115,15 +115,15 @@ def operation(kept: dict[str, Any]) -> Operation:
     return next(one for one in found if one.name == kept["operation"])
 
 
-def facts(name: str = "facts.jsonl") -> list[dict[str, Any]]:
+def facts(names: str = "facts.jsonl") -> list[dict[str, Any]]:
     """What was recorded."""
-    lines = (HERE / name).read_text(encoding="utf-8").splitlines()
-    return [json.loads(line) for line in lines]
+    texts = [path.read_text(encoding="utf-8") for path in sorted(HERE.glob(names))]
+    return [json.loads(line) for text in texts for line in text.splitlines()]
 
 
-def derived(name: str = "facts.jsonl") -> dict[tuple[str, str], Derived]:
+def derived(names: str = "facts.jsonl") -> dict[tuple[str, str], Derived]:
     """What an import says now of each recorded operation."""
-    return {(kept["document"], kept["operation"]): derive(operation(kept)) for kept in facts(name)}
+    return {(kept["document"], kept["operation"]): derive(operation(kept)) for kept in facts(names)}
 
 
 def report() -> str:
@@ -136,7 +136,7 @@ def report() -> str:
     ]
     lines += ["| labels | operations | right | asked | wrong | right or asked | false reads |"]
     lines += ["| --- | --- | --- | --- | --- | --- | --- |"]
-    more = derived("unseen.jsonl")
+    more = derived("unseen-*.jsonl")
     for name in ("labels.tsv", "second.tsv", "unseen.tsv"):
         said = labels(name)
         found = more if name == "unseen.tsv" else derived()
