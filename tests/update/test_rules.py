@@ -9,7 +9,7 @@ from lifecycle import ANSWERS, bytes_of, changed, commit, released, start, suite
 from support import ROOT, pin, server
 from tables import BEHAVIORS, TABLES, WIRE
 
-from copier_fastmcp.rules import Tool, early, examine
+from copier_fastmcp.rules import Tool, amiss, early, examine
 
 TABLE, RULES = "src/copier_fastmcp/tables.json", "src/copier_fastmcp/rules.py"
 PAGE, CASES = "docs/tools.md", ROOT / "template/tests/policy/cases.py"
@@ -157,7 +157,8 @@ def test_a_rule_warns_then_fails_and_is_waived(repository: Path, tmp_path: Path)
     ],
 )
 def test_a_waiver_that_is_amiss(tmp_path: Path, waivers: str, why: str) -> None:
-    said_in, path = run_path(str(CASES))["said_in"], tmp_path / "test_get_note.py"
+    said_in = run_path(str(CASES), run_name="copier_fastmcp.cases")["said_in"]
+    path = tmp_path / "test_get_note.py"
     assert said_in(path) == {}
     path.write_text(f'"""Mine."""\n\nwaivers: list = {waivers}\n')
     said = said_in(path)["waivers"]
@@ -165,6 +166,12 @@ def test_a_waiver_that_is_amiss(tmp_path: Path, waivers: str, why: str) -> None:
     found = examine([tool], TABLES | {"today": "2026-11-22"})
     (finding,) = [one for one in found if one.rule == "waiver-valid"]
     assert finding.message.startswith(why)
+
+
+def test_a_waiver_holds_through_its_last_day() -> None:
+    waiver = {"rule": "title-written", "until": "2026-11-22", "why": "Soon."}
+    said = [amiss(waiver, TABLES | {"today": f"2026-11-{day}"}) for day in (22, 23)]
+    assert said == ["", "the waiver of title-written ended on 2026-11-22"]
 
 
 @pytest.mark.parametrize("release", ["v1.9.0-3-gabcdef", "v2.0.0", "1.0.0", "abcdef0", ""])

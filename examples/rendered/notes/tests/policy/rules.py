@@ -246,20 +246,22 @@ def _free(schema: object) -> bool:
     )
 
 
+def amiss(waiver: Any, tables: Tables) -> str:
+    """What is wrong with a waiver, or nothing."""
+    if _mapping(waiver).keys() != {"rule", "until", "why"}:
+        return f"a waiver has rule, until and why, and {waiver!r} has not"
+    rule, until, why = (str(waiver[key]) for key in ("rule", "until", "why"))
+    if rule not in tables["rules"] or rule == "waiver-valid":
+        return f"{rule!r} is not a rule that can be waived"
+    if not DAY.fullmatch(until) or not why.strip():
+        return f"the waiver of {rule} lacks its last day, as 2027-01-31, or its reason"
+    return f"the waiver of {rule} ended on {until}" if until < tables["today"] else ""
+
+
 def _waivers(tool: Tool, tables: Tables) -> Wrong:
     """A waiver names a rule and gives its reason, and its last day is not over."""
-    for waiver in tool.waivers:
-        if _mapping(waiver).keys() != {"rule", "until", "why"}:
-            yield "waiver-valid", f"a waiver has rule, until and why, and {waiver!r} has not"
-            continue
-        rule, until, why = (str(waiver[key]) for key in ("rule", "until", "why"))
-        if rule not in tables["rules"] or rule == "waiver-valid":
-            yield "waiver-valid", f"{rule!r} is not a rule that can be waived"
-        elif not DAY.fullmatch(until) or not why.strip():
-            lacks = "its last day, as 2027-01-31, or its reason"
-            yield "waiver-valid", f"the waiver of {rule} lacks {lacks}"
-        elif until < tables["today"]:
-            yield "waiver-valid", f"the waiver of {rule} ended on {until}"
+    found = (amiss(waiver, tables) for waiver in tool.waivers)
+    yield from (("waiver-valid", wrong) for wrong in found if wrong)
 
 
 def examine(tools: Iterable[Tool], tables: Tables, profile: str = "policy") -> list[Finding]:

@@ -19,15 +19,14 @@ from . import lock
 from .cases import said_in
 from .conftest import LOCK, NOTES, SERVER, TABLE, TOOLS, insist
 from .pin import OWN, PAGE, PIN, PROBES, ROOT, SETTINGS, TABLES, listed, pinned
-from .rules import Finding, Tool, early, examine
+from .rules import Finding, Tool, amiss, early, examine
 
 ANSWERS = ROOT / ".copier-answers.yml"
 SAID = ANSWERS.read_text(encoding="utf-8") if ANSWERS.exists() else ""
 RELEASE = "".join(re.findall(r"(?m)^_commit: (\S+)$", SAID)[:1])
 TODAY = datetime.now(UTC).date().isoformat()
-FOUND = examine(TOOLS, TABLES | {"today": TODAY})
-AMISS = {found.tool for found in FOUND if found.rule == "waiver-valid"}
-WAIVERS = {(t.name, w["rule"]): w for t in TOOLS if t.name not in AMISS for w in t.waivers}
+TABLES["today"] = TODAY
+WAIVERS = {(t.name, w["rule"]): w for t in TOOLS for w in t.waivers if not amiss(w, TABLES)}
 OTHERS = [id for id, rule in TABLES["rules"].items() if "policy" in rule["profiles"]]
 MARKED = {tool.name for tool in TOOLS if tool.annotations.get("destructiveHint") is True}
 try:
@@ -52,7 +51,7 @@ def counts(found: Finding) -> bool:
     return not why
 
 
-FINDINGS = [found for found in FOUND if counts(found)]
+FINDINGS = [found for found in examine(TOOLS, TABLES) if counts(found)]
 
 
 def keeps(tool: str | None, *rules: str) -> None:
