@@ -184,12 +184,13 @@ def table(folder: Path) -> str:
     for source in SOURCES.values():
         began = time.perf_counter()
         document = read(folder / source["file"])
-        rows = convert(list(operations(document)), Options())
+        listed = list(operations(document))
+        rows = convert(listed, Options())
         took = time.perf_counter() - began
         made = [one for one in rows if one.tool]
         counts = Counter(one.derived.behavior for one in made)
         asked = sum(one.derived.asked for one in made)
-        cells: list[object] = [source["title"], document.version, len(rows), len(made)]
+        cells: list[object] = [source["title"], document.version, len(listed), len(made)]
         cells += [*(counts[one] for one in behaviors), asked, len(rows) - len(made), f"{took:.1f}"]
         lines.append("| " + " | ".join(map(str, cells)) + " |")
     return "\n".join(lines) + "\n"

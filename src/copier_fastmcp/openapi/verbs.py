@@ -27,7 +27,7 @@ UPSERT = _set("upsert")
 PUT = _set(
     "archive unarchive enable disable assign unassign lock unlock star unstar pin unpin mute unmute "
     "follow unfollow block unblock close reopen activate deactivate suspend unsuspend pause resume "
-    "hide unhide mark approve unapprove accept decline reject dismiss resolve unresolve restore "
+    "hide unhide mark approve unapprove accept decline reject deny dismiss resolve unresolve restore "
     "subscribe unsubscribe watch unwatch like unlike unpublish attach detach link unlink upvote "
     "promote demote complete snooze flag unflag tag untag favorite unfavorite bookmark minimize "
     "unminimize set replace update edit modify patch rename move change put write overwrite unset "
