@@ -73,8 +73,8 @@ class Served:
     def unrecorded(self) -> int:
         """How many answered writes have no line in the audit trail."""
         lines = (self.folder / "trail.jsonl").read_text(encoding="utf-8").splitlines()
-        applied = sum(json.loads(line)["outcome"] == "applied" for line in lines)
-        return len(self.kept) + 2 * len(self.deleted) - applied
+        applied = [line for line in lines if json.loads(line)["outcome"] == "applied"]
+        return len(self.kept) + 2 * len(self.deleted) - len(applied)
 
 
 @contextlib.contextmanager
@@ -95,6 +95,7 @@ def serving(project: Path, *, hand: bool = False, audit: bool = False) -> Iterat
         folder = Path(place)
         environ = os.environ | {
             "PYTHONPATH": str(project / "src"),
+            "HOME": str(folder),
             "NOTES_MCP_DATABASE": str(folder / "notes.db"),
             "NOTES_MCP_AUDIT": str(folder / "trail.jsonl") if audit else "",
         }

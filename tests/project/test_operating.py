@@ -1,5 +1,6 @@
 """A server as its operator has it: killed, stopped, asked how it is, its log read. Real processes, each its own."""
 
+import asyncio
 import contextlib
 import hmac
 import json
@@ -20,8 +21,10 @@ from typing import Any
 import httpx2
 import pytest
 from inside import ATTACKS, attack, guards, insist_on
-from support import python, server
+from support import python, rendered, server
 from wire import command, environ
+
+from benchmarks import load
 
 KEY = "k" * 32
 SIGNALS = pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
@@ -125,6 +128,16 @@ def post(client: httpx2.Client, address: str, tool: str, **arguments: object) ->
     return json.loads(text)["result"]
 
 
+def container_asks(port: str) -> subprocess.CompletedProcess[bytes]:
+    """The health check of the Dockerfile, on this machine."""
+    text = rendered({"packages": ["container"]})["Dockerfile"]
+    (words,) = re.findall(r"^HEALTHCHECK .*CMD (\[.*\])$", text, re.MULTILINE)
+    program, *rest = json.loads(words)
+    assert program == "python"
+    known = {**os.environ, "NOTES_MCP_PORT": port}
+    return subprocess.run([sys.executable, *rest], env=known, capture_output=True, check=False)
+
+
 def free_port() -> str:
     """A port on which nobody listens."""
     with socket.socket() as free:
@@ -175,6 +188,14 @@ def test_a_killed_server_has_recorded_every_call_that_it_answered(
     assert len(answered) <= len(recorded) <= len(answered) + 8
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the load test reads /proc")
+def test_under_load_no_call_fails_and_no_write_is_lost(project: Path) -> None:
+    with load.serving(project, audit=True) as served:
+        asyncio.run(load.flood(served, clients=20, seconds=1.5))
+        assert (served.errors, served.lost(), served.unrecorded()) == ([], [], 0)
+        assert len(served.deleted) >= 20
+
+
 @SIGNALS
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "term"])
 def test_over_stdio_one_signal_stops_it_while_its_input_is_open(
@@ -208,6 +229,7 @@ def test_over_http_one_signal_stops_it_while_a_client_listens(mine: Path, tmp_pa
             health = client.get(f"{address}/health")
             assert (health.status_code, health.json()) == (200, {"status": "ok"})
             assert client.get(f"{address}/health", headers={"Host": "evil"}).status_code == 421
+            assert container_asks(port).returncode == 0
             post(client, address, "create_note", title="a", content="b")
             body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
             session = client.post(f"{address}/mcp", json=body).headers["mcp-session-id"]
@@ -215,6 +237,7 @@ def test_over_http_one_signal_stops_it_while_a_client_listens(mine: Path, tmp_pa
             with client.stream("GET", f"{address}/mcp", headers=known):
                 process.send_signal(signal.SIGINT)
                 assert process.wait(10) == 130
+    assert container_asks(port).returncode == 1
     assert "the lifespan is closed" in (tmp_path / "stdout").read_text()
     assert [each["outcome"] for each in events(tmp_path / "stdout")] == ["applied"]
     assert "Traceback" not in (tmp_path / "stderr").read_text()

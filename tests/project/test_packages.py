@@ -184,6 +184,26 @@ def test_a_manifest_of_any_answers_is_valid(name: str, tmp_path: Path) -> None:
     fetched(*MCPB, "validate", manifest, folder=tmp_path)
 
 
+def test_a_bundle_names_the_privacy_policy_that_was_given(tmp_path: Path) -> None:
+    policy = "https://example.com/privacy?of=notes"
+    files = rendered(PACKAGES | {"privacy_policy": policy})
+    assert json.loads(files["manifest.json"])["privacy_policies"] == [policy]
+    assert f"\n## Privacy Policy\n\nWhat is done with your data: <{policy}>\n" in files["README.md"]
+    (tmp_path / "manifest.json").write_text(files["manifest.json"], encoding="utf-8")
+    fetched(*MCPB, "validate", tmp_path / "manifest.json", folder=tmp_path)
+    without = rendered(PACKAGES)
+    assert "privacy_policies" not in json.loads(without["manifest.json"])
+    assert "Privacy" not in without["README.md"] + rendered({"privacy_policy": policy})["README.md"]
+
+
+@pytest.mark.parametrize("address", ["http://example.com", "https://a b", 'https://a/"{{x}}', "no"])
+def test_a_privacy_policy_is_a_safe_https_address(address: str) -> None:
+    with pytest.raises(
+        ValueError, match=r"privacy_policy: .* is not an https address; e\.g\. https:"
+    ):
+        rendered(PACKAGES | {"privacy_policy": address})
+
+
 def test_the_image_is_built_from_what_its_ignore_file_lets_in(packaged: Path) -> None:
     lines = (packaged / ".dockerignore").read_text(encoding="utf-8").splitlines()
     allowed = {line[2:] for line in lines if line.startswith("!/")}
