@@ -1,6 +1,5 @@
 """A server as its operator has it: killed, stopped, asked how it is, its log read. Real processes, each its own."""
 
-import asyncio
 import contextlib
 import hmac
 import json
@@ -20,11 +19,8 @@ from typing import Any
 
 import httpx2
 import pytest
-from inside import ATTACKS, attack, guards, insist_on
-from support import python, rendered, server
+from support import rendered
 from wire import command, environ
-
-from benchmarks import load
 
 KEY = "k" * 32
 SIGNALS = pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
@@ -53,16 +49,6 @@ def mine(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(project, copy, ignore=shutil.ignore_patterns(".*cache", "__pycache__"))
     (copy / "src/notes_mcp/extend.py").write_text(LIFESPAN)
     return copy
-
-
-def test_the_rows_of_the_trail_hold(project: Path) -> None:
-    attack(project, "server/test_trail.py")
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork to be quick")
-def test_without_a_guard_its_row_fails(project: Path, tmp_path: Path) -> None:
-    known = guards(ATTACKS / "server/guards_trail.yml")
-    insist_on(known, {"": project}, tmp_path, whole=False)
 
 
 @contextlib.contextmanager
@@ -188,14 +174,6 @@ def test_a_killed_server_has_recorded_every_call_that_it_answered(
     assert len(answered) <= len(recorded) <= len(answered) + 8
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the load test reads /proc")
-def test_under_load_no_call_fails_and_no_write_is_lost(project: Path) -> None:
-    with load.serving(project, audit=True) as served:
-        asyncio.run(load.flood(served, clients=20, seconds=1.5))
-        assert (served.errors, served.lost(), served.unrecorded()) == ([], [], 0)
-        assert len(served.deleted) >= 20
-
-
 @SIGNALS
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "term"])
 def test_over_stdio_one_signal_stops_it_while_its_input_is_open(
@@ -281,34 +259,3 @@ def test_each_line_of_the_log_is_as_the_guide_says(mine: Path, tmp_path: Path) -
         assert always <= line.keys() <= always | sometimes, line
     assert lines[0]["database"] == str(tmp_path / "data/notes-mcp/data.db")
     assert (tmp_path / "data/notes-mcp/data.db").exists()
-
-
-@pytest.mark.parametrize(
-    ("where", "place"),
-    [
-        ("redis://ann:secret@host:1/2", "redis://host:1/2"),
-        ("rediss://:secret@host", "rediss://host"),
-        ("memory", "memory"),
-        ("a.db", "{here}/a.db"),
-    ],
-)
-def test_where_something_lies_is_said_without_a_password(
-    project: Path, where: str, place: str
-) -> None:
-    done = python(
-        project, "-c", f"from notes_mcp.policy.process import place; print(place({where!r}))"
-    )
-    assert done.stdout.strip() == place.format(here=project), done.stderr
-
-
-@pytest.mark.parametrize(
-    ("where", "said"),
-    [
-        ("stdout", "setting audit: over stdio stdout is the client's; say stderr or a file"),
-        ("/dev", "setting audit: /dev: Is a directory; name a file that can be written, "),
-    ],
-)
-def test_a_trail_that_has_no_place_is_one_line(project: Path, where: str, said: str) -> None:
-    done = server(project, "run", NOTES_MCP_AUDIT=where)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert re.fullmatch(f"notes-mcp: {re.escape(said)}.*\n", done.stderr), done.stderr

@@ -1,0 +1,62 @@
+"""The audit trail holds what it promises, also under load; where things lie is said."""
+
+import asyncio
+import os
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from inside import ATTACKS, attack, guards, insist_on
+from support import python, server
+
+from benchmarks import load
+
+
+def test_the_rows_of_the_trail_hold(project: Path) -> None:
+    attack(project, "server/test_trail.py")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork to be quick")
+def test_without_a_guard_its_row_fails(project: Path, tmp_path: Path) -> None:
+    known = guards(ATTACKS / "server/guards_trail.yml")
+    insist_on(known, {"": project}, tmp_path, whole=False)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the load test reads /proc")
+def test_under_load_no_call_fails_and_no_write_is_lost(project: Path) -> None:
+    with load.serving(project, audit=True) as served:
+        asyncio.run(load.flood(served, clients=20, seconds=1.5))
+        assert (served.errors, served.lost(), served.unrecorded()) == ([], [], 0)
+        assert len(served.deleted) >= 20
+
+
+@pytest.mark.parametrize(
+    ("where", "place"),
+    [
+        ("redis://ann:secret@host:1/2", "redis://host:1/2"),
+        ("rediss://:secret@host", "rediss://host"),
+        ("memory", "memory"),
+        ("a.db", "{here}/a.db"),
+    ],
+)
+def test_where_something_lies_is_said_without_a_password(
+    project: Path, where: str, place: str
+) -> None:
+    done = python(
+        project, "-c", f"from notes_mcp.policy.process import place; print(place({where!r}))"
+    )
+    assert done.stdout.strip() == place.format(here=project), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        ("stdout", "setting audit: over stdio stdout is the client's; say stderr or a file"),
+        ("/dev", "setting audit: /dev: Is a directory; name a file that can be written, "),
+    ],
+)
+def test_a_trail_that_has_no_place_is_one_line(project: Path, where: str, said: str) -> None:
+    done = server(project, "run", NOTES_MCP_AUDIT=where)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert re.fullmatch(f"notes-mcp: {re.escape(said)}.*\n", done.stderr), done.stderr
