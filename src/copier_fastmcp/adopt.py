@@ -50,6 +50,7 @@ def connect(settings: object) -> Backend:
     """Fresh, empty data for one case."""
     return Backend()
 '''
+UNNAMED = "its name is known when it runs; write tests/tools/test_NAME.py for each"
 SAMPLES = {"str": "a", "int": 1, "float": 1.0, "bool": False}
 
 
@@ -195,7 +196,9 @@ def adoption(
             made.files["pyproject.toml"] = text.encode()
     for proposal in chosen:
         name = f"tests/tools/test_{proposal.found.name}.py"
-        if not (root / name).exists():
+        if not proposal.found.exact and re.search("^_|__|_$", proposal.found.name):
+            made.by_hand[proposal.found.name] = UNNAMED
+        elif not (root / name).exists():
             made.files[name] = _probe(proposal).encode()
     if known is None and not (root / phases.FILE).exists():
         made.files[phases.FILE] = phases.phases(seen, chosen).encode()

@@ -97,38 +97,69 @@ class Edited:
         end = self.starts[line] if line < len(self.starts) else len(self.module.text)
         return self.module.text[self.starts[line - 1] : end]
 
-    def _import_place(self) -> int:
-        line = 0
-        for node in self.module.tree.body:
-            doc = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-            if isinstance(node, ast.Import | ast.ImportFrom) or (doc and not line):
-                line = node.end_lineno or node.lineno
-            else:
+    def _leading(self) -> list[ast.Import | ast.ImportFrom]:
+        """The imports that the file begins with."""
+        found: list[ast.Import | ast.ImportFrom] = []
+        for at, node in enumerate(self.module.tree.body):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                found.append(node)
+            elif at or not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
                 break
-        return self.starts[line] if line < len(self.starts) else len(self.module.text)
+        return found
 
-    def _ours_last(self) -> bool:
-        """Whether the last import in front is one of the project itself; else a blank line goes between."""
-        last = ""
-        for node in self.module.tree.body:
-            if isinstance(node, ast.ImportFrom):
-                last = f"{'.' * node.level}{node.module or ''}"
-            elif isinstance(node, ast.Import):
-                last = node.names[0].name
-        first = self.imports[0].split()[1].split(".")[0]
-        return last.startswith(".") or last.split(".")[0] == first
+    def _importing(self, line: str) -> tuple[int, str]:
+        """Where an import goes, and with which line ends: in order among those of the same package, else last."""
+        nodes, new = self._leading(), _sorted_by(ast.parse(line).body[0])
+        alike = [node for node in nodes if _sorted_by(node)[0] == new[0]]
+        later = next((node for node in alike if _sorted_by(node) > new), None)
+        text = line + self.newline
+        if later and not self._line(later.lineno - 1).lstrip().startswith("#"):
+            return self.starts[later.lineno - 1], text
+        if alike:
+            return self._after(alike[-1]), text
+        own = next((n for n in nodes if isinstance(n, ast.ImportFrom) and n.level), None)
+        if own and not self._line(own.lineno - 1).strip() and not line.startswith("from ."):
+            return self.starts[own.lineno - 1], text + self.newline
+        first = self.module.tree.body[0]
+        doc = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
+        place = self._after(nodes[-1]) if nodes else self._after(first) if doc else 0
+        return place, text if own else self.newline + text
+
+    def _joined(self, line: str) -> tuple[int, int, str] | None:
+        """The names of an import of the same package on one line, with one more, in the order of linters."""
+        new = ast.parse(line).body[0]
+        for node in self._leading() if isinstance(new, ast.ImportFrom) else ():
+            if (
+                not isinstance(node, ast.ImportFrom)
+                or ast.unparse(node).split(" import ")[0] != (line.split(" import ")[0])
+            ):
+                continue
+            start, end = self.at(node.lineno, node.col_offset), self._after(node)
+            text = self.module.text[start:end].rstrip()
+            if text != ast.unparse(node):
+                return None  # a comment, or several lines
+            names = text.split(" import ")[1].split(", ")
+            names.append(line.split(" import ")[1])
+            names.sort(key=lambda name: (not name.isupper(), name[:1].islower(), name))
+            head = line.split(" import ")[0]
+            return start, start + len(text), f"{head} import {', '.join(names)}"
+        return None
+
+    def _after(self, node: ast.stmt) -> int:
+        line = node.end_lineno or node.lineno
+        return self.starts[line] if line < len(self.starts) else len(self.module.text)
 
     @property
     def text(self) -> str:
         """The file as it is with the edits."""
         edits = list(self.edits)
-        if self.imports:
-            place = self._import_place()
-            lines = "".join(f"{line}{self.newline}" for line in sorted(self.imports))
-            before = self.module.text[:place]
-            lines = lines if self._ours_last() else self.newline + lines
-            lines = lines if not before or before[-1] in "\r\n" else self.newline + lines
-            edits.append((place, place, lines))
+        for line in sorted(self.imports):
+            if joined := self._joined(line):
+                edits.append(joined)
+                continue
+            place, made = self._importing(line)
+            ended = not place or self.module.text[place - 1] in "\r\n"
+            edits.append((place, place, made if ended else self.newline + made))
         text = self.module.text
         order = sorted(range(len(edits)), key=lambda at: (*edits[at][:2], at), reverse=True)
         for start, end, new in (edits[at] for at in order):
@@ -151,3 +182,12 @@ class Edited:
         made = self.text
         ast.parse(made)  # what could not be read again is not written
         return made.encode(encoding)
+
+
+def _sorted_by(node: ast.stmt) -> tuple[str, bool, str]:
+    """What an import is sorted by: its package, then `import` before `from`, then its name."""
+    if isinstance(node, ast.ImportFrom):
+        name = f"{'.' * node.level}{node.module or ''}"
+        return ("." * bool(node.level) or name.split(".")[0]), True, name.lower()
+    name = node.names[0].name if isinstance(node, ast.Import) else ""
+    return name.split(".")[0], False, name.lower()
