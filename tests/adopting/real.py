@@ -69,6 +69,11 @@ STARTED: dict[str, tuple[str, str, dict[str, str]]] = {
     "word": ("word_document_server.main:run_server", "", {}),
     "zotero": ("zotero_mcp.cli:main", "serve", {"ZOTERO_LOCAL": "true"}),
 }
+# Those that are written with an SDK: they are annotated.
+ANNOTATED: dict[str, tuple[str, str, dict[str, str]]] = {
+    "odoo": ("mcp_server_odoo.__main__:main", "", {"ODOO_URL": NOWHERE, "ODOO_API_KEY": "none"}),
+    "outline": ("mcp_outline.server:main", "", {"OUTLINE_API_KEY": "none"}),
+}
 
 
 @dataclass
@@ -143,7 +148,7 @@ def environment(project: Path, folder: Path) -> Path:
 
 async def listed(name: str, python: Path, project: Path, home: Path) -> dict[str, dict[str, Any]]:
     """The tools of a server as a client sees them over stdio."""
-    entry, arguments, needs = STARTED[name]
+    entry, arguments, needs = (STARTED | ANNOTATED)[name]
     module, function = entry.split(":")
     variables = {
         "HOME": str(home),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from adopting.real import (
+    ANNOTATED,
     FRESH,
     KNOWN,
     STARTED,
@@ -96,6 +97,31 @@ def test_annotating_touches_no_body_and_ends(name: str, sources: Path, tmp_path:
     commit(folder)
     main(["annotate", str(folder), "--unattended"])
     assert uncommitted(folder) == set()
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", ANNOTATED)
+@pytest.mark.anyio
+async def test_an_annotated_server_starts_and_lists_the_same(
+    name: str, sources: Path, tmp_path: Path
+) -> None:
+    before, folder = source(name, sources), owned(name, sources, tmp_path / "it")
+    assert main(["annotate", str(folder), "--unattended"]) == 0
+    try:
+        python = environment(folder, tmp_path / "environment")
+    except (RuntimeError, OSError) as error:
+        pytest.skip(f"NO REGISTRY, so this real server is not started: {error}")
+    was = await listed(name, python, before, tmp_path / "home")
+    now = await listed(name, python, folder, tmp_path / "home")
+    hints = {"readOnlyHint", "destructiveHint", "idempotentHint"}
+    for tool in now.values():
+        said = tool.pop("annotations")
+        assert hints <= said.keys()
+        assert tool.get("title") or said["title"]
+    kept = {
+        name: {k: v for k, v in tool.items() if k != "annotations"} for name, tool in was.items()
+    }
+    assert now == kept
 
 
 @pytest.mark.nightly
