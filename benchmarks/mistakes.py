@@ -69,7 +69,7 @@ MISTAKES: dict[str, tuple[tuple[str, str, str], tuple[str, str]]] = {
         ),
     ),
     "the list is empty": (
-        ("list_notes", "items=[", "items=[] and ["),
+        ("list_notes", "    return List", "    result.items = []\n    return List"),
         ("return [Note(**dict(row)) for row in rows]", "return []"),
     ),
     "a tool's description is empty": (

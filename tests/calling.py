@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from compiled import SITE
 from support import ROOT
 
 WHO = {
@@ -54,7 +55,7 @@ def fleet(*words: object) -> subprocess.CompletedProcess[str]:
 def at_hand(project: Path) -> dict[str, str]:
     """What lets `uv run` in a project use the environment of these tests, without a registry."""
     venv = {"UV_PROJECT_ENVIRONMENT": str(ROOT / ".venv"), "UV_NO_SYNC": "1"}
-    return venv | {"PYTHONPATH": str(project / "src")}
+    return venv | {"PYTHONPATH": os.pathsep.join([str(project / "src"), str(SITE)])}
 
 
 def add(project: Path, *words: str, **environ: str) -> subprocess.CompletedProcess[str]:

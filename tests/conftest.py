@@ -4,9 +4,11 @@ import functools
 import os
 import shutil
 import signal
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import compiled
 import pytest
 from loud import pytest_runtest_makereport
 from support import ROOT, Renders, answers, clone_template, render
@@ -17,6 +19,12 @@ collect_ignore = ["attacks"]  # they run inside a rendered server
 # A shell starts what runs in its background with SIGINT ignored, and every program started here would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+# Begun by the first process, which the workers inherit from.
+if "COMPILED_TEMPLATES" not in os.environ:
+    SHARED = tempfile.TemporaryDirectory()
+    compiled.shared(Path(SHARED.name))
 
 
 @pytest.fixture(scope="session", autouse=True)

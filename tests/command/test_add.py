@@ -55,7 +55,7 @@ def test_in_one_line(mine: Path) -> None:
     ("said", "kept"),
     [
         ("shelve_note=put", {"name": "shelve_note", "behavior": "put"}),
-        ("archive_note_", "archive_note_"),
+        pytest.param("archive_note_", "archive_note_", marks=pytest.mark.nightly),
     ],
 )
 def test_a_name_as_in_the_answers(mine: Path, said: str, kept: object) -> None:
@@ -176,7 +176,7 @@ def test_a_template_that_copiers_own_settings_trust(mine: Path, tmp_path: Path) 
 def test_the_answer_is_listed_in_any_form(tools: object) -> None:
     names = {"get_note"} if tools else set()
     names |= {"list_notes"} if "list" in str(tools) else set()
-    assert {name_of(item) for item in listed({"tools": tools})} == names
+    assert {name_of(item) for item in listed(tools)} == names
 
 
 def test_where_nothing_pins_it_says_so(mine: Path) -> None:

@@ -132,6 +132,7 @@ def test_leaving_puts_back_the_project_at_hand(three: list[Path]) -> None:
     assert git(three[0], "status", "--porcelain") == ""
 
 
+@pytest.mark.nightly  # an update is killed in every run, by tests/update/test_faults.py
 def test_killed_twice_and_gone_on_with(three: list[Path], tmp_path: Path) -> None:
     """Nobody puts anything back in between; what a killed update left is stashed, not lost."""
     (three[2] / "notes.txt").unlink()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from inside import ATTACKS, attack, guards, insist_on
-from support import Answers, Renders, answers, python, render
+from support import Answers, Renders, answers, nightly_but, python, render
 
 FOLDER = ATTACKS / "consent"
 FILES = sorted(path.name for path in FOLDER.glob("test_*.py"))
@@ -25,7 +25,7 @@ def asking(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return render(template, tmp_path_factory.mktemp("asking"), answers("consent") | ASKING)
 
 
-@pytest.mark.parametrize("file", CALLING)
+@pytest.mark.parametrize("file", nightly_but(["test_tools.py"], CALLING))
 def test_consent_holds_where_every_write_asks(asking: Path, file: str) -> None:
     attack(asking, f"consent/{file}")
 

@@ -2,11 +2,15 @@
 
 import dataclasses
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from support import rendered
 
 from benchmarks.figures import Answer, Figure, Table, answers_of, in_turns, markdown
+from benchmarks.mistakes import MISTAKES
 
 ROOT = Path(__file__).parents[2]
 
@@ -30,6 +34,12 @@ def test_an_aim_is_reached_or_not(ours: float, aim: dict[str, float], verdict: s
     assert figure(ours, **aim).verdict == verdict
 
 
+def test_each_mistake_can_be_made_in_a_fresh_project() -> None:
+    files = rendered({"tools": "add_note, list_notes, get_note"})
+    for mistake, ((tool, text, _), _) in MISTAKES.items():
+        assert text in files.get(f"src/notes_mcp/tools/{tool}.py", ""), mistake
+
+
 def test_what_a_benchmark_prints_is_what_the_page_reads() -> None:
     answers: list[Answer] = [figure(2.2, ratio_at_most=1.1), Table([["", "a"], ["b", "c"]])]
     lines = "\n".join(json.dumps(dataclasses.asdict(answer)) for answer in answers)
@@ -46,7 +56,10 @@ def test_a_table_has_its_head_and_every_row() -> None:
 
 
 def test_every_benchmark_is_on_the_page() -> None:
-    page = (ROOT / "scripts/measure").read_text(encoding="utf-8")
     kept = {path.stem for path in (ROOT / "benchmarks").glob("*.py")}
     measuring = kept - {"__init__", "figures", "mistakes"}
-    assert {name for name in measuring if f'"{name}"' in page} == measuring
+    done = subprocess.run(
+        [sys.executable, ROOT / "scripts/measure", "none"], capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert set(done.stderr.strip().rpartition(" are ")[2].split(", ")) == measuring

@@ -1,0 +1,38 @@
+"""For the Copier processes that tests start: once Jinja is imported, templates are taken from tests/compiled.py."""
+
+import importlib.machinery
+import importlib.util
+import os
+import sys
+from types import ModuleType
+from typing import Any
+
+
+class Finder:
+    """Finds `jinja2` as usual, and has its import followed by that of tests/compiled.py."""
+
+    def find_spec(self, name: str, *_: Any) -> importlib.machinery.ModuleSpec | None:
+        """Stand aside, find the module, and come after it."""
+        if name != "jinja2":
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(name)
+        if spec and spec.loader:
+            execute = spec.loader.exec_module
+
+            def after(module: ModuleType) -> None:
+                execute(module)
+                path = os.path.join(os.path.dirname(__file__), os.pardir, "compiled.py")
+                found = importlib.util.spec_from_file_location("compiled_templates", path)
+                assert found
+                assert found.loader
+                compiled = importlib.util.module_from_spec(found)
+                found.loader.exec_module(compiled)
+                compiled.once()
+
+            spec.loader.exec_module = after  # type: ignore[method-assign]
+        return spec
+
+
+if "COMPILED_TEMPLATES" in os.environ:
+    sys.meta_path.insert(0, Finder())
