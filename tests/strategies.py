@@ -15,6 +15,7 @@ from strategies_values import (
     camel,
     params,
     python_name,
+    result_name,
     results,
     texts,
     tool_names,
@@ -57,7 +58,7 @@ def tools(draw: DrawFn, name: str, confirm: str) -> Any:
         names = draw(st.lists(PARAM_NAMES, max_size=6, unique_by=python_name))
         tool["params"] = [draw(params(name)) for name in names]
     if draw(maybe()):
-        names = draw(st.lists(RESULT_NAMES, min_size=1, max_size=5, unique=True))
+        names = draw(st.lists(RESULT_NAMES, min_size=1, max_size=5, unique_by=result_name))
         tool["returns"] = {name: draw(results()) for name in names}
     if behavior(tool) == "action":
         of_actions = dict.fromkeys(("destructive", "idempotent"), maybe())

@@ -108,17 +108,28 @@ def python_name(wire: str) -> str:
     return re.sub("[-.]", "_", wire).rstrip("_").removeprefix("param_")
 
 
+def result_name(wire: str) -> str:
+    """What two fields of one result must not share."""
+    return python_name(wire).lstrip("_").removeprefix("field_")
+
+
+BUILTINS = [name for name in dir(builtins) if re.fullmatch("[a-z]+", name) and name not in TAKEN]
+
+
 @st.composite
 def tool_names(draw: DrawFn) -> str:
-    """A name whose verb is known or not, up to the longest."""
+    """A name whose verb is known or not, up to the longest, or one that Python has already."""
+    if draw(st.integers(0, 9)) == 0:
+        return draw(st.sampled_from(BUILTINS))
     verb = draw(st.one_of(st.sampled_from(sorted(BEHAVIOR_OF)), WORDS.filter(str.isalpha)))
     name = "_".join([verb, *draw(st.lists(WORDS, max_size=4))])
     name += draw(st.sampled_from(["", "", "", "", "_", "__x", "_" + "x" * 60]))
     return name[:64]
 
 
-# What Python already calls something, and what linters have an opinion of.
-ODD = "timeout userId HTTPServer If-Match UPPER mixedCASE Content-Type pageToken dot.case"
+# What Python already calls something, and what linters have an opinion of: ASYNC109, E741, N803, N815, S105.
+ODD = """timeout userId HTTPServer If-Match UPPER mixedCASE Content-Type pageToken dot.case kebab-case
+    l O I ID id_ cls self password secret token logger i18n x-amz-id"""
 PYTHON = [*dir(builtins), *keyword.kwlist, *keyword.softkwlist, *words(ODD)]
 PARAM_NAMES = st.one_of(
     st.sampled_from(FIELDS),
@@ -238,11 +249,15 @@ def params(draw: DrawFn, name: str) -> Answers:
     return {"name": name} | said
 
 
-RESULT_NAMES = st.sampled_from(
-    words(
-        "id etag deleted count items total next_cursor title content ok valid action_id field read "
-        "amount state note_id name type query tags createdAt from list order-id _links Total model_x"
-    )
+RESULT_NAMES = st.one_of(
+    st.sampled_from(
+        words(
+            "id etag deleted count items total next_cursor title content ok valid action_id field read "
+            "amount state note_id name type query tags createdAt from list order-id _links Total model_x"
+        )
+    ),
+    st.sampled_from(PYTHON),
+    st.from_regex("[A-Za-z_][A-Za-z0-9_.-]{0,63}", fullmatch=True),
 )
 RESULT_DEFAULTS: dict[str, SearchStrategy[Any]] = {
     **{name: SAMPLES[name] for name in SAMPLES if name not in ("dict", "any")},
