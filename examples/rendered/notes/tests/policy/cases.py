@@ -131,7 +131,7 @@ def variants(
 
 def other(value: Any, mark: str) -> Any:
     """Another identity of the same kind, in order before it or behind it; any other value as it is."""
-    if isinstance(value, int):
+    if type(value) is int:  # a boolean is none
         return value - 1 if mark == BEFORE else int(f"{value}{mark}")
     if not isinstance(value, str):
         return value

@@ -49,6 +49,8 @@ TOP = """# Tools
 
 Written by `uv run tests/policy/pin.py` from the running server; a test fails when it is stale. Hints
 are advisory: `-` is one left to the protocol's default. A tool that `asks` waits for a person."""
+SHOWN = ("name", "title", "description", "annotations")
+WIRE = "\n## On the wire\n\n`tools/list` begins so, schemas left out:\n"
 # What is pinned depends on no file and no policy setting of whoever runs it.
 OWN = {
     "database": ":memory:",
@@ -82,7 +84,9 @@ def running(mcp: FastMCP) -> tuple[list[Tool], lock.Lock, str]:
         probed = None if open_ else "unprobed" not in said
         tools.append(Tool(wire, facts, probed=probed, waivers=waivers))
     pins = lock.lock_of(tools, {name: version(name) for name in ("fastmcp", "mcp", "pydantic")})
-    return tools, pins, markdown(pins["tools"])
+    first = [{key: of for key, of in tool.wire.items() if key in SHOWN} for tool in tools[:1]]
+    wire = json.dumps({"tools": first}, indent=2, ensure_ascii=False)
+    return tools, pins, f"{markdown(pins['tools'])}{WIRE}\n```json\n{wire}\n```\n"
 
 
 def _is_content(tool: object) -> bool:
@@ -118,7 +122,8 @@ def markdown(tools: Mapping[str, Mapping[str, Any]]) -> str:
 def _row(name: str, tool: Mapping[str, Any]) -> str:
     hints = [{True: "yes", False: "no"}.get(tool["hints"].get(hint), "-") for hint in lock.HINTS]
     rest = ["asks" if tool["gated"] else "", " ".join(tool["scopes"])]
-    whys = [tool["why"], *(f"{e['hint']}: {e['why']}" for e in tool["exceptions"])]
+    meaning = TABLES["behaviors"].get(tool["behavior"], {"meaning": ""})["meaning"].capitalize()
+    whys = [tool["why"] or meaning, *(f"{e['hint']}: {e['why']}" for e in tool["exceptions"])]
     whys += [f"Formerly {', '.join(tool['formerly'])}."] if "formerly" in tool else []
     whys += [f"Deprecated: {tool['deprecated']}"] if "deprecated" in tool else []
     whys += (f"{e['rule']} waived until {e['until']}: {e['why']}" for e in tool.get("waivers", ()))
