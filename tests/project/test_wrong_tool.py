@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from support import python
+from support import python, server
 
 GOOD = '''\
 """Mine."""
@@ -54,7 +54,7 @@ from notes_mcp import tools
 from notes_mcp.policy.declarations import DECLARED
 from notes_mcp.policy.errors import StartError
 from notes_mcp.policy.loading import load_tools
-folder, said = pathlib.Path(tools.__file__).parent, {}
+folder, said = pathlib.Path(next(iter(tools.__path__))), {}
 for name, text in json.loads(pathlib.Path(sys.argv[1]).read_text()).items():
     (folder / "get_mine.py").write_text(text)
     (folder / "get_zebra.py").write_text(sys.argv[2])
@@ -64,7 +64,7 @@ for name, text in json.loads(pathlib.Path(sys.argv[1]).read_text()).items():
     importlib.invalidate_caches()
     load_tools.cache_clear()
     try:
-        load_tools(tools)
+        load_tools("notes_mcp.tools")
         said[name] = None
     except StartError as error:
         said[name] = str(error)
@@ -94,3 +94,11 @@ def test_one_line_says_what_to_change(name: str, said: dict[str, str | None]) ->
         assert "\n" not in line
         assert "/src/notes_mcp/tools/get_" in line
         assert wanted in line
+
+
+def test_a_server_without_tools_starts(project: Path, tmp_path: Path) -> None:
+    """Git keeps no empty folder, so that of a server with resources alone is gone in a fresh clone."""
+    mine = shutil.copytree(project, tmp_path / "mine")
+    shutil.rmtree(mine / "src/notes_mcp/tools")
+    listed = server(mine, "tools", "list", "--json")
+    assert (listed.returncode, json.loads(listed.stdout)) == (0, []), listed.stderr
