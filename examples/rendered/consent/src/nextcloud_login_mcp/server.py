@@ -19,7 +19,6 @@ from mcp.server.request_state import RequestStateSecurity
 from mcp_types import CallToolRequestParams
 
 from . import extend as seam
-from . import tools
 from .backend import connect
 from .policy import consent_tools, loading, metadata, tokens
 from .policy.asking import Gate
@@ -95,7 +94,7 @@ def create_server(settings: Settings | None = None) -> PolicyServer:
     except (ImportError, OSError, ValueError) as error:
         raise StartError(str(error)) from error
     granting = [consent_tools] if consent.mode == "offline" else []
-    loaded = loading.load_tools(tools, *granting)
+    loaded = loading.load_tools(f"{__package__}.tools", *granting)
     mcp = ConsentServer(
         NAME,
         front=PublicFront if settings.public else None,

@@ -89,8 +89,8 @@ def running(mcp: FastMCP) -> tuple[list[Tool], lock.Lock, str]:
         tools.append(Tool(wire, facts, probed=probed, waivers=waivers))
     pins = lock.lock_of(tools, {name: version(name) for name in ("fastmcp", "mcp", "pydantic")})
     first = [{key: of for key, of in tool.wire.items() if key in SHOWN} for tool in tools[:1]]
-    wire = json.dumps({"tools": first}, indent=2, ensure_ascii=False)
-    return tools, pins, f"{markdown(pins['tools'])}{WIRE}\n```json\n{wire}\n```\n"
+    sample = json.dumps({"tools": first}, indent=2, ensure_ascii=False)
+    return tools, pins, f"{markdown(pins['tools'])}{WIRE}\n```json\n{sample}\n```\n"
 
 
 def _is_content(tool: object) -> bool:

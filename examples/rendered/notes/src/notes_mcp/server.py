@@ -19,7 +19,6 @@ from mcp.server.request_state import RequestStateSecurity
 from mcp_types import CallToolRequestParams
 
 from . import extend as seam
-from . import tools
 from .backend import connect
 from .policy import loading, metadata
 from .policy.asking import Gate
@@ -87,7 +86,7 @@ def create_server(settings: Settings | None = None) -> PolicyServer:
         sealed = RequestStateSecurity(keys=keys or [secrets.token_bytes(32)], ttl=seconds)
     except (ImportError, OSError, ValueError) as error:
         raise StartError(f"settings state and state_keys: {error}") from error
-    loaded = loading.load_tools(tools)
+    loaded = loading.load_tools(f"{__package__}.tools")
     mcp = PolicyServer(
         NAME,
         version=VERSION,

@@ -23,15 +23,17 @@ T = TypeVar("T", bound=Callable[..., Any])
 DECORATOR = re.compile(r"\w+\.__init__\(\)")  # as Python names it when its options are wrong
 
 
-def modules(package: ModuleType) -> Iterator[ModuleType]:
-    """Import every file below a package by its path, but helpers (_*.py); StartError names one that fails."""
-    root = Path(next(iter(package.__path__)))
+def modules(package: str) -> Iterator[ModuleType]:
+    """Import every file below a package, if it is there, but helpers (_*.py); StartError names one that fails."""
+    if not importlib.util.find_spec(package):
+        return
+    root = Path(next(iter(importlib.import_module(package).__path__)))
     for path in sorted(root.rglob("*.py")):
         parts = path.relative_to(root).with_suffix("").parts
         if any(part.startswith("_") for part in parts):
             continue
         try:
-            yield importlib.import_module(".".join((package.__name__, *parts)))
+            yield importlib.import_module(".".join((package, *parts)))
         except Exception as error:
             trace = extract_tb(error.__traceback__)
             lines = [frame.lineno for frame in trace if frame.filename == str(path)]
@@ -42,8 +44,8 @@ def modules(package: ModuleType) -> Iterator[ModuleType]:
 
 
 @functools.cache
-def load_tools(package: ModuleType, *more: ModuleType) -> list[PolicyTool]:
-    """The tools of every file in a package, and of more modules; the servers of a process share them.
+def load_tools(package: str, *more: ModuleType) -> list[PolicyTool]:
+    """The tools of every file in a package, if it is there, and of more modules; servers of a process share them.
 
     Raises StartError for a file that does not import, declares no tool, or hides or repeats one.
     """
@@ -95,8 +97,7 @@ def resource(
 
 def add_resources(mcp: FastMCP, package: str) -> None:
     """Serve what the files of a package, if it is there, declare with `resource`; else StartError."""
-    there = importlib.util.find_spec(package)
-    for module in modules(importlib.import_module(package)) if there else ():
+    for module in modules(package):
         if not (functions := [f for f in vars(module).values() if get_fastmcp_meta(f)]):
             why = "declares no resource; decorate one with @resource(...)"
             raise StartError(f"{module.__file__}: {why}")
