@@ -9,11 +9,15 @@ from copier_fastmcp.cli import main
 
 PROGRAM = """
 import asyncio
+import json
+import os
 from functools import wraps
 from fastmcp import Client, FastMCP
 from fastmcp.client.elicitation import ElicitResult
 import policy
+from policy.settings import PolicySettings
 
+os.environ[PolicySettings.model_config["env_prefix"] + "AUDIT"] = "trail.jsonl"
 GONE, SEEN = [], []
 mcp, child = FastMCP("parent"), FastMCP("child")
 
@@ -100,6 +104,10 @@ async def main():
         raise AssertionError
 
 asyncio.run(main())
+lines = [json.loads(line) for line in open("trail.jsonl")]
+came = [(line["tool"], line["behavior"], line["outcome"]) for line in lines]
+gated = [(name, "delete", end) for name in ("burn", "drop_it", "wipe") for end in ("asked", "applied")]
+assert came == [*gated, ("burn", "delete", "preview")], came
 print("fine")
 """
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from support import rendered
+from support import Answers, rendered
 from wire import command, environ
 
 KEY = "k" * 32
@@ -231,6 +231,14 @@ def documented(text: str) -> dict[str, tuple[set[str], set[str]]]:
         always, _, sometimes = fields.partition("sometimes")
         found[event] = {*re.findall("`(\\w+)`", always)}, {*re.findall("`(\\w+)`", sometimes)}
     return found
+
+
+@pytest.mark.parametrize("answers", [{}, {"consent": "url"}], ids=["plain", "consent"])
+def test_every_event_of_the_code_is_in_the_guide(answers: Answers) -> None:
+    files = rendered(answers)
+    code = "".join(text for name, text in files.items() if name.startswith("src/"))
+    events = re.findall(r'(?:"event": |log_step\()"(\w+)"', code)
+    assert {*events} == documented(files["docs/operating.md"]).keys()
 
 
 def test_each_line_of_the_log_is_as_the_guide_says(mine: Path, tmp_path: Path) -> None:
