@@ -86,12 +86,13 @@ def answered(answers: Answers) -> Answers:
             asked.get("when", True) is True or _text(str(asked["when"])).render(known) == "True"
         )
         given = name in answers and wanted
-        value = answers[name] if given else _text(asked["default"]).render(known)
+        value = answers[name] if given else _text(str(asked["default"])).render(known)
         if isinstance(value, str) and asked["type"] != "str":
             value = json.loads(value) if asked["type"] == "json" else yaml.safe_load(value)
         known[name] = value
         if wanted:
-            remembered[name] = value
+            if not asked.get("secret"):
+                remembered[name] = value
             if wrong := _text(asked.get("validator", "")).render(known).strip():
                 raise ValueError(f"{name}: {wrong}")
     return known

@@ -5,7 +5,7 @@ from typing import Any
 
 import yaml
 
-from .errors import UnableError
+from .errors import RefusedError, UnableError
 
 ANSWERS = Path(".copier-answers.yml")
 
@@ -52,6 +52,24 @@ def recorded(template: str | None = None) -> dict[str, Any]:
 def given(known: dict[str, Any]) -> dict[str, Any]:
     """The answers alone, without what Copier keeps beside them."""
     return {name: value for name, value in known.items() if not name.startswith("_")}
+
+
+def said(items: list[str] | None) -> dict[str, Any]:
+    """Answers from `name=value`, the value in YAML.
+
+    Raises:
+        RefusedError: One is not such a pair.
+    """
+    found: dict[str, Any] = {}
+    for item in items or []:
+        name, equals, value = item.partition("=")
+        try:
+            found[name.strip()] = yaml.safe_load(value)
+        except yaml.YAMLError as error:
+            raise RefusedError(f"--data {item!r} is not YAML; write it as license=MIT") from error
+        if not equals or not name.strip():
+            raise RefusedError(f"--data {item!r} names no answer; write it as license=MIT")
+    return found
 
 
 def _damaged(error: Exception) -> UnableError:

@@ -2,46 +2,40 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 
-import questionary as q
-
-from .errors import RefusedError, one_line
+from . import prompts
+from .errors import one_line
+from .listing import meanings
 from .openapi.operations import Operation
 from .openapi.tools import Imported
-from .tables import tables
 
-ALL = "(all of them)"
+FEW = 40  # so many are chosen at first, and the others taken out
 
 
 def operations_of(listed: Sequence[Operation]) -> list[Operation]:
     """The operations that somebody wants, chosen by tag and then one by one.
 
     Raises:
+        BackError: They want the question before.
         KeyboardInterrupt: They left.
-        RefusedError: They chose none.
     """
     counts = Counter(tag for one in listed for tag in one.tags or ["(no tag)"])
-    print(f"{len(listed)} operations are too many for a model to choose from well.")
-    tags = q.checkbox(
-        "Which tags? (space chooses, Enter goes on)",
-        [q.Choice(f"{one_line(tag)} ({count})", tag) for tag, count in sorted(counts.items())],
-    ).unsafe_ask()
-    found = [one for one in listed if set(one.tags or ["(no tag)"]) & set(tags)]
-    if len(found) > 1:
-        names = q.checkbox(
-            "Which operations?",
-            [
-                q.Choice(
-                    one_line(f"{one.name}  {one.text('summary')}")[:110],
-                    one.name,
-                    checked=len(found) <= 40,
-                )
-                for one in found
-            ],
-        ).unsafe_ask()
-        found = [one for one in found if one.name in names]
-    if not found:
-        raise RefusedError("no operation was chosen")
+    tags: list[str] = []
+    found: list[Operation] = []
+
+    def tagged() -> None:
+        prompts.say(f"{len(listed)} operations are too many for a model to choose from well.")
+        rows = [(one_line(tag), f"({count})", tag) for tag, count in sorted(counts.items())]
+        tags[:] = prompts.several("Which tags?", rows)
+
+    def named() -> None:
+        found[:] = [one for one in listed if set(one.tags or ["(no tag)"]) & set(tags)]
+        if len(found) > 1:
+            rows = [(one.name, one.text("summary"), one) for one in found]
+            found[:] = prompts.several("Which operations?", rows, len(found) <= FEW)
+
+    prompts.walk([tagged, named])
     return found
 
 
@@ -49,22 +43,23 @@ def behaviors_of(rows: Sequence[Imported]) -> dict[str, str]:
     """What somebody says of operations whose signals clash, by operation.
 
     Raises:
+        BackError: They want the question before.
         KeyboardInterrupt: They left.
     """
-    meanings = {name: row["meaning"] for name, row in tables()["behaviors"].items()}
     said: dict[str, str] = {}
-    for one in rows:
-        if not one.derived.asked or one.tool is None:
-            continue
+    asked = [one for one in rows if one.derived.asked and one.tool is not None]
+
+    def ask(at: int, one: Imported) -> None:
+        operation = one.operation
+        prompts.say(f"{operation.key}: {operation.text('summary')[:200]}", f"{at}/{len(asked)} ")
+        prompts.say(f"({one.derived.reason})")
         allowed = [
-            name
-            for name in meanings
-            if name != "read" or one.operation.method not in ("PUT", "PATCH", "DELETE")
+            row
+            for row in meanings()
+            if row[0] != "read" or operation.method not in ("PUT", "PATCH", "DELETE")
         ]
-        question = f"{one.operation.key}: {one.operation.text('summary')[:60]} ({one.derived.reason}) It is:"
-        said[one.operation.key] = q.select(
-            one_line(question),
-            [q.Choice(f"{name:7} {meanings[name]}", name) for name in allowed],
-            default=one.derived.behavior,
-        ).unsafe_ask()
+        guess = said.get(operation.key, one.derived.behavior)
+        said[operation.key] = prompts.choose("What does it do?", allowed, guess)
+
+    prompts.walk([partial(ask, at, one) for at, one in enumerate(asked, 1)])
     return said

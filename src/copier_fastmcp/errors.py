@@ -11,6 +11,10 @@ class UnableError(Exception):
     """It could not find out or could not do it: exit code 2."""
 
 
+class BackError(Exception):
+    """Somebody in a dialog wants the question before this one."""
+
+
 def one_line(text: object) -> str:
     """A text on one line, without what a terminal would obey."""
     joined = " ".join(str(text).split())

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from .errors import RefusedError, UnableError, one_line, tell
+from .errors import BackError, RefusedError, UnableError, one_line, tell
 from .openapi.choices import parts
 from .openapi.document import Document, read
 from .openapi.merging import (
@@ -82,20 +82,31 @@ def gathered(
 
     Raises:
         RefusedError: A glob fits nothing, or nothing is left.
+        BackError: They want the question before.
         KeyboardInterrupt: They left.
     """
     listed = chosen(document, selection)
-    if asking and not selection and len(listed) > MANY:
-        from .asking import operations_of
+    if not asking:
+        return convert(listed, options, taken), selection
+    from .asking import behaviors_of, operations_of
+    from .prompts import walk
 
-        listed = operations_of(listed)
-        selection = Selection(operation=[_literal(one.name) for one in listed])
-    rows = convert(listed, options, taken)
-    if asking and any(one.derived.asked and one.tool for one in rows):
-        from .asking import behaviors_of
+    found, before = list(listed), dict(options.behaviors)
+    rows: list[Imported] = []
 
-        options.behaviors |= behaviors_of(rows)
-        rows = convert(listed, options, taken)
+    def which() -> None:
+        found[:] = operations_of(listed)
+
+    def what() -> None:
+        options.behaviors = dict(before)
+        rows[:] = convert(found, options, taken)
+        if any(one.derived.asked and one.tool for one in rows):
+            options.behaviors |= behaviors_of(rows)
+            rows[:] = convert(found, options, taken)
+
+    walk([which, what] if not selection and len(found) > MANY else [what])
+    if len(found) < len(listed):
+        selection = Selection(operation=[_literal(one.name) for one in found])
     return rows, selection
 
 
@@ -158,7 +169,10 @@ def import_(
         for one in mine.get("tools") or []
         if isinstance(one, dict) and not one.get("http")
     ]
-    rows, selection = gathered(document, selection, options, own, asking=asking)
+    try:
+        rows, selection = gathered(document, selection, options, own, asking=asking)
+    except BackError as error:
+        raise KeyboardInterrupt from error
     answers, notes = answers_of(document, rows)
     now = {one.operation.key: one.tool for one in rows if one.tool}
     _stable(now, before)
@@ -191,7 +205,9 @@ def import_(
     return 0
 
 
-def from_document(file: Path, globs: Mapping[str, list[str]], *, asking: bool) -> dict[str, Any]:
+def from_document(
+    file: Path, globs: Mapping[str, list[str] | None], *, asking: bool
+) -> dict[str, Any]:
     """The answers of a document, for `new`.
 
     Args:
@@ -201,14 +217,20 @@ def from_document(file: Path, globs: Mapping[str, list[str]], *, asking: bool) -
 
     Raises:
         RefusedError: The document or a glob cannot be used.
+        BackError: They want the question before.
         KeyboardInterrupt: They left.
     """
     document, options = read(file), Options()
-    selection = Selection(**{key: list(value) for key, value in globs.items()})
+    selection = Selection(**{key: list(value or []) for key, value in globs.items()})
     rows, _ = gathered(document, selection, options, asking=asking)
     answers, notes = answers_of(document, rows)
     for line in [*report(rows), *notes]:
-        tell(one_line(line))
+        if asking:
+            from .prompts import say
+
+            say(line)
+        else:
+            tell(one_line(line))
     if not answers["tools"]:
         raise RefusedError(f"no operation of {file} can be a tool; the lines above say why")
     return answers

@@ -53,3 +53,8 @@ def behavior_of(tool: Mapping[str, Any]) -> str:
     names = {one.get("name") for one in tool.get("params") or [] if isinstance(one, Mapping)}
     overwrites = "params" in tool and not names & {*tables()["versions"]}
     return "put" if found == "update" and overwrites else found
+
+
+def meanings() -> list[tuple[str, str, str]]:
+    """Each behavior: its name, what it means in a sentence, and its name again, to choose from."""
+    return [(name, str(row["meaning"]), name) for name, row in tables()["behaviors"].items()]

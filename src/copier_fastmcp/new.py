@@ -4,26 +4,26 @@ Everything is asked, checked and rendered in a folder that goes away before anyt
 destination, so leaving at any point leaves nothing.
 """
 
-import json
-import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from copy import deepcopy
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
 from . import copying
-from .errors import RefusedError, UnableError, one_line, tell
+from .answers import ANSWERS, read, said
+from .errors import BackError, RefusedError, tell
+from .finishing import Plan, finish, settled
 from .listing import entries, plain
 from .openapi.merging import load_answers
-from .origin import own
-from .pinning import pin
-from .placing import Placed, compare, place
-from .printing import table
-from .reviewing import HEADS, rows, wrong_names
+from .origin import Template, own
+from .placing import usable
+from .reviewing import wrong_names
 
-SHOWN = 8
+Render = Callable[[Mapping[str, Any]], Path]
 
 
 def new(
@@ -34,6 +34,7 @@ def new(
     domain: str | None = None,
     server_name: str | None = None,
     profile: Literal["explicit", "end-state", "narrow", "confirm-all"] | None = None,
+    data: list[str] | None = None,
     tag: list[str] | None = None,
     path: list[str] | None = None,
     method: list[str] | None = None,
@@ -53,10 +54,11 @@ def new(
     Args:
         dest: The folder to make; unsaid, one with the server's name.
         from_: An OpenAPI document, or an answers file as `import` writes it.
-        tools: Names with commas between, as in "search_notes, get_note, archive_note=put".
+        tools: Names with commas between, as in "search_notes, get_note, shelve_note=put".
         domain: What it is about, as a plural noun.
         server_name: The command that starts it, as in notes-mcp.
         profile: How careful it is.
+        data: Any other answer of the template, as license=MIT. Repeat it for more.
         tag: Of a document, only operations with such a tag. Repeat it for more.
         path: Of a document, only such paths.
         method: Of a document, only such methods.
@@ -73,47 +75,93 @@ def new(
         UnableError: Copier or uv fails.
     """
     origin = own(template, ref)
-    globs = {
-        "tag": tag or [],
-        "path": path or [],
-        "method": method or [],
-        "operation": operation or [],
-    }
     asking = not (unattended or json_output)
     if asking and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise RefusedError(
             "there is no terminal to ask in; say --unattended with --tools or --from"
         )
-    options = {"domain": domain, "server_name": server_name, "profile": profile}
-    said: dict[str, Any] = {key: value for key, value in options.items() if value}
-    if server_name:
-        said["package_name"] = server_name.replace("-", "_")
-    if tools:
-        if wrong := wrong_names(tools):
-            raise RefusedError(f"--tools: {wrong}")
-        said["tools"] = plain(entries(tools))
+    if dest:
+        usable(dest)
+    globs = {"tag": tag, "path": path, "method": method, "operation": operation}
+    more = said(data)
+    given = more | _options(tools, domain, server_name, profile)
+    plan = Plan(dest, conflicts, asking, install, json_output)
     try:
-        known = (source(from_, globs, asking=asking) if from_ else {}) | said
-        if not asking and not known.get("tools"):
-            raise RefusedError(
-                'no tool is named; say --tools "search_notes, get_note", or --from FILE'
-            )
-        if asking:
-            from .starting import Dialog
+        with renders(origin, more) as render:
+            known = source(from_, globs, asking=asking) | given if from_ else given
+            if not asking:
+                if not known.get("tools"):
+                    raise RefusedError(
+                        'no tool is named; say --tools "search_notes, get_note", or --from FILE'
+                    )
+                settled(plan, known, render(known))
+            else:
+                from .starting import Dialog
 
-            known = Dialog(known, lambda file: source(file, globs, asking=True)).ask()
-        destination = dest or Path(
-            str(known.get("server_name") or f"{known.get('domain', 'notes')}-mcp")
-        )
-        return _make(
-            known, origin.source, origin.ref, destination, conflicts, asking, install, json_output
-        )
+                if from_:
+                    render(known)
+                ask = Dialog(
+                    known,
+                    lambda file: source(file, globs, asking=True),
+                    render,
+                    lambda answers: settled(plan, answers, render(answers)),
+                    dest,
+                    given,
+                ).ask
+                try:
+                    known = ask()
+                except BackError as error:
+                    raise KeyboardInterrupt from error
+            return finish(plan, known, render(known))
     except KeyboardInterrupt:
         tell("nothing was written")
         return 130
 
 
-def source(file: Path, globs: Mapping[str, list[str]], *, asking: bool) -> dict[str, Any]:
+def _options(
+    tools: str | None, domain: str | None, server_name: str | None, profile: str | None
+) -> dict[str, Any]:
+    """The answers that have options of their own.
+
+    Raises:
+        RefusedError: A name is not one.
+    """
+    named = {"domain": domain, "server_name": server_name, "profile": profile}
+    found: dict[str, Any] = {key: value for key, value in named.items() if value}
+    if tools:
+        if wrong := wrong_names(tools):
+            raise RefusedError(f"--tools: {wrong}")
+        found["tools"] = plain(entries(tools))
+    return found
+
+
+@contextmanager
+def renders(origin: Template, asked: Mapping[str, Any]) -> Iterator[Render]:
+    """Render answers in a folder that goes away; the same answers again cost nothing.
+
+    `asked` are answers whose names somebody typed: one that the template does not know is refused.
+    """
+    with ExitStack() as stack:
+        held: list[tuple[dict[str, Any], Path]] = []
+
+        def render(known: Mapping[str, Any]) -> Path:
+            if held and held[0][0] == known:
+                return held[0][1]
+            stack.close()
+            held.clear()
+            full = {**known, "_src_path": origin.source, "_commit": origin.ref}
+            project = stack.enter_context(copying.rendered(full))
+            kept = read(project / ANSWERS)
+            if lost := [name for name in asked if name not in kept]:
+                names = ", ".join(name for name in kept if not name.startswith("_"))
+                raise RefusedError(f"--data {lost[0]}: is not asked here; the answers are {names}")
+            held.append((deepcopy(dict(known)), project))
+            return project
+
+        yield render
+
+
+def source(file: Path, globs: Mapping[str, list[str] | None], *, asking: bool) -> dict[str, Any]:
     """The answers in a file: an answers file, or an OpenAPI document read as `import` does.
 
     Raises:
@@ -128,104 +176,3 @@ def source(file: Path, globs: Mapping[str, list[str]], *, asking: bool) -> dict[
     if "tools" not in root:
         raise RefusedError(f"{file} is neither an OpenAPI document nor an answers file with tools")
     return {key: value for key, value in load_answers(file).items() if not str(key).startswith("_")}
-
-
-def _make(
-    known: dict[str, Any],
-    address: str,
-    version: str,
-    destination: Path,
-    conflicts: str | None,
-    asking: bool,
-    install: bool,
-    json_output: bool,
-) -> int:
-    """Render, compare, write, and what follows."""
-    with copying.rendered({**known, "_src_path": address, "_commit": version}) as project:
-        met = compare(project, destination)
-        replace = _settled(met, destination, conflicts, asking)
-        written = place(project, destination, met, replace=replace)
-    server = str(known.get("server_name") or "")
-    if not server:
-        found = sorted((destination / "src").glob("*_mcp"))
-        server = found[0].name.replace("_", "-") if found else destination.name
-    if not json_output:
-        print(
-            f"{destination} holds {server}: {len(written)} files, {len(entries(known.get('tools')))} tools"
-        )
-    wanted = install or (asking and _wants_install())
-    if wanted:
-        _install(destination)
-    if json_output:
-        made = {
-            "destination": str(destination),
-            "server": server,
-            "files": written,
-            "installed": wanted,
-        }
-        cells = [
-            dict(zip(("tool", "behavior", "hints", "asks", "source"), row, strict=True))
-            for row in rows(known)
-        ]
-        print(json.dumps({**made, "tools": cells}, indent=1, ensure_ascii=False))
-        return 0
-    if not asking:
-        table(HEADS, rows(known))
-    first = "" if wanted else "uv sync && uv run tests/policy/pin.py && "
-    print(f"\n  cd {destination}")
-    print(f"  {first}uv run pytest     # every tool runs, and its hints are proven")
-    print(f"  uv run {server} run     # serve it over stdio; `run --http` over HTTP")
-    print('  git init && git add -A && git commit -m "Start"')
-    return 0
-
-
-def _settled(met: Placed, destination: Path, conflicts: str | None, asking: bool) -> bool:
-    """Whether files that differ are replaced; what would meet is shown first."""
-    if not met.differ:
-        if met.same or (destination.is_dir() and any(destination.iterdir())):
-            tell(
-                f"{destination} is not empty: {len(met.new)} files are new, {len(met.same)} are there already"
-            )
-        return False
-    names = ", ".join(met.differ[:SHOWN]) + (
-        f" and {len(met.differ) - SHOWN} more" if len(met.differ) > SHOWN else ""
-    )
-    line = f"{destination} is not empty: {len(met.new)} files are new, {len(met.differ)} differ from yours: {names}"
-    if conflicts:
-        tell(one_line(f"{line}; {'yours stay' if conflicts == 'keep' else 'they are replaced'}"))
-        return conflicts == "replace"
-    if not asking:
-        raise RefusedError(one_line(f"{line}; say --conflicts keep or --conflicts replace"))
-    from . import prompts
-
-    print(one_line(line))
-    choices = [("keep yours", False), ("replace them", True), ("leave, and write nothing", None)]
-    try:
-        found = prompts.choose("What becomes of the files that differ?", choices)
-    except prompts.BackError as error:
-        raise KeyboardInterrupt from error
-    if found is None:
-        raise KeyboardInterrupt
-    return bool(found)
-
-
-def _wants_install() -> bool:
-    from . import prompts
-
-    try:
-        return prompts.yes("Install it now, and write its lock and tool table (uv sync, pin)?")
-    except (prompts.BackError, KeyboardInterrupt):
-        return False
-
-
-def _install(destination: Path) -> None:
-    """Install a server and pin its tools; what fails is said, the files stay."""
-    try:
-        command = ["uv", "sync", "--quiet"]
-        done = subprocess.run(command, cwd=destination, capture_output=True, text=True, check=False)
-    except OSError as error:
-        raise UnableError(f"uv: {error}; install uv, then run uv sync in {destination}") from error
-    if done.returncode:
-        lines = (done.stdout + done.stderr).strip().splitlines() or [f"exit code {done.returncode}"]
-        raise UnableError(f"uv sync in {destination}: {one_line(lines[-1])}; the files are written")
-    pin(destination)

@@ -1,12 +1,17 @@
 """A rendered project brought to its destination: nothing of somebody else's is overwritten unasked."""
 
 import filecmp
-import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from .errors import RefusedError
+from .lock import FILE as LOCK
+from .pinning import TABLE
+
+INSTALLED = (".venv", "uv.lock", LOCK, TABLE)  # what installing and pinning make
 
 
 @dataclass
@@ -18,18 +23,32 @@ class Placed:
     differ: list[str] = field(default_factory=list)
 
 
+def is_project(folder: Path) -> bool:
+    """Whether a folder is a project of this template already."""
+    return (folder / ".copier-answers.yml").exists()
+
+
+def usable(destination: Path) -> None:
+    """Refuse a folder in which no server can be made.
+
+    Raises:
+        RefusedError: It is a project already, or a file.
+    """
+    if is_project(destination):
+        raise RefusedError(
+            f"{destination} is a project already; change it with add, rename, remove, or copier update"
+        )
+    if destination.exists() and not destination.is_dir():
+        raise RefusedError(f"{destination} is a file; name a folder")
+
+
 def compare(project: Path, destination: Path) -> Placed:
     """How the files of a rendered project meet those in a folder.
 
     Raises:
         RefusedError: The folder is a project already, or something in it is in the way.
     """
-    if (destination / ".copier-answers.yml").exists():
-        raise RefusedError(
-            f"{destination} is a project already; change it with add, rename, remove, or copier update"
-        )
-    if destination.exists() and not destination.is_dir():
-        raise RefusedError(f"{destination} is a file; name a folder")
+    usable(destination)
     found = Placed()
     for path in sorted(project.rglob("*")):
         name = path.relative_to(project).as_posix()
@@ -47,16 +66,21 @@ def compare(project: Path, destination: Path) -> Placed:
     return found
 
 
-def place(project: Path, destination: Path, placed: Placed, *, replace: bool) -> list[str]:
-    """Copy what is new, and what differs where it may be replaced; all of it, or nothing.
+@contextmanager
+def placed(project: Path, destination: Path, met: Placed, *, replace: bool) -> Iterator[list[str]]:
+    """Copy what is new, and what differs where it may be replaced.
 
-    Returns:
+    What goes wrong before the end of the `with`, also Ctrl-C, is undone, with what an installation
+    put beside it.
+
+    Yields:
         The files that were written.
     """
+    names = [*met.new, *(met.differ if replace else [])]
     written: list[Path] = []
     before: dict[Path, bytes] = {}
     made: list[Path] = []
-    names = [*placed.new, *(placed.differ if replace else [])]
+    beside = [one for name in INSTALLED if not (one := destination / name).exists()]
     try:
         for name in names:
             there = destination / name
@@ -64,17 +88,19 @@ def place(project: Path, destination: Path, placed: Placed, *, replace: bool) ->
                 if not folder.exists():
                     folder.mkdir()
                     made.append(folder)
-            if name in placed.differ:
+            if name in met.differ:
                 before[there] = there.read_bytes()
             written.append(there)
             shutil.copy2(project / name, there)
-    except BaseException:  # also Ctrl-C
-        for path in written:
+        yield names
+    except BaseException:
+        for path in [*written, *beside]:
             if path in before:
                 path.write_bytes(before[path])
+            elif path.is_dir():
+                shutil.rmtree(path)
             else:
                 path.unlink(missing_ok=True)
         for folder in reversed(made):
-            os.rmdir(folder)
+            shutil.rmtree(folder, ignore_errors=True)
         raise
-    return names

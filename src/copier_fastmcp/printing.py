@@ -19,19 +19,24 @@ def worth(finding: Judged, level: str) -> bool:
     return LEVELS.index(finding.severity) <= LEVELS.index(level)
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print a table: as wide as the terminal in one, a line for each row and uncut in a pipe."""
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, ruled: bool = True) -> None:
+    """Print a table: as wide as the terminal in one, a line for each row and uncut in a pipe.
+
+    Rows of one line each need no rules between them.
+    """
     clean = [[one_line(cell) for cell in row] for row in rows]
     if not sys.stdout.isatty():
         for row in clean:
             print("\t".join(row))
         return
+    from rich import box
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     width = get_terminal_size().columns  # Rich takes 80 where TERM is dumb
-    console, drawn = Console(width=width), Table(show_lines=True)
+    console = Console(width=width)
+    drawn = Table(show_lines=True) if ruled else Table(box=box.SIMPLE, pad_edge=False)
     drawn.add_column(heads[0], no_wrap=True)  # a name is broken last
     for head in heads[1:]:
         drawn.add_column(head, overflow="fold")

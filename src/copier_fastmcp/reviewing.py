@@ -6,10 +6,26 @@ from typing import Any
 
 from .listing import NAME, behavior_of, entries, verb_says
 from .meaning import Meaning, policy_of
+from .printing import table
 from .tables import tables
 
 WRITTEN = re.compile(r"\(((?:method|signal|two signals|asked|extension|your choice)[^()]*)\)\.$")
 HEADS = ("Tool", "Behavior", "Hints", "Asks a person", "From")
+NARROW = (
+    "Tool",
+    "Behavior",
+    "read-\nonly",
+    "destruc-\ntive",
+    "idem-\npotent",
+    "Asks a\nperson",
+    "From",
+)
+HINTS = {
+    "readOnly": "It changes nothing; clients may run it without asking.",
+    "destructive": "It may overwrite or remove what was there; clients may ask first.",
+    "idempotent": "The same call again changes nothing more.",
+    "Asks": "The server itself asks a person, and does nothing without a yes.",
+}
 
 
 def source_of(tool: Mapping[str, Any]) -> str:
@@ -53,6 +69,19 @@ def rows(answers: Mapping[str, Any]) -> list[list[str]]:
         shown = " ".join(f"{of.removesuffix('Hint')}={'yes' if so else 'no'}" for of, so in hints)
         made.append([name, behavior, shown or "none", asks(tool, policy), source_of(tool)])
     return made
+
+
+def show(answers: Mapping[str, Any]) -> None:
+    """Print the whole table in a terminal: a line for each tool where there is room."""
+    policy, lines = policy_of(answers), []
+    for name, behavior, _, gate, source in rows(answers):
+        tool = next(one for one in entries(answers.get("tools")) if str(one.get("name")) == name)
+        known = hints_of(tool, policy) if behavior in tables()["behaviors"] else {}
+        wire = [tables()["hints"][hint] for hint in ("read_only", "destructive", "idempotent")]
+        cells = [{True: "yes", False: "no", None: "-"}[known.get(hint)] for hint in wire]
+        short = re.sub("first word '.*'", "its name", source)
+        lines.append([name, behavior, *cells, gate, short])
+    table(NARROW, lines, ruled=False)
 
 
 def wrong_names(text: str) -> str:

@@ -6,32 +6,41 @@ from pathlib import Path
 from typing import Any
 
 from . import prompts
-from .errors import RefusedError, one_line
-from .listing import behavior_of, entries, plain
-from .printing import table
-from .reviewing import HEADS, rows, wrong_names
+from .changing import change, more
+from .errors import BackError, RefusedError
+from .listing import entries, meanings, plain
+from .placing import is_project
+from .reviewing import HINTS, show, wrong_names
 from .tables import tables
 
 SERVER = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 DOMAIN = re.compile(r"[a-z][a-z0-9_]{0,31}")
-PROFILES = (
-    ("explicit     all four hints; asks a person before deletes", "explicit"),
-    ("end-state    few hints, idempotent by end state; never asks", "end-state"),
-    ("narrow       few hints, overwriting is destructive; never asks", "narrow"),
-    ("confirm-all  all four hints; previews and asks before every write", "confirm-all"),
-)
-
-
-def meanings() -> list[tuple[str, str]]:
-    """Each behavior with what it means, in a sentence."""
-    return [(f"{name:7} {row['meaning']}", name) for name, row in tables()["behaviors"].items()]
+WAYS = [
+    ("names", "you type them; they work at once, on an embedded store", "names"),
+    ("a document", "an OpenAPI document of an API that you have", "document"),
+    ("answers", "an answers file, as `import` writes it", "answers"),
+]
+PROFILES = [
+    ("explicit", "all four hints; asks a person before deletes", "explicit"),
+    ("end-state", "few hints, idempotent by end state; never asks", "end-state"),
+    ("narrow", "few hints, overwriting is destructive; never asks", "narrow"),
+    ("confirm-all", "all four hints; previews and asks before every write", "confirm-all"),
+]
+VERDICTS = [
+    ("Yes, go on", "", "write"),
+    ("Change a tool", "", "change"),
+    ("Add a tool", "", "add"),
+    ("Explain it", "what the behaviors and the hints mean", "explain"),
+    ("Go back", "", "back"),
+]
 
 
 def _server(name: str) -> str:
     if SERVER.fullmatch(name) and len(name) <= 40:
         return ""
     made = "-".join(re.findall(r"[a-z0-9]+", name.lower()))[:40].strip("-")
-    return f"{name!r} is not a good name for a command; write {made if SERVER.fullmatch(made) else 'notes-mcp'}"
+    mend = made if SERVER.fullmatch(made) else "notes-mcp"
+    return f"{name!r} is not a good name for a command; write {mend}"
 
 
 def _domain(name: str) -> str:
@@ -42,83 +51,149 @@ def _domain(name: str) -> str:
 
 
 def _file(text: str) -> str:
-    path = Path(text).expanduser()
-    return (
-        ""
-        if path.is_file()
-        else f"{text!r} is not a file; write its whole name, as in openapi.yaml"
-    )
+    there = Path(text).expanduser().is_file()
+    return "" if there else f"{text!r} is not a file; write its whole name, as in openapi.yaml"
+
+
+def explain() -> None:
+    """What each behavior means, with the first words that say it, and what each hint."""
+    verbs = tables()["verbs"]
+    for name, meaning, _ in meanings():
+        prompts.say(f"{meaning}; as in {', '.join(verbs[name])}", f"  {name:12}")
+    for name, meaning in HINTS.items():
+        prompts.say(meaning, f"  {name:12}")
 
 
 class Dialog:
-    """What has been answered so far. `source` makes answers from a file; it may ask more."""
+    """What has been answered so far.
 
-    def __init__(self, known: dict[str, Any], source: Callable[[Path], dict[str, Any]]) -> None:
-        """Begin with what the command line said."""
-        self.answers, self.source = dict(known), source
+    Attributes:
+        known: What the command line said, and the file that it named.
+        source: Makes answers from a file; it may ask more.
+        check: Renders answers; RefusedError says what is wrong with them.
+        last: The questions behind the table; BackError returns to it.
+        destination: The folder that was named; None is one with the server's name.
+        given: What the command line alone said, which is not asked.
+    """
+
+    def __init__(
+        self,
+        known: dict[str, Any],
+        source: Callable[[Path], dict[str, Any]],
+        check: Callable[[dict[str, Any]], object],
+        last: Callable[[dict[str, Any]], None],
+        destination: Path | None,
+        given: dict[str, Any],
+    ) -> None:
+        """Begin with what is known."""
+        self.answers, self.given = dict(known), given
+        self.source, self.check, self.last = source, check, last
+        self.destination = destination
         self.way = "given" if known.get("tools") else ""
+        self.file = ""
 
     def ask(self) -> dict[str, Any]:
         """Everything, until they say that the table is right.
 
         Raises:
+            BackError: They went back from the first question.
             KeyboardInterrupt: They left.
         """
-        steps = [self.name, self.profile, self.review]
-        if self.way != "given":
-            steps = [self.begin, *steps]
-        try:
-            prompts.walk(steps)
-        except prompts.BackError as error:
-            raise KeyboardInterrupt from error
+        prompts.say("Nothing is written before you have seen every tool and said yes.", "")
+        steps = [] if self.way == "given" else [self.begin, self.domain, self.names, self.read]
+        steps += [] if "server_name" in self.given else [self.name]
+        steps += [] if "profile" in self.given else [self.profile]
+        prompts.walk([*steps, self.review, lambda: self.last(self.answers)])
         return self.answers
 
     def begin(self) -> None:
-        """Where the tools come from, and which they are."""
-        self.way = prompts.choose(
-            "Where do the tools come from?",
-            [
-                ("names       you type them; they work at once, on an embedded store", "names"),
-                ("a document  an OpenAPI document of an API that you have", "file"),
-                ("answers     an answers file, as `import` writes it", "file"),
-            ],
-            self.way or "names",
-        )
-        if self.way == "names":
-            self._names()
-            return
-        while True:
-            path = Path(prompts.text("Which file?", check=_file)).expanduser()
-            try:
-                self.answers |= self.source(path)
-                return
-            except RefusedError as error:
-                print(f"  ! {one_line(error)}")
+        """Where the tools come from."""
+        way = prompts.choose("Where do the tools come from?", WAYS, self.way or "names")
+        if way != self.way:  # what the other way said holds no more
+            self.answers, self.file = self._kept() | self.given, ""
+        self.way = way
 
-    def _names(self) -> None:
-        domain = self.answers.get("domain", "notes")
-        self.answers["domain"] = prompts.text(
-            "What is it about, as a plural noun?", domain, _domain
+    def _kept(self) -> dict[str, Any]:
+        return {key: self.answers[key] for key in ("profile",) if key in self.answers}
+
+    def read(self) -> bool:
+        """The answers of a file."""
+        if self.way == "names":
+            return False
+        while True:
+            found = prompts.text("Which file?", self.file, _file)
+            if found == self.file and not prompts.yes("Read it again?", default=False):
+                return True
+            try:
+                read = self.source(Path(found).expanduser())
+                if self.way == "answers":
+                    self.check(read)
+            except (RefusedError, BackError) as error:
+                if isinstance(error, RefusedError):
+                    prompts.mistake(error)
+                continue
+            self.answers, self.file = self._kept() | read | self.given, found
+            return True
+
+    def domain(self) -> bool:
+        """What names are about."""
+        if self.way != "names" or "domain" in self.given:
+            return False
+        known = self.answers.get("domain", "notes")
+        found = prompts.text("What is it about, as a plural noun?", known, _domain)
+        if found != self.answers.get("domain"):
+            for key in ("server_name", "package_name"):
+                self.answers.pop(key, None)
+        self.answers["domain"] = found
+        return True
+
+    def names(self) -> bool:
+        """The tools by their names; what was changed of one before stays."""
+        if self.way != "names":
+            return False
+        domain = str(self.answers["domain"])
+        one = domain.removesuffix("s")
+        before = {tool["name"]: tool for tool in entries(self.answers.get("tools"))}
+        shown = ", ".join(
+            tool["name"] + (f"={tool['behavior']}" if "behavior" in tool else "")
+            for tool in before.values()
         )
-        one = self.answers["domain"].removesuffix("s")
-        example = f"search_{self.answers['domain']}, get_{one}, create_{one}, delete_{one}"
-        known = ", ".join(
-            one["name"] + (f"={one['behavior']}" if "behavior" in one else "")
-            for one in entries(self.answers.get("tools"))
-        )
-        print("The first word says what a tool does. For another word say it: archive_note=put.")
-        said = prompts.text("Tools, with commas between:", known or example, wrong_names)
-        self.answers["tools"] = plain(entries(said))
+        prompts.say("The first word says what a tool does. For another word say it, as in")
+        prompts.say("shelve_note=put. A question mark explains the behaviors.")
+        while True:
+            example = f"search_{domain}, get_{one}, create_{one}, delete_{one}"
+            said = prompts.text(
+                "Tools, with commas between:",
+                shown or example,
+                lambda text: "" if text == "?" else wrong_names(text),
+            )
+            if said != "?":
+                break
+            explain()
+        kept = [
+            {key: value for key, value in before.get(tool["name"], {}).items() if key != "behavior"}
+            | tool
+            for tool in entries(said)
+        ]
+        self.answers["tools"] = plain(kept)
+        return True
 
     def name(self) -> None:
-        """The name of the server."""
-        known = (
-            self.answers.get("server_name")
-            or f"{self.answers.get('domain', 'notes').replace('_', '-')}-mcp"
-        )
-        found = prompts.text("The command that starts it:", known, _server)
+        """The name of the server, which is that of its folder where none was named."""
+        domain = str(self.answers.get("domain", "notes")).replace("_", "-")
+        known = self.answers.get("server_name") or f"{domain}-mcp"
+
+        def wrong(name: str) -> str:
+            taken = self.destination is None and is_project(Path(name))
+            return _server(name) or (
+                f"{name} is a project already; write another name" if taken else ""
+            )
+
+        found = prompts.text("The command that starts it:", known, wrong)
         if found != self.answers.get("server_name"):
-            self.answers |= {"server_name": found, "package_name": found.replace("-", "_")}
+            self.answers["server_name"] = found
+            if "package_name" not in self.given:
+                self.answers.pop("package_name", None)
 
     def profile(self) -> None:
         """How careful it is."""
@@ -130,77 +205,26 @@ class Dialog:
     def review(self) -> None:
         """The whole table, until it is right."""
         while True:
-            print()
-            table(HEADS, rows(self.answers))
-            verdict = prompts.choose(
-                "Is this right? Nothing has been written yet.",
-                [
-                    ("Yes, write it", "write"),
-                    ("Change a tool", "change"),
-                    ("Explain the behaviors", "explain"),
-                    ("Go back", "back"),
-                ],
-            )
-            if verdict == "write":
-                return
-            if verdict == "back":
-                raise prompts.BackError
-            if verdict == "explain":
-                for words, _ in meanings():
-                    print(f"  {words}")
-                continue
+            show(self.answers)
+            api = any("http" in one for one in entries(self.answers.get("tools")))
+            listed = [one for one in VERDICTS if one[2] != "add" or not api]
+            verdict = prompts.choose("Is this right? Nothing has been written yet.", listed)
             try:
-                self._change()
-            except prompts.BackError:
+                if verdict == "back":
+                    raise BackError
+                if verdict == "write":
+                    prompts.say("Copier renders it in a folder that goes away ...")
+                    self.check(self.answers)
+                    return
+            except RefusedError as error:
+                prompts.mistake(error)
                 continue
-
-    def _change(self) -> None:
-        tools = entries(self.answers.get("tools"))
-        names = [(str(one["name"]), at) for at, one in enumerate(tools)]
-        at = prompts.choose("Which tool?", names) if len(names) > 1 else 0
-        tool = tools[at]
-        what = prompts.choose(
-            f"What of {tool['name']}?",
-            [
-                ("its behavior", "behavior"),
-                ("its title", "title"),
-                ("its description", "description"),
-                ("whether a person is asked", "confirm"),
-                ("leave the tool out", "out"),
-            ],
-        )
-        if what == "behavior":
-            known = behavior_of(tool)
-            tool["behavior"] = prompts.choose("What does it do?", meanings(), known)
-            for key in ("destructive", "idempotent"):
-                tool.pop(key, None)
-            if tool["behavior"] != known and tool.get("http"):
-                tool["why"] = f"{tool['http'].partition('?')[0]}: said in the dialog (your choice)."
-        elif what == "confirm":
-            gate = prompts.choose(
-                "Before it runs:",
-                [
-                    ("as the profile says", "policy"),
-                    ("a person is asked", True),
-                    ("a person is asked in your words", "own"),
-                ],
-            )
-            tool.pop("confirm", None)
-            if gate is True:
-                tool["confirm"] = True
-            elif gate == "own":
-                tool["confirm"] = prompts.text(
-                    "The question, as in Archive note {note_id}?", check=_some
-                )
-        elif what == "out":
-            if len(tools) == 1:
-                print("  ! it is the only tool; a server needs one")
-                return
-            del tools[at]
-        else:
-            tool[what] = prompts.text(f"Its {what}:", str(tool.get(what, "")), _some)
-        self.answers["tools"] = plain(tools)
-
-
-def _some(text: str) -> str:
-    return "" if text else "it is empty; write something, or Esc"
+            if verdict == "explain":
+                explain()
+                continue
+            tools = entries(self.answers.get("tools"))
+            try:
+                (change if verdict == "change" else more)(tools, self.answers)
+            except BackError:
+                continue
+            self.answers["tools"] = plain(tools)

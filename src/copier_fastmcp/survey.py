@@ -1,17 +1,17 @@
 """What `adopt` and `annotate` begin with: a server's tools, a behavior for each, and what to ask."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from .errors import RefusedError, UnableError, one_line
+from .errors import BackError, RefusedError, UnableError
 from .finding import Finder
+from .listing import meanings
 from .printing import table
 from .proposing import Proposal, proposals
 from .saying import Found, frameworks
 from .sources import Project
-from .tables import tables
 
 UNREAD = "only the running server shows it; say what it does with declare(name, behavior)"
 NONE = "no tool was found: no @mcp.tool, mcp.tool(...), add_tool or Tool.from_function"
@@ -128,7 +128,17 @@ def answered(seen: Survey, *, unattended: bool) -> list[Proposal]:
     asked = [each for each in seen.proposals if each.asked]
     if unattended or not asked:
         return seen.proposals
-    chosen = {id(each): _ask(seen, each) for each in asked}
+    from .prompts import walk
+
+    chosen: dict[int, str] = {}
+
+    def ask(each: Proposal) -> None:
+        chosen[id(each)] = _ask(seen, each)
+
+    try:
+        walk([partial(ask, each) for each in asked])
+    except BackError as error:
+        raise KeyboardInterrupt from error
 
     def settled(each: Proposal) -> Proposal:
         said = chosen.get(id(each))
@@ -141,12 +151,11 @@ def answered(seen: Survey, *, unattended: bool) -> list[Proposal]:
 
 
 def _ask(seen: Survey, proposal: Proposal) -> str:
-    import questionary
+    from . import prompts
 
-    known = tables()["behaviors"]
-    order: Sequence[str] = (*proposal.others, *(b for b in known if b not in proposal.others))
-    choices = [questionary.Choice(f"{b:7} {known[b]['meaning']}", b) for b in order]
+    known = {row[0]: row for row in meanings()}
+    order = dict.fromkeys((*proposal.others, *known))
     where = f"{seen.place(proposal.found)}:{proposal.found.line}"
-    print(one_line(f"{proposal.found.name} ({where}): {proposal.asked}"))
-    question = one_line(f"What does {proposal.found.name} do?")
-    return str(questionary.select(question, choices).unsafe_ask())
+    name = proposal.found.name
+    prompts.say(f"{name} ({where}): {proposal.asked}", "")
+    return str(prompts.choose(f"What does {name} do?", [known[one] for one in order]))

@@ -6,31 +6,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
-import yaml
 from cyclopts import Parameter
 
+from .answers import said
 from .checkouts import Release, Result, rehearse
 from .checkouts import update as bring
-from .errors import RefusedError, tell
+from .errors import tell
 from .reports import told, writable, write
-
-
-def _said(items: list[str]) -> dict[str, object]:
-    """Answers from `name=value`, the value in YAML.
-
-    Raises:
-        RefusedError: One is not such a pair.
-    """
-    said: dict[str, object] = {}
-    for item in items:
-        name, equals, value = item.partition("=")
-        try:
-            said[name.strip()] = yaml.safe_load(value)
-        except yaml.YAMLError as error:
-            raise RefusedError(f"--data {item!r} is not YAML; write it as license=MIT") from error
-        if not equals or not name.strip():
-            raise RefusedError(f"--data {item!r} names no answer; write it as license=MIT")
-    return said
 
 
 def update(
@@ -74,7 +56,7 @@ def update(
     """
     writable(report)
     project = Path.cwd().resolve()
-    release = Release(ref, check, trust, not unpinned, not roll_back, template, _said(data or []))
+    release = Release(ref, check, trust, not unpinned, not roll_back, template, said(data))
     asks = sys.stdin.isatty() and not (unattended or json_output)
     result = rehearse(project, release) if dry_run or asks else bring(project, release)
     if asks and not dry_run and result.outcome in ("clean", "conflict"):

@@ -17,7 +17,8 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     if isinstance(asked, dict) and "help" in asked  # what nobody is asked has none
 }
 CUSTOM = ["hints", "destructive", "confirm", "confirm_fallback"]
-NOT_ASKED = [*CUSTOM, "api", "privacy_policy"]
+REST = ["package_name", "license", "resources", "consent", "packages"]
+NOT_ASKED = [*CUSTOM, "api", "privacy_policy", *REST]
 CLEAR = "\x05\x15"  # to the end of the line, then delete to its beginning
 REDRAW = "\x0c"
 DOWN = "\x1b[B"
@@ -61,11 +62,13 @@ class Terminal:
 
     def walks(self, answers: dict[str, str]) -> None:
         """Answer every question, by Enter where nothing else is said."""
-        custom = "profile" in answers
+        more = "y" if answers.keys() & {*REST} else ENTER  # a yes needs no Enter
+        asked = {*CUSTOM} if "profile" in answers else set()
+        asked |= {*REST} if more == "y" else set()
         for name in QUESTIONS:
-            if name not in NOT_ASKED or (custom and name in CUSTOM):
+            if name not in NOT_ASKED or name in asked:
                 self.asked(name)
-                self.types(answers.get(name, "") + ENTER)
+                self.types(more if name == "more" else answers.get(name, "") + ENTER)
         self.leaves()
 
     def leaves(self) -> None:
@@ -107,9 +110,12 @@ def test_a_mistake_is_shown_and_mended(terminal: Terminal, tmp_path: Path) -> No
         ),
     }
     for name in QUESTIONS:
-        if name in NOT_ASKED:
+        if name in NOT_ASKED and name not in REST:
             continue
         terminal.asked(name)
+        if name == "more":
+            terminal.types("y")
+            continue
         wrong, message, right = typed.get(name, ("", "", ""))
         if wrong:
             terminal.mistakes(wrong, message)
@@ -185,6 +191,21 @@ def test_a_custom_profile_asks_four_more(terminal: Terminal, tmp_path: Path) -> 
     kept = yaml.safe_load((tmp_path / "p/.copier-answers.yml").read_text(encoding="utf-8"))
     expected = ["custom", "narrow", "deletes", "writes", "refuse"]
     assert [kept[name] for name in ["profile", *CUSTOM]] == expected
+
+
+def test_few_questions_are_asked_and_every_answer_is_kept(
+    terminal: Terminal, template: Path, tmp_path: Path
+) -> None:
+    """A name that would hide a module gets a package of another name, unasked."""
+    terminal.walks({"server_name": CLEAR + "json"})
+    kept = yaml.safe_load((tmp_path / "p/.copier-answers.yml").read_text(encoding="utf-8"))
+    assert kept["package_name"] == "json_mcp"
+    assert kept.keys() >= {*REST}
+    assert "more" not in kept
+    given = {"author": "Ann", "license": "none"}
+    render(template, tmp_path / "given", given)
+    kept = yaml.safe_load((tmp_path / "given/.copier-answers.yml").read_text(encoding="utf-8"))
+    assert kept.items() >= given.items()
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
