@@ -93,35 +93,26 @@ def runs(cells: Iterable[Any]) -> Iterator[tuple[str, bool, str]]:
         yield color, bold, "".join(cell.data for cell in same)
 
 
-def prompts(template: Path, folder: Path) -> Text:
-    """The screen of somebody who answers the prompts of `copier copy`."""
+def terminal(folder: Path, height: int, *command: str) -> tuple[Any, Any, Any]:
+    """A program in a terminal, the screen that it draws on, and what feeds that."""
     pexpect: Any = importlib.import_module("pexpect")  # not on Windows
     pyte: Any = importlib.import_module("pyte")
-    screen = pyte.Screen(WIDTH, 70)
-    stream = pyte.Stream(screen)
+    screen = pyte.Screen(WIDTH, height)
     calm = {"PROMPT_TOOLKIT_NO_CPR": "1", "TERM": "xterm-256color", "PATH": "/usr/bin:/bin"}
     child = pexpect.spawn(
         sys.executable,
-        ["-m", "copier", "copy", "--quiet", "--skip-tasks", str(template), "my-orders"],
+        ["-P", "-m", *command],
         env=calm | {"HOME": str(folder)},
         cwd=str(folder),
         encoding="utf-8",
-        dimensions=(70, WIDTH),
+        dimensions=(height, WIDTH),
         timeout=30,
     )
-    questions = yaml.safe_load((ROOT / "copier.yml").read_text(encoding="utf-8"))
-    asked = {
-        name: of["help"].splitlines()[0]
-        for name, of in questions.items()
-        if name[0] != "_" and "help" in of
-    }
-    while (at := child.expect_exact([*asked.values(), pexpect.EOF])) < len(asked):
-        stream.feed(child.before + child.after)
-        name = list(asked)[at]
-        asked.pop(name)
-        child.send((CLEAR + TYPED[name] if name in TYPED else "") + "\r")
-    stream.feed(child.before)
-    child.close()
+    return child, screen, pyte.Stream(screen)
+
+
+def drawn(screen: Any, end: str) -> Text:
+    """What stands on a screen, to the line that holds a text."""
     lines = []
     for row in range(screen.lines):
         line = Text()
@@ -129,12 +120,59 @@ def prompts(template: Path, folder: Path) -> Text:
             color = f"#{fg}" if re.fullmatch("[0-9a-f]{6}", fg) else {"brown": "yellow"}.get(fg, fg)
             line.append(run, Style(color=color, bold=bold))
         line.rstrip()
-        if "is ready in" in line.plain:
+        if end in line.plain:
             break
         lines.append(line)
     whole = Text("\n").join(lines)
     whole.rstrip()
     return whole
+
+
+def prompts(template: Path, folder: Path) -> Text:
+    """The screen of somebody who answers the prompts of `copier copy`."""
+    words = ("copier", "copy", "--quiet", "--skip-tasks", str(template), "my-orders")
+    child, screen, stream = terminal(folder, 70, *words)
+    questions = yaml.safe_load((ROOT / "copier.yml").read_text(encoding="utf-8"))
+    asked = {
+        name: of["help"].splitlines()[0]
+        for name, of in questions.items()
+        if name[0] != "_" and "help" in of
+    }
+    while (
+        at := child.expect_exact([*asked.values(), importlib.import_module("pexpect").EOF])
+    ) < len(asked):
+        stream.feed(child.before + child.after)
+        name = list(asked)[at]
+        asked.pop(name)
+        child.send((CLEAR + TYPED[name] if name in TYPED else "") + "\r")
+    stream.feed(child.before)
+    child.close()
+    return drawn(screen, "is ready in")
+
+
+def review(template: Path, folder: Path) -> Text:
+    """The screen of somebody who has named the tools in `copier-fastmcp new`; they leave it there."""
+    child, screen, stream = terminal(
+        folder, 40, "copier_fastmcp", "new", "--template", str(template)
+    )
+    for question, typed in (
+        ("come from?", ""),
+        ("plural noun?", CLEAR + TYPED["domain"]),
+        ("commas between:", CLEAR + TYPED["tools"]),
+        ("starts it:", ""),
+        ("careful is it?", ""),
+        ("Go back", ""),
+    ):
+        child.expect_exact(question)
+        stream.feed(child.before + child.after)
+        child.send("\x03" if question == "Go back" else typed + "\r")
+        if typed:
+            child.expect_exact(
+                typed.removeprefix(CLEAR)
+            )  # what is typed, then once more as an answer
+            stream.feed(child.before + child.after)
+    child.close(force=True)
+    return drawn(screen, "no such line")
 
 
 def ran(*command: str | Path, folder: Path, **environ: str) -> Text:
@@ -177,6 +215,7 @@ def pictures(template: Path, project: Path) -> dict[str, str]:
     return {
         "gate.svg": picture(gate, "one deletion, three clients, two gates"),
         "prompts.svg": picture(prompts(template, project.parent), "copier copy"),
+        "new.svg": picture(review(template, project.parent), "copier-fastmcp new"),
         "tools.svg": picture(table, "notes-mcp tools list"),
         "confirmation.svg": picture(called, "scripts/demo"),
     }
