@@ -36,11 +36,12 @@ def test_the_pictures_are_fresh(template: Path, project: Path, tmp_path: Path) -
     mine = tmp_path / "notes"
     shutil.copytree(project, mine, ignore=shutil.ignore_patterns(".*cache", "__pycache__"))
     drawn = pictures(template, mine)
-    assert len(drawn) == 4
+    assert len(drawn) == 5
+    shown = "".join((ROOT / name).read_text("utf-8") for name in ("README.md", "docs/command.md"))
     for name, svg in drawn.items():
         kept = (ROOT / "docs" / name).read_text(encoding="utf-8")
         assert words(kept) == words(svg), f"{name} is stale; {RENEW}"
-        assert f"docs/{name}" in (ROOT / "README.md").read_text(encoding="utf-8")
+        assert f"{name})" in shown
         assert "http" not in kept.replace("http://www.w3.org/2000/svg", "")
 
 
