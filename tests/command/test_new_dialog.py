@@ -1,0 +1,214 @@
+"""`new` as a person in a terminal meets it."""
+
+import json
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from calling import call, environment, interruptible
+from support import ROOT, nightly_but
+
+TERMINAL = pytest.mark.skipif(sys.platform == "win32", reason="needs a terminal of POSIX")
+DOWN, ENTER, LEAVE, BACK = "\x1b[B", "\r", "\x03", "\x1b"
+FIRST = "Where do the tools come from?"
+ABOUT, TOOLS = "What is it about, as a plural noun?", "Tools, with commas between:"
+NAME, PROFILE, RIGHT = "The command that starts it:", "How careful is it?", "Is this right?"
+INSTALL = "Install it, and"
+ERASE = "\x15"
+
+
+def terminal(
+    folder: Path,
+    template: Path,
+    steps: list[tuple[str, str]],
+    columns: int = 80,
+    words: tuple[str, ...] = (),
+    **environ: str,
+) -> tuple[int, str]:
+    """Walk `new`, or what `words` say, in a terminal; its exit code and all that was on the screen."""
+    said = list(words) or ["new", "mine", "--template", str(template)]
+    pexpect = pytest.importorskip("pexpect")
+    calm = environment(PROMPT_TOOLKIT_NO_CPR="1", TERM="xterm", **environ)
+    calm.pop("COLUMNS")
+    child = pexpect.spawn(
+        sys.executable,
+        ["-P", "-m", "copier_fastmcp", *said],
+        cwd=folder,
+        env=calm,
+        preexec_fn=interruptible,
+        encoding="utf-8",
+        dimensions=(50, columns),
+        timeout=30,
+    )
+    screen = ""
+    for question, keys in steps:
+        for part in question.split("|"):  # what was asked is written again when it is answered
+            child.expect_exact(part)
+            screen += child.before + part
+        child.send(keys)
+    child.expect(pexpect.EOF)
+    screen += child.before
+    child.close()
+    return child.exitstatus, screen
+
+
+WALK = [
+    (FIRST, ENTER),
+    (ABOUT, ERASE + "Big Orders" + ENTER),
+    ("write big_orders|" + ABOUT, ERASE + "orders" + ENTER),
+    (TOOLS, ERASE + "?" + ENTER),
+    ("anything else|" + TOOLS, ERASE + "search_orders, shelve_order" + ENTER),
+    ("shelve_order=action|" + TOOLS, "=put" + ENTER),
+    (NAME, BACK),
+    (TOOLS, BACK),
+    (ABOUT, ENTER),
+    (TOOLS, ENTER),
+    (NAME, ENTER),
+    (PROFILE, ENTER),
+    (RIGHT, DOWN + ENTER),
+    ("Which tool?", DOWN + ENTER),
+    ("What of shelve_order?", DOWN * 4 + ENTER),
+    ("Before it runs:", DOWN + ENTER),
+    ("yes (said)|" + RIGHT, DOWN * 2 + ENTER),
+    ("Its name", "create_order=import" + ENTER),
+    ("is not a behavior|Its name", ERASE + "import_order=create" + ENTER),
+    (RIGHT, ENTER),
+    ("2 files differ|differs?", DOWN * 2 + ENTER),
+    ("-Mine.|differs?", BACK),
+    (RIGHT, ENTER),
+    ("differs?", ENTER),
+    (INSTALL, "n"),
+]
+SCREEN = """\
+                            read-   destruc-   idem-    Asks a
+ Tool            Behavior   only    tive       potent   person   From
+ --------------------------------------------------------------------
+ search_orders   read       yes     no         yes      nobody   its name
+ shelve_order    put        no      yes        yes      nobody   you
+"""
+
+
+def plainly(screen: str) -> str:
+    """What stood on a screen, without what a terminal obeys, on one line."""
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", screen)
+    return " ".join(re.sub("[\u2500\u2501]+", "-", text).split())
+
+
+@TERMINAL
+@pytest.mark.parametrize("columns", [80, 200])
+def test_forward_and_back_in_a_terminal(template: Path, tmp_path: Path, columns: int) -> None:
+    (tmp_path / "mine").mkdir()
+    for name in ("README.md", "LICENSE"):
+        (tmp_path / "mine" / name).write_text("Mine.\n")
+    code, screen = terminal(tmp_path, template, WALK, columns)
+    assert code == 0, screen
+    plain = plainly(screen)
+    assert "! 'Big Orders' is not a good name; write big_orders" in plain, (
+        "a mistake stands whole, with its mend"
+    )
+    assert (
+        "! 'shelve' says nothing of what shelve_order does; add it, as in shelve_order=put or shelve_order=action"
+        in plain
+    )
+    assert "replaces or assigns: same input, same end state" in plain, (
+        "each behavior says what it means"
+    )
+    assert " ".join(re.sub("-+\n", "-\n", SCREEN).split()) in plain, "a line for each tool"
+    assert "uv run orders-mcp run" in plain
+    tools = tmp_path / "mine/src/orders_mcp/tools"
+    assert "@put(" in (tools / "shelve_order.py").read_text()
+    assert "confirm=True" in (tools / "shelve_order.py").read_text()
+    assert "@create(" in (tools / "import_order.py").read_text()
+    assert (tmp_path / "mine/README.md").read_text() == "Mine.\n"
+    widest = max(len(line) for line in re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", screen).splitlines())
+    assert widest <= 200
+
+
+@TERMINAL
+@pytest.mark.parametrize("steps", nightly_but(["6", "25"], ["1", "6", "13", "20", "24", "25"]))
+def test_leaving_leaves_nothing(template: Path, tmp_path: Path, steps: str) -> None:
+    at, place = int(steps), tmp_path / "mine"
+    place.mkdir()
+    for name in ("README.md", "LICENSE"):
+        (place / name).write_text("Mine.\n")
+    code, screen = terminal(tmp_path, template, [*WALK[: at - 1], (WALK[at - 1][0], LEAVE)])
+    assert code == 130, screen
+    assert "nothing was written" in screen
+    assert sorted(path.name for path in place.iterdir()) == ["LICENSE", "README.md"]
+
+
+@TERMINAL
+def test_leaving_while_it_is_installed_leaves_nothing(template: Path, tmp_path: Path) -> None:
+    """Of a uv that takes long; one that fails is said, and the files stay."""
+    uv = tmp_path / "bin/uv"
+    uv.parent.mkdir()
+    uv.write_text("#!/bin/sh\nmkdir .venv && touch uv.lock\nsleep 60\n")
+    uv.chmod(0o755)
+    words: tuple[str, ...] = ("new", "mine", "--tools", "get_note", "--server-name", "notes-mcp")
+    words += ("--profile", "explicit", "--template", str(template))
+    path = f"{uv.parent}:/usr/bin:/bin"
+    steps = [(RIGHT, ENTER), (INSTALL, "y"), ("installs it", ""), ("...", LEAVE)]
+    code, screen = terminal(tmp_path, template, steps, words=words, PATH=path)
+    assert code == 130, screen
+    assert "nothing was written" in screen
+    assert [path.name for path in tmp_path.iterdir()] == ["bin"]
+    uv.write_text("#!/bin/sh\necho 'error: no space left' >&2\nexit 2\n")
+    code, screen = terminal(tmp_path, template, steps[:2], words=words, PATH=path)
+    assert code == 2, screen
+    assert "uv sync: error: no space left; the files of mine are written" in plainly(screen)
+    assert "uv sync && uv run tests/policy/pin.py" in screen
+    assert (tmp_path / "mine/pyproject.toml").is_file()
+
+
+@TERMINAL
+def test_from_a_document_in_a_terminal(template: Path, tmp_path: Path) -> None:
+    """What says too little is asked, a row can still be changed, and names after it are names alone."""
+    shutil.copy(ROOT / "examples/documents/parcels.yaml", tmp_path)
+    (tmp_path / "bad.yml").write_text("tools: [get_note=reed]\n")
+    document = [
+        ("Which file?", "parcels.yaml" + ENTER),
+        ("POST /parcels/{parcel_id}/insurance|What does it do?", "\x1b[A" * 2 + ENTER),
+        (NAME, BACK),
+        ("Which file?", ENTER),
+        ("Read it again?", "n"),
+        (NAME, ENTER),
+    ]
+    walk = [
+        (FIRST, DOWN * 2 + ENTER),
+        ("Which file?", "none.yaml" + ENTER),
+        ("is not a file|Which file?", ERASE + "bad.yml" + ENTER),
+        ('"reed"|Which file?', BACK),
+        (FIRST, "\x1b[A" + ENTER),
+        *document,
+        (PROFILE, ENTER),
+        ("your choice|" + RIGHT, DOWN + ENTER),
+        ("Which tool?", ENTER),
+        ("What of list_parcels?", ENTER),
+        ("Its name", ERASE + "browse_parcels" + ENTER),
+        ("browse_parcels|" + RIGHT, ENTER),
+        (INSTALL, "n"),
+    ]
+    code, screen = terminal(tmp_path, template, walk)
+    assert code == 0, screen
+    assert "two signals" in plainly(screen)
+    tools = tmp_path / "mine/src/parcels_mcp/tools"
+    assert "@put(" in (tools / "set_insurance.py").read_text()
+    assert "@read(" in (tools / "browse_parcels.py").read_text()
+
+
+@TERMINAL
+def test_many_operations_are_chosen_from(template: Path, tmp_path: Path) -> None:
+    paths = {f"/a{n}": {"get": {"tags": ["even" if n % 2 == 0 else "odd"]}} for n in range(50)}
+    about = {"openapi": "3.1.0", "info": {"title": "Many"}, "paths": paths}
+    (tmp_path / "many.json").write_text(json.dumps(about))
+    walk = [("Which tags?", DOWN + " " + ENTER), ("Which operations?", " " + ENTER)]
+    words = ("import", "many.json", "--out", "many.yml")
+    code, screen = terminal(tmp_path, template, walk, words=words)
+    assert code == 0, screen
+    tools = yaml.safe_load((tmp_path / "many.yml").read_text())["tools"]
+    assert [tool["http"] for tool in tools] == [f"GET /a{n}" for n in range(3, 50, 2)]
+    again = call(tmp_path, "import", "many.json", "--out", "many.yml", "--unattended")
+    assert "nothing has changed" in again.stderr, "the choice is remembered"
