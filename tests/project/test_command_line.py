@@ -27,6 +27,17 @@ def test_wire_prints_one_tool_and_a_wrong_name_is_one_line(project: Path) -> Non
     assert (wrong.returncode, wrong.stderr.count("\n")) == (1, 1)
 
 
+def test_the_bytes_of_each_tool_are_shown_and_are_few(project: Path) -> None:
+    rows = json.loads(server(project, "tools", "list", "--json").stdout)
+    read, rest = (sum(row["bytes"][part] for row in rows) for part in ("model", "rest"))
+    assert read <= 3_000
+    assert 2 + len(rows) - 1 + read + rest <= 7_000  # as tools/list puts them in a line
+    shown = server(project, "tools", "list", "--bytes").stdout
+    assert shown.endswith(f"A model reads {read:,} bytes of 9 tools; {rest:,} are for programs.\n")
+    assert f" {rows[0]['bytes']['model']} " in shown
+    assert "bytes" not in server(project, "tools", "list").stdout
+
+
 def test_fastmcp_reads_the_project_file(project: Path) -> None:
     done = python(project, "-m", "fastmcp.cli", "inspect", "fastmcp.json", "--skip-env")
     assert "notes-mcp" in done.stdout, done.stdout + done.stderr

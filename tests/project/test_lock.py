@@ -37,6 +37,7 @@ TOOL = Tool(
 )  # fmt: skip
 VERSIONS = {"fastmcp": "4.1.2", "mcp": "2.3.0", "pydantic": "2.12.0"}
 PINNED = lock.lock_of([TOOL], VERSIONS)
+VERSIONS = PINNED["versions"]
 INPUT, OUTPUT = ("input", "properties"), ("output", "properties")
 ABSENT = object()
 # The place in the entry, its new value, the line.
@@ -139,11 +140,54 @@ def test_a_name_that_still_answers() -> None:
 
 
 EQUIVALENT: list[tuple[tuple[str, ...], object]] = [
-    ((*INPUT, "title"), {"type": ["null", "string"], "default": None}),
-    ((*INPUT, "title", "anyOf"), [{"type": "null"}, {"type": "string"}]),
     ((*INPUT, "mode"), {"anyOf": [{"const": "soft"}, {"const": "hard"}], "default": "soft"}),
     ((*INPUT, "note_id"), {"allOf": [{"type": "integer"}], "minimum": 1, "description": "The ID."}),
 ]
+
+
+OPTIONAL: list[object] = [
+    {"type": "string"},
+    {"type": ["null", "string"], "default": None},
+    {"anyOf": [{"type": "null"}, {"type": "string"}], "default": None},
+]
+
+
+@pytest.mark.parametrize("value", OPTIONAL)
+def test_an_argument_that_is_left_out_may_also_be_said_to_be_null(value: object) -> None:
+    assert lock.differences(PINNED, changed((*INPUT, "title"), value)) == []
+    never = changed((*INPUT, "title"), {"anyOf": [{"type": "string"}, {"type": "null"}]})
+    assert "BREAKING" in "".join(lock.differences(never, changed((*INPUT, "title"), value)))
+
+
+# The parts of a result as FastMCP writes them, and as the policy does
+RESULTS = [
+    (
+        {"anyOf": [{"type": "string"}, {"type": "null"}], "default": None},
+        {"type": ["string", "null"]},
+    ),
+    ({"anyOf": [{"enum": ["a"], "type": "string"}, {"type": "null"}]}, {"enum": ["a", None]}),
+    (
+        {
+            "anyOf": [
+                {"type": "object", "properties": {"b": {}}, "required": ["b"]},
+                {"type": "null"},
+            ]
+        },
+        {"type": ["object", "null"], "properties": {"b": {}}, "required": ["b"]},
+    ),
+    ({"type": "object", "additionalProperties": True}, {"type": "object"}),
+    ({"type": "boolean", "default": True}, {"type": "boolean"}),
+]
+
+
+@pytest.mark.parametrize(("theirs", "ours"), RESULTS, ids=str)
+def test_a_result_in_fewer_words_breaks_nothing(theirs: object, ours: object) -> None:
+    before, after = changed((*OUTPUT, "gone"), theirs), changed((*OUTPUT, "gone"), ours)
+    older = before | {"versions": {"fastmcp": "4.1.2"}}
+    for one, other in ((older, after), (after, older)):
+        assert all(": RENDERED: " in line for line in lock.differences(one, other))
+    narrow = changed((*OUTPUT, "gone"), {"type": "integer"})
+    assert "BREAKING" in "".join(lock.differences(narrow, after))
 
 
 @pytest.mark.parametrize(("place", "value"), EQUIVALENT)

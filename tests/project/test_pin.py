@@ -1,9 +1,10 @@
 """Pinning: what it writes, when it refuses, and what it says of changes in tool files."""
 
+import re
 from pathlib import Path
 
 import pytest
-from support import git, pin, python, render
+from support import PYTEST, git, pin, python, render
 
 TOOLS = ["get_note", "list_notes", "create_note", "delete_note"]
 FIRST = ("tests/policy/pin.py", "--first")
@@ -37,6 +38,24 @@ def test_the_first_check_pins_and_a_deleted_lock_is_refused(fresh: Path) -> None
     assert not lock.exists()
     pin(fresh)
     assert lock.read_bytes() == pinned
+
+
+def test_what_a_model_reads_has_a_budget_that_an_owner_sets(fresh: Path) -> None:
+    row = "tests/policy/test_annotations.py::test_what_a_model_reads_of_the_tools_keeps_its_budget"
+    project = fresh / "pyproject.toml"
+    written = project.read_text(encoding="utf-8")
+    for own, code in (
+        ("", 0),
+        ("server-bytes = 900", 1),
+        ("tool-bytes = 300", 1),
+        ("tool-bytes = 400", 0),
+    ):
+        project.write_text(f"{written}\n[tool.copier-fastmcp]\n{own}\n", encoding="utf-8")
+        done = python(fresh, *PYTEST, row)
+        assert done.returncode == code, done.stdout
+        if code:
+            line = r"a model reads [\d,]+ bytes of 4 tools, most of delete_note \(3\d\d\), .*raise tool-bytes or"
+            assert re.search(line, done.stdout), done.stdout
 
 
 def test_no_setting_and_no_file_of_a_user_is_pinned(fresh: Path, tmp_path: Path) -> None:

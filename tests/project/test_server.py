@@ -13,7 +13,7 @@ from inside import ATTACKS, attack, guards, insist_on
 from support import PYTEST, python, render, server
 from wire import ERAS, agree, http, stdio
 
-ROWS = ("calls", "composed", "declared", "formerly", "rounds", "searched", "subsets")
+ROWS = ("calls", "composed", "declared", "formerly", "rounds", "searched", "slim", "subsets")
 SEAMS = ATTACKS / "server/seams"
 
 

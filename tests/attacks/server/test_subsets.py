@@ -12,6 +12,7 @@ from fastmcp import Client, FastMCP
 from fastmcp.client.transports import StreamableHttpTransport
 from fastmcp.exceptions import ToolError
 from fastmcp.server.http import set_http_request
+from fastmcp.server.middleware.caching import ResponseCachingMiddleware
 from notes_mcp.policy import declare
 from notes_mcp.policy.errors import StartError
 from notes_mcp.policy.guarding import PolicyServer
@@ -165,6 +166,22 @@ async def test_a_header_that_comes_twice_is_read_twice() -> None:
     with set_http_request(Request(scope)):
         (part,) = of_request()
     assert (part.read_only, part.exclude) == (True, ["x", "y"])
+
+
+@pytest.mark.parametrize("where", ["here", "mounted"])
+def test_no_cache_answers_one_client_with_the_part_of_another(where: str) -> None:
+    part, child = server(), server()
+    for cached in (False, True):
+        kept = {
+            "call_tool_settings": {"enabled": False},
+            "list_tools_settings": {"enabled": cached},
+        }
+        (part if where == "here" else child).add_middleware(ResponseCachingMiddleware(**kept))  # type: ignore[arg-type]
+        part.mount(child, namespace="child")
+        if not cached:
+            part.http_app()
+    with pytest.raises(StartError, match="CachingMiddleware would list the tools of one client"):
+        part.http_app()
 
 
 async def test_a_path_that_names_nothing_is_not_found() -> None:
