@@ -25,6 +25,7 @@ from benchmarks import figures
 
 TOOLS = "search_notes, get_note, create_note, ensure_note, append_note, update_note, archive_note"
 CALLS = 300
+MANY = 1000
 HELPED = 0.3  # seconds that `--help` may take
 HEAD = """import os
 from typing import Annotated
@@ -57,17 +58,19 @@ def by_hand(project: Path) -> Path:
     return script
 
 
-async def timed(work: Callable[[], Any]) -> float:
+async def timed(work: Callable[[], Any], calls: int) -> float:
     """The median milliseconds of many calls."""
     taken = []
-    for _ in range(CALLS):
+    for _ in range(calls):
         started = time.perf_counter()
         await work()
         taken.append(time.perf_counter() - started)
     return statistics.median(taken) * 1000
 
 
-async def served(words: list[str], environ: dict[str, str]) -> tuple[float, float, float]:
+async def served(
+    words: list[str], environ: dict[str, str], calls: int = CALLS
+) -> tuple[float, float, float]:
     """Milliseconds from the start to the first tools/list, of one tools/list, of one tools/call."""
     with Path(os.devnull).open("w") as log:
         started = time.perf_counter()
@@ -75,8 +78,9 @@ async def served(words: list[str], environ: dict[str, str]) -> tuple[float, floa
         async with Client[Any](transport) as client:
             await client.list_tools()
             began = (time.perf_counter() - started) * 1000
-            listed = await timed(client.list_tools)
-            return began, listed, await timed(lambda: client.call_tool("search_notes", {}))
+            listed = await timed(client.list_tools, calls)
+            reading: tuple[str, dict[str, Any]] = ("search_notes", {})
+            return began, listed, await timed(lambda: client.call_tool(*reading), calls)
 
 
 def seconds(words: list[str], environ: dict[str, str]) -> float:
@@ -117,6 +121,21 @@ def measured(turns: int) -> Iterator[figures.Answer]:
                 beside="by hand",
                 ratio_at_most=aim,
             )
+        names = ", ".join(["search_notes", *(f"get_note{n}" for n in range(MANY - 1))])
+        many = render(template, Path(work, "many"), {"tools": names})
+        environ |= {"PYTHONPATH": str(many / "src")}
+        listed: tuple[list[float], list[float]] = ([], [])
+        for _ in range(min(turns, 3)):
+            for found, words in zip(listed, ([*command, "run"], [str(by_hand(many))]), strict=True):
+                found.append(asyncio.run(served(words, environ, 7))[1])
+        yield figures.Figure(
+            what=f"tools/list of {MANY:,} tools",
+            unit="ms",
+            ours=min(listed[0]),
+            floor=min(listed[1]),
+            beside="by hand",
+            ratio_at_most=1.0,
+        )
         makers = ["-c", "from copier_fastmcp.cli import main; main()"]
         for name, words in (("notes-mcp", command), ("copier-fastmcp", makers)):
             mine, other = figures.in_turns(

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-import jsonschema
+import jsonschema  # type: ignore[import-untyped]
 import pytest
 from attacks.gate.attacked import SETTINGS, STEP
 from attacks.raw import ELICITS, Message, connect
