@@ -97,8 +97,17 @@ def run(
 
 
 @tools_app.command(name="list")
-def list_tools(*, json_output: Annotated[bool, Parameter("--json")] = False) -> None:
-    """Show every tool with its behavior, hints and gate; `--json` for programs."""
+def list_tools(
+    *,
+    json_output: Annotated[bool, Parameter("--json")] = False,
+    sizes: Annotated[bool, Parameter("--bytes")] = False,
+) -> None:
+    """Show every tool with its behavior, hints and gate.
+
+    Args:
+        json_output: For programs.
+        sizes: Also show the bytes of its name, description and input, which a model reads, and of the rest.
+    """
     from .policy.profile import WIRE_NAMES
     from .policy.serving import declared, run_now
     from .server import create_server
@@ -106,23 +115,35 @@ def list_tools(*, json_output: Annotated[bool, Parameter("--json")] = False) -> 
     rows: list[dict[str, Any]] = []
     words = {True: "yes", False: "no", None: "-"}
     heads = ["Tool", "Toolset", "Behavior", "Read-only", "Destructive", "Idempotent", "Open-world"]
-    table, server = [[*heads, "Gate"]], create_server()
+    heads += ["Gate", "Model's bytes", "Others"][: 3 if sizes else 1]
+    table, server = [heads], create_server()
     served = run_now(server.list_tools(run_middleware=False), server)
     for tool in sorted(served, key=lambda tool: tool.name):
         facts = declaration.facts() if (declaration := declared(tool)) else {}
         row = {key: facts.get(key) for key in ("behavior", "gated", "scopes", "exceptions")}
-        hints = tool.to_mcp_tool().model_dump(by_alias=True, exclude_none=True)["annotations"]
+        wire = tool.to_mcp_tool().model_dump(mode="json", by_alias=True, exclude_none=True)
+        read = _size({key: wire.get(key) for key in ("name", "description", "inputSchema")})
+        row |= {"bytes": (size := {"model": read, "rest": _size(wire) - read})}
         row["toolset"] = toolset = server.facts(tool).toolset
+        hints = wire.get("annotations", {})
         rows.append({"name": tool.name, "title": hints.pop("title", None), "hints": hints} | row)
         shown = [words[hints.get(name)] for name in WIRE_NAMES.values()]
         gate = "asks" if row["gated"] else ""
-        table.append([tool.name, toolset, row["behavior"] or "?", *shown, gate])
+        counts = [f"{each:,}" for each in size.values()] if sizes else []
+        table.append([tool.name, toolset, row["behavior"] or "?", *shown, gate, *counts])
     if json_output:
         print(json.dumps(rows, indent=2, ensure_ascii=False))
         return
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for line in table:
         print("  ".join(map(str.ljust, line, widths)).rstrip())
+    if sizes:
+        read, rest = (sum(row["bytes"][part] for row in rows) for part in ("model", "rest"))
+        print(f"A model reads {read:,} bytes of {len(rows)} tools; {rest:,} are for programs.")
+
+
+def _size(value: object) -> int:
+    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode())
 
 
 @tools_app.command

@@ -21,6 +21,9 @@ RELAXED = dict(zip(HINTS, (True, False, True, False), strict=True))
 TEXTS = ("behavior", "title", "description", "why", "effect", "exceptions")
 RARE = ("deprecated", "formerly", "waivers")  # what an entry has only where there is any
 SIDES = ("input", "output")
+READ = ("name", "description", "inputSchema")  # what hosts give to a model
+NULL = {"type": "null"}
+FORM = "2"  # of the schemas that the policy writes
 NAMED = ("properties", "patternProperties", "dependentSchemas")
 WORDS = ("default", "deprecated", "description", "examples")
 AT_LEAST = ("exclusiveMinimum", "minimum", "minItems", "minLength")
@@ -34,6 +37,7 @@ def entry(tool: Tool) -> dict[str, Any]:
     """What the lock holds of one tool; one that nothing declared has no behavior."""
     wire, facts = dict(tool.wire), tool.declared or {}
     rare = {**facts, "waivers": [*tool.waivers]}
+    read = {key: wire[key] for key in READ if key in wire}
     return {key: rare[key] for key in RARE if rare.get(key)} | {
         "behavior": facts.get("behavior"),
         "hints": {hint: tool.annotations[hint] for hint in HINTS if hint in tool.annotations},
@@ -47,13 +51,19 @@ def entry(tool: Tool) -> dict[str, Any]:
         "why": facts.get("why"),
         "effect": facts.get("public_effect", True),
         "exceptions": facts.get("exceptions", []),
-        "bytes": len(json.dumps(wire, ensure_ascii=False, separators=(",", ":")).encode()),
+        "bytes": {"model": size_of(read), "rest": size_of(wire) - size_of(read)},
     }
+
+
+def size_of(value: object) -> int:
+    """The bytes of JSON without spaces."""
+    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode())
 
 
 def lock_of(tools: Iterable[Tool], versions: Mapping[str, str]) -> Lock:
     """The lock of a server's tools; `versions` are those of the libraries that render schemas."""
-    return {"versions": dict(versions), "tools": {tool.name: entry(tool) for tool in tools}}
+    named = {"schemas": FORM, **versions}
+    return {"versions": named, "tools": {tool.name: entry(tool) for tool in tools}}
 
 
 def text_of(lock: Lock) -> str:
@@ -96,6 +106,32 @@ def normal(schema: Any, defs: Schema | None = None, within: tuple[str, ...] = ()
     return found
 
 
+def spare(schema: Any, side: str, absent: bool = False) -> Any:
+    """A normal form without what says nothing: the defaults of a result, and null for an argument left out.
+
+    `absent`: the object around it need not have it.
+    """
+    if isinstance(schema, list):
+        return [spare(item, side) for item in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    found, required = {**schema}, schema.get("required", ())
+    for key, value in schema.items():
+        if key in NAMED:
+            found[key] = {name: spare(of, side, name not in required) for name, of in value.items()}
+        elif key not in (*WORDS, "const", "enum"):
+            found[key] = spare(value, side)
+    if side == "output" or (absent and found.get("default", ...) is None):
+        found.pop("default", None)
+        if side == "input" and NULL in found.get("anyOf", ()):
+            others = [each for each in found.pop("anyOf") if each != NULL]
+            found = {**(others[0] if len(others) == 1 else {"anyOf": others}), **found}
+        elif side == "input" and isinstance(kinds := found.get("type"), list):
+            kinds = [each for each in kinds if each != "null"]
+            found["type"] = kinds[0] if len(kinds) == 1 else kinds
+    return found
+
+
 def covers(wide: Any, narrow: Any) -> bool:
     """Whether one schema accepts all that another one accepts; in doubt it does not."""
     if not (isinstance(wide, Mapping) and isinstance(narrow, Mapping)):
@@ -110,9 +146,11 @@ def _choices(schema: Schema) -> list[dict[str, Any]]:
             parts = plain.pop(several)
             return [choice for part in parts for choice in _choices(plain | part)]
     if values := [plain["const"]] if "const" in plain else plain.get("enum"):
-        return [{"enum": [value], "type": TYPES.get(type(value))} for value in values]
-    kinds = plain.get("type")
-    return [plain | {"type": kind} for kind in kinds] if isinstance(kinds, list) else [plain]
+        parts = [{"enum": [value], "type": TYPES.get(type(value))} for value in values]
+    else:
+        kinds = plain.get("type")
+        parts = [plain | {"type": it} for it in kinds] if isinstance(kinds, list) else [plain]
+    return [NULL if part.get("type") == "null" else part for part in parts]
 
 
 def _fits(wide: Schema, narrow: Schema) -> bool:
@@ -137,10 +175,13 @@ def differences(pinned: Lock, running: Lock) -> list[str]:
     """What changed since a lock was written, a line each: `NAME: LABEL: what`.
 
     RELAXED: a client may do more without asking. BREAKING: a call may fail now, or its result differs.
-    RENAMED: the same tool under another name. RENDERED: other library versions write the same schema
-    otherwise. No label: new tools, stricter hints, words.
+    RENAMED: the same tool under another name. RENDERED: other library versions, or another policy, write
+    the same schema otherwise. No label: new tools, stricter hints, words.
     """
-    old, new = pinned["tools"], running["tools"]
+    old, new = (
+        {name: pin | {side: spare(pin[side], side) for side in SIDES} for name, pin in each.items()}
+        for each in (pinned["tools"], running["tools"])
+    )
     answers = {was: now for now, pin in new.items() for was in pin.get("formerly", ())}
     told = {was: answers[was] for was in old.keys() - new.keys() if was in answers}
     gone, fresh = old.keys() - new.keys() - told.keys(), new.keys() - old.keys()

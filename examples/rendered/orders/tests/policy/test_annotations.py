@@ -4,6 +4,7 @@ import json
 import os
 import re
 import sys
+import tomllib
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -88,6 +89,25 @@ def test_tool_read_only_hint_matches_policy(tool: Tool) -> None:
 @pytest.mark.parametrize("rule", OTHERS)
 def test_every_tool_keeps_the_rule(rule: str) -> None:
     keeps(None, rule)
+
+
+BUDGET = {"tool-bytes": 8_000, "server-bytes": 60_000}  # name, description and input
+
+
+def test_what_a_model_reads_of_the_tools_keeps_its_budget() -> None:
+    path, own = ROOT / "pyproject.toml", "tool.copier-fastmcp"
+    project = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    most = BUDGET | project.get("tool", {}).get("copier-fastmcp", {})
+    read = {name: pin["bytes"]["model"] for name, pin in LOCK["tools"].items()}
+    named = sorted(read, key=lambda name: -read[name])
+    fattest = ", ".join(f"{name} ({read[name]:,})" for name in named[:3])
+    fits = all(size <= most["tool-bytes"] for size in read.values())
+    insist(
+        fits and sum(read.values()) <= most["server-bytes"],
+        f"a model reads {sum(read.values()):,} bytes of {len(read)} tools, most of {fattest}; at most "
+        f"{most['tool-bytes']:,} of one and {most['server-bytes']:,} of all are set: shorten descriptions, leave "
+        f"parameters out, or raise tool-bytes or server-bytes under [{own}] in pyproject.toml",
+    )
 
 
 @compared

@@ -102,12 +102,10 @@ class Envelope(BaseModel, Generic[R]):
     """The result of every gated tool, on every path."""
 
     confirmed: bool = Field(description="Whether it was approved; approved_by says how")
-    approved_by: Approver | None = Field(
-        description="person: on a form or page; client: by the call"
-    )
-    outcome: Outcome = Field(description="What happened; only applied changed anything")
-    preview: dict[str, Any] | None = Field(default=None, description="What would happen")
-    result: R | None = Field(default=None, description="Result of the tool, when applied")
+    approved_by: Approver | None = Field(description="person: form or page; client: the call")
+    outcome: Outcome = Field(description="Only applied changed anything")
+    preview: dict[str, Any] | None = Field(default=None, description="The preview")
+    result: R | None = Field(default=None, description="The result")
 
 
 PROPERTIES = ConfirmationSchema.model_json_schema()["properties"]

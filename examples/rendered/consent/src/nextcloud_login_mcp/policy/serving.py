@@ -17,6 +17,7 @@ from fastmcp.tools import FunctionTool, Tool, ToolResult
 from fastmcp.tools.base import InputRequiredToolResult
 from fastmcp.tools.tool_transform import TransformedTool
 from fastmcp.utilities.components import FastMCPComponent
+from fastmcp.utilities.json_schema import dereference_refs
 from fastmcp.utilities.versions import VersionSpec
 from mcp_types import Icon, InputRequiredResult, ToolAnnotations
 from pydantic import Field, PrivateAttr
@@ -27,6 +28,7 @@ from .declarations import Declaration
 from .errors import StartError
 from .gate import gated, serve
 from .profile import CONFIRM_FALLBACK
+from .schemas import Slim
 
 T = TypeVar("T")
 Function = Callable[..., Any]
@@ -44,7 +46,7 @@ GRANT, SCOPES = "__grant__", "__scopes__"  # the marks of what a function demand
 ENVELOPE = Envelope[Any].model_json_schema(mode="serialization")
 
 
-class PolicyTool(FunctionTool):
+class PolicyTool(Slim, FunctionTool):
     """A tool that knows its declaration, and can ask a person."""
 
     declaration: Any = Field(default=None, exclude=True)  # as a tool file makes it
@@ -90,6 +92,8 @@ def build_tool(function: Function, declaration: Declaration) -> PolicyTool:
         auth=require_scopes(*declaration.scopes) if declaration.scopes else None,
     )
     ours = cast("PolicyTool", tool)
+    ours.parameters = dereference_refs(ours.parameters)  # once, and not in each list
+    ours.output_schema = ours.output_schema and dereference_refs(ours.output_schema)
     ours.declaration, ours._hints = declaration, cast("ToolAnnotations", ours.annotations)
     if declaration.gated():
         ours._own_confirm = "confirm" in ours.parameters["properties"]

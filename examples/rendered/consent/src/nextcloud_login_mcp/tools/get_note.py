@@ -12,7 +12,7 @@ class GetNoteResult(BaseModel):
     """Result of get_note."""
 
     id: int = Field(description="The ID of the note.")
-    etag: str = Field(description="Changes whenever the note does.")
+    etag: str = Field(description="The etag of the note.")
     title: str | None = Field(default=None, description="The title.")
     content: str | None = Field(default=None, description="The text.")
 

@@ -9,10 +9,10 @@ from ..policy import read, requires_consent
 
 
 class SearchNotesItem(BaseModel):
-    """One note on the page."""
+    """One note."""
 
     id: int = Field(description="The ID of the note.")
-    etag: str = Field(description="Changes whenever the note does.")
+    etag: str = Field(description="The etag of the note.")
     title: str | None = Field(default=None, description="The title.")
     content: str | None = Field(default=None, description="The text.")
 

@@ -12,7 +12,7 @@ class AppendNoteResult(BaseModel):
     """Result of append_note."""
 
     id: int = Field(description="The ID of the note.")
-    etag: str = Field(description="Changes whenever the note does.")
+    etag: str = Field(description="The etag of the note.")
 
 
 @append(title="Append Note", why="Each call adds to the note and keeps what is there.")

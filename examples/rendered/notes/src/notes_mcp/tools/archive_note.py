@@ -12,7 +12,7 @@ class ArchiveNoteResult(BaseModel):
     """Result of archive_note."""
 
     id: int = Field(description="The ID of the note.")
-    etag: str = Field(description="Changes whenever the note does.")
+    etag: str = Field(description="The etag of the note.")
 
 
 @put(

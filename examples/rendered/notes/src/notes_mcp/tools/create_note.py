@@ -12,7 +12,7 @@ class CreateNoteResult(BaseModel):
     """Result of create_note."""
 
     id: int = Field(description="The ID of the note.")
-    etag: str = Field(description="Changes whenever the note does.")
+    etag: str = Field(description="The etag of the note.")
 
 
 @create(title="Create Note", why="Each call adds a new note and changes no existing one.")

@@ -12,7 +12,7 @@ class EnsureNoteResult(BaseModel):
     """Result of ensure_note."""
 
     id: int = Field(description="The ID of the note.")
-    etag: str = Field(description="Changes whenever the note does.")
+    etag: str = Field(description="The etag of the note.")
 
 
 @ensure(title="Ensure Note", why="It creates the note at most once and changes no existing one.")

@@ -11,7 +11,7 @@ from ..policy import action
 class SendNoteResult(BaseModel):
     """Result of send_note."""
 
-    action_id: int = Field(description="The ID of the recorded action.")
+    action_id: int = Field(description="The ID of the action.")
 
 
 @action(title="Send Note", why="It cannot be undone.")

@@ -34,15 +34,17 @@ from .errors import CouldNotError, StartError
 from .gate import gated, serve
 from .process import tell_start
 from .profile import CONFIRM
+from .schemas import Slim
 from .settings import PolicySettings
 
 logger = logging.getLogger(__name__)
 THEIRS = ("fastmcp.server.transforms.", "fastmcp.experimental.transforms.")  # tools that call ours
+LISTS = "give it list_tools_settings={'enabled': False}"
 TOOLS = f"{__package__.rpartition('.')[0]}.tools.".lstrip(".")  # where toolsets are
 MEND = 'say what it does, with declare("{}", ...) in extend.py, or name it in TRUST_READS if it says read-only'
 
 
-class Guarded(Tool):
+class Guarded(Slim):
     """A tool that the registry did not build, behind what its declaration or the protocol's defaults ask."""
 
     declaration: Any = Field(default=None, exclude=True)  # of it, or of the tool of ours behind it
@@ -127,7 +129,15 @@ class PolicyServer(FastMCP[Any]):
         return []
 
     def http_app(self, *more: Any, **options: Any) -> Any:
-        """The application to serve over HTTP; a warning names what needs scopes that nobody can have."""
+        """The application to serve over HTTP; a warning names what needs scopes that nobody can have.
+
+        StartError: a cache would answer the list of one client, with its own path and headers, to another.
+        """
+        for each in [each for one in serving.servers(self) for each in one.middleware]:
+            said = getattr(each, "_list_tools_settings", {"enabled": False})
+            if said.get("enabled") is not False:
+                why = f"{type(each).__name__} would list the tools of one client for another"
+                raise StartError(f"extend.py: {why}; {LISTS}")
         tools = [tool for _, tool in serving.run_now(self._pairs(), self)]
         items = [*tools, *serving.run_now(serving.listed(self, *serving.RESOURCES))]
         scoped = ", ".join(each.name for each in items if serving.demands(each))

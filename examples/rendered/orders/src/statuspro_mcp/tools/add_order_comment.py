@@ -12,7 +12,7 @@ class AddOrderCommentResult(BaseModel):
     """Result of add_order_comment."""
 
     id: int = Field(description="The ID of the order comment.")
-    etag: str = Field(description="Changes whenever the order comment does.")
+    etag: str = Field(description="The etag of the order comment.")
 
 
 @create(

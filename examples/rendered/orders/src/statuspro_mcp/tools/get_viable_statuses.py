@@ -9,10 +9,10 @@ from ..policy import read
 
 
 class GetViableStatusesItem(BaseModel):
-    """One status on the page."""
+    """One status."""
 
     id: int = Field(description="The ID of the status.")
-    etag: str = Field(description="Changes whenever the status does.")
+    etag: str = Field(description="The etag of the status.")
     title: str | None = Field(default=None, description="The title.")
     content: str | None = Field(default=None, description="The text.")
 

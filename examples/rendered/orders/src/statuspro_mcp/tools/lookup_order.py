@@ -10,10 +10,10 @@ from ..policy import read
 
 
 class LookupOrderItem(BaseModel):
-    """One order on the page."""
+    """One order."""
 
     id: int = Field(description="The ID of the order.")
-    etag: str = Field(description="Changes whenever the order does.")
+    etag: str = Field(description="The etag of the order.")
     status_code: str | None = Field(
         default=None,
         description="The 8 characters of the new status, e.g. st000003.",

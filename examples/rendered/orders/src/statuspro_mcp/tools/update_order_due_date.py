@@ -13,7 +13,7 @@ class UpdateOrderDueDateResult(BaseModel):
     """Result of update_order_due_date."""
 
     id: int = Field(description="The ID of the order.")
-    etag: str = Field(description="Changes whenever the order does.")
+    etag: str = Field(description="The etag of the order.")
 
 
 @put(

@@ -12,7 +12,7 @@ class UpdateOrderStatusResult(BaseModel):
     """Result of update_order_status."""
 
     id: int = Field(description="The ID of the order.")
-    etag: str = Field(description="Changes whenever the order does.")
+    etag: str = Field(description="The etag of the order.")
 
 
 @put(
