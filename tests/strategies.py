@@ -117,6 +117,8 @@ def requests(draw: DrawFn, tool: Answers) -> Answers:
     query: list[str] = []
     body = False
     for param in params:
+        if param["name"] == "confirm":  # the gate's, which is not sent
+            continue
         kind = "str" if "choices" in param else param.get("type", "str")
         null = param.get("default", 1) is None or (
             "default" not in param and param.get("required") is False
