@@ -63,8 +63,14 @@ def made(name: str, template: Path, folder: Path) -> Path:
 
 
 def listed(name: str, project: Path) -> list[dict[str, Any]]:
-    """The tools that the started server answers over stdio, by hand-written messages."""
+    """The tools that the started server answers."""
     words = ["notes-mcp", "run"] if name == OURS else ["notes"]
+    own = {"NOTES_MCP_DATABASE": ":memory:", "MCP_DATABASE_PATH": str(project / "x.db")}
+    return first_answer([UV, "run", "--quiet", *words], project, own)
+
+
+def first_answer(command: list[str], folder: Path, own: dict[str, str]) -> list[dict[str, Any]]:
+    """The tools that a server answers over stdio, by hand-written messages."""
     hello = {
         "protocolVersion": "2025-06-18",
         "capabilities": {},
@@ -75,10 +81,9 @@ def listed(name: str, project: Path) -> list[dict[str, Any]]:
         {"method": "notifications/initialized"},
         {"id": 2, "method": "tools/list", "params": {}},
     ]
-    own = {"NOTES_MCP_DATABASE": ":memory:", "MCP_DATABASE_PATH": str(project / "x.db")}
     process = subprocess.Popen(
-        [UV, "run", "--quiet", *words],
-        cwd=project,
+        command,
+        cwd=folder,
         env=environ() | own,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -1,5 +1,6 @@
 """The figures of docs/performance.md: a missed aim is said to be missed, and the page shows what was measured."""
 
+import ast
 import dataclasses
 import json
 import subprocess
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 from support import rendered
 
+from benchmarks.doors import OPERATIONS, SCRIPT
 from benchmarks.figures import Answer, Figure, Table, answers_of, in_turns, markdown
 from benchmarks.mistakes import MISTAKES
 
@@ -53,6 +55,13 @@ def test_the_first_turn_is_not_counted_and_each_thing_has_its_median() -> None:
 
 def test_a_table_has_its_head_and_every_row() -> None:
     assert markdown([["a", "b"], ["1", "2"]]) == "| a | b |\n| --- | --- |\n| 1 | 2 |\n"
+
+
+def test_the_script_that_ours_is_compared_with_is_whole() -> None:
+    names = {node.id for node in ast.walk(ast.parse(SCRIPT)) if isinstance(node, ast.Name)}
+    assert names >= {"document", "wanted", "client", "maps"}
+    assert len(OPERATIONS) == len(set(OPERATIONS)) == 12
+    assert all(f'"{one}"' in SCRIPT for one in OPERATIONS)
 
 
 def test_every_benchmark_is_on_the_page() -> None:
