@@ -268,8 +268,9 @@ def report(rows: Sequence[Imported]) -> list[str]:
     made = [one for one in rows if one.tool]
     counts = Counter(one.derived.behavior for one in made)
     shown = ", ".join(f"{count} {behavior}" for behavior, count in counts.most_common())
+    several = len({one.operation.name for one in rows})
     lines = [
-        f"{len(rows)} operations: {len(made)} tools ({shown or 'none'}), {len(rows) - len(made)} left out"
+        f"{several} operations: {len(made)} tools ({shown or 'none'}), {len(rows) - len(made)} left out"
     ]
     for one in made:
         if one.derived.asked:
