@@ -11,7 +11,9 @@ def _words(text: str) -> list[str]:
 
 
 NOUNS = _words("notes orders users line-items taskInstances v2 search status class ünits a.b")
-VERBS = _words("list get create update delete archive send search cancel retrieve run x import test")
+VERBS = _words(
+    "list get create update delete archive send search cancel retrieve run x import test"
+)
 NASTY = [
     '"""',
     "'\\n{{ 1 }}",
