@@ -19,7 +19,7 @@ def test_every_program_that_it_names_is_there() -> None:
     named = {line.split()[0] for block in BLOCKS for line in block.splitlines() if line.strip()}
     named |= set(re.findall(r"`(?:uv run )?((?:scripts|tests)/[\w./-]+)`", PAGE))
     scripts = {name for name in named if "/" in name}
-    assert {"scripts/test", "scripts/cell", "scripts/workflows", "tests/loud.py"} <= scripts
+    assert {"scripts/test", "scripts/cell", "scripts/workflows"} <= scripts
     assert [name for name in scripts if not (ROOT / name).exists()] == []
     assert named - scripts == {"uv", "uvx"}
 
