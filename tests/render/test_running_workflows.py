@@ -1,12 +1,13 @@
 """`scripts/workflows` runs what a workflow says, and a skip on CI for want of a program is loud."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from support import ROOT, Renders
+from support import ROOT, Renders, pin
 
 WORKFLOW = """
 on: [push]
@@ -87,8 +88,11 @@ def test_the_template_and_a_project_have_jobs_that_can_run(example: Renders) -> 
 
 
 @pytest.mark.nightly
-def test_the_workflow_of_a_project_passes(example: Renders) -> None:
-    done = workflows(example("notes"))
+def test_the_workflow_of_a_project_passes(project: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "notes"
+    shutil.copytree(project, mine, ignore=shutil.ignore_patterns(".*cache", "__pycache__"))
+    pin(mine)  # a project without a lock fails on CI
+    done = workflows(mine)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
