@@ -28,7 +28,6 @@ NOT_RENDERED = {
     "docs/adoption.md",
     "docs/tools.md",
     "docs/adr/0001-its-name.md",
-    "docs/adoption.md",  # of an adopted server
 }
 
 
