@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from . import answers, copying, lock
+from . import answers, behind, copying, lock
 from .branches import begun, keep, leave, pick_up, taken, undone
 from .errors import RefusedError, UnableError, one_line, tell
 from .guard import ORIGINAL
@@ -36,6 +36,9 @@ class Result:
     files: dict[str, str] = field(default_factory=dict)  # new, changed or removed
     tools: list[str] = field(default_factory=list)  # what changed for clients, from the lock
     check: list[str] = field(default_factory=list)  # what the check said before and after
+    behind: list[str] = field(
+        default_factory=list
+    )  # tools whose answers changed, and whose files stay
 
 
 @dataclass(frozen=True)
@@ -179,7 +182,9 @@ def update(project: Path, release: Release) -> Result:
         if not changed(project) and not release.template:
             return replace(result, outcome="up to date", detail=[before])
         after = version(project)
-        result.answers = _answers(known, answers.read(project / answers.ANSWERS))
+        fresh = answers.read(project / answers.ANSWERS)
+        result.answers = _answers(known, fresh)
+        result.behind = behind.after_update(project, known, fresh)
         result.branch = f"template-{after}"
         if files := _conflicts(project):
             result.outcome, result.detail = "conflict", files

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from . import behind
 from .answers import recorded
 from .copying import rendered
 from .errors import RefusedError, UnableError
@@ -52,7 +53,8 @@ def drift(
 
     A file there that the template does not have is listed, too, and a run bit that was lost. The
     version is rendered anew from `.copier-answers.yml`, which runs no code of the template.
-    Files of yours, and those that you share with the template, are not compared.
+    Files of yours, and those that you share with the template, are not compared; but where a tool's
+    answers and its file say different things, a line says so, and does not count as a difference.
 
     Args:
         template: Where the template is, when it is no longer at the recorded address.
@@ -72,9 +74,13 @@ def drift(
     except (RefusedError, UnableError, OSError) as error:
         raise UnableError(f"could not compare with the template: {error}") from error
     source, version = known["_src_path"], known["_commit"]
+    tools = behind.standing(Path(), known)
     if json_output:
-        print(json.dumps({"template": source, "version": version, "files": states}, indent=2))
+        found = {"template": source, "version": version, "files": states, "tools": tools}
+        print(json.dumps(found, indent=2, ensure_ascii=False))
     else:
+        for line in tools:
+            print(line)
         for name, state in states.items():
             print(f"{name}: {state}")
         ours = [name for name, state in states.items() if state != "unknown"]

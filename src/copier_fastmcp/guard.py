@@ -18,6 +18,7 @@ from typing import Any
 
 import yaml
 
+from . import behind
 from .answers import ANSWERS, read
 from .copying import CHECKED, CONFLICT, LOST, REFUSAL, rendered_both
 from .errors import RefusedError, UnableError, one_line
@@ -205,6 +206,10 @@ def main(template: Path, answers_file: str, data: str) -> int:
                 return 0
             prefix, lost = LOST, missing(Path(), json.loads(place.read_text(encoding="utf-8")))
             place.unlink()
+            for line in behind.after_update(
+                Path(), _recorded(answers_file), read(Path(answers_file))
+            ):
+                print(one_line(line), file=sys.stderr)
         else:
             prefix, lost = (
                 REFUSAL,
@@ -219,9 +224,15 @@ def main(template: Path, answers_file: str, data: str) -> int:
     return 1 if lost else 0
 
 
+def _recorded(answers_file: str) -> Answers:
+    """The answers that the project had before the update."""
+    place = Path(answers_file).as_posix()
+    return dict(yaml.safe_load(git(Path(), "show", f"HEAD:./{place}")))
+
+
 def _before(template: Path, answers_file: Path, said: Answers, place: Path) -> list[str]:
     """What would be lost; where nothing is, what must be found again is written to a place."""
-    recorded = yaml.safe_load(git(Path(), "show", f"HEAD:./{answers_file.as_posix()}"))
+    recorded = _recorded(str(answers_file))
     if Path(recorded["_src_path"]).is_dir():  # it may be relative, as seen from here
         recorded["_src_path"] = str(Path(recorded["_src_path"]).resolve())
     project = Path(os.environ.get(ORIGINAL, "."))

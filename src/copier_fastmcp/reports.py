@@ -55,6 +55,7 @@ def _facts(result: Result) -> dict[str, list[str]]:
     facts = {
         "Conflicts": result.detail if result.outcome == "conflict" else [],
         "What clients see": result.tools,
+        "Tools that the answers changed and your files did not": result.behind,
         "Answers": [f"{name}: {_was(*pair)}" for name, pair in result.answers.items()],
         "Check, before and after": result.check,
         "Policy and shared files": [", ".join(counted), *_named(result)] if counted else [],

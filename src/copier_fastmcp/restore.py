@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import tempfile
 from pathlib import Path
@@ -13,15 +14,17 @@ from .answers import recorded
 from .copying import rendered
 from .drift import differences
 from .errors import RefusedError
-from .ownership import policy_files
+from .ownership import files_of, policy_files, same
 from .repository import changed
+
+TOOLS = re.compile("(src/[^/]+|tests)/tools/.+")  # their authors', so only by name
 
 
 def _named(paths: tuple[Path, ...], policy: list[str]) -> list[str]:
-    """Paths that a person typed, as the names of policy files.
+    """Paths that a person typed, as the names of files that can be restored.
 
     Raises:
-        RefusedError: One is not a policy file of the recorded version.
+        RefusedError: The recorded version has none of that name to restore.
     """
     here = Path.cwd().resolve()
     names = []
@@ -33,6 +36,14 @@ def _named(paths: tuple[Path, ...], policy: list[str]) -> list[str]:
             raise RefusedError(f"{name} is not a policy file of the template's recorded version")
         names.append(name)
     return names
+
+
+def _tools(names: set[str], fresh: Path) -> dict[str, str]:
+    """Files of tools that are not as their answers have them, in the words of `drift`."""
+    there = {name for name in names if Path(name).is_file()}
+    states = dict.fromkeys(names - there, "missing")
+    edited = (n for n in there if not same(Path(n).read_bytes(), (fresh / n).read_bytes()))
+    return states | dict.fromkeys(edited, "edited")
 
 
 def _at_risk(names: list[str]) -> list[str]:
@@ -67,10 +78,11 @@ def restore(
     """Put policy files back as the recorded version of the template has them.
 
     Without a name it takes every file that `drift` lists. A file whose changes are not committed is
-    left alone, and then nothing is written at all.
+    left alone, and then nothing is written at all. The file of a tool, which is yours, it takes only
+    by name, and writes it anew from the answers.
 
     Args:
-        files: Policy files of this project.
+        files: Policy files of this project, or files of tools and their tests.
         force: Take files with uncommitted changes, too; those changes are lost.
         template: Where the template is, when it is no longer at the recorded address.
         json_output: Print JSON.
@@ -82,7 +94,9 @@ def restore(
     known = recorded(template)
     with rendered(known) as fresh:
         states = differences(fresh, Path())
-        names = _named(files, policy_files(fresh)) if files else list(states)
+        mine = [name for name in files_of(fresh) if TOOLS.fullmatch(name)]
+        names = _named(files, [*policy_files(fresh), *mine]) if files else list(states)
+        states |= _tools({*names} & {*mine}, fresh)
         wanted = {name: states[name] for name in names if name in states}
         if not force and (unsaved := _at_risk(list(wanted))):
             many = "have" if len(unsaved) > 1 else "has"

@@ -165,3 +165,21 @@ def test_every_policy_file_is_compared(mine: Path) -> None:
     assert SRC + "policy/settings.py: edited" in edited
     done = call(mine, "drift")
     assert done.stdout.splitlines()[:-2] == sorted(edited), done.stderr
+
+
+def test_what_answers_and_files_say_differently_is_told(mine: Path) -> None:
+    """A tool by hand was never in the answers, and is nobody's question."""
+    tools = mine / SRC / "tools"
+    (tools / "shelve_note.py").write_text(
+        (tools / "get_note.py").read_text().replace("get_", "shelve_")
+    )
+    kept = mine / ".copier-answers.yml"
+    known = yaml.safe_load(kept.read_text())
+    names = [name for name in known["tools"] if name != "search_notes"]
+    new = [{"name": "get_note", "behavior": "delete"} if n == "get_note" else n for n in names]
+    kept.write_text(yaml.safe_dump(known | {"tools": new}))
+    done = call(mine, "drift")
+    clash, gone, *others = done.stdout.splitlines()
+    assert not [line for line in others if "shelve_note" in line]
+    assert "copier-fastmcp remove search_notes" in gone
+    assert clash.startswith("get_note: its answers say delete, its file says read; ")

@@ -93,7 +93,7 @@ def test_a_link_is_replaced_and_not_followed(mine: Path, tmp_path: Path) -> None
     assert elsewhere.read_text() == "theirs\n"
 
 
-@pytest.mark.parametrize("name", ["README.md", SRC + "tools/get_note.py", "nothing.txt", "../x"])
+@pytest.mark.parametrize("name", ["README.md", SRC + "backend.py", "nothing.txt", "../x"])
 def test_what_is_no_policy_file_is_refused(drifted: Path, name: str) -> None:
     before = bytes_of(drifted)
     done = call(drifted, "restore", RUFF, name)
@@ -111,3 +111,17 @@ def test_where_git_keeps_nothing_it_asks_for_force(drifted: Path) -> None:
     assert (drifted / RUFF).read_text() == ""
     assert call(drifted, "restore", RUFF, "--force", **nowhere).returncode == 0
     assert (drifted / RUFF).read_text() != ""
+
+
+def test_the_file_of_a_tool_by_its_name_alone(mine: Path) -> None:
+    """It is its author's: without its name it stays, and with it git has what was there."""
+    tool = mine / SRC / "tools/get_note.py"
+    fresh = tool.read_bytes()
+    tool.write_text("# mine\n")
+    assert call(mine, "restore").stdout.startswith("0 files restored")
+    refused = call(mine, "restore", tool)
+    assert (refused.returncode, tool.read_text()) == (1, "# mine\n")
+    commit(mine)
+    done = call(mine, "restore", tool)
+    assert done.stdout.startswith(f"{SRC}tools/get_note.py: was edited, restored\n"), done.stderr
+    assert tool.read_bytes() == fresh

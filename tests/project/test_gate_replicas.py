@@ -29,7 +29,6 @@ class Balancer(socketserver.ThreadingTCPServer):
 
     daemon_threads = True
     allow_reuse_address = True
-    request_queue_size = 128  # forty clients connect at once; five is the default
 
     def __init__(self, ports: list[int]) -> None:
         """Listen on a free port."""

@@ -9,8 +9,10 @@ import yaml
 from lifecycle import commit
 from support import PYTEST, git, python, render
 
+from copier_fastmcp.behind import standing
 from copier_fastmcp.cli import main
 
+TOOLS = "src/parcels_mcp/tools/"
 OK = {"200": {"description": ""}}
 
 
@@ -35,8 +37,11 @@ def test_a_later_document_comes_with_an_update(
         "put": {"operationId": "setParcel", **described(note=text)},
         "delete": {"operationId": "deleteParcel", "responses": OK},
     }
+    listed = {"operationId": "listParcels", "responses": OK}
+    stopped = {"post": {"operationId": "stopParcel", "responses": OK}}
+    first = {"/parcels/{id}": item, "/parcels": {"get": listed}, "/parcels/{id}/stop": stopped}
     words = ["import", "--out", str(answers), "--unattended"]
-    assert main([*words, str(document(tmp_path / "1.json", **{"/parcels/{id}": item}))]) == 0
+    assert main([*words, str(document(tmp_path / "1.json", **first))]) == 0
     said = yaml.safe_load(answers.read_text())
     render(repository, project, said)
     mine = project / "src/parcels_mcp/tools/set_parcel.py"
@@ -46,7 +51,7 @@ def test_a_later_document_comes_with_an_update(
 
     item["put"] = {"operationId": "setParcel", **described(note=text, weight=text)}
     del item["delete"]
-    later = {"/parcels/{id}": item, "/parcels/{id}/send": {"post": {"responses": OK}}}
+    later = {**first, "/parcels/{id}/send": {"post": {"responses": OK}}}
     capsys.readouterr()
     assert main([*words, str(document(tmp_path / "2.json", **later))]) == 0
     shown = capsys.readouterr()
@@ -55,15 +60,44 @@ def test_a_later_document_comes_with_an_update(
     assert "changed: PUT /parcels/{id} (set_parcel)" in shown.err
     assert "-- name: delete_parcel" in shown.out
 
-    update = ["-m", "copier", "update", "--defaults", "--trust", "--quiet"]
+    mended = yaml.safe_load(answers.read_text())
+    by_name = {tool["name"]: tool for tool in mended["tools"]}
+    by_name["stop_parcel"]["behavior"] = "delete"
+    by_name["list_parcels"]["name"] = "browse_parcels"
+    answers.write_text(yaml.safe_dump(mended))
+    update = ["-m", "copier", "update", "--defaults", "--trust"]
     done = python(project, *update, "--data-file", str(answers))
     assert done.returncode == 0, done.stdout + done.stderr
+    told = {line.partition(":")[0]: line for line in done.stderr.splitlines() if TOOLS in line}
+    assert {name: line.partition("; src/")[0] for name, line in told.items()} == {
+        "delete_parcel": f"delete_parcel: is no longer in the answers, but {TOOLS}delete_parcel.py "
+        "still serves it; if it may go: copier-fastmcp remove delete_parcel; if not, put it back "
+        "into the answers",
+        "list_parcels": f"list_parcels: is no longer in the answers, but {TOOLS}list_parcels.py "
+        "still serves it beside browse_parcels, which sends the same request; if it may go: "
+        "copier-fastmcp remove list_parcels; if not, put it back into the answers",
+        "set_parcel": "set_parcel: its answers changed: new parameter weight",
+        "stop_parcel": "stop_parcel: its answers say delete, its file says action",
+    }
+    assert f"copier-fastmcp restore {TOOLS}set_parcel.py" in told["set_parcel"]
+    running = [line for line in done.stderr.splitlines() if "Running task" in line]
+    assert running
     kept = yaml.safe_load((project / ".copier-answers.yml").read_text())
-    assert [tool["name"] for tool in kept["tools"]] == ["get_parcel", "set_parcel", "send_parcel"]
+    names = ["get_parcel", "set_parcel", "browse_parcels", "stop_parcel", "send_parcel"]
+    assert [tool["name"] for tool in kept["tools"]] == names
     changed = git(project, "status", "--porcelain").splitlines()
     assert "?? src/parcels_mcp/tools/send_parcel.py" in changed
     assert "?? tests/tools/test_send_parcel.py" in changed
     assert not [line for line in changed if "set_parcel" in line or "delete_parcel" in line]
     assert "Set a parcel" in mine.read_text(), "a tool that is there belongs to its author"
+    commit(project, "updated")
+    again = python(project, *update, "--data-file", str(answers))
+    assert TOOLS not in again.stderr, "it is told once; drift tells what is left"
+    assert [line.partition("; src/")[0] for line in standing(project, kept)] == [
+        told["delete_parcel"],
+        told["list_parcels"].replace(" beside browse_parcels, which sends the same request", ""),
+        "set_parcel: its file has no parameter weight, its answers do",
+        told["stop_parcel"].partition("; src/")[0],
+    ]
     proven = python(project, *PYTEST, "tests/policy/test_behavior.py", "-k", "2026")
     assert proven.returncode == 0, proven.stdout
