@@ -21,6 +21,11 @@ from .repository import changed, git
 HALF = "and it could not be put back; see git status"
 PASSED = "passed"
 SECONDS = 600
+OWN = "own"
+OWN_CHECKS = {  # in a server that was made, and in one that was adopted
+    "scripts/check": "uv run python scripts/check",
+    "tests/policy/check.py": "uv run tests/policy/check.py",
+}
 
 
 @dataclass
@@ -47,7 +52,7 @@ class Release:
 
     Args:
         ref: The version; None is the newest.
-        check: A command that must pass.
+        check: A command that must pass; `own` is that of each server.
         trust: Whether the template may run its code.
         pin: Whether to renew lock and tool table.
         keep: Whether a conflict stays, on its branch.
@@ -62,6 +67,7 @@ class Release:
     keep: bool = False
     template: str | None = None
     data: dict[str, Any] = field(default_factory=dict)
+    told: list[str] = field(default_factory=list)  # of the code that runs, once
 
 
 def version(project: Path) -> str:
@@ -90,8 +96,23 @@ def _conflicts(project: Path) -> list[str]:
     return names
 
 
+def _check(project: Path, check: str) -> str:
+    """The command of a check; `own` is the one that the server brings.
+
+    Raises:
+        UnableError: It brings none.
+    """
+    if check != OWN:
+        return check
+    for path, command in OWN_CHECKS.items():
+        if (project / path).is_file():
+            return command
+    paths = " and no ".join(OWN_CHECKS)
+    raise UnableError(f"--check own: there is no {paths}; name a command")
+
+
 def _said(project: Path, check: str) -> str:
-    """What a command that has to pass comes to: passed, or its own last line.
+    """What a command that has to pass comes to: passed, or its own last line, with its cause.
 
     Raises:
         UnableError: It cannot be run, or does not end in time.
@@ -109,8 +130,9 @@ def _said(project: Path, check: str) -> str:
         raise UnableError(f"sh: {error}") from error
     if not done.returncode:
         return PASSED
-    lines = (done.stdout + done.stderr).strip().splitlines()
-    return one_line(lines[-1] if lines else f"exit code {done.returncode}")
+    lines = (done.stdout + done.stderr).strip().splitlines() or [f"exit code {done.returncode}"]
+    caused = re.match(r"\s*(caused by|cause):", lines[-1], re.IGNORECASE)
+    return one_line(" ".join(line.strip() for line in lines[-2 if caused else -1 :]))
 
 
 def _ready(project: Path, ref: str | None) -> str:
@@ -165,21 +187,23 @@ def update(project: Path, release: Release) -> Result:
         before = _ready(project, release.ref)
         known = answers.read(project / answers.ANSWERS)
         source = release.template or _recorded(known, "_src_path")
+        moved = release.template and release.template != known.get("_src_path")
         code = copying.allowed(source, before, release.ref, trust=release.trust)
-        if code:
+        if code and code not in release.told:
             tell(code)
+            release.told.append(code)
         branch = git(project, "rev-parse", "--abbrev-ref", "HEAD").strip()
         start = git(project, "rev-parse", "HEAD").strip()
         restore += [("reset", "--hard", "--quiet", start), ("clean", "-fdq")]
         mark = begun(project)
         mark.write_text(f"{branch} {start}", encoding="utf-8")
         if release.check:
-            result.check.append(_said(project, release.check))
+            result.check.append(_said(project, _check(project, release.check)))
             undone(project, restore)
-        if release.template:
-            _moved(project, release.template)
+        if moved:
+            _moved(project, source)
         copying.update(project, release.ref, release.data, trust=bool(code))
-        if not changed(project) and not release.template:
+        if not changed(project) and not moved:
             return replace(result, outcome="up to date", detail=[before])
         after = version(project)
         fresh = answers.read(project / answers.ANSWERS)
@@ -199,7 +223,8 @@ def update(project: Path, release: Release) -> Result:
             git(project, "switch", "--quiet", "--force-create", result.branch)
             back = ("--detach", start) if branch == "HEAD" else (branch,)
             restore += [("switch", "--quiet", *back), ("branch", "-D", result.branch)]
-            git(project, "commit", "--quiet", "-m", f"Update the template to {after}")
+            if git(project, "diff", "--cached", "--name-only"):  # nothing where it has only moved
+                git(project, "commit", "--quiet", "-m", f"Update the template to {after}")
             undone(project, [("reset", "--hard", "--quiet"), ("clean", "-fdq")])
             leave(project, branch, start)
             return replace(result, outcome="clean", detail=[f"{before} -> {after}"])
@@ -230,9 +255,12 @@ def _finish(project: Path, release: Release, result: Result, start: str) -> None
         result.tools = renewed(project)
         git(project, "add", "--", lock.FILE, TABLE)
     if release.check:
-        result.check.append(_said(project, release.check))
-        if result.check[-1] != PASSED:
-            raise UnableError(f"sh: {result.check[-1]}")
+        command = _check(project, release.check)
+        result.check.append(_said(project, command))
+        early, late = result.check[0] != PASSED, result.check[-1] != PASSED
+        if late:
+            when = "already fails before the update" if early else "fails after the update"
+            raise UnableError(f"the check {when}: {command}: {result.check[0 if early else -1]}")
 
 
 def rehearse(project: Path, release: Release) -> Result:

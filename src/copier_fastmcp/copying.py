@@ -30,6 +30,8 @@ SECONDS = 600
 REFUSED_ANSWERS = ("ValueError: Validation error for question ", "ValueError: Invalid choice for ")
 REFUSAL, LOST = "not updated: ", "lost: "  # what the guard's lines begin with, before and after
 CHECKED = "COPIER_FASTMCP_CHECKED"  # set, the guard trusts that somebody has looked
+PYTHON, SOURCE = "{{ _copier_python }}", "{{ _copier_conf.src_path }}/"
+WHEN = {"{{ _copier_operation == 'copy' }}": "in a new project only"}
 CONFLICT = "<<<<<<< before updating"
 
 
@@ -149,15 +151,23 @@ def _template(source: str, ref: str | None) -> Iterator["Template"]:
         with warnings.catch_warnings(action="ignore"):
             yield template
     except Exception as error:  # git's, plumbum's, YAML's and Copier's own
-        raise UnableError(_last(f"{getattr(error, 'stderr', '') or error}")) from error
+        why = _last(f"{getattr(error, 'stderr', '') or error}")
+        where = "" if source in why else f"the template {source}: "
+        raise UnableError(f"{where}{why}; name another with --template") from error
     finally:
         template._cleanup()
 
 
 def _shown(kind: str, command: object, when: object) -> str:
-    """A command of a template, and when it runs, as its copier.yml has them."""
-    text = command if isinstance(command, str) else shlex.join(map(str, _listed(command)))
-    return f"{kind} {text}" + ("" if when in (True, "true") else f" when {when}")
+    """A command of a template, and when it runs: a script of its own by its path, else as copier.yml has it."""
+    words = [str(word) for word in _listed(command)]
+    if len(words) > 1 and words[0] == PYTHON and words[1].startswith(SOURCE):
+        text = words[1].removeprefix(SOURCE)
+    else:
+        text = command if isinstance(command, str) else shlex.join(words)
+    if when in (True, "true"):
+        return f"{kind} {text}"
+    return f"{kind} {text} {WHEN.get(str(when), f'when {when}')}"
 
 
 def _listed(command: object) -> list[object]:

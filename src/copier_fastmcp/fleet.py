@@ -89,6 +89,7 @@ def _table(results: list[Result]) -> None:
 def fleet(
     *projects: str,
     ref: str | None = None,
+    template: str | None = None,
     dry_run: bool = False,
     check: str | None = None,
     state: Path | None = None,
@@ -108,8 +109,9 @@ def fleet(
     Args:
         projects: Checkouts, or @FILE with one on each line.
         ref: The release, as v2.0.0; else the newest.
+        template: The template's address, when it has moved, as to your fork; it is recorded.
         dry_run: Try it in clones, and change nothing.
-        check: A command that must pass before the commit, as scripts/check; it runs before and after.
+        check: A command that must pass before the commit, before and after; `own` is that of each server.
         state: Keep results in this file, and go on where an earlier run stopped.
         pin: Renew each lock and tool table, and say what changed for clients.
         keep_conflicts: Leave a conflict on its branch, with markers, for a person to resolve.
@@ -132,7 +134,7 @@ def fleet(
     known = _remembered(state, ref) if state else {}
     if state:
         _keep(state, ref, known.values())
-    release = Release(ref, check, trust, pin, keep_conflicts)
+    release = Release(ref, check, trust, pin, keep_conflicts, template)
     results: list[Result] = []
     for number, name in enumerate(names, 1):
         project = Path(name).expanduser().resolve()

@@ -20,7 +20,7 @@ from .finishing import Plan, finish, settled
 from .listing import entries, plain
 from .openapi.merging import load_answers
 from .origin import Template, own
-from .placing import usable
+from .placing import about, usable
 from .reviewing import wrong_names
 
 Render = Callable[[Mapping[str, Any]], Path]
@@ -55,8 +55,8 @@ def new(
         dest: The folder to make; unsaid, one with the server's name.
         from_: An OpenAPI document, or an answers file as `import` writes it.
         tools: Names with commas between, as in "search_notes, get_note, shelve_note=put".
-        domain: What it is about, as a plural noun.
-        server_name: The command that starts it, as in notes-mcp.
+        domain: What it is about, as a plural noun; unsaid, what the folder's name says.
+        server_name: The command that starts it, as in notes-mcp; unsaid, it is named after the domain.
         profile: How careful it is.
         data: Any other answer of the template, as license=MIT. Repeat it for more.
         tag: Of a document, only operations with such a tag. Repeat it for more.
@@ -89,6 +89,8 @@ def new(
     try:
         with renders(origin, more) as render:
             known = source(from_, globs, asking=asking) | given if from_ else given
+            if "server_name" not in known and (known.get("tools") or not asking):
+                known = about(dest) | known
             if not asking:
                 if not known.get("tools"):
                     raise RefusedError(

@@ -1,6 +1,7 @@
 """What became of checkouts, told to people: in a terminal, or in Markdown for a pull request."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,6 +9,15 @@ from pathlib import Path
 from .checkouts import Result
 from .errors import UnableError
 from .ownership import OWNERS
+
+WAY_ON = [
+    "what somebody edited there: copier-fastmcp drift",
+    "the template's text again, once an edit that is wanted is elsewhere: copier-fastmcp restore",
+    "where such an edit may stand: the guide for policy owners, under When something goes wrong",
+]
+MARKUP = re.compile(  # where it would be read as markup; a name_of_a_tool and an -> are not
+    r"[\\`*]|(?<!\w)_|_(?!\w)|<(?=[A-Za-z/!?])|\[(?=[ xX]\])|\](?=[(\[:])|^[>#]"
+)
 
 
 def writable(path: Path | None) -> None:
@@ -54,6 +64,7 @@ def _facts(result: Result) -> dict[str, list[str]]:
     counted = [f"{count} {kind}" for kind, count in sorted(kinds.items())]
     facts = {
         "Conflicts": result.detail if result.outcome == "conflict" else [],
+        "The way on": WAY_ON if result.outcome == "conflict" else [],
         "What clients see": result.tools,
         "Tools that the answers changed and your files did not": result.behind,
         "Answers": [f"{name}: {_was(*pair)}" for name, pair in result.answers.items()],
@@ -75,4 +86,4 @@ def _was(before: object, after: object) -> str:
 
 def _text(line: str) -> str:
     """A line as Markdown shows it: nothing in it is markup."""
-    return "".join(f"\\{letter}" if letter in "\\`*_<>[]#|" else letter for letter in line)
+    return MARKUP.sub(r"\\\g<0>", line)

@@ -9,7 +9,7 @@ from . import prompts
 from .changing import change, more
 from .errors import BackError, RefusedError
 from .listing import entries, meanings, plain
-from .placing import is_project
+from .placing import about, is_project
 from .reviewing import HINTS, show, wrong_names
 from .tables import tables
 
@@ -139,7 +139,7 @@ class Dialog:
         """What names are about."""
         if self.way != "names" or "domain" in self.given:
             return False
-        known = self.answers.get("domain", "notes")
+        known = self.answers.get("domain") or about(self.destination).get("domain", "notes")
         found = prompts.text("What is it about, as a plural noun?", known, _domain)
         if found != self.answers.get("domain"):
             for key in ("server_name", "package_name"):
@@ -180,6 +180,8 @@ class Dialog:
 
     def name(self) -> None:
         """The name of the server, which is that of its folder where none was named."""
+        if "server_name" not in self.answers:
+            self.answers = about(self.destination) | self.answers
         domain = str(self.answers.get("domain", "notes")).replace("_", "-")
         known = self.answers.get("server_name") or f"{domain}-mcp"
 

@@ -38,7 +38,7 @@ def update(
         ref: The release, as v2.0.0; else the newest.
         data: An answer that changes, as license=MIT. Repeat it for more.
         template: The template's address, when it has moved; it is recorded.
-        check: A command that must pass, as scripts/check; it runs before and after.
+        check: A command that must pass, before and after; `own` is that of the server.
         dry_run: Try it in a clone, and change nothing.
         roll_back: Leave everything as it was at a conflict, too.
         unpinned: Do not renew lock and tool table.

@@ -10,6 +10,9 @@ from calling import call, fleet
 from lifecycle import bytes_of, commit
 from support import git, render
 
+from copier_fastmcp.checkouts import OWN_CHECKS, _check
+from copier_fastmcp.errors import UnableError
+
 
 @pytest.fixture(scope="module")
 def made(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -68,9 +71,41 @@ def test_a_check_that_fails_leaves_the_project(three: list[Path]) -> None:
     before = bytes_of(three[0])
     done = fleet(three[0], "--ref", "v2.0.0", "--check", "echo no good; exit 1")
     assert done.returncode == 1
-    assert "sh: no good" in done.stdout
+    assert "the check already fails before the update: echo no good; exit 1: no good" in done.stdout
     assert bytes_of(three[0]) == before
     assert git(three[0], "branch", "--format=%(refname:short)").strip() in ("main", "master")
+
+
+def test_a_check_that_the_update_breaks_says_so(three: list[Path]) -> None:
+    words = "! grep -q 'Release 2' AGENTS.md || (echo 'error: no' >&2; echo '  Caused by: us' >&2; exit 1)"
+    done = fleet(three[0], "--ref", "v2.0.0", "--check", words)
+    assert "the check fails after the update: " in done.stdout
+    assert ": error: no Caused by: us" in done.stdout
+
+
+def test_each_server_has_a_check_of_its_own(tmp_path: Path) -> None:
+    assert _check(tmp_path, "true") == "true"
+    with pytest.raises(UnableError, match="there is no scripts/check and no tests/policy/check"):
+        _check(tmp_path, "own")
+    for path, command in reversed(OWN_CHECKS.items()):
+        (tmp_path / path).parent.mkdir(parents=True)
+        (tmp_path / path).touch()
+        assert _check(tmp_path, "own") == command
+
+
+def test_servers_from_before_the_fork(three: list[Path], repository: Path, tmp_path: Path) -> None:
+    """They look for its releases where they came from, until somebody names it."""
+    fork = tmp_path / "fork"
+    git(tmp_path, "clone", "--quiet", str(repository), str(fork))
+    git(fork, "tag", "v2.1.0", "v2.0.0")
+    lost = fleet(three[0], "--dry-run", "--ref", "v2.1.0")
+    assert lost.returncode == 1
+    assert f"the template {repository}: Unknown revision: 'v2.1.0'" in lost.stdout
+    assert "; name another with --template" in lost.stdout
+    for outcome in ("1 clean, 0 up to date", "0 clean, 1 up to date"):
+        done = fleet(three[0], "--ref", "v2.1.0", "--template", fork)
+        assert outcome in done.stdout, done.stdout
+    assert f"_src_path: {fork}\n" in (three[0] / ".copier-answers.yml").read_text()
 
 
 def test_a_branch_of_that_name_is_not_taken(three: list[Path]) -> None:
@@ -197,16 +232,19 @@ def test_no_code_runs_unless_somebody_says_so(three: list[Path], tmp_path: Path)
     refused = call(tmp_path, "fleet", three[0], "--ref", "v2.0.0")
     assert refused.returncode == 1
     assert "at v2.0.0 (" in refused.stdout
-    assert "may run: migration '{{ _copier_python }}'" in refused.stdout
-    assert "hooks/guard.py" in refused.stdout
-    assert "hooks/polish.py" in refused.stdout
-    assert "; read it, then say --trust" in refused.stdout
+    runs = "may run: migration hooks/guard.py; task hooks/polish.py in a new project only; "
+    assert f"{runs}read it, then say --trust" in refused.stdout
     assert bytes_of(three[0]) == before
-    done = fleet(three[0], "--ref", "v2.0.0", "--json")
-    assert done.returncode == 0, done.stderr
-    assert "hooks/polish.py" in done.stderr, "what runs is named first"
-    (result,) = json.loads(done.stdout)
+    done = fleet(*three[:2], "--ref", "v2.0.0", "--json", "--report", tmp_path / "report.md")
+    assert done.returncode == 1, done.stderr
+    assert done.stderr.count("hooks/polish.py") == 1, "what runs is named first, and once"
+    result, edited = json.loads(done.stdout)
     assert (result["project"], result["outcome"]) == (str(three[0]), "clean")
+    assert edited["outcome"] == "conflict"
+    report = (tmp_path / "report.md").read_text()
+    for way in ("copier-fastmcp drift", "copier-fastmcp restore", "the guide for policy owners"):
+        assert way in report
+    assert "v1.0.0 -> v2.0.0" in report
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 import yaml
 from calling import call
 
-from copier_fastmcp.placing import compare, placed
+from copier_fastmcp.placing import about, compare, placed
 from copier_fastmcp.reviewing import rows, wrong_names
 from copier_fastmcp.tables import tables
 
@@ -23,15 +23,41 @@ def test_a_server_from_names(template: Path, tmp_path: Path) -> None:
     done = unattended(tmp_path, template, "mine", "--tools", "get_note, archive_note=put", "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert found["server"] == "notes-mcp"
+    assert found["server"] == "mine-mcp"
     assert [tool["tool"] for tool in found["tools"]] == ["get_note", "archive_note"]
     assert found["tools"][1]["hints"] == "readOnly=no destructive=yes idempotent=yes"
     answers = yaml.safe_load((tmp_path / "mine/.copier-answers.yml").read_text())
     assert answers["_src_path"] == str(template)
-    assert (tmp_path / "mine/src/notes_mcp/tools/archive_note.py").is_file()
+    assert (tmp_path / "mine/src/mine_mcp/tools/archive_note.py").is_file()
     again = unattended(tmp_path, template, "mine", "--tools", "get_note")
     assert again.returncode == 1
     assert "is a project already" in again.stderr
+
+
+@pytest.mark.parametrize(
+    ("folder", "domain"),
+    [
+        ("orders", "orders"),
+        ("a/orders-mcp/", "orders"),
+        ("my-notes", "my_notes"),
+        ("2 Übersichten!", "ubersichten"),
+        ("x" * 70, "x" * 32),
+        ("123", ""),
+        ("mcp", ""),
+        ("заказы", ""),
+        ("/", ""),
+    ],
+)
+def test_what_nobody_named_is_named_after_its_folder(folder: str, domain: str) -> None:
+    """Two servers of a fleet that nobody named must not have one name, one package and one prefix."""
+    assert about(Path(folder)) == ({"domain": domain} if domain else {})
+
+
+def test_the_folder_at_hand_has_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "orders").mkdir()
+    monkeypatch.chdir(tmp_path / "orders")
+    assert about(Path()) == {"domain": "orders"}
+    assert about(None) == {}
 
 
 def test_any_other_answer_can_be_said(template: Path, tmp_path: Path) -> None:

@@ -66,8 +66,8 @@ def test_it_says_what_changed_and_stands_on_a_branch(mine: Path, tmp_path: Path)
     assert "annotations.lock.json" in git(mine, "show", "--stat", "HEAD")
     assert git(mine, "status", "--porcelain") == ""
     text = report.read_text()
-    assert text.startswith("## my notes: clean\n\nv1.0.0 -\\> v3.0.0\n")
-    assert "### What clients see\n\n- update\\_note: RELAXED: destructiveHint true" in text
+    assert text.startswith("## my notes: clean\n\nv1.0.0 -> v3.0.0\n")
+    assert "### What clients see\n\n- update_note: RELAXED: destructiveHint true" in text
     assert "### Check, before and after\n\n- passed\n- passed\n" in text
 
 
