@@ -35,7 +35,7 @@ async def person(message: str, *asked: object) -> ElicitResult[dict[str, bool]]:
 
 
 async def call(client: Client[Any], name: str, **arguments: object) -> dict[str, Any]:
-    """Call a tool and show what went over the wire."""
+    """Call a tool and show what went over the wire; a gated one has its result in an envelope."""
     console.print(f"\n[bold]{name}[/] {json.dumps(arguments)}", highlight=False)
     try:
         result = (await client.call_tool(name, arguments)).structured_content or {}
@@ -43,7 +43,7 @@ async def call(client: Client[Any], name: str, **arguments: object) -> dict[str,
         console.print(f"  refused: {error}", highlight=False)
         return {}
     console.print(f"  {json.dumps(result)}", highlight=False)
-    return result
+    return result["result"] if "outcome" in result and result.get("result") else result
 
 
 async def main(folder: Path) -> None:

@@ -1,5 +1,7 @@
 """What `scripts/render-docs` writes is what is committed, and the reference says what the validators do."""
 
+import asyncio
+import importlib
 import re
 import shutil
 from pathlib import Path
@@ -7,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 from documents import pictures, readme, tool_language, words
+from fastmcp import Client, FastMCP
 from support import ROOT, macro
 
 RENEW = "run `uv run scripts/render-docs`"
@@ -29,6 +32,24 @@ def test_the_readme_shows_a_whole_tool_file(project: Path) -> None:
     assert kept == readme(project), RENEW
     whole = (project / "src/notes_mcp/tools/delete_note.py").read_text(encoding="utf-8")
     assert f"```python\n{whole}```" in kept
+
+
+def test_the_demo_goes_on_where_other_tools_are_gated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A changed table may gate `create_note`; its note is in an envelope then."""
+    monkeypatch.syspath_prepend(ROOT / "scripts")
+    demo = importlib.import_module("demo_client")
+    server, note = FastMCP("notes"), {"id": 1, "etag": "a"}
+    for name, answer in (
+        ("plain", note),
+        ("gated", {"confirmed": True, "outcome": "applied", "result": note}),
+    ):
+        server.tool(lambda answer=answer: answer, name=name, output_schema=None)
+
+    async def called() -> list[dict[str, object]]:
+        async with Client(server) as client:
+            return [await demo.call(client, name) for name in ("plain", "gated")]
+
+    assert asyncio.run(called()) == [note, note]
 
 
 def test_the_pictures_are_fresh(template: Path, project: Path, tmp_path: Path) -> None:
