@@ -14,7 +14,7 @@ from benchmarks import load
 
 
 def test_the_rows_of_the_trail_hold(project: Path) -> None:
-    attack(project, "server/test_trail.py")
+    attack(project, "server/test_trail.py", "server/test_trail_file.py")
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork to be quick")
@@ -36,6 +36,10 @@ def test_under_load_no_call_fails_and_no_write_is_lost(project: Path) -> None:
     [
         ("redis://ann:secret@host:1/2", "redis://host:1/2"),
         ("rediss://:secret@host", "rediss://host"),
+        ("postgresql://h/db?user=u&password=secret", "postgresql://h/db"),
+        ("postgresql://h/db?password=secr@et", "postgresql:"),
+        ("redis://:se?cr@et@h", "redis:"),
+        ("redis://:se/cr@et@h", "redis://h"),
         ("memory", "memory"),
         ("a.db", "{here}/a.db"),
     ],

@@ -1,5 +1,8 @@
 """Ways in which tools come to be served that the registry did not build, and how a client calls them."""
 
+import json
+from pathlib import Path
+
 import httpx2
 import pytest
 from attacks.gate.attacked import DONE, STEP, Name, Wiped, built
@@ -53,6 +56,12 @@ async def wire(server: FastMCP, era: str, name: str) -> Message:
         message = await raw.receive(await raw.send("tools/list"))
     (tool,) = [each for each in message["result"]["tools"] if each["name"] == name]
     return dict(tool)
+
+
+def lines(file: Path) -> list[Message]:
+    """What the trail holds, its oldest file first."""
+    files = [*sorted(file.parent.glob(f"{file.name}.*")), file]
+    return [json.loads(line) for each in files for line in each.read_text().splitlines()]
 
 
 def text(message: Message) -> str:

@@ -2,14 +2,18 @@
 
 import json
 import logging
+import re
 from collections.abc import AsyncIterator
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from attacks.gate.attacked import SETTINGS, built
 from fastmcp import Client, Context
 from fastmcp.exceptions import ToolError
 from notes_mcp.policy import read
+from notes_mcp.policy.errors import StartError
+from notes_mcp.policy.texts import changed
 from notes_mcp.server import create_server
 from pydantic import BaseModel
 
@@ -27,6 +31,31 @@ class Answer(BaseModel):
 async def zz_tell(ctx: Context) -> Answer:
     """Tell whether there is a request."""
     return Answer(asked=ctx.request_context is not None)
+
+
+@pytest.mark.parametrize(
+    ("database", "expected"),
+    [
+        ("driver://u:secret@h/db", "backend.py: connect: OSError; see .*'driver://h/db'"),
+        ("driver://h/db", "backend.py: connect: OSError: lost driver://h/db; see .*"),
+        ("~nosuch/db", "backend.py: connect: OSError: lost ~nosuch/db; see .*'/.*'"),
+    ],
+)
+def test_no_password_is_said_at_the_start(
+    monkeypatch: pytest.MonkeyPatch, database: str, expected: str
+) -> None:
+    monkeypatch.setattr("notes_mcp.server.connect", Mock(side_effect=OSError(f"lost {database}")))
+    with pytest.raises(StartError) as error:
+        create_server(SETTINGS.model_copy(update={"database": database}))
+    assert re.fullmatch(f"{expected}.*", str(error.value))
+
+
+def test_what_only_equals_a_default_is_shown() -> None:
+    usual = {"bool": True, "number": 1.0, "none": None, "list": [1]}
+    schema = {"properties": {name: {"default": value} for name, value in usual.items()}}
+    assert changed(usual, schema) == {}
+    sent = {"bool": 1, "number": True, "none": False, "list": [True]}
+    assert changed(sent, schema) == sent
 
 
 @pytest.fixture

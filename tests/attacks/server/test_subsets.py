@@ -17,7 +17,6 @@ from notes_mcp.policy import declare
 from notes_mcp.policy.errors import StartError
 from notes_mcp.policy.guarding import PolicyServer
 from notes_mcp.policy.serving import PolicyTool
-from notes_mcp.policy.subsets import of_request
 from notes_mcp.server import create_server
 from starlette.requests import Request
 
@@ -159,13 +158,24 @@ async def test_a_client_narrows_what_it_is_served(era: str) -> None:
                     await client.call_tool("search_notes", {})
 
 
-async def test_a_header_that_comes_twice_is_read_twice() -> None:
-    twice = ["readonly", "off"], ["readonly", "on"], ["exclude-tools", "x"], ["exclude-tools", "y"]
-    pairs = [(f"x-mcp-{name}".encode(), value.encode()) for name, value in twice]
-    scope = {"type": "http", "headers": pairs}
-    with set_http_request(Request(scope)):
-        (part,) = of_request()
-    assert (part.read_only, part.exclude) == (True, ["x", "y"])
+@pytest.mark.parametrize(
+    ("name", "values", "expected"),
+    [
+        ("readonly", ["off", "on"], READS),
+        ("exclude-tools", ["get_note", "*s"], EVERY - READS),
+        ("toolsets", ["filed", "filed:readonly"], {"get_note"}),
+        ("toolsets", ["filed", "create_note"], set()),
+        ("tools", ["get_*, send_note", "*_note"], {"get_note", "send_note"}),
+        ("tools", ["get_note", ""], {"get_note"}),
+        ("toolsets", [" , "], EVERY),
+    ],
+)
+async def test_a_header_that_comes_twice_leaves_what_both_leave(
+    name: str, values: list[str], expected: set[str]
+) -> None:
+    pairs = [(f"x-mcp-{name}".encode(), value.encode()) for value in values]
+    with set_http_request(Request({"type": "http", "headers": pairs})):
+        assert {tool.name for tool in await server().list_tools()} == expected
 
 
 @pytest.mark.parametrize("where", ["here", "mounted"])

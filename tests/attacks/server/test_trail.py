@@ -2,23 +2,20 @@
 
 import hmac
 import json
-import os
-import signal
-import stat
-import threading
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import httpx2
 import pytest
-from attacks.gate.attacked import DONE, SETTINGS, serving
+from attacks.gate.attacked import DONE, SETTINGS, Name, Wiped, built, serving
 from attacks.raw import ELICITS, LEGACY, MODERN, Message, connect, outcome, user
-from attacks.server.composing import NO, YES, destroy, each_era
+from attacks.server.composing import NO, YES, destroy, each_era, lines
+from fastmcp import Context
 from fastmcp.exceptions import ToolError
-from notes_mcp.policy import trail as trails
-from notes_mcp.policy.errors import StartError
+from notes_mcp.policy import create, put, require_confirmation
 from notes_mcp.policy.guarding import PolicyServer
 from notes_mcp.policy.trail import Trail
+from pydantic import Field
 
 pytestmark = pytest.mark.anyio
 SECRET = "nobody-may-read-this"
@@ -39,6 +36,27 @@ ROWS: dict[str, tuple[str, list[Message], Message | None, list[str]]] = {
 BEHAVIORS = {"zz_wipe": "delete", "create_note": "create", "destroy": "undeclared"}
 
 
+@create(title="Fill", confirm=False)
+async def zz_fill(data: Annotated[dict[str, Any], Field(description="With what.")]) -> Wiped:
+    """Fill one, and use up what it was given."""
+    data.clear()
+    DONE.append("filled")
+    return Wiped(name="filled")
+
+
+@put(title="Pick", confirm=False)
+async def zz_pick(name: Name, ctx: Context) -> Wiped:
+    """Set two, each if it may."""
+    try:
+        answers = {each: await require_confirmation(ctx, f"Set {each}?") for each in "ab"}
+    except ToolError:
+        if name == "x":
+            raise
+        answers = {}
+    DONE.extend(each for each, answer in answers.items() if answer == "confirmed")
+    return Wiped(name=name)
+
+
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     """Where the trail is."""
@@ -51,12 +69,6 @@ def watched(file: Path, **settings: Any) -> PolicyServer:
     server = serving(settings=SETTINGS.model_copy(update=changed))
     server.tool(destroy)
     return server
-
-
-def lines(file: Path) -> list[Message]:
-    """What the trail holds, its oldest file first."""
-    files = [*sorted(file.parent.glob(f"{file.name}.*")), file]
-    return [json.loads(line) for each in files for line in each.read_text().splitlines()]
 
 
 async def calls(
@@ -111,7 +123,8 @@ async def test_a_caller_is_known_by_the_token_and_a_session_by_a_digest(file: Pa
 def test_the_arguments_can_be_proven_with_the_key_and_not_be_found_without(file: Path) -> None:
     key, arguments = "k" * 32, {"note_id": 7, "a": "ä"}
     for keys in ([key, "old" * 11], [], []):
-        Trail(str(file), keys).record(arguments, outcome="applied")
+        trail = Trail(str(file), keys)
+        trail.record(trail.seal(arguments), outcome="applied")
     known, *unknown = (each["arguments"] for each in lines(file))
     seal = hmac.digest(key.encode(), b"audit trail", "sha256")
     text = json.dumps(arguments, sort_keys=True).encode()
@@ -119,65 +132,57 @@ def test_the_arguments_can_be_proven_with_the_key_and_not_be_found_without(file:
     assert len({known, *unknown}) == 3
 
 
-def test_the_file_is_its_owners_alone(file: Path) -> None:
-    before = os.umask(0)
-    try:
-        Trail(str(file)).record({})
-    finally:
-        os.umask(before)
-    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+@each_era
+@pytest.mark.parametrize(
+    ("depth", "expected"), [(100, ["None", "applied"]), (254, ["error"])], ids=["flat", "deep"]
+)
+async def test_what_cannot_be_sealed_is_not_done(
+    file: Path, era: str, depth: int, expected: list[str]
+) -> None:
+    server = watched(file, state_keys=["k" * 32])
+    server.add_tool(built(zz_fill))
+    data = {"a": json.loads("[" * depth + "]" * depth)}
+    DONE.clear()
+    came = await calls(server, era, "zz_fill", None, {"data": data})
+    assert came + [each["outcome"] for each in lines(file)] == expected
+    assert len(DONE) == len(expected) - 1
+    seals = {Trail("", ["k" * 32]).seal({"data": data})} if DONE else set()
+    assert {each["arguments"] for each in lines(file)} == seals
 
 
-def test_nothing_is_lost_when_several_fill_it(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trails, "MOST", 5000)
-    made = [
-        Trail(str(file)) for _ in range(4)
-    ]  # as in four processes: they share nothing but the file
-
-    def fill(which: int) -> None:
-        for number in range(200):
-            made[which].record({}, tool=f"{which}-{number}")
-
-    threads = [threading.Thread(target=fill, args=(which,)) for which in range(4)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
-    written = [each["tool"] for each in lines(file)]
-    assert sorted(written) == sorted(f"{which}-{n}" for which in range(4) for n in range(200))
-    files = list(file.parent.iterdir())
-    assert len(files) > 10
-    assert (
-        max(each.stat().st_size for each in files) <= 5000 + len(made) * 200
-    )  # lines that were on their way
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a limit of the size of files")
-def test_a_line_that_a_full_disk_tore_is_written_again(file: Path) -> None:
-    import resource
-
-    trail, most = Trail(str(file)), resource.getrlimit(resource.RLIMIT_FSIZE)
-    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    try:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (100, most[1]))
-        trail.record({}, tool="torn")
-        with pytest.raises(ToolError, match="nothing is changed while the audit trail cannot be"):
-            trail.ready()
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, most)
-        signal.signal(signal.SIGXFSZ, before)
-    trail.record({}, tool="next")
-    torn, *whole = file.read_text().splitlines()
-    assert len(torn) == 100
-    assert [json.loads(line)["tool"] for line in whole] == ["torn", "next"]
+@each_era
+@pytest.mark.parametrize(
+    ("answers", "expected"),
+    [
+        ([YES, NO], ["a"]),
+        ([NO, YES], ["b"]),
+        ([YES, YES], ["a", "b"]),
+        ([NO, NO], []),
+    ],
+    ids=["a", "b", "both", "none"],
+)
+async def test_a_body_that_came_back_is_applied_whatever_it_was_answered(
+    file: Path, era: str, answers: list[Message], expected: list[str]
+) -> None:
+    server = watched(file)
+    server.add_tool(built(zz_pick))
+    DONE.clear()
+    async with connect(server, era, *answers) as raw:
+        await raw.receive(await raw.send("tools/call", name="zz_pick", arguments={"name": "x"}))
+    assert expected == DONE
+    *asked, last = [(each["outcome"], each["approved_by"]) for each in lines(file)]
+    assert last == ("applied", "person" if expected else None)
+    assert set(asked) == ({("asked", None)} if era == MODERN else set())
 
 
-@pytest.mark.parametrize("where", ["gone/trail.jsonl", "."])
-def test_a_trail_that_cannot_be_written_stops_the_start(tmp_path: Path, where: str) -> None:
-    with pytest.raises(
-        StartError, match=r"^setting audit: .*; name a file that can be written, .*$"
-    ):
-        watched(tmp_path / where)
+@pytest.mark.parametrize(("name", "expected"), [("x", "refused"), ("all the same", "applied")])
+async def test_a_body_whose_question_nobody_could_be_asked(
+    file: Path, name: str, expected: str
+) -> None:
+    server = watched(file)
+    server.add_tool(built(zz_pick))
+    await calls(server, LEGACY, "zz_pick", None, {"name": name})
+    assert [each["outcome"] for each in lines(file)] == [expected]
 
 
 async def test_nothing_more_is_changed_while_it_cannot_be_written(file: Path) -> None:

@@ -11,6 +11,7 @@ import json
 import logging
 import os
 import secrets
+import stat
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,6 +28,7 @@ from pydantic_core import to_jsonable_python
 
 from .asking import SERVER, Asked, digest, is_modern
 from .errors import StartError
+from .texts import shown
 
 if TYPE_CHECKING:
     from .gate import Call
@@ -38,7 +40,7 @@ LATE = "nothing is changed while the audit trail cannot be written ({}); tell wh
 
 
 def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0), 0o600)  # else a pipe holds up all
 
 
 class Trail:
@@ -50,14 +52,15 @@ class Trail:
     """
 
     def __init__(self, where: str = "", keys: Sequence[str] = ()) -> None:
-        self.where, self._torn, self._late = where, "", list[str]()
+        self.where, self._torn, self._late, self._grows = where, "", list[str](), False
         seed = keys[0].encode() if keys else secrets.token_bytes(32)
         self._key = hmac.digest(seed, b"audit trail", "sha256")
         try:
             self._write("")
-        except OSError as error:
+            self._torn = "" if where in ("", *STREAMS) else _unended(where)
+        except (OSError, ValueError, RuntimeError) as error:
             mend = "name a file that can be written, stdout or stderr"
-            raise StartError(f"setting audit: {where}: {error.strerror}; {mend}") from error
+            raise StartError(f"setting audit: {shown(where)}: {_why(error)}; {mend}") from error
 
     def ready(self) -> None:
         """Write what waits; ToolError: it still cannot be written."""
@@ -65,13 +68,19 @@ class Trail:
             while self._late:
                 self._write(self._late[0])
                 del self._late[0]
-        except OSError as error:
-            raise ToolError(LATE.format(error.strerror)) from error
+        except (OSError, ValueError) as error:  # ValueError: a stream that was closed
+            raise ToolError(LATE.format(_why(error))) from error
 
-    def record(self, arguments: Mapping[str, Any], **facts: Any) -> None:
-        """Write the line of a call, `arguments` as a digest; where that fails, it is on stderr until it is written."""
-        text = json.dumps(to_jsonable_python(arguments, fallback=str), sort_keys=True)
-        sealed = hmac.digest(self._key, text.encode(), "sha256").hex()
+    def seal(self, arguments: Mapping[str, Any]) -> str:
+        """The digest that stands for arguments; ToolError: nested too deep to be written down."""
+        try:
+            text = json.dumps(to_jsonable_python(arguments, fallback=str), sort_keys=True)
+        except (ValueError, RecursionError) as error:
+            raise ToolError("these arguments cannot be recorded; nest them less deep") from error
+        return hmac.digest(self._key, text.encode(), "sha256").hex()
+
+    def record(self, sealed: str, **facts: Any) -> None:
+        """Write the line of a call, whose arguments are `sealed`; where that fails, it is on stderr until it is written."""
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
         line = json.dumps({"event": "write", "time": now, **facts, "arguments": sealed})
         self._late.append(f"{line}\n")
@@ -88,16 +97,42 @@ class Trail:
             path = Path(self.where).expanduser()
             data = (self._torn + line).encode()
             with open(path, "ab", buffering=0, opener=_private) as file:
-                size = os.fstat(file.fileno()).st_size
-                full = size > 0 and size + len(data) > MOST
-                if not full and file.write(data) < len(data):
-                    self._torn = "\n"  # the line is written again, below what there is of it
+                known = os.fstat(file.fileno())
+                if not (stat.S_ISREG(known.st_mode) or stat.S_ISCHR(known.st_mode)):
+                    raise OSError(errno.EINVAL, "Not a file")
+                full = 0 < known.st_size > MOST - len(data) and not self._grows
+                if not full and (written := file.write(data) or 0) < len(data):
+                    if file.tell() == os.fstat(file.fileno()).st_size:  # nobody wrote behind it
+                        file.truncate(file.tell() - written)
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            if full:
-                with contextlib.suppress(FileNotFoundError):  # another process did it first
-                    path.rename(f"{path}.{time.time_ns()}-{os.getpid()}")
-                self._write(line)
             self._torn = ""
+            if full:
+                self._rotate(path.resolve())
+                self._write(line)
+
+    def _rotate(self, path: Path) -> None:
+        """Keep a full file under a name of its own; where the folder lets nobody, it grows on."""
+        try:
+            path.rename(f"{path}.{time.time_ns()}-{os.getpid()}")
+        except FileNotFoundError:  # another process did it first
+            pass
+        except OSError as error:
+            self._grows = True
+            logger.warning("the audit trail %s is full and grows on: %s", path, _why(error))
+
+
+def _why(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error)
+
+
+def _unended(where: str) -> str:
+    """The newline that a process which was killed while it wrote left out."""
+    try:
+        with Path(where).expanduser().open("rb") as file:
+            file.seek(-1, os.SEEK_END)
+            return "" if file.read(1) == b"\n" else "\n"
+    except OSError:  # it is empty, a device, or may only be written
+        return ""
 
 
 @contextlib.contextmanager
@@ -108,26 +143,31 @@ def recorded(call: "Call", tool: Tool) -> Iterator[Callable[[ToolResult], ToolRe
     """
 
     def ended(result: ToolResult) -> ToolResult:
+        nonlocal outcome
+        left, why = call.left  # by a body that came back after all, unless the gate refused
         asked = "asked" if isinstance(result, InputRequiredToolResult) else "applied"
-        call.outcome = call.outcome or ("error" if result.is_error else asked)
+        outcome = (not left and why) or ("error" if result.is_error else asked)
         return result
 
-    trail = call.gate.trail
+    trail, outcome = call.gate.trail, "error"
     if not trail.where or SERVER.get().facts(tool).reads:
         yield ended
         return
+    known = getattr(tool, "declaration", None)
+    behavior = known.behavior if known else "undeclared"
+    facts = {"tool": call.tool, "behavior": behavior, "caller": caller(call.ctx)}
+    sealed = trail.seal(call.arguments)  # now: once the tool ran, nothing may fail any more
     trail.ready()
     try:
         yield ended
-    except Asked:
-        call.outcome = call.outcome or "asked"
+    except Exception as error:
+        left, why = call.left
+        asked = "asked" if isinstance(error, Asked) else "error"
+        outcome = (left in (None, error) and why) or asked
         raise
     finally:
-        known = getattr(tool, "declaration", None)
-        behavior = known.behavior if known else "undeclared"
-        facts = {"tool": call.tool, "behavior": behavior, "caller": caller(call.ctx)}
-        facts |= {"approved_by": call.approved_by, "outcome": call.outcome or "error"}
-        trail.record(call.arguments, **facts)
+        by = call.approved_by if outcome in ("applied", "error") else None
+        trail.record(sealed, **facts, approved_by=by, outcome=outcome)
 
 
 def caller(ctx: Context) -> dict[str, str]:

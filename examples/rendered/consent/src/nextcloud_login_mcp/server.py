@@ -27,6 +27,7 @@ from .policy.consent_serving import ConsentMiddleware, ConsentServer
 from .policy.declarations import ELSEWHERE
 from .policy.errors import StartError
 from .policy.guarding import PolicyServer
+from .policy.process import because, place
 from .policy.public import PublicFront
 from .policy.serving import PolicyTool
 from .policy.trail import Trail
@@ -80,14 +81,14 @@ def create_server(settings: Settings | None = None) -> PolicyServer:
     try:
         connect(settings)
     except Exception as error:
-        why = f"{type(error).__name__}: {' '.join(str(error).split())}"
-        why += f"; see NEXTCLOUD_LOGIN_MCP_DATABASE ({settings.database!r})"
+        why = because(error, settings.database)
+        why += f"; see NEXTCLOUD_LOGIN_MCP_DATABASE ({place(settings.database)!r})"
         raise StartError(f"backend.py: connect: {why}") from error
     keys, seconds = settings.state_keys, settings.confirm_seconds
     try:
         gate = Gate(settings.state, seconds, Trail(settings.audit, keys))
         sealed = RequestStateSecurity(keys=keys or [secrets.token_bytes(32)], ttl=seconds)
-    except (ImportError, OSError, ValueError) as error:
+    except (ImportError, OSError, ValueError, RuntimeError) as error:
         raise StartError(f"settings state and state_keys: {error}") from error
     try:
         consent = Consent(settings)

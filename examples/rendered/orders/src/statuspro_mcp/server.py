@@ -25,6 +25,7 @@ from .policy.asking import Gate
 from .policy.declarations import ELSEWHERE
 from .policy.errors import StartError
 from .policy.guarding import PolicyServer
+from .policy.process import because, place
 from .policy.serving import PolicyTool
 from .policy.trail import Trail
 from .settings import Settings
@@ -77,14 +78,14 @@ def create_server(settings: Settings | None = None) -> PolicyServer:
     try:
         connect(settings)
     except Exception as error:
-        why = f"{type(error).__name__}: {' '.join(str(error).split())}"
-        why += f"; see STATUSPRO_MCP_DATABASE ({settings.database!r})"
+        why = because(error, settings.database)
+        why += f"; see STATUSPRO_MCP_DATABASE ({place(settings.database)!r})"
         raise StartError(f"backend.py: connect: {why}") from error
     keys, seconds = settings.state_keys, settings.confirm_seconds
     try:
         gate = Gate(settings.state, seconds, Trail(settings.audit, keys))
         sealed = RequestStateSecurity(keys=keys or [secrets.token_bytes(32)], ttl=seconds)
-    except (ImportError, OSError, ValueError) as error:
+    except (ImportError, OSError, ValueError, RuntimeError) as error:
         raise StartError(f"settings state and state_keys: {error}") from error
     loaded = loading.load_tools(f"{__package__}.tools", listing)
     mcp = PolicyServer(

@@ -1,8 +1,7 @@
 """The gate: a person is asked before a tool that cannot be taken back.
 
-Managed by the template. Which tools are gated follows from declarations.py; which client gets what, and what
-a gate does not protect against, is in docs/adr/policy. Authors write `confirm=` and `preview=` in the tool
-file, or call `require_confirmation`, and never code for one protocol era.
+Managed by the template. Which tools are gated follows from declarations.py; which client gets what, and what a gate does
+not protect against, is in docs/adr/policy. Authors write `confirm=` and `preview=`, or call `require_confirmation`.
 """
 
 import secrets
@@ -55,7 +54,7 @@ class Call:
     questions: int = 0
     loaded: Entry = field(default_factory=dict)  # what this request answered
     approved_by: Approver | None = None
-    outcome: str = ""  # of the last question, unless it was a yes; in the end, of the run
+    left: tuple[Exception | None, str] = (None, "")  # what a question left the body with, and why
 
     def __post_init__(self) -> None:
         """Remember the request, which is another one in another task, and where its questions wait."""
@@ -117,11 +116,10 @@ async def _confirm(call: Call, key: str, question: str, details: Any) -> Confirm
     """
     started = time.perf_counter()
     way, outcome, instead = await _settled(call, key, question, details)
-    by: Approver = "person" if way in ("elicitation", "input_required") else "client"
-    by = call.loaded.get("by", by)
-    yes = outcome == ConfirmationResult.CONFIRMED
-    call.approved_by, call.outcome = (by, "") if yes else (None, outcome)
-    facts = {"way": way, "outcome": outcome, "approved_by": call.approved_by}
+    told: Approver = "person" if way in ("elicitation", "input_required") else "client"
+    by = call.loaded.get("by", told) if outcome == ConfirmationResult.CONFIRMED else None
+    call.approved_by = by or call.approved_by  # a no to a body's next question takes back no yes
+    facts = {"way": way, "outcome": outcome, "approved_by": by}
     ms = round((time.perf_counter() - started) * 1000, 1)
     asking.log_step("confirmation", call.ctx, call.tool, facts | {"ms": ms})
     known = {f"mcp.confirmation.{name}": value for name, value in facts.items() if value}
@@ -129,6 +127,7 @@ async def _confirm(call: Call, key: str, question: str, details: Any) -> Confirm
     if way in ("two_step", "page", "refuse"):
         fallbacks.add(1, {"tool": call.tool, "way": way})
     if instead:
+        call.left = instead, outcome
         raise instead
     return ConfirmationResult(outcome)
 
@@ -253,6 +252,7 @@ async def gated(
     details = to_jsonable_python(await preview(), fallback=str) if preview else None
     answer = await _confirm(call, call.key, question, details)
     if answer is not ConfirmationResult.CONFIRMED:
+        call.left = None, answer.value
         refusal = f"{asking.REFUSALS[answer]}; {call.tool} changed nothing."
         if not call.enveloped:
             raise ToolError(refusal)

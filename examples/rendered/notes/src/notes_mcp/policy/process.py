@@ -28,8 +28,17 @@ def tell_start(settings: PolicySettings, transport: str) -> None:
 def place(where: str) -> str:
     """A place as a setting names it, made whole; no password."""
     if "://" in where:
-        return re.sub("//[^/]*@", "//", where)
-    return where if where in WORDS else str(Path(where).expanduser().absolute())
+        address, _, query = where.partition("?")
+        known = address.partition("//")[0] if "@" in query else address  # a password may hold a ?
+        return re.sub("//.*@", "//", known)
+    return where if where in WORDS else str(Path(os.path.expanduser(where)).absolute())
+
+
+def because(error: Exception, where: str) -> str:
+    """What went wrong with a place, on one line; only of which kind it is where it may repeat a password."""
+    known = "://" in where and place(where) != where
+    text = "" if known else f": {' '.join(str(error).split())}"
+    return type(error).__name__ + text
 
 
 class _Input(io.RawIOBase):

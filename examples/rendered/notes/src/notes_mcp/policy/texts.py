@@ -73,9 +73,14 @@ def filled(arguments: Mapping[str, object], schema: Mapping[str, Any]) -> dict[s
 
 
 def changed(arguments: Mapping[str, object], schema: Mapping[str, Any]) -> dict[str, object]:
-    """Those that were sent, and are not what they would be anyway."""
+    """Those that were sent, and are not what they would be anyway; true is not 1."""
     known, default = filled(arguments, schema), _defaults(schema)
-    return {name: known[name] for name, sent in arguments.items() if sent != default.get(name, ...)}
+    usual = {name for name in default if _json(default[name]) == _json(arguments.get(name))}
+    return {name: known[name] for name in arguments if name not in usual}
+
+
+def _json(value: object) -> str:
+    return json.dumps(to_jsonable_python(value, fallback=str), sort_keys=True)
 
 
 def question_of(declaration: Declaration, values: Mapping[str, object]) -> str:

@@ -2,13 +2,15 @@
 
 The settings narrow what a server has; over HTTP a client narrows it further for itself, by the path (/mcp/readonly,
 /mcp/x/notes, /mcp/x/notes/readonly) and by the headers X-MCP-Toolsets, X-MCP-Tools, X-MCP-Exclude-Tools, X-MCP-Readonly
-and X-MCP-No-Destructive. Nothing that one of them leaves out comes back through another.
+and X-MCP-No-Destructive. Nothing that one of them leaves out comes back through another, nor through the same header
+on another line; an empty one says nothing.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from typing import Any
 
 from fastmcp.server.dependencies import get_http_request
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -17,6 +19,8 @@ from .errors import StartError
 
 PART = r"(?:/x/([^/]+))?(/readonly)?"  # of a path, behind that of the endpoint
 ASKED = "subset"  # where the path's own subset stands in an ASGI scope
+LISTS = {"toolsets": "toolsets", "tools": "tools", "exclude-tools": "exclude"}  # after X-MCP-
+FLAGS = {"readonly": "read_only", "no-destructive": "no_destructive"}
 NO = {"", "0", "false", "no", "off"}  # any other value narrows
 
 
@@ -101,14 +105,12 @@ def of_request() -> Iterator[Subset]:
         return
     if path := request.scope.get(ASKED):
         yield path
-
-    def said(name: str) -> list[str]:
-        parts = map(str.strip, ",".join(request.headers.getlist(f"x-mcp-{name}")).split(","))
-        return [part for part in parts if part]
-
-    toolsets, tools, exclude = map(said, ("toolsets", "tools", "exclude-tools"))
-    flags = ({each.lower() for each in said(name)} for name in ("readonly", "no-destructive"))
-    yield Subset(toolsets, tools, exclude, *(bool(each - NO) for each in flags))
+    for name, field in {**LISTS, **FLAGS}.items():
+        for line in request.headers.getlist(f"x-mcp-{name}"):
+            parts = [part for each in line.split(",") if (part := each.strip())]
+            words = {part.lower() for part in parts}
+            said: Any = bool(words - NO) if name in FLAGS else parts
+            yield Subset(**{field: said})
 
 
 class Paths:
