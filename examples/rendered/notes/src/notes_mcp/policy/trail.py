@@ -141,6 +141,7 @@ def recorded(call: "Call", tool: Tool) -> Iterator[Callable[[ToolResult], ToolRe
 
     ToolError: the trail cannot be written, so the tool does not run.
     """
+    trail, outcome = call.gate.trail, "error"
 
     def ended(result: ToolResult) -> ToolResult:
         nonlocal outcome
@@ -149,7 +150,6 @@ def recorded(call: "Call", tool: Tool) -> Iterator[Callable[[ToolResult], ToolRe
         outcome = (not left and why) or ("error" if result.is_error else asked)
         return result
 
-    trail, outcome = call.gate.trail, "error"
     if not trail.where or SERVER.get().facts(tool).reads:
         yield ended
         return
