@@ -40,6 +40,7 @@ async def zz_tell(ctx: Context) -> Answer:
         ("driver://h/db", "backend.py: connect: OSError: lost driver://h/db; see .*"),
         ("~nosuch/db", "backend.py: connect: OSError: lost ~nosuch/db; see .*'/.*'"),
     ],
+    ids=["password", "address", "path"],
 )
 def test_no_password_is_said_at_the_start(
     monkeypatch: pytest.MonkeyPatch, database: str, expected: str

@@ -38,8 +38,7 @@ BEHAVIORS = {"zz_wipe": "delete", "create_note": "create", "destroy": "undeclare
 
 @create(title="Fill", confirm=False)
 async def zz_fill(data: Annotated[dict[str, Any], Field(description="With what.")]) -> Wiped:
-    """Fill one, and use up what it was given."""
-    data.clear()
+    """Fill one."""
     DONE.append("filled")
     return Wiped(name="filled")
 
