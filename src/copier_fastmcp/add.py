@@ -5,6 +5,7 @@ before the last question is answered; what goes wrong after it is undone.
 """
 
 import json
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,6 +24,9 @@ from .repository import changed, git
 from .tools import apply, clean
 
 Behavior = Literal["read", "create", "ensure", "append", "update", "put", "delete", "action"]
+
+
+REQUEST = re.compile(r'\bapi\(\)\.(\w+)\(\s*f?"([^"]*)"')
 
 
 def parameter(text: str) -> dict[str, Any]:
@@ -68,6 +72,7 @@ def add(
     param: list[str] | None = None,
     module: str | None = None,
     confirm: str | None = None,
+    http: str | None = None,
     why: str | None = None,
     trust: bool = False,
     json_output: Annotated[bool, Parameter("--json")] = False,
@@ -86,6 +91,7 @@ def add(
         param: A parameter as `note_id:int:The ID.`; `note_id?` is optional. Repeat it for more.
         module: The sub-package of tools/ that it goes in.
         confirm: The question before it runs, as in "Archive note {note_id}?".
+        http: The request that it sends, as in "POST /notes/{note_id}/archive"; unsaid, it is a guess.
         why: One sentence that justifies its hints.
         trust: Let the template run its tasks and migrations, with your rights.
         json_output: Print JSON.
@@ -110,6 +116,7 @@ def add(
         "params": [parameter(text) for text in param or []],
         "module": module,
         "confirm": confirm,
+        "http": http,
         "why": why,
     }
     source, version = known["_src_path"], known["_commit"]
@@ -134,6 +141,12 @@ def add(
         tell("nothing was written")
         return 130
     _report(tool["name"], place, json_output=json_output)
+    if known.get("backend") == "http" and "http" not in tool and (sent := REQUEST.search(text)):
+        path = re.sub(r"quoted\((\w+)\)", r"\1", sent[2])
+        request = f"{sent[1].upper()} {path}"
+        tell(
+            f"the request {request} is a guess, since --http did not say it; see {place.as_posix()}"
+        )
     return 0
 
 

@@ -4,20 +4,21 @@ import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
 from .answers import said
 from .checkouts import Release, Result, rehearse
 from .checkouts import update as bring
-from .errors import tell
+from .errors import RefusedError, tell
 from .reports import told, writable, write
 
 
 def update(
     *,
     ref: str | None = None,
+    from_: Annotated[Path | None, Parameter("--from")] = None,
     data: list[str] | None = None,
     template: str | None = None,
     check: str | None = None,
@@ -36,6 +37,7 @@ def update(
 
     Args:
         ref: The release, as v2.0.0; else the newest.
+        from_: An answers file, as `import` writes it; what it says replaces what the server records.
         data: An answer that changes, as license=MIT. Repeat it for more.
         template: The template's address, when it has moved; it is recorded.
         check: A command that must pass, before and after; `own` is that of the server.
@@ -51,12 +53,13 @@ def update(
         0 when it is updated or up to date, 1 when a person has to look at it.
 
     Raises:
-        RefusedError: An answer is not given as name=value.
+        RefusedError: An answer is not given as name=value, or the answers file cannot be used.
         UnableError: There is no folder for the report.
     """
     writable(report)
     project = Path.cwd().resolve()
-    release = Release(ref, check, trust, not unpinned, not roll_back, template, said(data))
+    given = (_from(from_) if from_ else {}) | said(data)
+    release = Release(ref, check, trust, not unpinned, not roll_back, template, given)
     asks = sys.stdin.isatty() and not (unattended or json_output)
     result = rehearse(project, release) if dry_run or asks else bring(project, release)
     if asks and not dry_run and result.outcome in ("clean", "conflict"):
@@ -72,6 +75,19 @@ def update(
     if result.branch and not json_output:
         print(_next(result))
     return 0 if result.outcome in ("clean", "up to date") else 1
+
+
+def _from(file: Path) -> dict[str, Any]:
+    """The answers in a file.
+
+    Raises:
+        RefusedError: It holds none.
+    """
+    from .openapi.merging import load_answers
+
+    if found := load_answers(file):
+        return {name: value for name, value in found.items() if not str(name).startswith("_")}
+    raise RefusedError(f"--from {file}: holds no answers; `import --out {file}` writes them")
 
 
 def _next(result: Result) -> str:

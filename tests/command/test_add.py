@@ -7,12 +7,19 @@ from pathlib import Path
 import pytest
 import yaml
 from calling import add, at_hand, call
-from lifecycle import SRC, bytes_of, commit, uncommitted
-from support import git
+from lifecycle import SRC, bytes_of, commit, start, uncommitted
+from support import clone_template, git
 
 from copier_fastmcp.listing import listed, name_of
 
 ADDED = {".copier-answers.yml", "annotations.lock.json", "docs/tools.md"}
+
+
+@pytest.fixture
+def http(tmp_path: Path) -> Path:
+    """A project on an API."""
+    template = clone_template(tmp_path, tag="v1.0.0")
+    return start(template, tmp_path / "p", tools="get_note", backend="http")
 
 
 def test_in_one_line(mine: Path) -> None:
@@ -186,3 +193,20 @@ def test_where_nothing_pins_it_says_so(mine: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "so annotations.lock.json does not hold archive_note yet" in done.stdout
     assert "annotations.lock.json" not in uncommitted(mine)
+
+
+def test_a_request_that_nobody_said_is_called_a_guess(
+    http: Path,
+) -> None:
+    git(http, "rm", "--quiet", "tests/policy/pin.py")  # the server need not start for this
+    commit(http)
+    done = add(http, "remind_note=action")
+    assert done.returncode == 0, done.stderr
+    file = SRC + "tools/remind_note.py"
+    guess = f"the request POST /notes/{{note_id}}/remind is a guess, since --http did not say it; see {file}\n"
+    assert done.stderr.endswith(guess)
+    commit(http)
+    done = add(http, "poke_note=action", "--http", "POST /pokes")
+    assert done.returncode == 0, done.stderr
+    assert "guess" not in done.stderr
+    assert 'post("/pokes")' in (http / SRC / "tools/poke_note.py").read_text()

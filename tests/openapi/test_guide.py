@@ -1,12 +1,15 @@
 """The guide for who has an API, walked: its commands, what they say, and a client before the fake."""
 
 import re
+import shlex
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
-from calling import call
-from support import PYTEST, ROOT, pin, python
+import yaml
+from calling import at_hand, call, environment
+from support import PYTEST, ROOT, git, python
 
 TEXT = (ROOT / "docs/api.md").read_text(encoding="utf-8")
 PROOFS = [*PYTEST, "tests/policy/test_annotations.py", "tests/policy/test_behavior.py"]
@@ -15,7 +18,20 @@ PROOFS = [*PYTEST, "tests/policy/test_annotations.py", "tests/policy/test_behavi
 def commands(beginning: str) -> list[str]:
     """The words behind a command of the guide."""
     (line,) = re.findall(rf"(?m)^{re.escape(beginning)}(.*)$", TEXT)
-    return f"{beginning}{line}".split()[1:]
+    return shlex.split(f"{beginning}{line}", comments=True)[1:]
+
+
+def later(document: Path) -> None:
+    """The next document of the API: a parameter and an operation more, an operation less."""
+    told = yaml.safe_load((ROOT / "examples/documents/parcels.yaml").read_text())
+    city = {"in": "query", "name": "city", "description": "Where to.", "schema": {"type": "string"}}
+    told["paths"]["/parcels"]["get"]["parameters"].append(city)
+    del told["paths"]["/parcels/{parcel_id}"]["delete"]
+    done = {"200": {"description": "It is on its way."}}
+    send = {"operationId": "sendParcel", "summary": "Send a parcel", "responses": done}
+    there = told["paths"]["/parcels/{parcel_id}"]["parameters"]
+    told["paths"]["/parcels/{parcel_id}/send"] = {"parameters": there, "post": send}
+    document.write_text(yaml.safe_dump(told, sort_keys=False))
 
 
 def test_the_guide_is_true(template: Path, tmp_path: Path) -> None:
@@ -33,7 +49,17 @@ def test_the_guide_is_true(template: Path, tmp_path: Path) -> None:
     assert set(re.findall("PARCELS_MCP_[A-Z_]+", TEXT)) <= set(
         re.findall("PARCELS_MCP_[A-Z_]+", (project / "README.md").read_text())
     )
-    pin(project)
+    prompt = {**environment(), **at_hand(project)}
+    for line in [
+        "uv run tests/policy/pin.py",
+        "mv ../answers",
+        "git init",
+        "git add",
+        "git commit -m",
+    ]:
+        (step,) = re.findall(rf"(?m)^{re.escape(line)}.*", TEXT)
+        step = step.replace("uv run", sys.executable)
+        subprocess.run(["sh", "-c", step], cwd=project, env=prompt, check=True, capture_output=True)
     proven = python(project, *PROOFS)
     assert proven.returncode == 0, proven.stdout
     shown = python(ROOT, "scripts/demo_api.py", str(project))
@@ -41,4 +67,21 @@ def test_the_guide_is_true(template: Path, tmp_path: Path) -> None:
     assert "the server asks a person" in shown.stdout
     assert '"outcome": "applied"' in shown.stdout
     assert "refused: GET /parcels/" in shown.stdout, "what is deleted is gone"
-    assert sys.executable
+    later(tmp_path / "parcels-2.yaml")
+    said = call(project, *commands("copier-fastmcp import ../parcels-2.yaml")).stderr
+    assert "changed: GET /parcels (list_parcels)" in said
+    assert "removed: DELETE /parcels/{parcel_id} (delete_parcel)" in said
+    (project / "demo.log").unlink()  # the demo's, not the guide's
+    git(project, *commands("git commit --all"))
+    updated = call(
+        project, *commands("copier-fastmcp update --from"), "--trust", **at_hand(project)
+    )
+    assert updated.returncode == 0, updated.stdout + updated.stderr
+    assert "list_parcels: its answers changed: new parameter city; src/" in updated.stdout
+    assert "delete_parcel: is no longer in the answers, but " in updated.stdout
+    assert "send_parcel: is new" in updated.stdout, "the lock is renewed"
+    git(project, "merge", "--quiet", re.findall(r"on the branch (\S+):", updated.stdout)[0])
+    tool = "src/parcels_mcp/tools/list_parcels.py"
+    written = call(project, *"restore", tool)
+    assert written.returncode == 0, written.stderr
+    assert "city" in (project / tool).read_text()
