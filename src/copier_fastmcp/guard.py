@@ -192,7 +192,7 @@ def main(template: Path, answers_file: str, data: str) -> int:
     Args:
         template: The release, checked out.
         answers_file: The answers file, as Copier was told.
-        data: Answers that the caller gives, as JSON.
+        data: Answers that the caller gives, as JSON; empty after the update, since Copier prints it.
 
     Returns:
         0 when nothing is lost. Else 1: before, the project is as it was; after, git has what is gone.
@@ -213,7 +213,7 @@ def main(template: Path, answers_file: str, data: str) -> int:
         else:
             prefix, lost = (
                 REFUSAL,
-                _before(template, Path(answers_file), json.loads(data) or {}, place),
+                _before(template, Path(answers_file), json.loads(data or "null") or {}, place),
             )
     except (RefusedError, UnableError, OSError, ValueError) as error:
         prefix, lost = REFUSAL, [str(error)]

@@ -27,10 +27,10 @@ def later(document: Path) -> None:
     city = {"in": "query", "name": "city", "description": "Where to.", "schema": {"type": "string"}}
     told["paths"]["/parcels"]["get"]["parameters"].append(city)
     del told["paths"]["/parcels/{parcel_id}"]["delete"]
-    done = {"200": {"description": "It is on its way."}}
-    send = {"operationId": "sendParcel", "summary": "Send a parcel", "responses": done}
+    done = {"200": {"description": "It is weighed."}}
+    weigh = {"operationId": "weighParcel", "summary": "Weigh a parcel", "responses": done}
     there = told["paths"]["/parcels/{parcel_id}"]["parameters"]
-    told["paths"]["/parcels/{parcel_id}/send"] = {"parameters": there, "post": send}
+    told["paths"]["/parcels/{parcel_id}/weigh"] = {"parameters": there, "post": weigh}
     document.write_text(yaml.safe_dump(told, sort_keys=False))
 
 
@@ -79,9 +79,9 @@ def test_the_guide_is_true(template: Path, tmp_path: Path) -> None:
     assert updated.returncode == 0, updated.stdout + updated.stderr
     assert "list_parcels: its answers changed: new parameter city; src/" in updated.stdout
     assert "delete_parcel: is no longer in the answers, but " in updated.stdout
-    assert "send_parcel: is new" in updated.stdout, "the lock is renewed"
+    assert "weigh_parcel: is new" in updated.stdout, "the lock is renewed"
     git(project, "merge", "--quiet", re.findall(r"on the branch (\S+):", updated.stdout)[0])
     tool = "src/parcels_mcp/tools/list_parcels.py"
-    written = call(project, *"restore", tool)
+    written = call(project, "restore", tool)
     assert written.returncode == 0, written.stderr
     assert "city" in (project / tool).read_text()
