@@ -128,7 +128,7 @@ def _why(error: Exception) -> str:
 def _unended(where: str) -> str:
     """The newline that a process which was killed while it wrote left out."""
     try:
-        with Path(where).expanduser().open("rb") as file:
+        with open(Path(where).expanduser(), "rb", opener=_private) as file:
             file.seek(-1, os.SEEK_END)
             return "" if file.read(1) == b"\n" else "\n"
     except OSError:  # it is empty, a device, or may only be written
