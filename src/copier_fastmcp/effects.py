@@ -11,6 +11,7 @@ from .methods import calls, known, sql, text_of, words
 from .reading import of_name, tokens
 from .scopes import Scope, passing, root, short
 from .sources import FUNCTIONS, Function, Module, Place, Project
+from .storing import Stores
 
 DEEPEST = 3
 KINDS = {"read": "read", "add": "create", "ensure": "ensure", "change": "put", "remove": "delete"}
@@ -73,8 +74,9 @@ class Reader:
         seen.add(place.node)
         scope = Scope(place.module, place.node)
         docs = ast.get_docstring(place.node, clean=False)
-        nodes = [n for statement in place.node.body for n in ast.walk(statement)]
-        for node in nodes:
+        stores = Stores(place.module, place.node)
+        found.extend(Effect(kind, True, text, depth) for kind, text in stores.found())
+        for node in stores.nodes:
             if isinstance(node, ast.Call):
                 for call in reached(self.project, place.module, node, scope):
                     self._call(place.module, call, scope, depth, seen, found)
@@ -102,8 +104,10 @@ class Reader:
                 and not isinstance(node.ctx, ast.Load)
                 and scope.lasting(node.value)
             ):
-                kind = "delete" if isinstance(node.ctx, ast.Del) else "put"
-                text = f"it {'deletes' if kind == 'delete' else 'sets'} {short(node)}"
+                deletes = isinstance(node.ctx, ast.Del)
+                kind = "put" if stores.kind(node) == "sets" else "create"
+                kind = "delete" if deletes else kind
+                text = f"it {'deletes' if deletes else 'sets'} {short(node)}"
                 found.append(Effect(kind, not _noted(node, depth), text, depth))
 
     def _call(
@@ -210,7 +214,8 @@ class Reader:
             isinstance(call.func, ast.Attribute) and call.func.attr == "open" and call.args
         ):
             if (mode := mode_of(call)) and not temporary:
-                yield Effect("save" if mode != "a" else "append", True, f"{text} to write", depth)
+                kind = {"a": "append", "x": "create"}.get(mode, "save")
+                yield Effect(kind, True, f"{text} to write", depth)
             return
         if not isinstance(call.func, ast.Attribute):
             if kind := known()["http"].get(verb := method_said(call)):

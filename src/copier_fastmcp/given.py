@@ -44,7 +44,7 @@ def mode_of(call: ast.Call) -> str:
             and re.fullmatch("[rwaxbt+]{1,4}", value.value)
             and re.search("[wax+]", value.value)
         ):
-            return "a" if "a" in value.value else "w"
+            return next((one for one in "ax" if one in value.value), "w")
     return ""
 
 

@@ -6,6 +6,7 @@ and the cautious answer is the one that is destructive.
 """
 
 import ast
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -40,6 +41,9 @@ SURE_READS = {
 QUERIES = {"search", "find", "query", "lookup", "check", "resolve", "validate"}  # also by POST
 REPLACES = {"create", "copy", "generate", "export", "compose"}  # a file, also one that is there
 CHOOSERS = {"action", "operation"}  # a parameter that says what to do
+# A file is written as a whole, whatever has changed in it.
+WHOLE = re.compile(r"\.(?:write\w*|dump|save\w*)\(\)|\(\) to write")
+REPEATS = {"put", "ensure", "delete"}  # they say that the same call again changes nothing more
 POPS = "It takes away another one with each call."
 
 
@@ -134,7 +138,10 @@ def _weighed(
     for_reads = [v for v in voices if v.hint == READ_ONLY and v.value and v.votes > 1]
     hinted = found.hints.get("readOnlyHint")
     tagged = {tag.lower() for tag in found.tags}
-    evidence = [_told(e) for e in (*sure[:2], *weak[:1], *reads[: 1 if sure else 2])]
+    again = [e for e in body.of("again") if e.depth < 3]
+    shown = sure or weak or named in REPEATS
+    first = [*again, *body.of("guarded", "fresh")][:1] if shown else []
+    evidence = [_told(e) for e in (*first, *sure[:2], *weak[:1], *reads[: 1 if sure else 2])]
     evidence += [f"its name says {word!r}"] if word else []
     evidence += [f"its description says {described[0].word!r}"] if described else []
     evidence += [v.text for v in against]
@@ -145,6 +152,13 @@ def _weighed(
 
     def made(behavior: str, asked: str = "", *others: str) -> Proposal:
         exceptions: tuple[dict[str, Any], ...] = ()
+        changed = _stored(body, again, behavior)
+        if changed != behavior:
+            if behavior == named and not asked:
+                asked = f"its name says {word!r}, but {_told(first[0])}"
+            elif asked:
+                others = (*others, behavior)
+            behavior = changed
         if behavior == "delete" and body.of("consume"):
             exceptions = ({"hint": "idempotent", "value": False, "why": POPS},)
         options = tuple(dict.fromkeys([behavior, *others])) if asked else ()
@@ -187,8 +201,13 @@ def _weighed(
             return made("action", why, named, "put")
         if named in ("create", "ensure", "append"):
             kinds = {e.kind for e in sure if e.depth <= 1}
-            if kinds and kinds <= {"put"} and named != "ensure":
-                return made("put")
+            whole = [e for e in sure if e.depth <= 1 or WHOLE.search(e.text)]
+            if again and kinds <= {"put", "append", "save"} and named != "ensure":
+                return made("append")
+            inserts = body.of("guarded", "fresh") and _inserted(body) and named == "create"
+            if whole and {e.kind for e in whole} <= {"put"} and named != "ensure" and not inserts:
+                why = f"its name says {word!r}, but {_told(whole[0])}, which may replace"
+                return made("put", why, named, "ensure")
             if word in REPLACES and kinds & {"save", "put"} and found.hints.get("destructiveHint"):
                 return made("put")
             if named == "create" and kinds == {"append"}:
@@ -209,6 +228,9 @@ def _weighed(
             return made(named, f"its name says {word!r}, its words and hints say read", "read")
         return made(named)
     # no verb in its name
+    hidden = all(e.depth and WHOLE.search(e.text) for e in sure)
+    if written == "put" and hidden and not body.of("sets", "guarded", "fresh"):
+        written = "action"  # a file is written as a whole; what has changed in it is not seen
     did = written or (_written(weak, found) if told != "read" else "")
     if did:
         behavior = told if told not in ("", "read") else did
@@ -230,6 +252,22 @@ def _weighed(
             "action", "only its body shows that it reads, and not that it keeps nothing", "read"
         )
     return made("action", "nothing in its name, its words or its body says what it does", "read")
+
+
+def _stored(body: Body, again: Sequence[Effect], behavior: str) -> str:
+    """A behavior, or what is said in its place where the way in which it stores contradicts it."""
+    if behavior in REPEATS and again:
+        deletes = behavior == "delete" and body.of("delete", "consume")
+        return behavior if deletes else "action"
+    if behavior == "put" and body.of("guarded", "fresh") and _inserted(body):
+        return "create"
+    return behavior
+
+
+def _inserted(body: Body) -> bool:
+    """Whether all that is stored is new: a file that is written as a whole holds nothing else."""
+    others = [e for e in body.writes(sure=True) if e.kind not in ("create", "append", "ensure")]
+    return not body.of("sets", "again") and all(WHOLE.search(e.text) for e in others)
 
 
 def _but(evidence: Sequence[str], word: str) -> str:

@@ -36,7 +36,7 @@ def test_behaviors_come_with_their_evidence(tmp_path: Path) -> None:
         "read_next": "delete",
         "export_notes": "put",
         "count_words": "read",
-        "add-tag": "put",
+        "add-tag": "append",
     }
     assert [name for name, row in rows.items() if row["asked"]] == ["read_next"]
     assert "it calls QUEUE.pop()" in rows["read_next"]["evidence"]
