@@ -50,6 +50,11 @@ def connect(settings: object) -> Backend:
     """Fresh, empty data for one case."""
     return Backend()
 '''
+# What clients of a tool see that asks a person from now on.
+ANSWERS_CHANGE = (
+    "each asks a person from now on, takes `confirm` besides, and answers "
+    "{confirmed, approved_by, outcome, preview, result} with its own answer in `result`"
+)
 UNNAMED = "its name is known when it runs; write tests/tools/test_NAME.py for each"
 SAMPLES = {"str": "a", "int": 1, "float": 1.0, "bool": False}
 
@@ -280,8 +285,11 @@ def _write(
         print("adopted already; nothing changed", file=sys.stderr)
         return
     told(seen, chosen, made.by_hand)
-    verb = "would be" if dry_run else "were"
-    print(f"{len(written)} files {verb} changed, {len(new)} {verb} added; next:", file=sys.stderr)
+    if gated := [each.found.name for each in chosen if each.behavior in phases.GATED]:
+        print(f"{', '.join(gated)}: {ANSWERS_CHANGE}", file=sys.stderr)
+    verb = "would be changed" if dry_run else "changed"
+    count = f"{len(written)} file{'s' * (len(written) != 1)} {verb}"
+    print(f"{count}, {len(new)} {verb.replace('changed', 'added')}; next:", file=sys.stderr)
     steps = ("uv sync", "uv run tests/policy/pin.py", "uv run tests/policy/check.py", "git diff")
     print("\n".join(f"    {step}" for step in steps), file=sys.stderr)
 

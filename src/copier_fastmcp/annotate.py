@@ -167,8 +167,8 @@ def annotate(
         for edited in files:
             print(edited.diff(edited.module.path.relative_to(seen.project.root).as_posix()), end="")
     told(seen, chosen, by_hand)
-    names = f"{len(written)} files {'would change' if dry_run else 'changed'}"
-    print(names, file=sys.stderr)
+    count = f"{len(written)} file{'s' * (len(written) != 1)}"
+    print(f"{count} {'would change' if dry_run else 'changed'}", file=sys.stderr)
     return 1 if by_hand else 0
 
 

@@ -102,7 +102,7 @@ class Reader:
             elif (
                 isinstance(node, ast.Subscript)
                 and not isinstance(node.ctx, ast.Load)
-                and scope.lasting(node.value)
+                and (scope.lasting(node.value) or self._imported(place.module, node.value))
             ):
                 deletes = isinstance(node.ctx, ast.Del)
                 kind = "put" if stores.kind(node) == "sets" else "create"
@@ -149,6 +149,12 @@ class Reader:
         if root(held) in ("self", "cls") or 0 < len(places) <= 3:
             return places[:3]
         return []
+
+    def _imported(self, module: Module, held: ast.expr) -> bool:
+        """Whether another file of the project keeps what is held, as in `from .store import store`."""
+        name = module.imports.get(root(held), "")
+        kept = self.project.find(name) if name and not passing(ast.unparse(held)) else None
+        return kept is not None and isinstance(kept.node, ast.Dict | ast.List | ast.Set | ast.Call)
 
     def _property(self, module: Module, node: ast.Attribute, scope: Scope) -> Place | None:
         """The method that runs when an attribute is looked at."""

@@ -2,8 +2,9 @@
 
 import ast
 import re
+from collections.abc import Iterator
 
-from .sources import Function, Module
+from .sources import FUNCTIONS, Function, Module
 
 PASSING = {
     "tmp",
@@ -50,6 +51,7 @@ class Scope:
                 self.assigned[node.target.id] = node.iter
             elif isinstance(node, ast.Global):
                 self.globals.update(node.names)
+        self.around = [set(_given(n)) for n in module.above(function) if isinstance(n, FUNCTIONS)]
         self.owner = next((n for n in module.above(function) if isinstance(n, ast.ClassDef)), None)
 
     def lasting(self, held: ast.expr) -> bool:
@@ -63,6 +65,8 @@ class Scope:
             origin in self.assigned and origin not in self.globals
         )
         value = self.module.top.get(origin)
+        if not local and any(origin in names for names in self.around):
+            return True  # what the function around it was given, as in register(mcp, store)
         if local or value is None or origin in self.module.imports:
             return False
         plain = isinstance(value, ast.Dict | ast.List | ast.Set | ast.DictComp | ast.Call)
@@ -87,6 +91,14 @@ class Scope:
                 if isinstance(target, ast.Attribute) and target.attr == name:
                     return node.value if isinstance(node, ast.Assign) else None
         return None
+
+
+def _given(function: Function) -> Iterator[str]:
+    """The parameters of a function that may hold data."""
+    arguments = function.args
+    for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+        if argument.arg not in ("self", "cls", "mcp", "app", "server"):
+            yield argument.arg
 
 
 def passing(text: str) -> bool:

@@ -62,10 +62,11 @@ class Stores:
                 continue  # `and not overwrite`
             for test in tests:
                 within = isinstance(test, ast.Compare) and test.ops[0]
-                refused = node.orelse if isinstance(within, ast.NotIn) else node.body
+                outside = type(within).__name__.startswith("Not")
+                refused = node.orelse if outside else node.body
                 if not _refuses(refused):
                     continue
-                if isinstance(test, ast.Compare) and isinstance(within, ast.In | ast.NotIn):
+                if isinstance(test, ast.Compare) and (outside or isinstance(within, ast.In)):
                     yield ast.unparse(test.comparators[0]), ast.unparse(test.left)
                 called = test.left if isinstance(test, ast.Compare) else test
                 if isinstance(test, ast.Compare) and not isinstance(within, ast.IsNot):

@@ -209,6 +209,10 @@ def test_a_report_of_rows_needs_no_clean_tree_and_writes_nothing(
     assert main(["adopt", str(folder), "--dry-run", "--json"]) == 0
     rows = {row["tool"]: row for row in json.loads(capsys.readouterr().out)}
     assert rows["read_next"]["asked"] is True
+    assert main(["adopt", str(folder), "--dry-run", "--unattended"]) == 0
+    told = capsys.readouterr().err
+    assert "\ndelete_note, read_next: each asks a person from now on, takes `confirm`" in told
+    assert "1 file would be changed, " in told
     assert uncommitted(folder) == set()
 
 

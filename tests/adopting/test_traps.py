@@ -213,3 +213,24 @@ def test_an_addition_that_may_replace_is_asked_about(tmp_path: Path) -> None:
     assert "its name says 'add', but" in proposal.asked
     overwrites = "if it in ITEMS and by:\n        raise KeyError(it)\n    ITEMS[it] = by"
     assert "its name says 'add', but" in shelved(tmp_path, "add_item", overwrites).asked
+
+
+STORES = {
+    "of a function around": (
+        "class Store:\n    def __init__(self): self.tickets = {}\n\n"
+        "def register(mcp, store: Store) -> None:\n    @mcp.tool()\n    def close_it(it: int) -> dict:\n"
+        '        """Close it."""\n        store.tickets[it]["state"] = "closed"\n'
+    ),
+    "of another file": (
+        "from store import store\nmcp = FastMCP()\n\n@mcp.tool\ndef close_it(it: int) -> dict:\n"
+        '    """Close it."""\n    store.tickets[it]["state"] = "closed"\n'
+    ),
+}
+
+
+@pytest.mark.parametrize("text", STORES.values(), ids=STORES)
+def test_a_store_that_a_tool_is_given_is_written(text: str, tmp_path: Path) -> None:
+    kept = "class Store:\n    tickets = {}\n\nstore = Store()\n"
+    files = {"store.py": kept, "server.py": f"from fastmcp import FastMCP\n{text}"}
+    (proposal,) = seen(tmp_path, **files).proposals
+    assert any(each.startswith("it sets store.tickets[it]") for each in proposal.evidence)
