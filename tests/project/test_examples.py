@@ -99,7 +99,6 @@ def test_orders_keep_the_defaults_and_bounds_of_their_seed(
             tools = {tool.name: tool.input_schema for tool in await client.list_tools()}
             one = tools["update_order_status"]["properties"]
             assert {name: one[name]["default"] for name in one if "default" in one[name]} == {
-                "comment": None,
                 "public": False,
                 "email_customer": True,
                 "email_additional": True,

@@ -17,11 +17,9 @@ from support import render
 
 INSPECTOR = npx("@modelcontextprotocol/inspector@2.12.0", "mcp-inspector")
 CONFORMANCE = npx("@modelcontextprotocol/conformance@0.2.0-alpha.12", "conformance")
-# The three findings of pytest-mcp-tools 0.3 that are its opinion and not the protocol's.
+# What pytest-mcp-tools 0.3 finds that is its opinion and not the protocol's.
 OPINIONS = {
     "test_tool_annotations_are_consistent": "readOnlyHint=True and idempotentHint=True",
-    "test_search_notes_input_schema_field_types": "'cursor' type is missing",  # text or null
-    "test_update_note_input_schema_field_types": "'title' type is missing",  # text or null
 }
 
 

@@ -124,7 +124,6 @@ def test_a_mistake_is_shown_and_mended(terminal: Terminal, tmp_path: Path) -> No
     terminal.leaves()
     tools = (tmp_path / "p/src/orders_api/tools").glob("*.py")
     assert {path.stem for path in tools} == {
-        "__init__",
         "search_orders",
         "get_order",
         "shelve_order",

@@ -9,7 +9,7 @@ from pydantic import PrivateAttr
 
 Schema = dict[str, Any]
 NULL = {"type": "null"}
-FILLERS = {"a", "an", "is", "it", "its", "of", "one", "the", "whether"}
+FILLERS = {"a", "an", "is", "it", "its", "number", "of", "one", "the", "whether"}
 SEVERAL = ("allOf", "anyOf", "oneOf", "prefixItems")
 NAMED = ("$defs", "patternProperties", "properties")
 # What may say of null what it says of the rest
@@ -63,19 +63,18 @@ def slim(schema: Any, known: set[str] | None = None, name: str = "", absent: boo
             return found
         del found["default"]
         return _instead(found, others[0] if len(others) == 1 else {"anyOf": others})
-    if words(str(found.get("description", ""))) <= known | words(name or "result"):
+    if words(str(found.get("description", ""))) <= known | words(name) | {"result"}:
         found.pop("description", None)
-    found = {key: it for key, it in found.items() if key != "default"}
+    said = {"default", "type"} if "enum" in found else {"default"}
+    found = {key: it for key, it in found.items() if key not in said}
     if found.get("additionalProperties") is True:
         del found["additionalProperties"]
     other = others[0] if nullable and len(others) == 1 else True
     if not isinstance(other, dict) or not ALIKE.isdisjoint(other):
         return found
-    if "enum" in other:
+    if "enum" in other:  # values have their types; a list of types is more than some readers take
         other = {key: it for key, it in other.items() if key != "type"}
         return _instead(found, other | {"enum": [*other["enum"], None]})
-    if isinstance(other.get("type"), str):
-        return _instead(found, other | {"type": [other["type"], "null"]})
     return found
 
 

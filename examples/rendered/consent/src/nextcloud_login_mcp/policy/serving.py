@@ -33,7 +33,7 @@ from .schemas import Slim
 T = TypeVar("T")
 Function = Callable[..., Any]
 CONFIRM = (
-    "True applies what an earlier call previewed."
+    "True applies what was previewed."
     if CONFIRM_FALLBACK == "two_step"
     else "Answers no question; leave it out."
 )

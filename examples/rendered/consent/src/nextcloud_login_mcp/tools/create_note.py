@@ -23,7 +23,7 @@ class CreateNoteResult(BaseModel):
 )
 async def create_note(
     title: Annotated[str, Field(description="The title.")],
-    content: Annotated[str, Field(description="The text.")],
+    content: Annotated[str, Field(description="The content.")],
 ) -> CreateNoteResult:
     """Create a note."""
     result = await backend().create("note", {"title": title, "content": content})

@@ -14,7 +14,7 @@ class GetNoteResult(BaseModel):
     id: int = Field(description="The ID of the note.")
     etag: str = Field(description="The etag of the note.")
     title: str | None = Field(default=None, description="The title.")
-    content: str | None = Field(default=None, description="The text.")
+    content: str | None = Field(default=None, description="The content.")
 
 
 @requires_consent

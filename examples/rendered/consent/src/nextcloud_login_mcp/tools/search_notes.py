@@ -14,17 +14,17 @@ class SearchNotesItem(BaseModel):
     id: int = Field(description="The ID of the note.")
     etag: str = Field(description="The etag of the note.")
     title: str | None = Field(default=None, description="The title.")
-    content: str | None = Field(default=None, description="The text.")
+    content: str | None = Field(default=None, description="The content.")
 
 
 class SearchNotesResult(BaseModel):
     """Result of search_notes."""
 
-    items: list[SearchNotesItem] = Field(description="The results on this page.")
+    items: list[SearchNotesItem] = Field(description="The results.")
     total: int = Field(description="Total number of results.")
     next_cursor: str | None = Field(
         default=None,
-        description="Pass it as `cursor` to get the next page; null on the last page.",
+        description="Pass it as `cursor`; null on the last page.",
     )
 
 

@@ -53,6 +53,11 @@ class Guarded(Slim):
     _asks: bool = PrivateAttr(default=False)
     _hints: ToolAnnotations | None = PrivateAttr(default=None)
 
+    def to_mcp_tool(self, **overrides: Any) -> Any:
+        """The tool on the wire: one of ours as we serve it, any other as its author did."""
+        ours = isinstance(self._source, KINDS)
+        return (super() if ours else super(Slim, self)).to_mcp_tool(**overrides)
+
     async def run(self, arguments: dict[str, Any]) -> ToolResult:
         """Run the tool, once its caller may and a person agreed where that is asked."""
         if isinstance(self._source, KINDS):  # it does both itself

@@ -14,13 +14,14 @@ from types import FrameType
 from .settings import PolicySettings
 
 logger = logging.getLogger(__name__)
-KEPT = ("database", "api", "consent_database", "state", "audit")  # settings that name a place
+KEPT = ("database", "api", "state", "audit")  # how settings end that name a place
 WORDS = ("", "memory", ":memory:", "stdout", "stderr")  # of theirs, those that are no path
 
 
 def tell_start(settings: PolicySettings, transport: str) -> None:
     """Log where things lie, an address without its password."""
-    kept = {name: place(getattr(settings, name, "")) for name in KEPT}
+    named = [it for it in type(settings).model_fields if it.rpartition("_")[2] in KEPT]
+    kept = {name: place(str(getattr(settings, name) or "")) for name in named}
     known = {name: where for name, where in kept.items() if where}
     logger.info(json.dumps({"event": "start", "transport": transport, **known}))
 

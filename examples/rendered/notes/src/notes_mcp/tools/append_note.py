@@ -18,7 +18,7 @@ class AppendNoteResult(BaseModel):
 @append(title="Append Note", why="Each call adds to the note and keeps what is there.")
 async def append_note(
     note_id: Annotated[int, Field(description="The ID of the note.", ge=1)],
-    content: Annotated[str, Field(description="The text.")],
+    content: Annotated[str, Field(description="The content.")],
 ) -> AppendNoteResult:
     """Append to a note; existing content is kept."""
     result = await backend().append("note", note_id, {"content": content})

@@ -18,7 +18,7 @@ class CreateNoteResult(BaseModel):
 @create(title="Create Note", why="Each call adds a new note and changes no existing one.")
 async def create_note(
     title: Annotated[str, Field(description="The title.")],
-    content: Annotated[str, Field(description="The text.")],
+    content: Annotated[str, Field(description="The content.")],
 ) -> CreateNoteResult:
     """Create a note."""
     result = await backend().create("note", {"title": title, "content": content})

@@ -18,7 +18,7 @@ class EnsureNoteResult(BaseModel):
 @ensure(title="Ensure Note", why="It creates the note at most once and changes no existing one.")
 async def ensure_note(
     title: Annotated[str, Field(description="The title.")],
-    content: Annotated[str, Field(description="The text.")],
+    content: Annotated[str, Field(description="The content.")],
 ) -> EnsureNoteResult:
     """Create a note, or return the existing one."""
     result = await backend().ensure("note", {"title": title, "content": content})

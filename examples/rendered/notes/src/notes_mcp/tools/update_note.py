@@ -26,7 +26,7 @@ async def update_note(
         Field(description="The etag returned by get_note; a stale one is rejected."),
     ],
     title: Annotated[str | None, Field(description="The title.")] = None,
-    content: Annotated[str | None, Field(description="The text.")] = None,
+    content: Annotated[str | None, Field(description="The content.")] = None,
 ) -> UpdateNoteResult:
     """Update a note. A stale etag is rejected; get_note returns the current one."""
     result = await backend().update(

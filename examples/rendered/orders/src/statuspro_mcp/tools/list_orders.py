@@ -34,11 +34,11 @@ class ListOrdersItem(BaseModel):
 class ListOrdersResult(BaseModel):
     """Result of list_orders."""
 
-    items: list[ListOrdersItem] = Field(description="The results on this page.")
+    items: list[ListOrdersItem] = Field(description="The results.")
     total: int = Field(description="Total number of results.")
     next_cursor: str | None = Field(
         default=None,
-        description="Pass it as `cursor` to get the next page; null on the last page.",
+        description="Pass it as `cursor`; null on the last page.",
     )
 
 

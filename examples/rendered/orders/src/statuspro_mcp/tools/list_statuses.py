@@ -14,17 +14,17 @@ class ListStatusesItem(BaseModel):
     id: int = Field(description="The ID of the status.")
     etag: str = Field(description="The etag of the status.")
     title: str | None = Field(default=None, description="The title.")
-    content: str | None = Field(default=None, description="The text.")
+    content: str | None = Field(default=None, description="The content.")
 
 
 class ListStatusesResult(BaseModel):
     """Result of list_statuses."""
 
-    items: list[ListStatusesItem] = Field(description="The results on this page.")
+    items: list[ListStatusesItem] = Field(description="The results.")
     total: int = Field(description="Total number of results.")
     next_cursor: str | None = Field(
         default=None,
-        description="Pass it as `cursor` to get the next page; null on the last page.",
+        description="Pass it as `cursor`; null on the last page.",
     )
 
 

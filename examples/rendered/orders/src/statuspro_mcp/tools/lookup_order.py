@@ -34,11 +34,11 @@ class LookupOrderItem(BaseModel):
 class LookupOrderResult(BaseModel):
     """Result of lookup_order."""
 
-    items: list[LookupOrderItem] = Field(description="The results on this page.")
+    items: list[LookupOrderItem] = Field(description="The results.")
     total: int = Field(description="Total number of results.")
     next_cursor: str | None = Field(
         default=None,
-        description="Pass it as `cursor` to get the next page; null on the last page.",
+        description="Pass it as `cursor`; null on the last page.",
     )
 
 
