@@ -55,7 +55,7 @@ class Guarded(Slim):
 
     def to_mcp_tool(self, **overrides: Any) -> Any:
         """The tool on the wire: one of ours as we serve it, any other as its author did."""
-        ours = isinstance(self._source, KINDS)
+        ours = isinstance(self._source, serving.PolicyTool)
         return (super() if ours else super(Slim, self)).to_mcp_tool(**overrides)
 
     async def run(self, arguments: dict[str, Any]) -> ToolResult:
