@@ -5,8 +5,8 @@ data; what the tool language cannot say is listed, never dropped in silence.
 """
 
 import json
+import shlex
 import sys
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -28,8 +28,9 @@ from .openapi.merging import (
 )
 from .openapi.naming import Names
 from .openapi.operations import Operation, operations
-from .openapi.selecting import MANY, Selection, cost
+from .openapi.selecting import MANY, Selection
 from .openapi.server import about
+from .openapi.told import found_in, news, report
 from .openapi.tools import BUDGET, Imported, Options, imported
 
 MOST_TOOLS = 3000
@@ -157,6 +158,8 @@ def import_(
         UnableError: The answers cannot be written.
     """
     document = read(file)
+    if out and not out.parent.is_dir():
+        raise UnableError(f"{out} cannot be written: make the folder {out.parent} first")
     before = load_before(out) if out else Before()
     mine = load_answers(out) if out else {}
     selection = Selection(tag or [], path or [], method or [], operation or [])
@@ -196,12 +199,17 @@ def import_(
         print(text, end="")
     elif merged and (shown := diff(old, text, out.name)):
         print(shown)
-    for line in [*report(rows), *notes, *_news(merged)]:
+    for line in [*report(rows), *notes, *news(merged)]:
         tell(one_line(line))
-    if out:
-        tell(
-            f"{'would write' if dry_run else 'wrote'} {out}; then: copier-fastmcp new --from {out}"
-        )
+    if out and merged and text == old:
+        tell(f"{out} stays as it is")
+    elif out:
+        shown = shlex.quote(str(out))
+        then = f"copier-fastmcp new --from {shown}"
+        if merged:
+            whole = shlex.quote(str(out.resolve()))
+            then = f"copier update --trust --data-file {whole} in the server's folder, or {then}"
+        tell(f"{'would write' if dry_run else 'wrote'} {out}; then: {then}")
     return 0
 
 
@@ -256,45 +264,3 @@ def _write(out: Path, text: str, before: Before) -> None:
         sidecar(out).write_text(remembered(before), encoding="utf-8")
     except OSError as error:
         raise UnableError(f"{out} cannot be written: {error.strerror}") from error
-
-
-def found_in(rows: Sequence[Imported]) -> list[str]:
-    """What a person should look at, whatever else is printed."""
-    return [f"! {one.operation.key}: {text}" for one in rows if one.tool for text in one.findings]
-
-
-def report(rows: Sequence[Imported]) -> list[str]:
-    """What operations became what, what was asked, what was left out, in lines for people."""
-    made = [one for one in rows if one.tool]
-    counts = Counter(one.derived.behavior for one in made)
-    shown = ", ".join(f"{count} {behavior}" for behavior, count in counts.most_common())
-    several = len({one.operation.name for one in rows})
-    lines = [
-        f"{several} operations: {len(made)} tools ({shown or 'none'}), {len(rows) - len(made)} left out"
-    ]
-    for one in made:
-        if one.derived.asked:
-            lines.append(
-                f"? {one.operation.key}: {one.derived.behavior}, since {one.derived.reason}; change it in the answers"
-            )
-    lines += [f"- {one.operation.key}: left out, {one.left_out[0]}" for one in rows if not one.tool]
-    parts = sum(len(one.left_out) for one in made)
-    if parts:
-        lines.append(f"{parts} inputs and results were left out of tools; --json lists them")
-    lines += found_in(rows)
-    if warning := cost(len(made), sum(one.bytes for one in made)):
-        lines.append(warning)
-    return lines
-
-
-def _news(merged: Any) -> list[str]:
-    if not merged:
-        return []
-    rows = (
-        ("added", merged.added),
-        ("removed", merged.removed),
-        ("changed", merged.changed),
-        ("kept", merged.kept),
-    )
-    lines = [f"{word}: {one}" for word, listed in rows for one in listed]
-    return lines or ["nothing has changed in the document since the last import"]

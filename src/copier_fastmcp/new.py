@@ -4,6 +4,7 @@ Everything is asked, checked and rendered in a folder that goes away before anyt
 destination, so leaving at any point leaves nothing.
 """
 
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -91,6 +92,7 @@ def new(
             known = source(from_, globs, asking=asking) | given if from_ else given
             if "server_name" not in known and (known.get("tools") or not asking):
                 known = about(dest) | known
+            known = addressed(known, asking=asking)
             if not asking:
                 if not known.get("tools"):
                     raise RefusedError(
@@ -104,7 +106,7 @@ def new(
                     render(known)
                 ask = Dialog(
                     known,
-                    lambda file: source(file, globs, asking=True),
+                    lambda file: addressed(source(file, globs, asking=True) | given, asking=True),
                     render,
                     lambda answers: settled(plan, answers, render(answers)),
                     dest,
@@ -161,6 +163,26 @@ def renders(origin: Template, asked: Mapping[str, Any]) -> Iterator[Render]:
             return project
 
         yield render
+
+
+def addressed(known: dict[str, Any], *, asking: bool) -> dict[str, Any]:
+    """Answers for an API with its address, which some documents do not have.
+
+    Raises:
+        RefusedError: It is unsaid, and there is nobody to ask.
+    """
+    if known.get("backend") != "http" or known.get("api"):
+        return known
+    if not asking:
+        raise RefusedError(
+            "the address of the API is unsaid; say it, as in --data api=https://api.example.com/v1"
+        )
+    from .prompts import text
+
+    wrong = "write a whole address, as in https://api.example.com/v1"
+    form = re.compile(r"https?://[^\s/]+(/\S*)?")
+    said = text("The address of the API:", "", lambda one: "" if form.fullmatch(one) else wrong)
+    return {**known, "api": said.rstrip("/")}
 
 
 def source(file: Path, globs: Mapping[str, list[str] | None], *, asking: bool) -> dict[str, Any]:

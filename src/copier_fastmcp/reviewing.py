@@ -9,7 +9,9 @@ from .meaning import Meaning, policy_of
 from .printing import table
 from .tables import tables
 
-WRITTEN = re.compile(r"\(((?:method|signal|two signals|asked|extension|your choice)[^()]*)\)\.$")
+WRITTEN = re.compile(
+    r"\(((?:method|signal|(?:two|three) signals|asked|extension|your choice)[^()]*)\)\.$"
+)
 HEADS = ("Tool", "Behavior", "Hints", "Asks a person", "From")
 NARROW = (
     "Tool",

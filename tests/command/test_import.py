@@ -91,6 +91,19 @@ def test_answers_are_written_with_what_says_so(
     assert "- GET /old: left out, it is deprecated" in said
 
 
+def test_what_tools_lack_is_named_while_it_is_little(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    header = {"in": "header", "name": "X-A", "schema": {"type": "string"}}
+    for many, line in (
+        (1, "- GET /a0: left out of its tool: header X-A (optional)"),
+        (6, "6 inputs"),
+    ):
+        found = {f"/a{n}": {"get": {"parameters": [header]}} for n in range(many)}
+        assert imported(document(tmp_path, paths=found)) == 0
+        assert line in capsys.readouterr().err
+
+
 def test_rows_for_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert imported(document(tmp_path), "--json") == 0
     printed = capsys.readouterr()
@@ -187,8 +200,11 @@ def test_a_later_document_changes_what_is_not_yours(
         "kept: get_note: your title stays, the document changed it",
     ):
         assert line in shown.err
+    assert f"copier update --trust --data-file {out} in the server's folder" in shown.err
     assert imported(tmp_path / "api.json", "--out", out) == 0
-    assert "nothing has changed" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "nothing has changed" in said
+    assert said.endswith(f"{out} stays as it is\n")
 
 
 def test_nothing_is_written_where_it_cannot_be(tmp_path: Path) -> None:
@@ -198,6 +214,7 @@ def test_nothing_is_written_where_it_cannot_be(tmp_path: Path) -> None:
         done = call(tmp_path, "import", file, *words)
         assert done.returncode in (1, 2)
         assert len(done.stderr.strip().splitlines()) == 1, done.stderr
+        assert "where" not in words[1] or "make the folder no first" in done.stderr
     assert imported(file, "--out", tmp_path / "new.yml", "--dry-run") == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["api.json", "mine.yml"]
 

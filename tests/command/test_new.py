@@ -8,6 +8,7 @@ import pytest
 import yaml
 from calling import call
 
+from copier_fastmcp.new import addressed
 from copier_fastmcp.placing import about, compare, placed
 from copier_fastmcp.reviewing import rows, wrong_names
 from copier_fastmcp.tables import tables
@@ -185,3 +186,23 @@ def test_the_table_knows_what_is_finer_than_a_behavior(monkeypatch: pytest.Monke
         "set_note": ["readOnly=no destructive=yes idempotent=yes", "yes"],
         "unarchive_note": ["readOnly=no destructive=yes idempotent=yes", "yes"],
     }
+
+
+def test_an_api_has_an_address(
+    template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document = {
+        "openapi": "3.1.0",
+        "info": {},
+        "servers": [{"url": "/v1"}],
+        "paths": {"/a": {"get": {}}},
+    }
+    (tmp_path / "api.json").write_text(json.dumps(document))
+    done = unattended(tmp_path, template, "mine", "--from", "api.json")
+    assert done.returncode == 1
+    assert "say it, as in --data api=https://api.example.com/v1" in done.stderr
+    assert not (tmp_path / "mine").exists()
+    known = {"backend": "http", "api": "https://a.example"}
+    assert addressed(known, asking=False) == known
+    monkeypatch.setattr("copier_fastmcp.prompts.text", lambda *_: "https://a.example/")
+    assert addressed({"backend": "http"}, asking=True) == known

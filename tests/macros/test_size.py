@@ -14,7 +14,7 @@ def lines(folder: str) -> int:
 
 
 def test_the_macros_are_short() -> None:
-    assert lines("macros") <= 1_232  # 280 of them are about requests, 22 about adoption
+    assert lines("macros") <= 1_244  # 290 of them are about requests, 22 about adoption
     assert (
         lines("writing") <= 949
     )  # 80 of them list the settings, 280 write requests and their probes

@@ -10,6 +10,14 @@ from .schemas import merged, properties_of, required_of
 from .texts import clean, sentences
 from .typed import typed
 
+SENTENCE, NULL = re.compile(r"(?<=[.!?;])\s+"), re.compile(r"(?i)\bnull\b")
+# What a request in the answers can name; any other kind of JSON goes as application/json.
+SUFFIXED = re.compile(r"application/[a-z0-9.-]+\+json")
+
+
+def _bare(kind: str) -> str:
+    return kind.partition(";")[0].strip().lower()
+
 
 def body(operation: Operation, found: Inputs, *, gated: bool) -> None:
     """The fields of a body in JSON."""
@@ -23,12 +31,16 @@ def body(operation: Operation, found: Inputs, *, gated: bool) -> None:
         if not needed and operation.method not in ("POST", "PUT"):
             return found.left_out.append(f"body ({shown})")
         raise LeftOutError(f"its body is {shown}, not JSON")
-    if any("json-patch" in kind for kind in json_kinds) and len(json_kinds) == 1:
+    json_kinds = [kind for kind in json_kinds if "json-patch" not in kind]
+    if not json_kinds:
         raise LeftOutError("its body is a JSON Patch, a list of changes")
-    if len(kinds) > len(json_kinds):
-        others = [kind for kind in kinds if not is_json(kind)]
+    chosen = next((kind for kind in json_kinds if not SUFFIXED.fullmatch(_bare(kind))), "")
+    if not chosen:
+        chosen = json_kinds[0]
+        found.type = _bare(chosen)
+    if others := [kind for kind in kinds if not is_json(kind)]:
         found.left_out.append(f"body as {clean(', '.join(others), 80)}")
-    media = operation.document.followed(operation.contents[json_kinds[0]])
+    media = operation.document.followed(operation.contents[chosen])
     try:
         schema = merged(operation.document, media.get("schema") or {})
     except UnresolvedError as error:
@@ -76,6 +88,11 @@ def _field(
             raise LeftOutError(f"its field {shown} has a name that no parameter can have")
         return note(f"field {shown} (its name)")
     about = one.description
+    if one.nullable and not required:  # what is not given is not sent, and null is not given
+        about = " ".join(text for text in SENTENCE.split(about) if not NULL.search(text))
+        one.description = about
+        if operation.method == "PATCH":
+            note(f"null for {shown} (never sent)")
     if one.type in ("dict", "list[dict]") and (inner := _inside(operation, plain)):
         about = clean(f"{sentences(about, 100)} Fields: {inner}.".strip(), 300)
         made = param(name, one, required, "")

@@ -1,7 +1,9 @@
 """What an operation was found to do, and what says so."""
 
+import re
 from dataclasses import dataclass
 
+VOICE = r"its (path|operationId|summary) (?:ends in|says) ('[^']*'|\"[^\"]*\")"
 SAFE = ("GET", "HEAD", "OPTIONS", "TRACE", "QUERY")
 
 
@@ -21,3 +23,23 @@ class Derived:
     def __str__(self) -> str:
         """Source and reason, on one line."""
         return f"{self.source}: {self.reason}"
+
+
+def shortly(reason: str) -> tuple[str, int]:
+    """A reason with what says the same word brought together, and how many say it at most."""
+    most = 0
+
+    def joined(run: re.Match[str]) -> str:
+        nonlocal most
+        by_word: dict[str, list[str]] = {}
+        for place, word in re.findall(VOICE, run[0]):
+            by_word.setdefault(word, []).append(place)
+        most = max(most, sum(map(len, by_word.values())))
+        rows = by_word.items()
+        return " and ".join(
+            f"its {' and '.join([', '.join(places[:-1])] * (len(places) > 1) + places[-1:])} "
+            f"{'say' if len(places) > 1 else 'says'} {word}"
+            for word, places in rows
+        )
+
+    return re.sub(f"{VOICE}(?: and {VOICE})*", joined, reason), most

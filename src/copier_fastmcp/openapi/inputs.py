@@ -25,6 +25,7 @@ class Inputs:
 
     params: list[dict[str, Any]] = field(default_factory=list)
     path: str = ""
+    type: str = ""  # of the body, where it is not application/json
     query: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
     findings: list[str] = field(default_factory=list)

@@ -141,7 +141,7 @@ def _request(tool: Any) -> str:
         for one in tool.get("params") or ()
         if isinstance(one, dict) and one.get("choices") == [one.get("default")]
     ]
-    return str(tool.get("http", "")).partition("?")[0] + "".join(fixed)
+    return " ".join(str(tool.get("http", "")).split(" ")[:2]).partition("?")[0] + "".join(fixed)
 
 
 def _three(

@@ -220,6 +220,8 @@ def _one(
             "required": False,
             "description": "The `next_cursor` of the previous page.",
         }
+        if one.type == "int" and 0 in (one.keys.get("ge"), one.default) and "page" in wire.lower():
+            made = {"name": "cursor", "default": "0", "description": made["description"]}
     if place == "header":
         made["in"] = "header"
     elif (operation.method not in ("GET", "HEAD", "DELETE") and not wire) or mine in (

@@ -5,6 +5,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from .document import Document
+from .operations import operations
 from .texts import clean, sentence, sentences
 
 DULL = {
@@ -38,7 +39,45 @@ def about(document: Document) -> tuple[dict[str, Any], list[str]]:
     }
     if address:
         answers["api"] = address
-    return answers, [note] if note else []
+    return answers, [one for one in (note, _secret(document, server)) if one]
+
+
+def _secret(document: Document, server: str) -> str:
+    """What has to be set for the way in which the API lets callers in; empty where a bearer token does."""
+    components = document.followed(document.root.get("components") or {})
+    schemes = document.followed(components.get("securitySchemes") or {})
+    asked = [document.root.get("security")]
+    asked = asked if asked[0] else [one.raw.get("security") for one in operations(document)]
+    names = [
+        name
+        for ways in asked
+        for way in (ways if isinstance(ways, list) else ())
+        if isinstance(way, dict)
+        for name in way
+    ]
+    notes = []
+    for name in dict.fromkeys(names or schemes):
+        one = document.followed(schemes.get(name) or {})
+        kind, place = str(one.get("type")), str(one.get("in"))
+        shown, setting = clean(one.get("name"), 60), server.replace("-", "_").upper()
+        if kind == "apiKey" and place == "header" and re.fullmatch("[A-Za-z][A-Za-z0-9-]*", shown):
+            notes.append(
+                f"the API takes its key in the header {shown}: "
+                f"set {setting}_API_AUTH={shown} and {setting}_API_TOKEN"
+            )
+        elif kind == "apiKey":
+            notes.append(
+                f"the API takes its key in the {clean(place, 20)} as {shown}, which is not sent: "
+                "put it into every request in `send` of backend.py"
+            )
+        elif kind == "http" and str(one.get("scheme")).lower() == "basic":
+            notes.append(
+                "the API takes a user and a password: "
+                f"set {setting}_API_AUTH=basic and {setting}_API_TOKEN=user:password"
+            )
+        elif kind in ("http", "oauth2", "openIdConnect"):
+            return ""
+    return notes[0] if notes else ""
 
 
 def _name(title: str, address: str) -> str:

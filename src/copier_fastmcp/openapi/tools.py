@@ -7,7 +7,7 @@ from typing import Any
 
 from ..tables import tables
 from .behavior import derive
-from .derived import Derived
+from .derived import Derived, shortly
 from .extensions import switched_off
 from .inputs import Inputs, LeftOutError
 from .naming import Names, title_of
@@ -94,6 +94,7 @@ def _tool(operation: Operation, derived: Derived, names: Names, options: Options
     made: dict[str, Any] = {"name": name, "behavior": derived.behavior}
     made["http"] = (
         f"{operation.method} {given.path}{'?' if given.query else ''}{'&'.join(given.query)}"
+        f"{' ' if given.type else ''}{given.type}"
     )
     if len(made["http"]) > 290:
         raise LeftOutError("its path is too long")
@@ -167,10 +168,11 @@ def _description(operation: Operation, name: str, derived: Derived) -> str:
 
 
 def _why(operation: Operation, derived: Derived) -> str:
-    reason = derived.reason
+    reason, voices = shortly(derived.reason)
     if operation.method not in reason:
         reason = f"{operation.method}: {reason}"
-    return clean(f"{reason[:1].upper()}{reason[1:]} ({derived.source}).", 400)
+    source = "three signals" if voices > 2 else derived.source
+    return clean(f"{reason[:1].upper()}{reason[1:]} ({source}).", 400)
 
 
 def _scopes(operation: Operation, derived: Derived) -> list[str]:

@@ -1,0 +1,71 @@
+"""What an import says of sending: the type of a body, null, pages, how callers are let in."""
+
+from typing import Any
+
+import pytest
+from openapi.documents_of import answers, document, fields, tool
+
+from copier_fastmcp.openapi.server import about
+
+
+def test_a_body_keeps_its_type_of_json() -> None:
+    schema = {"schema": {"type": "object", "properties": {"title": {"type": "string"}}}}
+    for kinds, sent in (
+        (["application/merge-patch+json"], " application/merge-patch+json"),
+        (["application/merge-patch+json", "application/json"], ""),
+        (
+            ["application/json-patch+json", "application/vnd.a.v1+json;v=1"],
+            " application/vnd.a.v1+json",
+        ),
+        (["application/*+json"], ""),
+    ):
+        body = {"content": dict.fromkeys(kinds, schema)}
+        found = tool("PATCH /notes/{id}", requestBody=body).tool
+        assert found is not None
+        assert found["http"] == f"PATCH /notes/{{id}}{sent}"
+
+
+def test_no_text_promises_a_null() -> None:
+    text = "Its name. Null removes it."
+    body = fields(name={"type": ["string", "null"], "description": text}, a={"type": "string"})
+    found = tool("PATCH /notes/{id}", requestBody=body)
+    assert found.tool is not None
+    assert {one["name"]: one["description"] for one in found.tool["params"]}["name"] == "Its name."
+    assert found.left_out == ["null for name (never sent)"]
+
+
+def test_pages_may_begin_with_zero() -> None:
+    schema = answers(
+        {"type": "array", "items": {"type": "object", "properties": {"id": {"type": "integer"}}}}
+    )
+    for more, made in (({"default": 0}, {"default": "0"}), ({"minimum": 1}, {"required": False})):
+        page = {"in": "query", "name": "page", "schema": {"type": "integer", **more}}
+        found = tool("GET /notes", parameters=[page], responses=schema).tool
+        assert found is not None
+        text = {"description": "The `next_cursor` of the previous page."}
+        assert found["params"] == [{"name": "cursor", **made, **text}]
+
+
+def test_a_why_is_short_and_counts_right() -> None:
+    raw: dict[str, Any] = {"operationId": "cancelOrder", "summary": "Cancel an order"}
+    found = tool("POST /orders/{id}/cancel", **raw).tool
+    assert found is not None
+    assert found["why"] == "POST: its path, operationId and summary say 'cancel' (three signals)."
+
+
+SECRETS: list[tuple[dict[str, Any], str]] = [
+    ({"type": "http", "scheme": "bearer"}, ""),
+    ({"type": "http", "scheme": "basic"}, "set NOTES_MCP_API_AUTH=basic and NOTES_MCP_API_TOKEN=user:password"),
+    ({"type": "apiKey", "in": "header", "name": "X-Key"}, "set NOTES_MCP_API_AUTH=X-Key and NOTES_MCP_API_TOKEN"),
+    ({"type": "apiKey", "in": "query", "name": "key"}, "in the query as key, which is not sent"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("scheme", "line"), SECRETS)
+def test_how_the_api_lets_callers_in_is_said(scheme: dict[str, Any], line: str) -> None:
+    more: dict[str, Any] = {"components": {"securitySchemes": {"one": scheme}}}
+    servers = [{"url": "https://api.example.com"}]
+    ways: list[Any] = [[{"one": []}], None]
+    for security in ways:
+        _, notes = about(document({}, servers=servers, security=security, **more))
+        assert (line in notes[0]) if line else notes == []
