@@ -3,68 +3,20 @@
 import importlib
 import json
 import logging
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
-from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
-from fastmcp import Client, FastMCP
+from attacks.api.scripted import SECRET, Scripted, backend, called, served
+from fastmcp import Client
 from fastmcp.exceptions import ToolError
 from notes_mcp.policy.errors import StartError
-from notes_mcp.server import create_server
 
 pytestmark = pytest.mark.anyio
 # The server that these tests run in is another one than mypy knows by this name.
-backend: Any = importlib.import_module("notes_mcp.backend")
 Settings: Any = importlib.import_module("notes_mcp.settings").Settings
-SECRET = "s3cret-t0ken"
-Handler = Callable[[httpx2.Request], httpx2.Response]
-
-
-class Scripted:
-    """An API that gives prepared answers in turn, the last one again and again."""
-
-    def __init__(self) -> None:
-        """Answer everything with one record, until told otherwise."""
-        self.answers: list[Any] = [httpx2.Response(200, json={"id": 1})]
-        self.requests: list[httpx2.Request] = []
-        self.pauses: list[float] = []
-
-    def __call__(self, request: httpx2.Request) -> httpx2.Response:
-        self.requests.append(request)
-        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
-        if isinstance(answer, Exception):
-            raise answer
-        assert isinstance(answer, httpx2.Response)
-        return httpx2.Response(answer.status_code, headers=answer.headers, content=answer.content)
-
-
-@pytest.fixture
-def scripted(monkeypatch: pytest.MonkeyPatch) -> Scripted:
-    script = Scripted()
-
-    async def sleep(seconds: float) -> None:
-        script.pauses.append(seconds)
-
-    monkeypatch.setattr(backend.asyncio, "sleep", sleep)
-    return script
-
-
-def served(script: Scripted, **more: Any) -> FastMCP:
-    more = {"api": "http://api.invalid/v1", "api_token": SECRET} | more
-    server = create_server(Settings(metadata=Path("none"), **more))
-    backend.api().transport = httpx2.MockTransport(script)
-    return server
-
-
-async def called(server: FastMCP, tool: str, **arguments: Any) -> tuple[bool, str]:
-    """Whether a call failed, and what a model reads."""
-    async with Client(server) as client:
-        result = await client.call_tool(tool, arguments, raise_on_error=False)
-    return result.is_error, " ".join(getattr(block, "text", "") for block in result.content)
 
 
 def busy(status: int = 503, **headers: str) -> httpx2.Response:
@@ -233,94 +185,6 @@ async def test_what_a_caller_leaves_out_is_not_sent(scripted: Scripted) -> None:
     (request,) = scripted.requests
     assert json.loads(request.content) == {"title": "A"}
     assert request.headers["If-Match"] == '"x"'
-
-
-async def test_a_body_has_the_type_that_its_request_says(scripted: Scripted) -> None:
-    failed, text = await called(served(scripted), "rename_pen", pen_id="1", name="A")
-    assert not failed, text
-    (request,) = scripted.requests
-    assert request.headers["Content-Type"] == "application/merge-patch+json"
-    assert json.loads(request.content) == {"name": "A"}
-
-
-async def test_a_change_of_nothing_is_no_success(scripted: Scripted) -> None:
-    failed, text = await called(served(scripted), "rename_pen", pen_id="1", name=None)
-    assert failed
-    assert text == "nothing is to be changed; pass a field with a value, not null"
-    assert not scripted.requests
-
-
-async def test_the_next_page_is_asked_for_by_the_name_that_there_is(scripted: Scripted) -> None:
-    async with Client(served(scripted)) as client:
-        tools = {tool.name: tool for tool in await client.list_tools()}
-    texts = {
-        name: (tools[name].output_schema or {})["properties"]["next_cursor"]["description"]
-        for name in ("list_logs", "search_books", "search_parts")
-    }
-    assert texts == {
-        "list_logs": "Pass it as `cursor` to get the next page; null on the last page.",
-        "search_books": "Pass it as `page` to get the next page; null on the last page.",
-        "search_parts": "Null unless there is more, which this tool cannot ask for.",
-    }
-    scripted.answers = [httpx2.Response(200, json={"books": [{"id": 1}]})]
-    async with Client(served(scripted)) as client:
-        found = await client.call_tool("search_books", {"q": "a", "page": 4})
-    assert (found.structured_content or {})["next_cursor"] == "5"
-
-
-PAGES: list[tuple[str, dict[str, Any], httpx2.Response, Any, Any]] = [
-    ("list_issues", {}, httpx2.Response(200, json=[{"id": 1}], headers={
-        "Link": '<http://api.invalid/v1/issues?per_page=20&page=2>; rel="next", <http://x/>; rel="last"'}), "2", None),
-    ("list_issues", {"limit": 1}, httpx2.Response(200, json=[{"id": 1}]), "2", None),
-    ("list_issues", {"limit": 1, "cursor": "4"}, httpx2.Response(200, json={"issues": [{"id": 1}], "total_count": 9}), "5", 9),
-    ("list_issues", {"limit": 2, "cursor": "x"}, httpx2.Response(200, json=[{"id": 1}, {"id": 2}]), None, None),
-    ("list_issues", {"limit": 2}, httpx2.Response(200, json=[{"id": 1}], headers={"X-Total-Count": "1"}), None, 1),
-    ("list_charges", {}, httpx2.Response(200, json={"data": [{"id": "c1"}, {"id": "c2"}], "has_more": True}), "c2", None),
-    ("list_charges", {}, httpx2.Response(200, json={"data": [{"id": "c1"}], "has_more": False}), None, None),
-    ("list_rows", {"limit": 1, "cursor": "3"}, httpx2.Response(200, json={"count": 8, "results": [{"id": 1}]}), "4", 8),
-    ("list_logs", {}, httpx2.Response(200, json={"logs": [{"id": 1}], "meta": {"next_cursor": "n1"}}), "n1", None),
-    ("list_logs", {}, httpx2.Response(200, json={"logs": [{"id": 1}], "next": "/v1/logs?cursor=n2&limit=20"}), "n2", None),
-    ("list_logs", {}, httpx2.Response(200, json={"logs": [{"id": 1}], "links": {"next": None}, "errors": []}), None, None),
-    ("list_logs", {}, httpx2.Response(200, json={"other": [{"id": 1}]}), None, None),
-    # A field of the answer that is called as the input; that it only repeats the input is no next page.
-    ("list_logs", {}, httpx2.Response(200, json={"logs": [{"id": 1}], "cursor": "n3"}), "n3", None),
-    ("list_logs", {"cursor": "n3"}, httpx2.Response(200, json={"logs": [{"id": 1}], "cursor": "n3"}), None, None),
-    ("list_logs", {}, httpx2.Response(200, json={"logs": [{"id": 1}], "response_metadata": {"nextToken": "n4"}}), "n4", None),
-    # Numbered pages without a size that anybody said: a page with something on it may not be the last.
-    ("list_pages", {}, httpx2.Response(200, json=[{"id": 1}]), "2", None),
-    ("list_pages", {"cursor": "7"}, httpx2.Response(200, json=[{"id": 1}]), "8", None),
-    ("list_pages", {}, httpx2.Response(200, json={"items": [{"id": 1}], "next_page": None}), None, None),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("tool", "asked", "answer", "after", "total"), PAGES)
-async def test_every_way_to_page_is_ours(
-    scripted: Scripted,
-    tool: str,
-    asked: dict[str, Any],
-    answer: httpx2.Response,
-    after: Any,
-    total: Any,
-) -> None:
-    scripted.answers = [answer]
-    async with Client(served(scripted)) as client:
-        page = (await client.call_tool(tool, asked)).structured_content or {}
-    assert page["items"]
-    assert (page["next_cursor"], page["total"]) == (after, total)
-    names = {
-        "list_issues": "page",
-        "list_pages": "page[number]",
-        "list_charges": "starting_after",
-        "list_rows": "offset",
-    }
-    sent = scripted.requests[0].url.params
-    assert sent.get(names.get(tool, "cursor")) == asked.get("cursor")
-
-
-async def test_an_answer_without_a_list_says_so(scripted: Scripted) -> None:
-    scripted.answers = [httpx2.Response(200, json={"a": [], "b": []})]
-    _, text = await called(served(scripted), "list_logs")
-    assert text == "the answer of the API holds no list; name its field with items="
 
 
 async def test_the_client_lives_as_long_as_the_server(scripted: Scripted) -> None:
