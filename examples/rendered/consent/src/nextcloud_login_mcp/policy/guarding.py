@@ -55,8 +55,9 @@ class Guarded(Slim):
 
     def to_mcp_tool(self, **overrides: Any) -> Any:
         """The tool on the wire: one of ours as we serve it, any other as its author did."""
-        ours = isinstance(self._source, serving.PolicyTool)
-        return (super() if ours else super(Slim, self)).to_mcp_tool(**overrides)
+        if isinstance(self._source, serving.PolicyTool):
+            return super().to_mcp_tool(**overrides)
+        return Tool.to_mcp_tool(self, **overrides)
 
     async def run(self, arguments: dict[str, Any]) -> ToolResult:
         """Run the tool, once its caller may and a person agreed where that is asked."""
