@@ -1,6 +1,7 @@
 """Fixtures shared by the tiers."""
 
 import functools
+import logging
 import os
 import shutil
 import signal
@@ -25,6 +26,13 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 if "COMPILED_TEMPLATES" not in os.environ:
     SHARED = tempfile.TemporaryDirectory()
     compiled.shared(Path(SHARED.name))
+
+
+@pytest.fixture(autouse=True)
+def logs() -> Iterator[None]:
+    """What a command switches off for its own process is on again for the next test."""
+    yield
+    logging.disable(logging.NOTSET)
 
 
 @pytest.fixture(scope="session", autouse=True)

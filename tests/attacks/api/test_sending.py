@@ -34,8 +34,8 @@ async def test_the_next_page_is_asked_for_by_the_name_that_there_is(scripted: Sc
         for name in ("list_logs", "search_books", "search_parts")
     }
     assert texts == {
-        "list_logs": "Pass it as `cursor` to get the next page; null on the last page.",
-        "search_books": "Pass it as `page` to get the next page; null on the last page.",
+        "list_logs": "Pass it as `cursor`; null on the last page.",
+        "search_books": "Pass it as `page`; null on the last page.",
         "search_parts": "Null unless there is more, which this tool cannot ask for.",
     }
     scripted.answers = [httpx2.Response(200, json={"books": [{"id": 1}]})]

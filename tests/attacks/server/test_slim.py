@@ -16,7 +16,7 @@ NULL, TEXT = {"type": "null"}, {"type": "string"}
 NESTED = {"type": "object", "properties": {"a": {"anyOf": [TEXT, NULL], "default": None}}}
 VALUES: list[Any] = [None, "x", "y", 1, True, [], ["x"], {}, {"a": None}, {"a": "x"}, {"a": 1}]
 PARTS: list[tuple[Any, Any]] = [
-    ({"anyOf": [TEXT, NULL], "default": None}, {"type": ["string", "null"]}),
+    ({"anyOf": [TEXT, NULL], "default": None}, {"anyOf": [TEXT, NULL]}),
     ({"anyOf": [{"enum": ["x"], "type": "string"}, NULL]}, {"enum": ["x", None]}),
     ({"anyOf": [{"const": "x", "type": "string"}, NULL]}, None),
     ({"anyOf": [TEXT, {"type": "integer"}, NULL]}, None),
@@ -27,7 +27,7 @@ PARTS: list[tuple[Any, Any]] = [
     ({"type": "object", "additionalProperties": False}, None),
     (
         {"anyOf": [{"type": "array", "items": {"anyOf": [TEXT, NULL]}}, NULL]},
-        {"type": ["array", "null"], "items": {"type": ["string", "null"]}},
+        None,
     ),
     ({"type": "string", "default": "x"}, TEXT),
     ({"type": "string", "description": "The part of a note."}, TEXT),
@@ -35,7 +35,7 @@ PARTS: list[tuple[Any, Any]] = [
     ({"type": "string", "description": "Часть."}, None),
     (
         {"anyOf": [NESTED, NULL], "description": "The part."},
-        {"type": ["object", "null"], "properties": {"a": {"type": ["string", "null"]}}},
+        {"anyOf": [{"type": "object", "properties": {"a": {"anyOf": [TEXT, NULL]}}}, NULL]},
     ),
 ]
 

@@ -82,7 +82,8 @@ def create_server(settings: Settings | None = None) -> PolicyServer:
         connect(settings)
     except Exception as error:
         why = because(error, settings.database)
-        why += f"; see NEXTCLOUD_LOGIN_MCP_DATABASE ({place(settings.database)!r})"
+        setting = "NEXTCLOUD_LOGIN_MCP_DATABASE"
+        why += f"; see {setting} ({place(settings.database)!r})"
         raise StartError(f"backend.py: connect: {why}") from error
     keys, seconds = settings.state_keys, settings.confirm_seconds
     try:
