@@ -29,6 +29,8 @@ class Balancer(socketserver.ThreadingTCPServer):
 
     daemon_threads = True
     allow_reuse_address = True
+    # Five, the default, is less than what connects at once; a connection that does not fit is reset.
+    request_queue_size = 512
 
     def __init__(self, ports: list[int]) -> None:
         """Listen on a free port."""
