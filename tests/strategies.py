@@ -115,6 +115,7 @@ def requests(draw: DrawFn, tool: Answers) -> Answers:
     method = draw(st.sampled_from(methods))
     path = draw(st.sampled_from(["/notes", "/v1/a.b/~c", "/x:y/(1)", ""]))
     query: list[str] = []
+    nulls: list[str] = []
     body = False
     for param in params:
         if param["name"] == "confirm":  # the gate's, which is not sent
@@ -136,6 +137,10 @@ def requests(draw: DrawFn, tool: Answers) -> Answers:
         else:
             param["in"] = at
         body = body or at == "body"
+        if at == "body" and null and len(param["name"]) <= 36:
+            nulls.append(param["name"])
+    if nulls and "clear" not in {param["name"] for param in params} and draw(st.booleans()):
+        params.append({"name": "clear", "in": "nulls", "choices": nulls})
     if method == "PATCH" and not body:
         method = "PUT"
     path += draw(st.sampled_from(["/tail", ""])) or ("" if path else "/")

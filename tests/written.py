@@ -102,6 +102,11 @@ def check_tool_file(source: str, tool: Spec) -> None:
         words = found["params"][param["name"]]
         for key in set(param) - {"name", "type", "choices", "required", "default", "in"}:
             assert words[key.replace("items", "length")] == param[key], (param["name"], key)
+        if param.get("in") == "nulls":
+            listed = ", ".join(map(repr, param["choices"]))
+            assert words["type"] == f"tuple[Literal[{listed}], ...]"
+            assert list(words["default"]) == []
+            continue
         if "choices" in param:
             literal = ast.parse(words["type"].removesuffix(" | None"), mode="eval").body
             assert isinstance(literal, ast.Subscript)

@@ -1,7 +1,15 @@
-"""Documents drawn by Hypothesis: sound ones in many styles, with odd names, texts and schemas in them."""
+"""Documents drawn by Hypothesis: sound ones in many styles, with odd names, texts and schemas in them.
 
+`drawing.py COUNT SEED` prints them, one on a line. Hypothesis takes texts from the modules that are loaded, too, so
+`drawn_documents` has them drawn by a process that has loaded no other: the same numbers, the same documents.
+"""
+
+import json
+import subprocess
+import sys
 from typing import Any
 
+from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
@@ -33,6 +41,7 @@ TEXTS = st.one_of(
     st.sampled_from(NASTY),
     st.text(max_size=30),
     st.sampled_from(["The note.", "Gets a note. Then more.", "Deletes it.", "List all of them"]),
+    st.sampled_from(["mcp", "api", "given", "class", "list", "Null removes it."]),
 )
 NAMES = st.one_of(
     st.sampled_from(
@@ -133,6 +142,7 @@ MEDIA = st.sampled_from(
     + [
         "application/vnd.x+json",
         "multipart/form-data",
+        "application/x-www-form-urlencoded",
         "text/event-stream",
         "application/json-patch+json",
     ]
@@ -190,7 +200,12 @@ def _operations(draw: DrawFn, path: str) -> dict[str, Any]:
     place = st.sampled_from(["query", "query", "query", "header", "cookie", "path"])
     one = st.fixed_dictionaries(
         {"in": place, "name": NAMES, "schema": SCHEMAS},
-        optional={"required": st.booleans(), "description": TEXTS, "deprecated": st.booleans()},
+        optional={
+            "required": st.booleans(),
+            "description": TEXTS,
+            "deprecated": st.booleans(),
+            "style": st.sampled_from(["form", "deepObject", "pipeDelimited"]),
+        },
     )
     made["parameters"] = draw(st.lists(one, max_size=4))
     if draw(st.booleans()):
@@ -260,3 +275,27 @@ def documents(draw: DrawFn) -> dict[str, Any]:
             }
         },
     }
+
+
+def drawn_documents(count: int, start: int) -> list[dict[str, Any]]:
+    """So many documents, always the same ones for the same two numbers."""
+    words = [sys.executable, "-P", __file__, str(count), str(start)]
+    done = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True, encoding="utf-8")
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+if __name__ == "__main__":
+
+    @seed(int(sys.argv[2]))
+    @settings(
+        max_examples=int(sys.argv[1]),
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+        phases=[Phase.generate],
+    )
+    @given(documents())
+    def show(made: dict[str, Any]) -> None:
+        print(json.dumps(made))
+
+    show()

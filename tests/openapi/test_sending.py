@@ -25,13 +25,30 @@ def test_a_body_keeps_its_type_of_json() -> None:
         assert found["http"] == f"PATCH /notes/{{id}}{sent}"
 
 
-def test_no_text_promises_a_null() -> None:
+def test_null_is_sent_by_the_name_of_its_field() -> None:
     text = "Its name. Null removes it."
     body = fields(name={"type": ["string", "null"], "description": text}, a={"type": "string"})
     found = tool("PATCH /notes/{id}", requestBody=body)
     assert found.tool is not None
-    assert {one["name"]: one["description"] for one in found.tool["params"]}["name"] == "Its name."
-    assert found.left_out == ["null for name (never sent)"]
+    told = {one["name"]: one for one in found.tool["params"]}
+    assert told["name"]["description"] == "Its name.", "which null would not do"
+    assert told["clear"] == {
+        "name": "clear",
+        "in": "nulls",
+        "choices": ["name"],
+        "description": "Fields to set to null.",
+    }
+    assert found.left_out == []
+    assert "clear" not in str(tool("PUT /notes/{id}", requestBody=body).tool)
+
+
+def test_a_field_that_costs_too_much_is_not_emptied() -> None:
+    many = {f"f{n}": {"type": ["string", "null"], "description": "x" * 100} for n in range(30)}
+    found = tool("PATCH /notes/{id}", requestBody=fields(**many)).tool
+    assert found is not None
+    *names, clear = found["params"]
+    assert clear["choices"] == [one["name"] for one in names[1:]]
+    assert len(names) < 30
 
 
 def test_pages_may_begin_with_zero() -> None:

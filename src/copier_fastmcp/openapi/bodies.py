@@ -4,7 +4,16 @@ import re
 from typing import Any
 
 from .document import UnresolvedError
-from .inputs import WIRE_NAME, Inputs, LeftOutError, param
+from .inputs import (
+    MIXED,
+    WIRE_NAME,
+    Inputs,
+    LeftOutError,
+    is_version,
+    mixed,
+    param,
+    python_name,
+)
 from .operations import Operation, is_json
 from .schemas import merged, properties_of, required_of
 from .texts import clean, sentences
@@ -46,8 +55,8 @@ def body(operation: Operation, found: Inputs, *, gated: bool) -> None:
     except UnresolvedError as error:
         raise LeftOutError(f"its body: {error}") from error
     fields = properties_of(schema)
-    if operation.method == "GET" and fields:
-        return found.left_out.append("body (a GET sends none)")
+    if operation.method in ("GET", "HEAD") and fields:
+        return found.left_out.append(f"body (a {operation.method} sends none)")
     if not fields:
         # A PUT that sends nothing of what it replaces would empty it.
         if schema.get("type") not in ("object", None) or needed or operation.method == "PUT":
@@ -91,20 +100,24 @@ def _field(
     if one.nullable and not required:  # what is not given is not sent, and null is not given
         about = " ".join(text for text in SENTENCE.split(about) if not NULL.search(text))
         one.description = about
-        if operation.method == "PATCH":
-            note(f"null for {shown} (never sent)")
     if one.type in ("dict", "list[dict]") and (inner := _inside(operation, plain)):
         about = clean(f"{sentences(about, 100)} Fields: {inner}.".strip(), 300)
         made = param(name, one, required, "")
         made["description"] = about
     else:
         made = param(name, one, required, about)
-    if operation.method == "DELETE" or name in ("etag", "if_match", "If-Match"):
+    if operation.method == "DELETE" or is_version(name):
         made["in"] = "body"
+    if mixed(made):
+        if required:
+            raise LeftOutError(f"its field {shown} {MIXED}")
+        return note(f"field {shown} ({MIXED})")
     if not found.add(made):
-        if found.plain.get(re.sub(r"[.-]", "_", name).lower()) != name or required:
+        if found.plain.get(python_name(name).lower()) != name or required:
             note(f"field {shown} of the body (its name is taken)")
         return None
+    if operation.method == "PATCH" and one.nullable and not required:
+        found.nulls.append(name)
     found.left_out += [f"{shown}: {text}" for text in one.notes]
     return None
 

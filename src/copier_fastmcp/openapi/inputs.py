@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..tables import tables
 from .operations import words
 from .texts import sentence, sentences
 from .typed import Typed
@@ -13,6 +14,7 @@ SECRET = re.compile(
     r"(?i)(^|_)(password|passwd|passphrase|cvv|cvc|card_?number|ssn|national_?id|tax_?id|pin)($|_)"
 )
 LONGEST_TEXT = 160
+MIXED = "chooses between reading and writing"
 
 
 class LeftOutError(Exception):
@@ -27,13 +29,14 @@ class Inputs:
     path: str = ""
     type: str = ""  # of the body, where it is not application/json
     query: list[str] = field(default_factory=list)
+    nulls: list[str] = field(default_factory=list)  # fields of a PATCH that may be emptied
     left_out: list[str] = field(default_factory=list)
     findings: list[str] = field(default_factory=list)
     plain: dict[str, str] = field(default_factory=dict)
 
     def add(self, param: dict[str, Any]) -> bool:
         """Take a parameter unless another one has its name in Python."""
-        name = re.sub(r"[.-]", "_", str(param["name"])).lower()
+        name = python_name(str(param["name"])).lower()
         if name in self.plain:
             return False
         self.plain[name] = str(param["name"])
@@ -43,6 +46,26 @@ class Inputs:
                 f"{param['name']} looks like a secret, which a model should not hold"
             )
         return True
+
+
+def is_version(name: str) -> bool:
+    """Whether the template sends what has this name as If-Match, unless it is told another place."""
+    return name.lower().replace("-", "_") in ("etag", "if_match")
+
+
+def mixed(made: dict[str, Any]) -> bool:
+    """Whether a parameter chooses between reading and writing, so that no behavior is true of its tool."""
+    known = tables()
+    first = [str(one).lower().split("_")[0] for one in made.get("choices", ())]
+    safe = [re.split("[ -]", word)[0] in known["safe_choices"] for word in first]
+    return made["name"] in known["action_parameters"] and any(safe) and not all(safe)
+
+
+def python_name(wire: str) -> str:
+    """What a name is in Python, without the `_` behind a keyword: two that are the same here may be one there."""
+    plain = re.sub("[-.]", "_", wire)
+    plain = f"param_{plain.lstrip('_')}" if plain.startswith(("_", "model_")) else plain
+    return plain.rstrip("_")
 
 
 def snake(name: str) -> str:

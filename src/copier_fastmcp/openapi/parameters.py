@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from .bodies import body
 from .document import UnresolvedError
-from .inputs import WIRE_NAME, Inputs, LeftOutError, param, snake
+from .inputs import MIXED, WIRE_NAME, Inputs, LeftOutError, is_version, mixed, param, snake
 from .operations import Operation
 from .schemas import merged, properties_of, required_of
 from .texts import clean, sentence, sentences
@@ -74,7 +74,7 @@ def inputs(operation: Operation, *, paged: bool, gated: bool) -> Inputs:
         LeftOutError: What it requires cannot be said.
     """
     found = Inputs()
-    _path(operation, found)
+    _path(operation, found, gated=gated)
     for one in operation.parameters:
         place, name = one.get("in"), one.get("name")
         if not isinstance(name, str) or place == "path":
@@ -91,7 +91,7 @@ def inputs(operation: Operation, *, paged: bool, gated: bool) -> Inputs:
     return found
 
 
-def _path(operation: Operation, found: Inputs) -> None:
+def _path(operation: Operation, found: Inputs, *, gated: bool) -> None:
     """The placeholders of the path, each a parameter with a name of ours."""
     if re.search("[#?]", operation.path):
         raise LeftOutError("its path has more than a path in it")
@@ -104,7 +104,7 @@ def _path(operation: Operation, found: Inputs) -> None:
         wire = part[1:-1].rstrip("*").lstrip("+.;")
         given = operation.parameter("path", wire)
         name = snake(wire) or f"part_{number}"
-        while any(known == name for known in found.plain):
+        while name in found.plain or (name == "confirm" and gated):  # the gate's own
             name = f"{name}_{number}"
         try:
             one = (
@@ -117,7 +117,10 @@ def _path(operation: Operation, found: Inputs) -> None:
         if one.type.startswith("list[") or one.type in ("dict", "any"):
             one.keys = {"type": "str"}
         one.has_default = False
-        found.add(param(name, one, True, str(given.get("description") or "")))
+        made = param(name, one, True, str(given.get("description") or ""))
+        if mixed(made):
+            raise LeftOutError(f"its path parameter {clean(wire, 60)} {MIXED}")
+        found.add(made)
         path += f"{{{name}}}"
     if "//" in path or re.search(r"/\.\.?(/|$)", path) or len(path) > 250 or not path.isascii():
         raise LeftOutError("its path is none that can be sent")
@@ -208,10 +211,14 @@ def _one(
         if required:
             raise LeftOutError(f"it requires the parameter {shown}, whose name cannot be sent")
         return note(f"query parameter {shown} (its name)")
+    if place == "query" and any(pair.startswith(f"{name}=") for pair in found.query):
+        return note(f"query parameter {shown} (it is there twice)")
     if place == "query":
         mine, wire = _query_name(name, one, paged, found)
-    if mine.lower() == "confirm" and gated and one.type != "bool":
-        mine = "confirm_with" if place == "query" else mine
+    if mine == "confirm" and gated and one.type != "bool":
+        if place == "header":
+            raise LeftOutError("its header confirm has the name of the answer of who is asked")
+        mine, wire = "confirm_with", name
     about = str(given.get("description") or "")
     made = param(mine, one, required, about)
     if mine == "cursor" and paged:
@@ -224,11 +231,12 @@ def _one(
             made = {"name": "cursor", "default": "0", "description": made["description"]}
     if place == "header":
         made["in"] = "header"
-    elif (operation.method not in ("GET", "HEAD", "DELETE") and not wire) or mine in (
-        "etag",
-        "if_match",
-    ):
+    elif operation.method not in ("GET", "HEAD", "DELETE") or is_version(mine):
         made["in"] = "query"
+    if mixed(made):
+        if required:
+            raise LeftOutError(f"its parameter {shown} {MIXED}")
+        return note(f"{place} parameter {shown} ({MIXED})")
     if not found.add(made):
         if required:
             raise LeftOutError(f"two of its parameters are called {shown}")

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .document import UnresolvedError
-from .inputs import LeftOutError, snake
+from .inputs import LeftOutError, python_name, snake
 from .operations import Operation, is_json
 from .schemas import merged, properties_of, required_of
 from .texts import clean, sentence, sentences
@@ -170,7 +170,7 @@ def _fields(operation: Operation, schema: dict[str, Any], found: Answer) -> None
     rows, seen = [], set[str]()
     for place, name in enumerate(names):
         shown = clean(name, 60) or "?"
-        same = re.sub("[-.]", "_", name)  # as Python calls it
+        same = re.sub("^param_", "field_", python_name(name))
         if not NAME.fullmatch(name) or same in seen:
             found.left_out.append(f"result {shown} (its name)")
             continue

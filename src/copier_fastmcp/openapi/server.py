@@ -16,6 +16,7 @@ DULL = {
     "the",
     "http",
     "json",
+    "mcp",
     "service",
     "server",
     "specification",
@@ -92,7 +93,7 @@ def _name(title: str, address: str) -> str:
     )
     short = "-".join(_within(kept, 24))
     short = short if short[:1].isalpha() else f"api-{short}"
-    return short if short.endswith("-mcp") or short == "mcp" else f"{short}-mcp"
+    return f"{short}-mcp"
 
 
 def _within(parts: list[str], most: int) -> list[str]:

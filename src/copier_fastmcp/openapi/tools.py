@@ -18,6 +18,7 @@ from .texts import clean, sentence, sentences
 from .verbs import base
 
 BUDGET = 3000
+LONGEST_CHOICE = 36
 SENT = ("GET", "HEAD", "QUERY", "POST", "PUT", "PATCH", "DELETE")
 
 
@@ -81,7 +82,9 @@ def _tool(operation: Operation, derived: Derived, names: Names, options: Options
     if derived.behavior == "read" and operation.method in ("PUT", "PATCH", "DELETE"):
         raise LeftOutError(f"a {operation.method} that reads has no form")
     result = answer(operation)
-    if derived.behavior != "read" and (result.paged or operation.method == "DELETE"):
+    if operation.method == "HEAD" or (
+        derived.behavior != "read" and (result.paged or operation.method == "DELETE")
+    ):
         if result.fields:
             result.left_out = ["its result"]
         result.fields = []
@@ -118,6 +121,12 @@ def _tool(operation: Operation, derived: Derived, names: Names, options: Options
     if options.scopes and (scopes := _scopes(operation, derived)):
         made["scopes"] = scopes
     made["why"] = _why(operation, derived)
+    if fields := [name for name in given.nulls if len(name) <= LONGEST_CHOICE]:
+        name = next(one for one in ("clear", "clear_fields", "set_null") if one not in given.plain)
+        about = "Fields to set to null."
+        made["params"] += [
+            {"name": name, "in": "nulls", "choices": fields, "description": about}
+        ]
     found = Imported(operation, derived, made, [*given.left_out, *result.left_out], given.findings)
     _fit(found, result, options.budget)
     return found
@@ -184,6 +193,14 @@ def _scopes(operation: Operation, derived: Derived) -> list[str]:
     return [one for one in dict.fromkeys(found) if not (reads and write.search(one))]
 
 
+def _forget(params: list[dict[str, Any]], name: str) -> None:
+    """Let no caller set a field to null that was left out."""
+    for one in [one for one in params if one.get("in") == "nulls"]:
+        one["choices"] = [choice for choice in one["choices"] if choice != name]
+        if not one["choices"]:
+            params.remove(one)
+
+
 def _size(made: dict[str, Any], fields: list[tuple[str, dict[str, Any]]]) -> int:
     """Roughly the bytes of a tool in tools/list: its texts, and what schemas and hints put around them."""
     params = sum(40 + len(json.dumps(one, ensure_ascii=False).encode()) for one in made["params"])
@@ -218,6 +235,7 @@ def _fit(found: Imported, result: Answer, budget: int) -> None:
         ):
             continue
         made["params"].remove(one)
+        _forget(made["params"], one["name"])
         found.left_out.append(f"{one['name']} (budget)")
     while fields and _size(made, fields) > 1.5 * budget and len(fields) > 1:
         name, _ = fields.pop()

@@ -26,6 +26,36 @@ async def test_a_change_of_nothing_is_no_success(scripted: Scripted) -> None:
     assert not scripted.requests
 
 
+async def test_null_goes_to_the_fields_that_are_named(scripted: Scripted) -> None:
+    server = served(scripted)
+    for given, sent in (
+        ({"clear": ["from"]}, {"from": None}),
+        ({"clear": ["color"], "from": "B"}, {"color": None, "from": "B"}),
+        ({"color": None, "from": "B"}, {"from": "B"}),
+    ):
+        failed, text = await called(server, "mark_pen", pen_id="1", **given)
+        assert not failed, text
+        assert json.loads(scripted.requests.pop().content) == sent
+    for given in ({"clear": ["pen_id"]}, {"clear": []}):
+        failed, text = await called(server, "mark_pen", pen_id="1", **given)
+        assert failed
+        assert not scripted.requests
+    async with Client(server) as client:
+        tools = {tool.name: tool for tool in await client.list_tools()}
+    clear = tools["mark_pen"].input_schema["properties"]["clear"]
+    assert (clear["type"], clear["items"]["enum"]) == ("array", ["color", "from"])
+    assert clear["default"] == []
+
+
+async def test_a_form_holds_texts(scripted: Scripted) -> None:
+    scripted.answers = [httpx2.Response(201, json={"id": 1, "amount": 5})]
+    failed, text = await called(served(scripted), "create_card", amount=5)
+    assert not failed, text
+    (request,) = scripted.requests
+    assert request.headers["Content-Type"] == "application/x-www-form-urlencoded"
+    assert request.content == b"amount=5&live=true"
+
+
 async def test_the_next_page_is_asked_for_by_the_name_that_there_is(scripted: Scripted) -> None:
     async with Client(served(scripted)) as client:
         tools = {tool.name: tool for tool in await client.list_tools()}

@@ -1,0 +1,76 @@
+"""What import writes is what the template takes: each row was once refused, or sent under another name."""
+
+from typing import Any
+
+import pytest
+from openapi.documents_of import answers, document
+from support import answered
+
+from copier_fastmcp.importing import answers_of, convert
+from copier_fastmcp.openapi.operations import operations
+from copier_fastmcp.openapi.tools import Options
+
+TEXT: dict[str, Any] = {"type": "string"}
+
+
+def _in(place: str, name: str, schema: dict[str, Any] = TEXT, **more: Any) -> dict[str, Any]:
+    return {"parameters": [{"in": place, "name": name, "schema": schema, **more}]}
+
+
+def _object(*names: str, **more: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": dict.fromkeys(names, TEXT), **more}
+
+
+def _body(schema: dict[str, Any]) -> dict[str, Any]:
+    return {"requestBody": {"content": {"application/json": {"schema": schema}}}}
+
+
+MIXED = {"enum": ["list", "delete"]}
+# An operation, what the document says of it, and the requests of the tools that come of it.
+ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
+    ("POST /given", {"operationId": "given"}, ["POST /given"]),
+    ("POST /api", {"operationId": "api"}, ["POST /api"]),
+    ("DELETE /notes", _in("header", "confirm", required=True), []),
+    ("DELETE /notes", _in("query", "confirm"), ["DELETE /notes?confirm={confirm_with}"]),
+    ("DELETE /notes/{confirm}", _in("path", "confirm"), ["DELETE /notes/{confirm_1}"]),
+    ("POST /notes", _body(_object("from", "from_", "a-b", "a_b")), ["POST /notes"]),
+    ("GET /notes/{id}", {"responses": answers(_object("_", "__", "_id", "field_id"))}, ["GET /notes/{id}"]),
+    ("HEAD /notes/{id}", {"responses": answers(_object("id"))}, ["HEAD /notes/{id}"]),
+    ("HEAD /notes", _body({"type": "object", "properties": {"a": {"type": "object"}}}), ["HEAD /notes"]),
+    ("PATCH /notes/{id}", _body(_object("ETag")), ["PATCH /notes/{id}"]),
+    ("GET /notes", _in("query", "action", MIXED), ["GET /notes"]),
+    ("GET /notes", _in("query", "action", MIXED, required=True), []),
+    ("POST /notes/{action}", _in("path", "action", MIXED), []),
+    ("GET /notes", _in("query", "a", {**TEXT, "pattern": "^[a-z]{90}[0-9]{90}[a-z]{90}$"}), ["GET /notes"]),
+    ("GET /notes", _in("query", "a", {**TEXT, "pattern": "^a~~b$"}), ["GET /notes"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "raw", "sent"), ROWS)
+def test_what_an_operation_becomes_is_taken(
+    call: str, raw: dict[str, Any], sent: list[str]
+) -> None:
+    method, path = call.split(" ")
+    made = document({path: {method.lower(): {"responses": {}, **raw}}})
+    rows = convert(list(operations(made)), Options())
+    found, _ = answers_of(made, rows)
+    assert [tool["http"] for tool in found["tools"]] == sent
+    assert all(row.tool or row.left_out for row in rows)
+    if sent:
+        answered(found)
+
+
+def test_a_query_names_nothing_twice() -> None:
+    deep = {"in": "query", "name": "a", "style": "deepObject", "schema": _object("b")}
+    twice = [{"in": "query", "name": "a[b]", "schema": TEXT}, deep]
+    made = document({"/notes": {"get": {"parameters": twice, "responses": {}}}})
+    found, _ = answers_of(made, convert(list(operations(made)), Options()))
+    assert found["tools"][0]["http"] == "GET /notes?a[b]={a_b}"
+    answered(found)
+
+
+@pytest.mark.parametrize("title", ["MCP", "The mcp API", "🙂", "src", "1st"])
+def test_a_server_has_a_name_whatever_the_title(title: str) -> None:
+    made = document({"/notes": {"get": {"responses": {}}}}, info={"title": title})
+    found, _ = answers_of(made, convert(list(operations(made)), Options()))
+    answered(found)
