@@ -14,9 +14,9 @@ def lines(folder: str) -> int:
 
 
 def test_the_macros_are_short() -> None:
-    assert lines("macros") <= 1_244  # 290 of them are about requests, 22 about adoption
+    assert lines("macros") <= 1_258  # 305 of them are about requests, 22 about adoption
     assert (
-        lines("writing") <= 949
+        lines("writing") <= 955
     )  # 80 of them list the settings, 280 write requests and their probes
     assert len((ROOT / "copier.yml").read_text("utf-8").splitlines()) <= 209
 

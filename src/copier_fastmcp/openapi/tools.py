@@ -124,9 +124,7 @@ def _tool(operation: Operation, derived: Derived, names: Names, options: Options
     if fields := [name for name in given.nulls if len(name) <= LONGEST_CHOICE]:
         name = next(one for one in ("clear", "clear_fields", "set_null") if one not in given.plain)
         about = "Fields to set to null."
-        made["params"] += [
-            {"name": name, "in": "nulls", "choices": fields, "description": about}
-        ]
+        made["params"] += [{"name": name, "in": "nulls", "choices": fields, "description": about}]
     found = Imported(operation, derived, made, [*given.left_out, *result.left_out], given.findings)
     _fit(found, result, options.budget)
     return found

@@ -28,6 +28,7 @@ async def test_a_change_of_nothing_is_no_success(scripted: Scripted) -> None:
 
 async def test_null_goes_to_the_fields_that_are_named(scripted: Scripted) -> None:
     server = served(scripted)
+    scripted.answers = [httpx2.Response(200, json={})]
     for given, sent in (
         ({"clear": ["from"]}, {"from": None}),
         ({"clear": ["color"], "from": "B"}, {"color": None, "from": "B"}),
