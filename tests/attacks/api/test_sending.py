@@ -29,23 +29,24 @@ async def test_a_change_of_nothing_is_no_success(scripted: Scripted) -> None:
 async def test_null_goes_to_the_fields_that_are_named(scripted: Scripted) -> None:
     server = served(scripted)
     scripted.answers = [httpx2.Response(200, json={})]
-    for given, sent in (
+    rows: list[tuple[dict[str, Any], dict[str, Any]]] = [
         ({"clear": ["from"]}, {"from": None}),
         ({"clear": ["color"], "from": "B"}, {"color": None, "from": "B"}),
         ({"color": None, "from": "B"}, {"from": "B"}),
-    ):
+    ]
+    for given, sent in rows:
         failed, text = await called(server, "mark_pen", pen_id="1", **given)
         assert not failed, text
         assert json.loads(scripted.requests.pop().content) == sent
-    for given in ({"clear": ["pen_id"]}, {"clear": []}):
-        failed, text = await called(server, "mark_pen", pen_id="1", **given)
+    for clear in (["pen_id"], []):
+        failed, text = await called(server, "mark_pen", pen_id="1", clear=clear)
         assert failed
         assert not scripted.requests
     async with Client(server) as client:
         tools = {tool.name: tool for tool in await client.list_tools()}
-    clear = tools["mark_pen"].input_schema["properties"]["clear"]
-    assert (clear["type"], clear["items"]["enum"]) == ("array", ["color", "from"])
-    assert clear["default"] == []
+    schema = tools["mark_pen"].input_schema["properties"]["clear"]
+    assert (schema["type"], schema["items"]["enum"]) == ("array", ["color", "from"])
+    assert schema["default"] == []
 
 
 async def test_a_form_holds_texts(scripted: Scripted) -> None:
