@@ -285,15 +285,10 @@ def drawn_documents(count: int, start: int) -> list[dict[str, Any]]:
 
 
 if __name__ == "__main__":
+    plain = settings(database=None, deadline=None, phases=[Phase.generate])
 
     @seed(int(sys.argv[2]))
-    @settings(
-        max_examples=int(sys.argv[1]),
-        database=None,
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-        phases=[Phase.generate],
-    )
+    @settings(plain, max_examples=int(sys.argv[1]), suppress_health_check=list(HealthCheck))
     @given(documents())
     def show(made: dict[str, Any]) -> None:
         print(json.dumps(made))
