@@ -34,11 +34,18 @@ async def say(text: Annotated[str, Field(description="What to say")] = "hello") 
 
 
 def server(count: int) -> FastMCP:
-    """A server of `count` tools, each built as the generated server builds it."""
+    """A server of `count` tools, each built and served as the generated server does it."""
     from notes_mcp.policy import read
+    from notes_mcp.policy.asking import Gate
+    from notes_mcp.policy.guarding import PolicyServer
     from notes_mcp.policy.serving import build_tool
+    from notes_mcp.policy.trail import Trail
+    from notes_mcp.settings import Settings
 
-    mcp = FastMCP("bench")
+    settings = Settings(state="memory")
+    mcp = PolicyServer("bench")
+    trail = Trail(settings.audit, settings.state_keys)
+    mcp.govern(Gate(settings.state, settings.confirm_seconds, trail), settings)
     tool = build_tool(say, read(title="Say"))
     for number in range(count):
         mcp.add_tool(tool.model_copy(update={"name": f"say_{number:04}"}))
