@@ -99,10 +99,12 @@ async def test_read_only_serves_only_what_says_so() -> None:
 async def test_every_call_is_one_log_line_without_argument_values(
     client: Notes, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with caplog.at_level(logging.INFO, "notes_mcp.server"):
+    with caplog.at_level(logging.INFO, "notes_mcp.policy.process"):
         await content(client, "create_note", title="secret", content="secret")
         await error(client, "get_note", note_id=99)
-    texts = [record.message for record in caplog.records if record.name == "notes_mcp.server"]
+    texts = [
+        record.message for record in caplog.records if record.name == "notes_mcp.policy.process"
+    ]
     lines = [json.loads(text) for text in texts]
     assert "secret" not in "".join(texts)
     assert [(line["tool"], line["behavior"], line["outcome"]) for line in lines] == [

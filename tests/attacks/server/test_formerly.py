@@ -128,7 +128,7 @@ async def test_what_is_deprecated_says_so_and_works(
     server = serving()
     for name, use in (("destroy", "Use zz_wipe."), ("zz_end", "Use zz_wipe.")):
         DONE.clear()
-        with caplog.at_level(logging.INFO, "notes_mcp.server"):
+        with caplog.at_level(logging.INFO, "notes_mcp.policy.process"):
             assert outcome(await called(server, era, name, YES, name="a", **ASK)) == "applied"
         line = caplog.records[-1]
         assert line.levelno == logging.WARNING

@@ -1,4 +1,4 @@
-"""What a server's process says when it starts, and how signals end it. Managed by the template."""
+"""What a server's process says when it starts and at each call, and how signals end it. Managed by the template."""
 
 import io
 import json
@@ -8,9 +8,15 @@ import re
 import select
 import signal
 import sys
+import time
+from collections.abc import Awaitable
 from pathlib import Path
 from types import FrameType
 
+from fastmcp.tools import ToolResult
+from fastmcp.tools.base import InputRequiredToolResult
+
+from .declarations import Declaration
 from .settings import PolicySettings
 
 logger = logging.getLogger(__name__)
@@ -24,6 +30,28 @@ def tell_start(settings: PolicySettings, transport: str) -> None:
     kept = {name: place(str(getattr(settings, name) or "")) for name in named}
     known = {name: where for name, where in kept.items() if where}
     logger.info(json.dumps({"event": "start", "transport": transport, **known}))
+
+
+async def told(
+    run: Awaitable[ToolResult], name: str, now: str, known: Declaration | None
+) -> ToolResult:
+    """Run a tool, and log its call by a name, perhaps one that it had before `now`; never an argument's value.
+
+    The line is a warning, and says what to use, where the name or the tool is deprecated.
+    """
+    started, outcome = time.perf_counter(), "error"
+    try:
+        result = await run
+        asked = isinstance(result, InputRequiredToolResult)
+        outcome = "asked" if asked else "error" if getattr(result, "is_error", False) else "ok"
+        return result
+    finally:
+        ms = round((time.perf_counter() - started) * 1000, 1)
+        entry = {"tool": name, "behavior": known.behavior if known else "unknown", "ms": ms}
+        use = (known and known.deprecated) or (now if now != name else None)
+        entry |= {"deprecated": use} if use else {}
+        level = logging.WARNING if use else logging.INFO
+        logger.log(level, json.dumps({"event": "tool_call", "outcome": outcome, **entry}))
 
 
 def place(where: str) -> str:

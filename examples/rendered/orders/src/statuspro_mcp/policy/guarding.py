@@ -29,10 +29,10 @@ from starlette.routing import Route
 
 from . import serving, subsets
 from .asking import SERVER, Gate
-from .declarations import ELSEWHERE, action, declaration_of
+from .declarations import ELSEWHERE, Declaration, action, declaration_of
 from .errors import CouldNotError, StartError
 from .gate import gated, serve
-from .process import tell_start
+from .process import tell_start, told
 from .profile import CONFIRM
 from .schemas import Slim
 from .settings import PolicySettings
@@ -99,6 +99,7 @@ class PolicyServer(FastMCP[Any]):
         part = settings.model_dump(include={*subsets.Subset.__dataclass_fields__})
         self.subset = subsets.Subset(**part)
         self.formerly: dict[str, str] = {}  # names that tools had, and those that they have
+        self.known: dict[str, Declaration] = {}  # what the log calls a tool
 
     def add_resource(self, resource: Any) -> Resource | ResourceTemplate:
         """Serve a resource; a function that demands something of its caller checks it by itself."""
@@ -124,6 +125,16 @@ class PolicyServer(FastMCP[Any]):
             raise ToolError(f"{name} cannot be called here: {why}")
         SERVER.set(self)
         return tool
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any] | None = None, **options: Any
+    ) -> ToolResult:
+        """Run a tool, as FastMCP does; one line of the log for each call."""
+        run = super().call_tool(name, arguments, **options)
+        if options.get("run_middleware") is False:  # FastMCP comes back here, as for a list
+            return await run
+        now = self.formerly.get(name, name)
+        return await told(run, name, now, self.known.get(now))
 
     async def read_resource(self, uri: str, **options: Any) -> ResourceResult:
         """Read a resource, as FastMCP does."""
@@ -256,6 +267,7 @@ class PolicyServer(FastMCP[Any]):
         pairs, undeclared = serving.run_now(self._pairs(), self), []
         self.subset.check([self.facts(served) for _, served in pairs])
         taken = {served.name for _, served in pairs}
+        self.known = {served.name: d for _, served in pairs if (d := serving.declared(served))}
         known = [d for _, served in pairs if (d := serving.declared(served)) and d.name in taken]
         for name, old in ((each.name, old) for each in known for old in each.formerly):
             if old in taken or self.formerly.setdefault(old, name) != name:
