@@ -26,7 +26,15 @@ UNSTARTED: dict[str, tuple[dict[str, str], str]] = {
     ),
     "keys that are not a list": (
         {"STATE_KEYS": "abc"},
-        "settings state and state_keys: request-state keys must be at least 32 bytes.*",
+        "setting state_keys: request-state keys must be at least 32 bytes.*",
+    ),
+    "a password with a slash": (
+        {"STATE": "redis://:a secret/x@h:6379/0"},
+        "setting state: 'redis://h:6379/0': .*",
+    ),
+    "a kind of address that is not known": (
+        {"STATE": "memcached://u:a secret@h"},
+        "setting state: 'memcached://h': name memory, a folder, or a redis:// address",
     ),
     "half a list": ({"STATE_KEYS": '["a secret'}, "setting state_keys: Value error, .*"),
     "no number": ({"PORT": "http"}, "setting port: Input should be a valid integer.* (got 'http')"),

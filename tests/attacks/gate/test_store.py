@@ -1,4 +1,8 @@
-"""A store that is away lets nothing through."""
+"""A store that is away lets nothing through; one in a folder is nobody else's."""
+
+import os
+import stat
+from pathlib import Path
 
 import pytest
 from attacks.gate.attacked import SETTINGS
@@ -19,3 +23,13 @@ async def test_a_store_that_is_away_lets_nothing_through(era: str, confirm: bool
         answer = await client.call_tool("delete_note", arguments, raise_on_error=False)
     assert answer.is_error
     assert list(await backend().snapshot()) == ["note/1"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs modes")
+def test_a_folder_of_questions_is_its_owners_alone(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        create_server(SETTINGS.model_copy(update={"state": str(tmp_path / "state")}))
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "state").stat().st_mode) == 0o700

@@ -4,18 +4,20 @@ import json
 import logging
 import re
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, Self
 from unittest.mock import Mock
 
 import pytest
 from attacks.gate.attacked import SETTINGS, built
 from fastmcp import Client, Context
 from fastmcp.exceptions import ToolError
+from notes_mcp import cli
 from notes_mcp.policy import read
 from notes_mcp.policy.errors import StartError
 from notes_mcp.policy.texts import changed
 from notes_mcp.server import create_server
-from pydantic import BaseModel
+from notes_mcp.settings import Settings
+from pydantic import BaseModel, ValidationError, model_validator
 
 pytestmark = pytest.mark.anyio
 Notes = Client[Any]
@@ -39,8 +41,9 @@ async def zz_tell(ctx: Context) -> Answer:
         ("driver://u:secret@h/db", "backend.py: connect: OSError; see .*'driver://h/db'"),
         ("driver://h/db", "backend.py: connect: OSError: lost driver://h/db; see .*"),
         ("~nosuch/db", "backend.py: connect: OSError: lost ~nosuch/db; see .*'/.*'"),
+        ("host=h password=secret", "backend.py: connect: OSError; see .*'…'"),
     ],
-    ids=["password", "address", "path"],
+    ids=["password", "address", "path", "names"],
 )
 def test_no_password_is_said_at_the_start(
     monkeypatch: pytest.MonkeyPatch, database: str, expected: str
@@ -49,6 +52,40 @@ def test_no_password_is_said_at_the_start(
     with pytest.raises(StartError) as error:
         create_server(SETTINGS.model_copy(update={"database": database}))
     assert re.fullmatch(f"{expected}.*", str(error.value))
+
+
+class Strict(Settings):
+    """Settings of an author's own: one has no default, and two do not fit together."""
+
+    needed: str
+    other: int = 0
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        assert self.needed != "odd", "that does not fit"
+        return self
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, "setting needed: Field required"),
+        ({"needed": "odd"}, "settings: Assertion failed, that does not fit"),
+        ({"needed": "x", "other": "db://u:hunter2@h"}, "setting other: Input should be .*integer"),
+        ({"needed": "x", "other": "password=hunter2"}, "setting other: Input should be .*integer"),
+        ({"needed": "x", "other": "one"}, "setting other: .* \\(got 'one'\\)"),
+    ],
+    ids=["missing", "together", "address", "named", "plain"],
+)
+def test_a_wrong_setting_says_no_other(
+    monkeypatch: pytest.MonkeyPatch, given: dict[str, str], expected: str
+) -> None:
+    monkeypatch.setenv("NOTES_MCP_STATE_KEYS", "hunter2" * 6)
+    with pytest.raises(ValidationError) as error:
+        Strict(**given)  # type: ignore[arg-type]
+    code, line = cli._explained(error.value)
+    assert (code, "hunter2" in f"{line} {error.value}") == (1, False)
+    assert re.match(expected, line), line
 
 
 def test_what_only_equals_a_default_is_shown() -> None:
