@@ -1,11 +1,15 @@
 """The file of an audit trail: whose it is, when it is full, torn, a link, a pipe, or cannot be written."""
 
+import contextlib
 import json
 import os
 import signal
 import stat
 import threading
+from collections.abc import Callable
+from io import FileIO
 from pathlib import Path
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -15,6 +19,9 @@ from fastmcp.exceptions import ToolError
 from notes_mcp.policy import trail as trails
 from notes_mcp.policy.errors import StartError
 from notes_mcp.policy.trail import Trail
+
+with contextlib.suppress(ImportError):  # on Windows there is none
+    import fcntl
 
 
 @pytest.fixture
@@ -80,6 +87,104 @@ def test_a_line_that_a_killed_process_tore_stands_alone(file: Path) -> None:
     Trail(str(file)).record("", tool="next")
     torn, whole = file.read_text().splitlines()
     assert (torn, json.loads(whole)["tool"]) == ('{"event": "wr', "next")
+
+
+class Torn(FileIO):
+    """A file on a full disk: half of a line is written, then something happens."""
+
+    then: Callable[[], object] = staticmethod(lambda: None)
+    keeps = False
+
+    def write(self, data: Any) -> int:
+        """Write half of it."""
+        written = super().write(data[:20])
+        self.then()
+        return written
+
+    def truncate(self, size: int | None = None) -> int:
+        """Take it back, where the file lets anybody."""
+        if self.keeps:  # as chattr +a has it
+            raise PermissionError(1, "Operation not permitted")
+        return super().truncate(size)
+
+
+def tears(monkeypatch: pytest.MonkeyPatch, **how: object) -> None:
+    """Tear the next line that is written."""
+    kinds = [
+        type(
+            "Once",
+            (Torn,),
+            {name: staticmethod(it) if callable(it) else it for name, it in how.items()},
+        )
+    ]
+
+    def opened(path: Path, mode: str, *, buffering: int, opener: Any) -> FileIO:
+        return (kinds.pop() if kinds else FileIO)(path, mode, opener=opener)
+
+    monkeypatch.setattr(trails, "open", opened, raising=False)
+
+
+def test_a_line_that_cannot_be_taken_back_stands_alone(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trail = Trail(str(file))
+    tears(monkeypatch, keeps=True)
+    trail.record("", tool="torn")
+    trail.record("", tool="next")
+    half, *whole = file.read_text().splitlines()
+    assert (half, [json.loads(line)["tool"] for line in whole]) == (
+        '{"event": "write", "',
+        ["torn", "next"],
+    )
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs locks of files")
+def test_nobody_writes_behind_half_a_line_that_is_taken_back(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trail, other = Trail(str(file)), Trail(str(file))  # another process
+    writer = threading.Thread(target=lambda: other.record("", tool="other"))
+
+    def meanwhile() -> None:
+        writer.start()
+        writer.join(0.1)
+
+    tears(monkeypatch, then=meanwhile)
+    trail.record("", tool="torn")
+    writer.join()
+    trail.ready()
+    assert [line["tool"] for line in lines(file)] == ["other", "torn"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs locks of files")
+def test_a_process_that_stands_still_is_not_waited_for(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trails.time, "sleep", lambda _: None)
+    trail = Trail(str(file))
+    with file.open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        trail.record("", tool="next")
+    assert [line["tool"] for line in lines(file)] == ["next"]
+
+
+def test_it_stays_where_it_was_wherever_a_tool_goes(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    trail = Trail(file.name)
+    (tmp_path / "away").mkdir()
+    monkeypatch.chdir(tmp_path / "away")
+    trail.record("", tool="next")
+    assert [line["tool"] for line in lines(file)] == ["next"]
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read all")
+def test_it_may_only_be_written(file: Path) -> None:
+    file.touch(0o200)
+    Trail(str(file)).record("", tool="next")
+    file.chmod(0o600)
+    assert [line["tool"] for line in lines(file)] == ["next"]
 
 
 @pytest.mark.parametrize("where", ["{0}/gone/trail.jsonl", "{0}", "~nosuch/x", "{0}/a\0b"])
