@@ -99,7 +99,7 @@ async def main():
     try:
         policy.tool(mcp, made, name="x", behavior="destroy")
     except TypeError as error:
-        assert "write one of" in str(error)
+        assert "use one of" in str(error)
     else:
         raise AssertionError
 
@@ -121,6 +121,17 @@ def test_every_way_of_registering_is_covered_once(template: Path, tmp_path: Path
     assert done.stdout.endswith("fine\n"), done.stderr
 
 
+# Over stdio, and as an application that another program serves.
+STARTS = """
+import server
+for start in (server.mcp.run, server.mcp.http_app):
+    try:
+        start()
+    except Exception as error:
+        print(error)
+"""
+
+
 def test_a_destructive_tool_that_nobody_declared_stops_the_start(
     template: Path, tmp_path: Path
 ) -> None:
@@ -132,6 +143,5 @@ def test_a_destructive_tool_that_nobody_declared_stops_the_start(
         '@mcp.tool(annotations={"destructiveHint": True})\ndef zap() -> None: ...\n\n\nif __name__'
     )
     (folder / "server.py").write_text(text.replace("if __name__", late))
-    done = python(folder, "server.py", PYTHONPATH=str(folder))
-    assert done.returncode == 1
-    assert "the destructive tool zap has no gate" in done.stderr
+    done = python(folder, "-c", STARTS, PYTHONPATH=str(folder))
+    assert done.stdout.count("the destructive tool zap has no gate") == 2, done.stderr

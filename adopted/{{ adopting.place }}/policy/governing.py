@@ -7,10 +7,9 @@ from typing import Any, cast
 from fastmcp import FastMCP
 from fastmcp.tools import Tool
 
-from . import signatures
+from . import schemas
 from .asking import Gate
-from .declarations import Declaration
-from .errors import StartError
+from .declarations import made
 from .guarding import PolicyServer
 from .profile import Behavior
 from .settings import PolicySettings
@@ -20,10 +19,15 @@ from .trail import Trail
 class Governed(PolicyServer):
     """The class that a server gets besides its own."""
 
-    async def run_async(self, *more: Any, **options: Any) -> None:
-        """Serve, once what is served was looked at; StartError says what cannot be."""
+    async def run_stdio_async(self, *more: Any, **options: Any) -> None:
+        """Serve over stdio, once what is served was looked at; StartError says what cannot be."""
         self.check()
-        await super().run_async(*more, **options)
+        await super().run_stdio_async(*more, **options)
+
+    def http_app(self, *more: Any, **options: Any) -> Any:
+        """The application to serve over HTTP, once what is served was looked at, whoever runs it; else StartError."""
+        self.check()
+        return super().http_app(*more, **options)
 
 
 def govern(mcp: FastMCP[Any], settings: PolicySettings | None = None) -> PolicyServer:
@@ -36,11 +40,8 @@ def govern(mcp: FastMCP[Any], settings: PolicySettings | None = None) -> PolicyS
     if isinstance(mcp, PolicyServer):
         return mcp
     settings = settings or PolicySettings()
-    try:
-        trail = Trail(settings.audit, settings.state_keys)
-        gate = Gate(settings.state, settings.confirm_seconds, trail)
-    except (ImportError, OSError, ValueError) as error:
-        raise StartError(f"settings state: {error}") from error
+    trail = Trail(settings.audit, settings.state_keys)
+    gate = Gate(settings.state, settings.confirm_seconds, trail)
     kind: Any = type(mcp)
     mcp.__class__ = Governed if kind is FastMCP else type(kind.__name__, (Governed, kind), {})
     governed = cast("Governed", mcp)
@@ -61,17 +62,14 @@ def tool(
 
     `facts` are the other arguments of a decorator. TypeError: there is no such behavior or fact.
     """
-    known = {each.__name__: each for each in Declaration.__subclasses__()}
-    if behavior not in known:
-        raise TypeError(f"{behavior!r} is not a behavior; write one of {', '.join(known)}")
     name = name or function.__name__
-    run = signatures.awaited(function)
+    declaration = made(name, behavior, title=title, **facts)
+    run = schemas.awaited(function)
 
     @functools.wraps(function)
     async def declared(**arguments: Any) -> Any:
         return await run(**arguments)
 
-    words = name.replace("_", " ").replace("-", " ").title()
-    vars(declared)["__declaration__"] = known[behavior](title=title or words, **facts)
-    served = signatures.wearing(declared, signatures.resolved(function))
+    vars(declared)["__declaration__"] = declaration
+    served = schemas.wearing(declared, schemas.resolved(function))
     return mcp.add_tool(Tool.from_function(served, name=name))
