@@ -41,11 +41,11 @@ def create_server(settings: Settings | None = None) -> PolicyServer:
         why += f"; see {setting} ({place(settings.database)!r})"
         raise StartError(f"backend.py: connect: {why}") from error
     keys, seconds = settings.state_keys, settings.confirm_seconds
+    gate = Gate(settings.state, seconds, Trail(settings.audit, keys))
     try:
-        gate = Gate(settings.state, seconds, Trail(settings.audit, keys))
         sealed = RequestStateSecurity(keys=keys or [secrets.token_bytes(32)], ttl=seconds)
-    except (ImportError, OSError, ValueError, RuntimeError) as error:
-        raise StartError(f"settings state and state_keys: {error}") from error
+    except ValueError as error:
+        raise StartError(f"setting state_keys: {error}") from error
     loaded = loading.load_tools(f"{__package__}.tools")
     mcp = PolicyServer(
         NAME,

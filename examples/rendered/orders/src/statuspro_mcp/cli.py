@@ -7,7 +7,6 @@ needs is imported by it, so that `--help` loads neither FastMCP nor the policy.
 import gc
 import json
 import logging
-import re
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,7 +15,6 @@ from cyclopts import App, Parameter, validators
 
 SERVER_NAME = "statuspro-mcp"
 EXITS = "Exit codes: 0 done, 1 refused or findings (a line on stderr), 2 not understood or not possible."
-SECRET = re.compile("key|secret|token|password|credential")  # settings whose value is never shown
 PLAIN = Parameter(negative=())
 app = App(
     name=SERVER_NAME,
@@ -173,12 +171,15 @@ def _explained(error: Exception) -> tuple[int, str]:
     from pydantic_settings import SettingsError
 
     from .policy.errors import CouldNotError, StartError
+    from .policy.process import SECRET
 
     if isinstance(error, ValidationError):
         first = error.errors()[0]
-        where = "_".join(str(part) for part in first["loc"])
-        got = "" if SECRET.search(where) else f" (got {first['input']!r})"
-        return 1, f"setting {where}: {first['msg']}{got}"
+        where, given = "_".join(str(part) for part in first["loc"]), first["input"]
+        # Where one is missing, or several do not fit together, it is all of them
+        shows = isinstance(given, str | int | float) and not SECRET.search(f"{where}={given}")
+        got = f" (got {given!r})" if shows else ""
+        return 1, f"{f'setting {where}' if where else 'settings'}: {first['msg']}{got}"
     if isinstance(error, SettingsError):
         return 1, f"{error}; write it as JSON"
     if isinstance(error, StartError | OSError):

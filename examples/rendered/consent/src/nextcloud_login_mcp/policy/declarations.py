@@ -4,10 +4,11 @@ Managed by the template. A tool that differs from its behavior names the differe
 Source of the hints: ToolAnnotations in the MCP specification; of the choices: docs/adr/policy.
 """
 
+import contextlib
 import inspect
 import sys
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal, Self, TypedDict, TypeVar, cast
 
 from .profile import BEHAVIORS, CONFIRM, FINER, WIRE_NAMES, Behavior, Hint
@@ -154,22 +155,37 @@ class Declaration:
         return hints | gate | written | lists
 
 
+def made(name: str, behavior: str, *, title: str | None = None, **facts: Any) -> Declaration:
+    """What a decorator would declare; TypeError: there is no such behavior or fact."""
+    known = {each.__name__: each for each in Declaration.__subclasses__()}
+    if behavior not in known:
+        raise TypeError(f"{behavior!r} is not a behavior of {name}; use one of {', '.join(known)}")
+    words = name.replace("_", " ").replace("-", " ").title()
+    return known[behavior](title=title or words, **facts).named(name)
+
+
 def declare(name: str, behavior: Behavior, *, title: str | None = None, **facts: Any) -> None:
     """Declare in extend.py what a tool from elsewhere does, by the name that this server serves it under.
 
     `facts` are the other arguments of a decorator. TypeError: there is no such behavior or fact.
     """
-    known = {each.__name__: each for each in Declaration.__subclasses__()}
-    if behavior not in known:
-        raise TypeError(f"{behavior!r} is not a behavior of {name}; use one of {', '.join(known)}")
-    declaration = known[behavior](title=title or name.replace("_", " ").title(), **facts)
-    ELSEWHERE[name] = declaration.named(name)
+    ELSEWHERE[name] = made(name, behavior, title=title, **facts)
 
 
 def declaration_of(function: object) -> Declaration | None:
     """The declaration that a decorator left on `function`, or None."""
     declaration = getattr(function, "__declaration__", None)
     return declaration if isinstance(declaration, Declaration) else None
+
+
+def translated(theirs: Any) -> Declaration | None:
+    """What this server makes of a declaration, also of one that another server of the template has; None for none."""
+    if theirs is None or isinstance(theirs, Declaration):
+        return theirs
+    with contextlib.suppress(TypeError):  # a later template may have more behaviors
+        names = [each.name for each in fields(action) if each.init and hasattr(theirs, each.name)]
+        return made(theirs.name, theirs.behavior, **{name: getattr(theirs, name) for name in names})
+    return None
 
 
 class read(Declaration):

@@ -33,6 +33,7 @@ class PolicySettings(ConsentSettings):
     model_config = SettingsConfigDict(
         env_prefix="NEXTCLOUD_LOGIN_MCP_",
         env_ignore_empty=True,
+        hide_input_in_errors=True,
         use_attribute_docstrings=True,
     )
 

@@ -32,6 +32,8 @@ from .texts import shown
 
 if TYPE_CHECKING:
     from .gate import Call
+if sys.platform != "win32":
+    import fcntl
 
 logger = logging.getLogger(__name__)
 MOST = 16 * 2**20  # bytes of one file; a full one is kept beside it, under a name of its own
@@ -40,7 +42,31 @@ LATE = "nothing is changed while the audit trail cannot be written ({}); tell wh
 
 
 def _private(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0), 0o600)  # else a pipe holds up all
+    flags |= getattr(os, "O_NONBLOCK", 0)  # else a pipe holds up all
+    with contextlib.suppress(PermissionError):  # it may only be written
+        return os.open(path, flags & ~os.O_WRONLY | os.O_RDWR, 0o600)
+    return os.open(path, flags, 0o600)
+
+
+def alone(descriptor: int) -> None:
+    """Wait for the processes that hold this lock, where disks know locks; for one that stands still a second."""
+    if sys.platform != "win32":
+        for _ in range(100):
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            except BlockingIOError:
+                time.sleep(0.01)
+            except OSError:  # some network drives
+                return
+
+
+def _missing(descriptor: int) -> str:
+    """The newline that half a line lacks, left by a process that was killed, or that nobody let take it back."""
+    with contextlib.suppress(OSError):  # it is empty, a device, or may only be written
+        os.lseek(descriptor, -1, os.SEEK_END)
+        return "\n" if os.read(descriptor, 1).strip(b"\n") else ""
+    return ""
 
 
 class Trail:
@@ -52,12 +78,12 @@ class Trail:
     """
 
     def __init__(self, where: str = "", keys: Sequence[str] = ()) -> None:
-        self.where, self._torn, self._late, self._grows = where, "", list[str](), False
+        self.where, self._late, self._grows = where, list[str](), False
         seed = keys[0].encode() if keys else secrets.token_bytes(32)
         self._key = hmac.digest(seed, b"audit trail", "sha256")
         try:
+            self._path = Path(where).expanduser().absolute()  # wherever a tool goes
             self._write("")
-            self._torn = "" if where in ("", *STREAMS) else _unended(where)
         except (OSError, ValueError, RuntimeError) as error:
             mend = "name a file that can be written, stdout or stderr"
             raise StartError(f"setting audit: {shown(where)}: {_why(error)}; {mend}") from error
@@ -94,20 +120,19 @@ class Trail:
         if self.where in STREAMS:
             print(line, end="", file=getattr(sys, self.where), flush=True)
         elif self.where:
-            path = Path(self.where).expanduser()
-            data = (self._torn + line).encode()
-            with open(path, "ab", buffering=0, opener=_private) as file:
-                known = os.fstat(file.fileno())
-                if not (stat.S_ISREG(known.st_mode) or stat.S_ISCHR(known.st_mode)):
+            with open(self._path, "ab", buffering=0, opener=_private) as file:
+                kind = os.fstat(at := file.fileno()).st_mode
+                if not (stat.S_ISREG(kind) or stat.S_ISCHR(kind)):
                     raise OSError(errno.EINVAL, "Not a file")
-                full = 0 < known.st_size > MOST - len(data) and not self._grows
+                alone(at)
+                size, data = os.fstat(at).st_size, f"{line and _missing(at)}{line}".encode()
+                full = 0 < size > MOST - len(data) and not self._grows
                 if not full and (written := file.write(data) or 0) < len(data):
-                    if file.tell() == os.fstat(file.fileno()).st_size:  # nobody wrote behind it
-                        file.truncate(file.tell() - written)
+                    if os.fstat(at).st_size == size + written:  # no other program wrote behind it
+                        file.truncate(size)
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            self._torn = ""
             if full:
-                self._rotate(path.resolve())
+                self._rotate(self._path.resolve())
                 self._write(line)
 
     def _rotate(self, path: Path) -> None:
@@ -123,16 +148,6 @@ class Trail:
 
 def _why(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error)
-
-
-def _unended(where: str) -> str:
-    """The newline that a process which was killed while it wrote left out."""
-    try:
-        with open(Path(where).expanduser(), "rb", opener=_private) as file:
-            file.seek(-1, os.SEEK_END)
-            return "" if file.read(1) == b"\n" else "\n"
-    except OSError:  # it is empty, a device, or may only be written
-        return ""
 
 
 @contextlib.contextmanager

@@ -24,7 +24,7 @@ from . import asking
 from .asking import Approver, ConfirmationResult, Gate, caller_of, digest
 from .declarations import Declaration
 from .profile import CONFIRM_FALLBACK, PREVIEW_FIRST
-from .signatures import confused
+from .schemas import confused
 from .texts import changed, filled, message_of, question_of
 from .trail import recorded
 

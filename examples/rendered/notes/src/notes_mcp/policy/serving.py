@@ -3,7 +3,7 @@
 import asyncio
 import functools
 import inspect
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar, cast
 
@@ -22,16 +22,15 @@ from fastmcp.utilities.versions import VersionSpec
 from mcp_types import Icon, InputRequiredResult, ToolAnnotations
 from pydantic import Field, PrivateAttr
 
-from . import signatures
+from . import schemas
 from .asking import SERVER, Envelope
-from .declarations import Declaration
+from .declarations import Declaration, translated
 from .errors import StartError
 from .gate import gated, serve
 from .profile import CONFIRM_FALLBACK
-from .schemas import Slim
+from .schemas import Function, Slim
 
 T = TypeVar("T")
-Function = Callable[..., Any]
 CONFIRM = (
     "True applies what was previewed."
     if CONFIRM_FALLBACK == "two_step"
@@ -63,8 +62,7 @@ class PolicyTool(Slim, FunctionTool):
 
 def declared(tool: Tool | None) -> Declaration | None:
     """The declaration behind a served tool, or None where there is none."""
-    declaration: Declaration | None = getattr(tool, "declaration", None)
-    return declaration
+    return translated(getattr(tool, "declaration", None))
 
 
 def with_confirm(parameters: dict[str, Any]) -> dict[str, Any]:
@@ -115,14 +113,14 @@ def admitted(function: Function, scopes: Sequence[str], name: str) -> Function:
     """The function behind what it demands of its caller; itself where that is nothing."""
     if not scopes and not marked(function, GRANT):
         return function
-    run = signatures.awaited(function)
+    run = schemas.awaited(function)
 
     @functools.wraps(function)
     async def admitting(**arguments: Any) -> Any:
         await SERVER.get().admit(name, scopes, function)
         return await run(**arguments)
 
-    return signatures.wearing(admitting, signatures.resolved(function))
+    return schemas.wearing(admitting, schemas.resolved(function))
 
 
 def marked(function: object, mark: str) -> bool:
@@ -141,15 +139,15 @@ def demands(item: FastMCPComponent) -> bool:
 
 def _served(function: Function, declaration: Declaration) -> Function:
     """The function that FastMCP validates and calls: its arguments flat, and the gate before its body."""
-    signature, model = signatures.flattened(function)
+    signature, model = schemas.flattened(function)
     if not model and not declaration.gated():
         return function
-    run, bound = signatures.awaited(function), model or dict
-    preview = signatures.awaited(declaration.preview) if declaration.preview else None
+    run, bound = schemas.awaited(function), model or dict
+    preview = schemas.awaited(declaration.preview) if declaration.preview else None
     result = signature.return_annotation
     # What FastMCP makes of a result of this kind where nothing is gated
     plain = FunctionTool.from_function(
-        signatures.wearing(lambda: None, inspect.Signature(return_annotation=result)), name="plain"
+        schemas.wearing(lambda: None, inspect.Signature(return_annotation=result)), name="plain"
     )
 
     async def told(values: dict[str, Any]) -> ToolResult:
@@ -172,7 +170,7 @@ def _served(function: Function, declaration: Declaration) -> Function:
     if declaration.gated():
         answer = Envelope.__class_getitem__(Any if plain.output_schema is None else result)
         signature = signature.replace(return_annotation=answer)
-    return signatures.wearing(served, signature)
+    return schemas.wearing(served, signature)
 
 
 async def source_of(tool: Tool, passed: list[tuple[FastMCP[Any], str]] | None = None) -> Tool:

@@ -31,6 +31,7 @@ class PolicySettings(BaseSettings):
     model_config = SettingsConfigDict(
         env_prefix="NOTES_MCP_",
         env_ignore_empty=True,
+        hide_input_in_errors=True,
         use_attribute_docstrings=True,
     )
 

@@ -30,6 +30,9 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, Field, ValidationError
 from pydantic_core import to_jsonable_python
 
+from .errors import StartError
+from .process import because, place
+
 if TYPE_CHECKING:
     from .guarding import PolicyServer
     from .trail import Trail
@@ -44,22 +47,34 @@ QUESTIONS = "confirmations"
 
 
 class Gate:
-    """The pending questions of one server, kept in `memory`, in a folder, or behind a `redis://` address."""
+    """The pending questions of one server, kept in `memory`, in a folder, or behind a `redis://` address.
+
+    StartError: they cannot be kept there.
+    """
 
     def __init__(self, where: str, seconds: float, trail: "Trail") -> None:
         self.seconds, self.trail, self._puts = seconds, trail, 0
         self.pages: Any = None  # where a server has them: see page.py
         self.store: AsyncKeyValue
-        if where == "memory":
-            self.store = MemoryStore(max_entries_per_collection=MOST)
-        elif where.startswith(("redis://", "rediss://")):
-            from key_value.aio.stores.redis import RedisStore
+        try:
+            if where == "memory":
+                self.store = MemoryStore(max_entries_per_collection=MOST)
+            elif where.startswith(("redis://", "rediss://")):
+                from key_value.aio.stores.redis import RedisStore
 
-            self.store = RedisStore(url=where)
-        else:
-            from key_value.aio.stores.filetree import FileTreeStore
+                self.store = RedisStore(url=where)
+            elif "://" in where:
+                mend = "name memory, a folder, or a redis:// address"
+                raise StartError(f"setting state: {place(where)!r}: {mend}")
+            else:
+                from key_value.aio.stores.filetree import FileTreeStore
 
-            self.store = FileTreeStore(data_directory=Path(where).expanduser())
+                folder = Path(where).expanduser()
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # who writes there, approves
+                self.store = FileTreeStore(data_directory=folder)
+        except (ImportError, OSError, ValueError, RuntimeError) as error:
+            why = because(error, where)
+            raise StartError(f"setting state: {place(where)!r}: {why}") from error
 
     async def put(self, name: str, entry: Mapping[str, Any], seconds: float = 0) -> None:
         """Remember something until the time of a question, or so many seconds, are over."""

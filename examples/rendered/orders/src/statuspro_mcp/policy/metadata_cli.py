@@ -28,9 +28,7 @@ from .errors import CouldNotError, StartError
 from .metadata import MOST_BYTES, SECTIONS, Overrides, Texts, merged, parse, read_text
 from .serving import run_now
 from .settings import SERVER_NAME
-
-if sys.platform != "win32":
-    import fcntl
+from .trail import alone
 
 Name = Annotated[str, Parameter(help="A tool, or the URI of a resource or resource template.")]
 Field = Annotated[str, Parameter(help="E.g. title, description, arguments.NAME, icons or enabled.")]
@@ -113,10 +111,9 @@ def _save(path: Path, edit: Callable[[str | None], str], texts: Texts) -> None:
     try:
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with contextlib.ExitStack() as opened:
-            if sys.platform != "win32":
+            if os.name == "posix":
                 opened.callback(os.close, folder := os.open(target.parent, os.O_RDONLY))
-                with contextlib.suppress(OSError):  # some network drives
-                    fcntl.flock(folder, fcntl.LOCK_EX)
+                alone(folder)
             text = edit(before := read_text(path))
             metadata.check(path, parse(path, text), texts)
             if len(text.encode()) > MOST_BYTES:

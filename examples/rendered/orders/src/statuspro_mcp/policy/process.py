@@ -22,6 +22,8 @@ from .settings import PolicySettings
 logger = logging.getLogger(__name__)
 KEPT = ("database", "api", "state", "audit")  # how settings end that name a place
 WORDS = ("", "memory", ":memory:", "stdout", "stderr")  # of theirs, those that are no path
+# What an address with a password, or a list of NAME=VALUE with a secret, has
+SECRET = re.compile(r"(?i)//.*@|(key|pass|pwd|secret|token|credential)\w*\s*=")
 
 
 def tell_start(settings: PolicySettings, transport: str) -> None:
@@ -60,13 +62,16 @@ def place(where: str) -> str:
         address, _, query = where.partition("?")
         known = address.partition("//")[0] if "@" in query else address  # a password may hold a ?
         return re.sub("//.*@", "//", known)
+    if SECRET.search(where):  # as drivers of databases take it
+        return "…"
     return where if where in WORDS else str(Path(os.path.expanduser(where)).absolute())
 
 
 def because(error: Exception, where: str) -> str:
     """What went wrong with a place, on one line; only of which kind it is where it may repeat a password."""
-    known = "://" in where and place(where) != where
-    text = "" if known else f": {' '.join(str(error).split())}"
+    known = SECRET.search(where) or ("://" in where and place(where) != where)
+    hides = known and not isinstance(error, ImportError)  # which is about a package
+    text = "" if hides else f": {' '.join(str(error).split())}"
     return type(error).__name__ + text
 
 
