@@ -108,18 +108,20 @@ class Torn(FileIO):
         return super().truncate(size)
 
 
-def tears(monkeypatch: pytest.MonkeyPatch, **how: object) -> None:
+def tears(
+    monkeypatch: pytest.MonkeyPatch,
+    then: Callable[[], object] = lambda: None,
+    *,
+    keeps: bool = False,
+) -> None:
     """Tear the next line that is written."""
-    kinds = [
-        type(
-            "Once",
-            (Torn,),
-            {name: staticmethod(it) if callable(it) else it for name, it in how.items()},
-        )
-    ]
+    kinds: list[type[FileIO]] = [Torn]
+    monkeypatch.setattr(Torn, "then", staticmethod(then))
+    monkeypatch.setattr(Torn, "keeps", keeps)
 
     def opened(path: Path, mode: str, *, buffering: int, opener: Any) -> FileIO:
-        return (kinds.pop() if kinds else FileIO)(path, mode, opener=opener)
+        kind = kinds.pop() if kinds else FileIO
+        return kind(path, mode, opener=opener)
 
     monkeypatch.setattr(trails, "open", opened, raising=False)
 
@@ -149,7 +151,7 @@ def test_nobody_writes_behind_half_a_line_that_is_taken_back(
         writer.start()
         writer.join(0.1)
 
-    tears(monkeypatch, then=meanwhile)
+    tears(monkeypatch, meanwhile)
     trail.record("", tool="torn")
     writer.join()
     trail.ready()
@@ -160,7 +162,7 @@ def test_nobody_writes_behind_half_a_line_that_is_taken_back(
 def test_a_process_that_stands_still_is_not_waited_for(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trails.time, "sleep", lambda _: None)
+    monkeypatch.setattr("time.sleep", lambda _: None)
     trail = Trail(str(file))
     with file.open() as held:
         fcntl.flock(held, fcntl.LOCK_EX)
