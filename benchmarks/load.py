@@ -11,7 +11,6 @@ import contextlib
 import dataclasses
 import json
 import os
-import socket
 import sqlite3
 import statistics
 import subprocess
@@ -22,6 +21,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from listening import PATIENCE, free_port, listens
 from support import clone_template, render
 
 from benchmarks import figures
@@ -72,7 +72,8 @@ class Served:
 
     def unrecorded(self) -> int:
         """How many answered writes have no line in the audit trail."""
-        lines = (self.folder / "trail.jsonl").read_text(encoding="utf-8").splitlines()
+        files = self.folder.glob("trail.jsonl*")  # a full one has a name of its own
+        lines = [line for file in files for line in file.read_text(encoding="utf-8").splitlines()]
         applied = [line for line in lines if json.loads(line)["outcome"] == "applied"]
         return len(self.kept) + 2 * len(self.deleted) - len(applied)
 
@@ -80,19 +81,17 @@ class Served:
 @contextlib.contextmanager
 def serving(project: Path, *, hand: bool = False, audit: bool = False) -> Iterator[Served]:
     """A server over HTTP with a database of its own, until the block ends."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    words = ["-c", "from notes_mcp.cli import main; main()", "run", "--http", "--port", str(port)]
-    if hand:
-        text = by_hand(project).read_text()
-        script = project / "by_hand_http.py"
-        stdio, http = '"stdio", ', f'"http", host="127.0.0.1", port={port}, '
-        assert stdio in text
-        script.write_text(text.replace(stdio, http))
-        words = [str(script)]
-    with tempfile.TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory() as place, free_port() as port:
         folder = Path(place)
+        run = ["run", "--http", "--port", str(port)]
+        words = ["-c", "from notes_mcp.cli import main; main()", *run]
+        if hand:
+            text = by_hand(project).read_text()
+            script = project / "by_hand_http.py"
+            stdio, http = '"stdio", ', f'"http", host="127.0.0.1", port={port}, '
+            assert stdio in text
+            script.write_text(text.replace(stdio, http))
+            words = [str(script)]
         environ = os.environ | {
             "PYTHONPATH": str(project / "src"),
             "HOME": str(folder),
@@ -108,16 +107,11 @@ def serving(project: Path, *, hand: bool = False, audit: bool = False) -> Iterat
                 stderr=log,
             )
         try:
-            while True:
-                if started.poll() is not None:
-                    raise RuntimeError((folder / "log").read_text())
-                with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
-                    break
-                time.sleep(0.1)
+            listens(port, started, folder / "log")
             yield Served(not hand, folder, started, port)
         finally:
             started.terminate()
-            started.wait(20)
+            started.wait(PATIENCE)
 
 
 class Client:
@@ -182,14 +176,14 @@ class Client:
 
 
 async def one(server: Served, until: float) -> None:
-    """A client: create, read, delete, again and again; what is begun is ended."""
+    """A client: create, read, delete, again and again, once at least; what is begun is ended."""
     try:
         async with Client(server) as client:
-            while time.monotonic() < until:
+            while True:
                 fields = {"title": "A note", "content": "What it says"}
                 note = await client.call("create_note", "create_note", fields)
                 name = str(note["id"])
-                if name in server.kept | server.deleted:
+                if name in server.kept or name in server.deleted:
                     raise RuntimeError(f"{name} was made twice")
                 server.kept.add(name)
                 await client.call("get_note", "get_note", {"note_id": int(name)})
@@ -202,6 +196,8 @@ async def one(server: Served, until: float) -> None:
                         raise RuntimeError(str(came))
                 server.kept.discard(name)
                 server.deleted.add(name)
+                if time.monotonic() > until:
+                    break
     except (OSError, RuntimeError, KeyError, ValueError, asyncio.IncompleteReadError) as error:
         server.errors.append(f"{type(error).__name__}: {error}")
 

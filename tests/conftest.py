@@ -1,7 +1,6 @@
 """Fixtures shared by the tiers."""
 
 import functools
-import logging
 import os
 import shutil
 import signal
@@ -22,17 +21,17 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-# Begun by the first process, which the workers inherit from.
+# Begun by the first process, which the workers inherit from. What whoever runs the tests has set for git and Copier does
+# not count, nor the language that git speaks, nor a proxy before this machine itself.
 if "COMPILED_TEMPLATES" not in os.environ:
     SHARED = tempfile.TemporaryDirectory()
     compiled.shared(Path(SHARED.name))
-
-
-@pytest.fixture(autouse=True)
-def logs() -> Iterator[None]:
-    """What a command switches off for its own process is on again for the next test."""
-    yield
-    logging.disable(logging.NOTSET)
+    OWN = Path(SHARED.name, "gitconfig")
+    OWN.write_text("[user]\n\tname = t\n\temail = t@example.com\n[safe]\n\tdirectory = *\n")
+    os.environ |= {"GIT_CONFIG_GLOBAL": str(OWN), "GIT_CONFIG_NOSYSTEM": "1", "LANGUAGE": "en"}
+    Path(SHARED.name, "copier.yml").write_text("{}\n")
+    os.environ["COPIER_SETTINGS_PATH"] = str(Path(SHARED.name, "copier.yml"))
+    os.environ["no_proxy"] = "127.0.0.1,localhost"
 
 
 @pytest.fixture(scope="session", autouse=True)

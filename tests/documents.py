@@ -106,7 +106,7 @@ def terminal(folder: Path, height: int, *command: str) -> tuple[Any, Any, Any]:
         cwd=str(folder),
         encoding="utf-8",
         dimensions=(height, WIDTH),
-        timeout=30,
+        timeout=120,
     )
     return child, screen, pyte.Stream(screen)
 

@@ -22,7 +22,7 @@ def run(*words: str | Path, folder: Path, **environ: str) -> subprocess.Complete
         capture_output=True,
         text=True,
         check=False,
-        timeout=180,
+        timeout=600,
     )
 
 

@@ -2,10 +2,8 @@
 
 import contextlib
 import os
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ import forked
 from fastmcp import Client
 from fastmcp.client.elicitation import ElicitResult
 from fastmcp.client.transports import StdioTransport
+from listening import PATIENCE, free_port, listens
 from mcp_types import Tool
 
 ERAS = ["legacy", "2026-07-28"]
@@ -36,9 +35,11 @@ def environ(project: Path, home: Path) -> dict[str, str]:
     }
 
 
-def stdio(project: Path, home: Path, era: str, **options: Any) -> Client[StdioTransport]:
+def stdio(
+    project: Path, home: Path, era: str, *flags: str, **options: Any
+) -> Client[StdioTransport]:
     """A client of one protocol era that starts the server as its child."""
-    program, *words = forked.python(command(project, "run")[1:])
+    program, *words = forked.python(command(project, "run", *flags)[1:])
     transport = StdioTransport(
         program,
         words,
@@ -53,30 +54,22 @@ def stdio(project: Path, home: Path, era: str, **options: Any) -> Client[StdioTr
 @contextlib.contextmanager
 def http(project: Path, home: Path) -> Iterator[str]:
     """The address of a server on a free loopback port, for as long as the block runs."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    with (home / "stderr").open("ab") as log:
-        process = subprocess.Popen(
-            forked.python(command(project, "run", "--http", "--port", str(port))[1:]),
-            env=environ(project, home),
-            cwd=project,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-        )
-    try:
-        last = time.monotonic() + 60
-        while True:
-            if process.poll() is not None or time.monotonic() > last:
-                raise AssertionError((home / "stderr").read_text())
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-                break
-            time.sleep(0.1)
-        yield f"http://127.0.0.1:{port}/mcp"
-    finally:
-        process.terminate()
-        process.wait(20)
+    with free_port() as port:
+        with (home / "stderr").open("ab") as log:
+            process = subprocess.Popen(
+                forked.python(command(project, "run", "--http", "--port", str(port))[1:]),
+                env=environ(project, home),
+                cwd=project,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+        try:
+            listens(port, process, home / "stderr")
+            yield f"http://127.0.0.1:{port}/mcp"
+        finally:
+            process.terminate()
+            process.wait(PATIENCE)
 
 
 async def agree(*asked: object) -> ElicitResult[dict[str, bool]]:

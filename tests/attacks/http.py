@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import anyio
 import uvicorn
 from fastmcp import FastMCP
+from listening import PATIENCE
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
@@ -45,10 +46,9 @@ async def http(make: Callable[[str], Served], below: str = "") -> AsyncIterator[
     uvicorn_ = _Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=1))
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(uvicorn_.serve, [bound])
-        for _ in range(1000):
-            if uvicorn_.started:
-                break
-            await anyio.sleep(0.01)
+        with anyio.fail_after(PATIENCE):
+            while not uvicorn_.started:
+                await anyio.sleep(0.01)
         yield base, server
         uvicorn_.should_exit = True
     bound.close()

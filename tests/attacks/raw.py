@@ -1,5 +1,6 @@
 """A client that speaks JSON-RPC by hand, to send what no honest client would."""
 
+import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
@@ -17,6 +18,9 @@ Message = dict[str, Any]
 LEGACY, MODERN = "legacy", "2026-07-28"
 ELICITS: Message = {"elicitation": {}}
 WHO = {"name": "raw", "version": "1"}
+SECONDS = float(
+    os.environ.get("ATTACK_SECONDS", "60")
+)  # after which a server that hangs has failed
 
 
 def outcome(message: Message) -> str:
@@ -102,7 +106,7 @@ async def connect(
 ) -> AsyncIterator[Raw]:
     """A connection over memory; leaving the block stops the server."""
     low = server._mcp_server
-    with anyio.fail_after(10):
+    with anyio.fail_after(SECONDS):
         async with (
             create_client_server_memory_streams() as (ours, theirs),
             server._lifespan_manager(),

@@ -1,6 +1,7 @@
 """`audit` of servers that no template made, and of our own from outside: it finds what was planted, and never calls a tool."""
 
 import json
+import logging
 import shlex
 import socket
 import subprocess
@@ -15,6 +16,10 @@ import foreign_server
 import pytest
 from calling import call
 from foreign_server import DIRECTORIES, GOOD, PLANTED, RAW
+from listening import PATIENCE, free_port, listens
+
+from copier_fastmcp.audit import over_the_wire
+from copier_fastmcp.errors import UnableError
 
 SERVER = str(Path(foreign_server.__file__))
 Findings = list[tuple[str, str]]
@@ -55,19 +60,14 @@ def requests(log: Path) -> set[str]:
 @contextmanager
 def over_http(which: str, log: Path) -> Iterator[str]:
     """A foreign server at an address of its own."""
-    with closing(socket.create_server(("127.0.0.1", 0))) as free:
-        port = free.getsockname()[1]
-    running = subprocess.Popen([sys.executable, SERVER, which, str(log), "--http", str(port)])
-    try:
-        for _ in range(200):
-            with closing(socket.socket()) as probe:
-                if probe.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            time.sleep(0.1)
-        yield f"http://127.0.0.1:{port}/mcp"
-    finally:
-        running.terminate()
-        running.wait(10)
+    with free_port() as port:
+        running = subprocess.Popen([sys.executable, SERVER, which, str(log), "--http", str(port)])
+        try:
+            listens(port, running)
+            yield f"http://127.0.0.1:{port}/mcp"
+        finally:
+            running.terminate()
+            running.wait(PATIENCE)
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_what_cannot_be_checked_is_one_line(
 ) -> None:
     commands = {
         "mute": command("mute", log),
-        "deaf": shlex.join([sys.executable, "-c", "import time; time.sleep(60)"]),
+        "deaf": shlex.join([sys.executable, "-c", "import time; time.sleep(900)"]),
         "crash": shlex.join([sys.executable, "-c", "oops"]),
     }
     started = time.monotonic()
@@ -189,7 +189,13 @@ def test_what_cannot_be_checked_is_one_line(
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
     assert done.stderr.startswith("copier-fastmcp: could not check ")
     assert reason in done.stderr
-    assert time.monotonic() - started < 58, "it does not wait for a deaf server to end"
+    assert time.monotonic() - started < 300, "it does not wait for a deaf server to end"
+
+
+def test_who_imports_it_keeps_their_log() -> None:
+    with pytest.raises(UnableError):
+        over_the_wire("no-such-command-here", None, {}, 60)
+    assert logging.root.manager.disable == logging.NOTSET
 
 
 def test_an_address_that_never_answers(check: Check) -> None:

@@ -147,7 +147,11 @@ def test_in_a_terminal_the_table_fits(
     import pexpect
 
     words = ["-P", "-m", "copier_fastmcp", "audit", "--file", str(listed), *view]
-    size = {"dimensions": (40, columns), "env": environment(COLUMNS="", TERM="dumb")}
+    size = {
+        "timeout": 120,
+        "dimensions": (40, columns),
+        "env": environment(COLUMNS="", TERM="dumb"),
+    }
     shown = pexpect.spawn(sys.executable, words, encoding="utf-8", cwd=tmp_path, **size)  # type: ignore[no-untyped-call]
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.read())  # type: ignore[no-untyped-call]
     drawn = [len(line) for line in text.splitlines() if line[:1] in "┏┃┡│├└"]

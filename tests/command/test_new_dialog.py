@@ -41,7 +41,7 @@ def terminal(
         preexec_fn=interruptible,
         encoding="utf-8",
         dimensions=(50, columns),
-        timeout=30,
+        timeout=120,
     )
     screen = ""
     for question, keys in steps:

@@ -54,11 +54,11 @@ def tools(path: Path) -> dict[str, Imported]:
 @pytest.mark.parametrize("name", REFUSED)
 def test_one_line(tmp_path: Path, name: str) -> None:
     text, why = REFUSED[name]
-    began = time.monotonic()
+    began = time.process_time()
     with pytest.raises(RefusedError, match=why) as error:
         read(written(tmp_path, text))
     assert len(str(error.value)) < 400
-    assert time.monotonic() - began < 10
+    assert time.process_time() - began < 10
 
 
 def test_what_is_too_large_or_no_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

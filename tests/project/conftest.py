@@ -1,4 +1,4 @@
-"""The project whose texts the tests change."""
+"""A port, and the project whose texts the tests change."""
 
 import sys
 from collections.abc import Iterator
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import texts
+from listening import free_port
 from support import render
 
 
@@ -16,3 +17,10 @@ def lab(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pa
     sys.path.insert(0, str(project / "src"))
     yield project
     sys.path.remove(str(project / "src"))
+
+
+@pytest.fixture
+def port() -> Iterator[str]:
+    """A port on which nobody else listens."""
+    with free_port() as number:
+        yield str(number)

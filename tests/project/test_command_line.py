@@ -1,10 +1,13 @@
 """The generated command line: what is not understood is one line, what is asked for is what clients see."""
 
+import asyncio
 import json
 import re
 from pathlib import Path
 
-from support import python, server
+import pytest
+from support import Renders, python, server
+from wire import stdio
 
 
 def test_a_bad_setting_is_one_line(project: Path) -> None:
@@ -18,6 +21,40 @@ def test_a_port_that_is_none_is_not_understood(project: Path) -> None:
     assert (done.returncode, done.stdout) == (2, "")
     assert "99999" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("flags", "left"),
+    [
+        (["--read-only", "--exclude", "search_*"], {"get_note"}),
+        (["--no-destructive", "--toolsets", "get_note,create_note,delete_note"], {"get", "create"}),
+        (["--tools", "*_note", "--exclude", "a*,s*,u*,e*"], {"get", "create", "delete"}),
+    ],
+    ids=["read-only", "no-destructive", "tools"],
+)
+def test_the_flags_of_run_serve_a_part(
+    project: Path, tmp_path: Path, flags: list[str], left: set[str]
+) -> None:
+    async def listed() -> set[str]:
+        async with stdio(project, tmp_path, "2026-07-28", *flags) as client:
+            return {tool.name for tool in await client.list_tools()}
+
+    assert asyncio.run(listed()) == {f"{name.removesuffix('_note')}_note" for name in left}
+
+
+def test_the_list_of_tools_is_that_of_a_server_with_these_settings(example: Renders) -> None:
+    def rows(**settings: str) -> dict[str, str]:
+        done = server(example("nextcloud"), "tools", "list", "--json", **settings)
+        return {row["name"]: row["toolset"] for row in json.loads(done.stdout)}
+
+    every = rows()
+    assert set(every.values()) > {"notes", "calendar"}, every
+    notes = {name for name, toolset in every.items() if toolset == "notes"}
+    part = rows(
+        NEXTCLOUD_MCP_TOOLSETS="notes:readonly,calendar", NEXTCLOUD_MCP_EXCLUDE="*_create_event"
+    )
+    assert notes > notes & part.keys() > set()
+    assert {*part.values()} == {"notes", "calendar"}
 
 
 def test_wire_prints_one_tool_and_a_wrong_name_is_one_line(project: Path) -> None:

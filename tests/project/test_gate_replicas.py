@@ -4,13 +4,10 @@ import contextlib
 import itertools
 import json
 import re
-import shutil
 import socket
 import socketserver
 import sqlite3
-import subprocess
 import threading
-import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -19,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import listening
 import pytest
 from support import render
 from wire import http
@@ -79,7 +77,7 @@ def post(address: str, arguments: dict[str, Any], can: dict[str, Any], **more: A
             "Mcp-Method": "tools/call",
             "Mcp-Name": "send_note",
         },
-        timeout=30,
+        timeout=listening.PATIENCE,
     )
     text = answer.text
     if answer.headers["content-type"].startswith("text/event-stream"):
@@ -90,21 +88,8 @@ def post(address: str, arguments: dict[str, Any], can: dict[str, Any], **more: A
 @pytest.fixture
 def redis(tmp_path: Path) -> Iterator[str]:
     """The address of a Redis of our own."""
-    program = shutil.which("redis-server")
-    if program is None:
-        pytest.skip("redis-server is not installed (apt-get install redis-server)")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    words = ["--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(tmp_path)]
-    process = subprocess.Popen([program, *words], stdout=subprocess.DEVNULL)
-    for _ in range(100):
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-            break
-        time.sleep(0.05)
-    yield f"redis://127.0.0.1:{port}/0"
-    process.terminate()
-    process.wait(10)
+    with listening.redis(tmp_path) as address:
+        yield address
 
 
 YES = {"confirmation": {"action": "accept", "content": {"confirm": True}}}
@@ -129,9 +114,9 @@ def replicas(project: Path, home: Path, state: str) -> Iterator[tuple[Balancer, 
             addresses.append(stack.enter_context(http(project, home / name)))
         balancer = Balancer([int(address.split(":")[2].split("/")[0]) for address in addresses])
         threading.Thread(target=balancer.serve_forever, daemon=True).start()
+        stack.callback(balancer.server_close)
+        stack.callback(balancer.shutdown)
         yield balancer, f"http://127.0.0.1:{balancer.server_address[1]}/mcp"
-        balancer.shutdown()
-        balancer.server_close()
 
 
 def sent(home: Path) -> Counter[int]:
@@ -227,7 +212,7 @@ def test_two_replicas_share_a_page(template: Path, redis: str, tmp_path: Path) -
         (link,) = re.findall(r"http://\S+link=[\w-]+", waiting["content"][0]["text"])
         here = address.removesuffix("/mcp")
         assert link.startswith(f"{here}/confirm?link=")
-        with httpx2.Client() as browser:
+        with httpx2.Client(timeout=listening.PATIENCE) as browser:
             fields = dict(re.findall(r'name="(\w+)" value="([^"]*)"', browser.get(link).text))
             headers = {"Origin": here}
             answers = [

@@ -1,10 +1,9 @@
-"""Suites that other people wrote judge the default server: they share no code and no opinion with this template."""
+"""Suites that other people wrote judge servers of each kind: they share no code and no opinion with this template."""
 
 import json
 import os
 import re
 import shutil
-import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest
 import wire
 import yaml
 from programs import fetched, npx, run, uv
-from support import render
+from support import Answers, nightly_but, render
 
 INSPECTOR = npx("@modelcontextprotocol/inspector@2.12.0", "mcp-inspector")
 CONFORMANCE = npx("@modelcontextprotocol/conformance@0.2.0-alpha.12", "conformance")
@@ -23,9 +22,19 @@ OPINIONS = {
 }
 
 
-@pytest.fixture(scope="module")
-def address(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The default server over HTTP."""
+SERVERS: dict[str, Answers] = {
+    "default": {},
+    "http": {"backend": "http", "api": "http://127.0.0.1:1"},
+    "consent": {"consent": "url"},
+}
+
+
+@pytest.fixture(scope="module", params=nightly_but({"default"}, SERVERS))
+def address(
+    request: pytest.FixtureRequest, template: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    """A server over HTTP."""
+    project = render(template, tmp_path_factory.mktemp(request.param), SERVERS[request.param])
     with wire.http(project, tmp_path_factory.mktemp("peers")) as address:
         yield address
 
@@ -79,13 +88,13 @@ def test_the_containers_health_check_asks_the_server(
         assert done.returncode == code
 
 
-def test_the_projects_own_workflow_asks_the_same_tools(project: Path, tmp_path: Path) -> None:
+def test_the_projects_own_workflow_asks_the_same_tools(
+    project: Path, tmp_path: Path, port: str
+) -> None:
     workflow = yaml.safe_load((project / ".github/workflows/ci.yml").read_text(encoding="utf-8"))
     step = workflow["jobs"]["peers"]["steps"][-1]
     mine = shutil.copytree(project, tmp_path / "mine", ignore=shutil.ignore_patterns(".*cache"))
     path = f"{Path(uv()).parent}{os.pathsep}{os.environ['PATH']}"
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        text = step["run"].replace("8765", str(free.getsockname()[1]))
+    text = step["run"].replace("8765", port)
     done = fetched("bash", "-c", text, folder=mine, PATH=path, **step["env"])
     assert done.stdout.count("Passed:") == 4, done.stdout

@@ -40,7 +40,7 @@ def test_what_it_has_you_try_runs(template: Path, tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "it/pyproject.toml").is_file()

@@ -38,7 +38,7 @@ class Terminal:
             "HOME": str(project.parent),
         }
         self.child = pexpect.spawn(
-            sys.executable, words, env=calm, encoding="utf-8", dimensions=(24, 80), timeout=30
+            sys.executable, words, env=calm, encoding="utf-8", dimensions=(24, 80), timeout=120
         )
 
     def sees(self, text: str) -> None:

@@ -60,19 +60,18 @@ def test_killed_at_random_points(repository: Path, tmp_path: Path) -> None:
     assert restored(project) == before
     chance = random.Random(SEED)
     killed, touched = 0, 0
-    for _ in range(KILLS):
-        running = begun(project)
-        time.sleep(chance.uniform(0.5, 1) * whole)
-        if running.poll() is None:
+    while killed < KILLS:
+        running, started = begun(project), time.monotonic()
+        try:
+            running.wait(chance.uniform(0.5, 1) * whole)
+            whole = time.monotonic() - started  # this machine has less else to do by now
+        except subprocess.TimeoutExpired:
             os.killpg(running.pid, signal.SIGKILL)
+            running.wait()
             killed += 1
-        running.wait()
-        touched += git(project, "status", "--porcelain") != ""
+            touched += git(project, "status", "--porcelain") != ""
         assert restored(project) == before
-    print(
-        f"{killed} of {KILLS} killed in {whole:.1f} s, {touched} had written by then (seed {SEED})"
-    )
-    assert killed
+    print(f"{killed} killed within {whole:.1f} s, {touched} had written by then (seed {SEED})")
     update(project, "v2.0.0")
     assert bytes_of(project) != before
 

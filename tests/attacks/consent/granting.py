@@ -1,23 +1,21 @@
 """Tools that need consent, servers that have them, and clients of each kind."""
 
 import base64
-import contextlib
 import json
 import re
 import shutil
-import socket
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import anyio
 import httpx2
 import pytest
 from attacks.consent.provider import Provider
 from attacks.raw import LEGACY, MODERN, Message, Raw, connect, user
 from fastmcp import Context, FastMCP
+from listening import redis as redis
 from nextcloud_login_mcp.policy import (
     consent_cli,
     consent_flow,
@@ -216,21 +214,3 @@ async def end(server: FastMCP, link: str) -> None:
 def changed(address: str, **params: str) -> str:
     """An address with other parameters."""
     return str(httpx2.URL(address).copy_merge_params(params))
-
-
-@asynccontextmanager
-async def redis(folder: Path) -> AsyncIterator[str]:
-    """The address of a Redis that lives as long as the block runs."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    quiet = ["--port", str(port), "--save", "", "--dir", str(folder), "--loglevel", "warning"]
-    async with await anyio.open_process(["redis-server", *quiet]) as process:
-        try:
-            for _ in range(100):
-                with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-                    break
-                await anyio.sleep(0.05)
-            yield f"redis://127.0.0.1:{port}/0"
-        finally:
-            process.terminate()

@@ -22,6 +22,7 @@ import httpx2
 from attacks.http import http as http
 from joserfc import jwt
 from joserfc.jwk import RSAKey
+from listening import PATIENCE
 from werkzeug.serving import make_server
 
 with warnings.catch_warnings():
@@ -48,6 +49,11 @@ class Provider:
         self.lock = threading.Lock()
         self.issuer = ""
         self.forget()
+
+    def hold(self) -> threading.Event:
+        """Answer nobody who wants a token until this is set."""
+        self.wrong["held"] = held = threading.Event()
+        return held
 
     def forget(self) -> None:
         """Be honest again, and remember nothing."""
@@ -76,8 +82,8 @@ class Provider:
         """Answer one request, or get it wrong as a test asked for."""
         path = environ["PATH_INFO"]
         self.asked.append(path)
-        if "slow" in self.wrong and path == "/oauth2/token":
-            time.sleep(self.wrong["slow"])
+        if "held" in self.wrong and path == "/oauth2/token":
+            self.wrong["held"].wait(PATIENCE)
         if "down" in self.wrong and path in self.wrong["down"]:
             start("500 Down", [("Content-Type", "text/plain")])
             return [b"<script>alert(1)</script>"]
@@ -167,7 +173,7 @@ class Provider:
 
     async def id_token_of(self, user: str, audience: str = "the-client", nonce: str = "-") -> str:
         """An ID token that a client application got for one of its users."""
-        async with httpx2.AsyncClient(base_url=self.issuer) as client:
+        async with httpx2.AsyncClient(base_url=self.issuer, timeout=PATIENCE) as client:
             await client.put(f"/users/{user}", json={})
             asked = {"response_type": "code", "client_id": audience, "scope": "openid"}
             query = urlencode(asked | {"redirect_uri": ME, "nonce": nonce})
@@ -188,7 +194,7 @@ class Browser:
 
     async def get(self, address: str, **form: str) -> httpx2.Response:
         """Open a page, or send a form to it."""
-        async with httpx2.AsyncClient(cookies=self.cookies) as client:
+        async with httpx2.AsyncClient(cookies=self.cookies, timeout=PATIENCE) as client:
             method = "POST" if form else "GET"
             page = await client.request(method, address, data=form or None)
             self.cookies.update(client.cookies)

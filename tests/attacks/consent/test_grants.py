@@ -71,7 +71,7 @@ async def test_many_calls_at_once_renew_a_token_once(provider: Provider, browser
 async def test_without_a_refresh_token_a_grant_ends_with_its_access_token(
     provider: Provider, browser: Browser
 ) -> None:
-    provider.wrong |= {"token": {"expires_in": 1}, "without": ["refresh_token"]}
+    provider.wrong |= {"token": {"expires_in": 2}, "without": ["refresh_token"]}
     server = serving(provider)
     async with calling(server, LEGACY, "none") as call:
         assert await browser.walk(call.link, "ann") == COMPLETE
@@ -100,7 +100,7 @@ async def test_replicas_share_links_and_grants(
     provider: Provider, browser: Browser, tmp_path: Path
 ) -> None:
     pytest.importorskip("redis")
-    async with redis(tmp_path) as address:
+    with redis(tmp_path) as address:
         shared = {"state": address, "secret_keys": SECRET, "state_keys": [SECRET]}
         one, other = (serving(provider, **shared) for _ in range(2))
         async with calling(one, MODERN) as call:

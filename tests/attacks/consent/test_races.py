@@ -44,7 +44,7 @@ async def replicas(
         yield [serving(provider, **shared) for _ in range(2)]
     else:
         pytest.importorskip("redis")
-        async with redis(folder) as address:
+        with redis(folder) as address:
             shared = {"state": address, "secret_keys": SECRET, "state_keys": [SECRET]}
             servers = [serving(provider, **shared) for _ in range(2)]
             yield servers
@@ -102,12 +102,13 @@ async def test_a_revocation_during_a_renewal_stays(
         await granted(servers[0], browser)
         await ended(servers[0])
         answers: list[Message] = []
-        provider.wrong["slow"] = 0.4
+        held = provider.hold()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(look, servers[0], answers)
             while provider.asked.count(TOKEN) < 2:
                 await anyio.sleep(0.01)
             assert await flow.consent_of(servers[1]).revoke(ANN) == (True, True)
+            held.set()
         assert text_of(answers[0]).startswith(REQUIRED)
         await nothing(servers[0])
         assert set(provider.tokens) == set(provider.revoked)
@@ -122,12 +123,13 @@ async def test_a_revocation_during_a_login_stays(
         calling(servers[0], LEGACY, "none") as call,
     ):
         back = await browser.log_in(call.link, "ann")
-        provider.wrong["slow"] = 0.4
+        held = provider.hold()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(browser.get, back)
             while TOKEN not in provider.asked:
                 await anyio.sleep(0.01)
             await flow.consent_of(servers[1]).revoke(ANN)
+            held.set()
         assert heading(browser.seen[-1]) == FAILED
         await nothing(servers[0])
         assert set(provider.tokens) == set(provider.revoked) != set()
@@ -149,13 +151,13 @@ async def test_a_login_during_a_renewal_is_not_overwritten(
     await granted(server, browser)
     newer = (await grant_of(server, "ann")).model_copy(update={"access_token": "newer"})
     await ended(server)
-    answers: list[Message] = []
-    provider.wrong["slow"] = 0.4
+    answers, held = list[Message](), provider.hold()
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(look, server, answers)
         while provider.asked.count(TOKEN) < 2:
             await anyio.sleep(0.01)
         await flow.consent_of(server).keep(ANN, newer)
+        held.set()
     assert (await grant_of(server, "ann")).access_token == "newer"
     assert answers[0]["result"]["structuredContent"] == {"token": "newer"}
 
@@ -166,12 +168,13 @@ async def test_a_caller_that_leaves_tears_no_renewal_up(
     provider.wrong["rotates"] = True
     await granted(server, browser)
     await ended(server)
-    provider.wrong["slow"] = 0.3
+    held = provider.hold()
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(flow.consent_of(server).fresh, ANN)
         while provider.asked.count(TOKEN) < 2:
             await anyio.sleep(0.01)
         tasks.cancel_scope.cancel()
+        held.set()
     answers: list[Message] = []
     await look(server, answers)
     assert "structuredContent" in answers[0]["result"]
@@ -184,10 +187,11 @@ async def test_who_died_in_a_renewal_holds_nobody_up(
     await ended(server)
     consent, answers = flow.consent_of(server), list[Message]()
     name = str(await consent._current(ANN))
-    assert await consent.store.add("turns", name, 0.5)
+    assert await consent.store.add("turns", name, 600)
     monkeypatch.setattr(consent_store, "TURN", 0.1)
     await look(server, answers)
     assert text_of(answers[0]).endswith("takes long; try again later")
-    monkeypatch.setattr(consent_store, "TURN", 5)
+    await consent.store.put("turns", name, {}, 0.1)  # the time of who died is over
+    monkeypatch.setattr(consent_store, "TURN", 30)
     await look(server, answers)
     assert "structuredContent" in answers[1]["result"]

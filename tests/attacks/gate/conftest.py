@@ -7,6 +7,7 @@ from importlib import import_module
 import httpx2
 import pytest
 from attacks.gate.attacked import DONE
+from listening import PATIENCE
 from notes_mcp.policy.profile import CONFIRM
 
 
@@ -31,5 +32,5 @@ def here(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 async def browser() -> AsyncIterator[httpx2.AsyncClient]:
-    async with httpx2.AsyncClient(timeout=10) as client:
+    async with httpx2.AsyncClient(timeout=PATIENCE) as client:
         yield client

@@ -14,6 +14,7 @@ import pytest
 from attacks.gate.attacked import DONE, serving
 from attacks.gate.paging import call, link_in, page
 from attacks.raw import MODERN, connect, outcome
+from listening import PATIENCE
 from websockets.asyncio.client import ClientConnection
 from websockets.asyncio.client import connect as websocket
 
@@ -57,12 +58,11 @@ async def chromium(folder: Path) -> AsyncIterator[Tab]:
     async with await anyio.open_process(command) as process:
         try:
             ready = folder / "DevToolsActivePort"
-            for _ in range(600):
-                if ready.exists() and ready.read_text().count("\n"):
-                    break
-                await anyio.sleep(0.1)
+            with anyio.fail_after(PATIENCE):
+                while not ready.exists() or not ready.read_text().count("\n"):
+                    await anyio.sleep(0.1)
             port = ready.read_text().split("\n")[0]
-            async with httpx2.AsyncClient() as client:
+            async with httpx2.AsyncClient(timeout=PATIENCE) as client:
                 tabs = (await client.get(f"http://127.0.0.1:{port}/json")).json()
             address = next(tab["webSocketDebuggerUrl"] for tab in tabs if tab["type"] == "page")
             async with websocket(address, max_size=None) as socket:
@@ -107,7 +107,8 @@ async def test_a_real_browser_decides(tmp_path: Path, monkeypatch: pytest.Monkey
 async def shows(tab: Tab, what: str, text: str = "") -> None:
     """Wait until the page has an element with a text."""
     script = f"document.querySelector({what!r})?.innerText ?? null"
-    for _ in range(200):
+    last = anyio.current_time() + PATIENCE
+    while anyio.current_time() < last:
         found = await tab.look(script)
         if found is not None and text in found:
             return

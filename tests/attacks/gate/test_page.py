@@ -1,16 +1,20 @@
 """The page outside the conversation: what it shows, who may answer it, and that each answer counts once."""
 
 import re
+import time
 from html import unescape
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import anyio
 import httpx2
 import pytest
 from attacks.gate.attacked import DONE, SETTINGS, serving
-from attacks.gate.paging import CALL, answer, call, link_in, text_of
+from attacks.gate.paging import CALL, answer, call, link_in, page, text_of
 from attacks.raw import LEGACY, MODERN, Message, connect, outcome, user
+from notes_mcp.policy.asking import QUESTIONS
 from notes_mcp.policy.guarding import PolicyServer
 
 pytestmark = [
@@ -63,14 +67,20 @@ async def test_it_shows_every_argument_and_nothing_that_steers_a_browser(
 
 
 async def test_a_no_stands_until_its_time_is_over(browser: httpx2.AsyncClient, era: str) -> None:
-    async with connect(serving(2), era, can={}) as raw:
+    server = serving()
+    async with connect(server, era, can={}) as raw:
         link = link_in(await call(raw))
         assert await answer(browser, link, "decline") == 200
         for confirm in (False, True):
             message = await call(raw, arguments={"name": "a", "confirm": confirm})
             assert outcome(message) == "declined"
         assert await answer(browser, link) == 410
-        await anyio.sleep(2.1)
+        store: Any = server.gate.store
+        (said,) = [n for n in await store.keys(collection=QUESTIONS) if n.startswith("said-")]
+        entry, left = await store.ttl(said, collection=QUESTIONS)
+        assert 0 < left <= server.gate.seconds
+        await server.gate.put(said, entry, 0.01)
+        await anyio.sleep(0.02)
         assert link_in(await call(raw)) != link
     assert DONE == []
 
@@ -209,10 +219,13 @@ async def test_the_store_shows_neither_the_link_nor_what_is_asked(
         assert not [text for text in texts if secret in text or "a name to hide" in text]
 
 
-async def test_an_expired_page_is_over(browser: httpx2.AsyncClient, era: str) -> None:
-    async with connect(serving(0.5), era, can={}) as raw:
+async def test_an_expired_page_is_over(
+    browser: httpx2.AsyncClient, era: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with connect(serving(), era, can={}) as raw:
         link = link_in(await call(raw))
-        await anyio.sleep(0.6)
+        later = time.time() + 601
+        monkeypatch.setattr(page, "time", SimpleNamespace(time=lambda: later))
         assert await answer(browser, link) == 410
         assert link_in(await call(raw)) != link
     assert DONE == []

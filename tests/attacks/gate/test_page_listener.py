@@ -23,7 +23,7 @@ async def test_the_access_log_of_others_stays_and_the_own_has_no_line(
     listener = page.Listener([Route("/", tell)])
     try:
         with caplog.at_level(logging.INFO, "uvicorn.access"):
-            base = await listener.open(time.time() + 5)
+            base = await listener.open(time.time() + 600)
             assert (await browser.get(base, params={"link": "secret"})).text == "told"
             assert handler in log.handlers
             assert log.propagate

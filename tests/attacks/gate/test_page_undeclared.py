@@ -7,6 +7,7 @@ from attacks.gate.paging import answer, link_in
 from attacks.raw import LEGACY, MODERN, Message, connect
 from attacks.server.composing import mounted, text
 from fastmcp import Context
+from listening import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("here")]
 
@@ -15,7 +16,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("here")]
 async def test_what_nobody_declared_asks_on_the_page(era: str) -> None:
     server = serving()
     call: Message = {"name": mounted(server), "arguments": {"name": "a"}}
-    async with connect(server, era, can={}) as raw, httpx2.AsyncClient() as browser:
+    async with connect(server, era, can={}) as raw, httpx2.AsyncClient(timeout=PATIENCE) as browser:
         first = await raw.receive(await raw.send("tools/call", **call))
         assert first["result"]["isError"]
         assert DONE == []

@@ -17,6 +17,7 @@ from fastmcp import Client
 from fastmcp.client.elicitation import ElicitResult
 from fastmcp.client.transports import ClientTransport, StdioTransport, StreamableHttpTransport
 from forked import forking
+from listening import PATIENCE
 from notes_mcp.policy.profile import CONFIRM_FALLBACK, PREVIEW_FIRST
 
 if CONFIRM_FALLBACK == "page":  # as if a person sat at this machine, whom nobody waits for long
@@ -81,7 +82,7 @@ async def transport(over: str, stdio: list[str]) -> AsyncIterator[ClientTranspor
 async def press(link: str, word: str) -> None:
     """Decide on a page."""
     here = "{0.scheme}://{0.netloc}".format(urlsplit(link))
-    async with httpx2.AsyncClient() as browser:
+    async with httpx2.AsyncClient(timeout=PATIENCE) as browser:
         seen = await browser.get(link)
         fields = dict(re.findall(r'name="(\w+)" value="([^"]*)"', seen.text))
         sent = fields | {"answer": word}

@@ -151,13 +151,13 @@ cli.main()
 def test_a_server_that_is_silent_is_not_waited_for(lab: Path, home: Path, mine: Path) -> None:
     write(mine, "tools: {get_meter: {title: T}}")
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        for address in (f"http://127.0.0.1:{silent.getsockname()[1]}/mcp", "sleep 60"):
+        for address in (f"http://127.0.0.1:{silent.getsockname()[1]}/mcp", "sleep 900"):
             words = ["-c", IMPATIENT, "metadata", "validate", "--server", address]
             started = time.monotonic()
             done = python(lab, *words, HOME=str(home))
             assert done.stderr == f"lab-texts: {address} does not answer within 1 seconds\n"
             assert (done.returncode, done.stdout) == (2, "")
-            assert time.monotonic() - started < 30
+            assert time.monotonic() - started < 300
 
 
 @pytest.mark.parametrize("era", wire.ERAS)

@@ -17,6 +17,7 @@ import pexpect
 import pytest
 import wire
 import yaml
+from listening import PATIENCE
 from support import server
 from texts import LAID_OUT, RESTART, Cli, environ, module, served, texts, write
 
@@ -52,6 +53,7 @@ import sys
 from lab_texts.policy import metadata_cli
 texts = metadata_cli._texts()
 metadata_cli._texts = lambda: texts
+print("ready", flush=True)
 sys.stdin.readline()
 metadata_cli.set_(*sys.argv[1:])
 """
@@ -66,15 +68,20 @@ def test_eight_changes_at_once_are_all_kept(lab: Path, home: Path, mine: Path) -
     changes += [["lab://meters", "name", "T 6"], ["lab://help", "description", "T 7"]]
     ends = [
         subprocess.Popen(
-            [sys.executable, "-c", EIGHT, *words], env=environ(lab, home), stdin=subprocess.PIPE
+            [sys.executable, "-c", EIGHT, *words],
+            env=environ(lab, home),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
         )
         for words in changes
     ]
-    time.sleep(3)
+    for end in ends:
+        assert end.stdout
+        assert end.stdout.readline() == b"ready\n"
     for end in ends:
         assert end.stdin
         end.stdin.close()
-    assert [end.wait(60) for end in ends] == [0] * 8
+    assert [end.wait(PATIENCE) for end in ends] == [0] * 8
     kept = mine.read_text()
     assert [value for *_, value in changes if value not in kept] == []
     assert [path.name for path in mine.parent.iterdir()] == ["metadata.yaml"]
@@ -229,7 +236,7 @@ def test_edit_offers_to_open_it_again(lab: Path, home: Path, mine: Path) -> None
         words,
         env=environ(lab, home) | {"VISUAL": editor(home, *edits)},
         encoding="utf-8",
-        timeout=60,
+        timeout=PATIENCE,
     )
     terminal.expect_exact("version 9 is not supported; write `version: 1` or update this server")
     terminal.expect_exact("Open it again? [Y/n] ")

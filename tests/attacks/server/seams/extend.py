@@ -47,7 +47,7 @@ def extend(mcp: FastMCP) -> None:
 
     @mcp.custom_route("/health", methods=["GET"])
     async def health(request: Request) -> PlainTextResponse:
-        return PlainTextResponse("ok")
+        return PlainTextResponse("mine")
 
 
 def commands(app: App) -> None:

@@ -2,6 +2,7 @@
 
 from importlib import import_module
 
+import httpx2
 import pytest
 from fastmcp import Client
 from notes_mcp.server import create_server
@@ -16,5 +17,9 @@ async def test_lifespan_middleware_prompt_and_route(monkeypatch: pytest.MonkeyPa
         await client.list_tools()
         (message,) = (await client.get_prompt("greet")).messages
         assert getattr(message.content, "text", None) == "good day"
-    assert "/health" in [getattr(route, "path", "") for route in server.http_app().routes]
+    transport = httpx2.ASGITransport(server.http_app(host_origin_protection="auto"))
+    async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
+        assert (await client.get("/health")).text == "mine"
+        other = {"Host": "another.example.com"}
+        assert (await client.get("/health", headers=other)).status_code == 421
     assert import_module("notes_mcp.extend").HAPPENED == ["opened", "listed", "closed"]
