@@ -7,6 +7,7 @@ import os
 import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -52,8 +53,7 @@ def over_the_wire(
     """
     from .wire import served
 
-    logging.disable()  # what goes wrong is one line, ours
-    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
+    with _silent(), tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
         try:
             if url is not None and not re.match(r"https?://[^/]", url):
                 raise ValueError("an address begins with http:// or https://")
@@ -64,6 +64,17 @@ def over_the_wire(
             reasons = [late or str(error) or type(error).__name__, *log.read().splitlines()[-1:]]
             why = f"could not check {url or server or 'an empty command'}: {' | '.join(reasons)}"
             raise UnableError(why) from error
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Without what libraries log: what goes wrong is one line, ours."""
+    before = logging.root.manager.disable
+    logging.disable()
+    try:
+        yield
+    finally:
+        logging.disable(before)
 
 
 def _pinned() -> Tools:

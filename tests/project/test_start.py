@@ -2,6 +2,7 @@
 
 import re
 import socket
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -111,15 +112,24 @@ def test_it_listens_where_the_settings_say_and_answers_for_the_names_they_allow(
 ) -> None:
     """As in a container: on every address, for localhost, and for the names that clients use."""
     monkeypatch.setenv("NOTES_MCP_HOST", "0.0.0.0")
-    monkeypatch.setenv("NOTES_MCP_ALLOWED_HOSTS", "mcp.example.com, *.example.org")
+    monkeypatch.setenv("NOTES_MCP_ALLOWED_HOSTS", "mcp.example.com, *.example.org, 10.0.*")
     statuses = {}
     with http(project, tmp_path) as address:
-        for host in ("localhost", "mcp.example.com:80", "a.example.org", "evil.example"):
+        for host in (
+            "localhost",
+            "mcp.example.com:80",
+            "a.example.org",
+            "10.0.0.7:80",
+            "evil.example",
+        ):
             statuses[host] = httpx2.post(address, json={}, headers={"Host": host}).status_code
+        if sys.platform == "linux":  # which has more addresses of its own
+            own = address.replace("127.0.0.1", "127.0.0.2")
+            statuses[own] = httpx2.post(own, json={}).status_code
     assert statuses.pop("evil.example") == 421
     assert set(statuses.values()) == {400}
     said = (tmp_path / "stderr").read_text()
     assert (
-        "requests to localhost, 0.0.0.0, mcp.example.com, *.example.org are answered, "
+        "requests to localhost, 0.0.0.0, mcp.example.com, *.example.org, 10.0.* are answered, "
         "to other hosts with 421; NOTES_MCP_ALLOWED_HOSTS adds names" in said
     ), said
