@@ -102,19 +102,26 @@ def markdown(rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def with_peers(readme: str, page: str) -> str:
-    """A README with the figures of a measured page, between its two comments.
+# What is said above a table in the README, by the section of the page that it comes from.
+ABOUT = {
+    "beside": "Three tools of notes, made as each README says, and nine mistakes made in each of the two:",
+    "doors": "Four tools of notes from their names, and twelve of GitHub's operations from its OpenAPI document; a person "
+    "is asked about a deletion and says no:",
+}
+API = ("copier-fastmcp, API", "from_openapi")
+
+
+def compared(page: str) -> dict[str, list[list[str]]]:
+    """The tables of a measured page in which ours stands beside another maker of servers, by section.
 
     Args:
-        readme: The text of a README.
         page: The text of docs/performance.md.
 
     Returns:
-        The README with one table for each section of the page that compares ours with another maker of servers: what is
-        on the wire, how many mistakes the emitted suites notice, and how long it takes from nothing to the first list.
+        What is on the wire, how many mistakes the emitted suites notice, how long it takes to the first list, what
+        becomes of a deletion that is declined; not each mistake.
     """
-    day = re.search(r"scripts/measure` on ([\d-]+)", page)
-    tables = []
+    found = {}
     for section in page.split("\n## ")[1:]:
         lines = [line for line in section.splitlines() if line.startswith("|")]
         rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
@@ -123,29 +130,58 @@ def with_peers(readme: str, page: str) -> str:
             continue
         table = [["", *heads[0][1:]]]
         for row in rows[rows.index(heads[0]) + 1 :]:
-            if len(row) == len(table[0]) and row[0] not in ("mistake", "---"):
-                table.append(row)
-        counted = [row for row in table[1:] if "noticed" not in row and "missed" not in row]
-        named = [
-            ["mistakes that the emitted suite notices" if row[0] == "all" else row[0], *row[1:]]
-            for row in counted
-        ]
+            mistake = row[0] in ("mistake", "---") or {"noticed", "missed"} & {*row}
+            if len(row) == len(table[0]) and not mistake:
+                known = {"all": "mistakes that the emitted suite notices"}
+                table.append([known.get(row[0], row[0]), *row[1:]])
         timed = [row for row in rows if row[0] == "nothing to the first tools/list"]
-        named += [
+        table += [
             ["from nothing to the first `tools/list`", row[1], row[2].split(" (")[0]]
             for row in timed
         ]
-        tables.append(markdown([table[0], *named]))
-    if not tables:
-        return readme
-    text = "\n".join(
-        [
-            *tables,
-            f"Measured on {day[1] if day else '?'}: [docs/performance.md](docs/performance.md).\n",
-        ]
-    )
-    before, _, rest = readme.partition(BEGIN)
-    return f"{before}{BEGIN}\n\n{text}\n{END}{rest.partition(END)[2]}" if rest else readme
+        found[section.splitlines()[0]] = table
+    return found
+
+
+def _day(page: str) -> str:
+    day = re.search(r"scripts/measure` on ([\d-]+)", page)
+    return f"Measured on {day[1] if day else '?'}"
+
+
+def _between(text: str, written: str) -> str:
+    """A document with a text between its two comments; as it is where it has none."""
+    before, _, rest = text.partition(BEGIN)
+    return f"{before}{BEGIN}\n\n{written}\n{END}{rest.partition(END)[2]}" if rest else text
+
+
+def with_peers(readme: str, page: str) -> str:
+    """A README with the tables of a measured page that have other makers of servers beside ours.
+
+    Args:
+        readme: The text of a README.
+        page: The text of docs/performance.md.
+    """
+    parts = [
+        f"{ABOUT.get(name, name)}\n\n{markdown(rows)}" for name, rows in compared(page).items()
+    ]
+    last = f"{_day(page)}: [docs/performance.md](docs/performance.md).\n"
+    return _between(readme, "\n".join([*parts, last])) if parts else readme
+
+
+def with_door(guide: str, page: str) -> str:
+    """The guide for who has an API, with what a measured page says of servers made from a document.
+
+    Args:
+        guide: The text of docs/api.md.
+        page: The text of docs/performance.md.
+    """
+    head, *rows = compared(page).get("doors", [[""]])
+    at = [head.index(name) for name in API if name in head]
+    if len(at) < len(API):
+        return guide
+    heads = ["twelve of GitHub's operations", OURS, API[1]]
+    table = markdown([heads, *([row[0], *(row[one] for one in at)] for row in rows)])
+    return _between(guide, f"{table}\n{_day(page)} with `python -m benchmarks.doors`.\n")
 
 
 def answers_of(lines: str) -> Iterator[Answer]:

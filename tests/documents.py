@@ -20,7 +20,7 @@ from rich.style import Style
 from rich.text import Text
 from support import ROOT, environment
 
-from benchmarks.figures import with_peers
+from benchmarks.figures import with_door, with_peers
 
 WIDTH = 100
 TYPED = {"domain": "orders", "tools": "search_orders, get_order, shelve_order=put, delete_order"}
@@ -66,6 +66,12 @@ def readme(project: Path) -> str:
     assert count == 1
     measured = (ROOT / "docs/performance.md").read_text(encoding="utf-8")
     return with_peers(kept, measured)
+
+
+def guide_to_an_api() -> str:
+    """docs/api.md with what was measured."""
+    kept = (ROOT / "docs/api.md").read_text(encoding="utf-8")
+    return with_door(kept, (ROOT / "docs/performance.md").read_text(encoding="utf-8"))
 
 
 def lines(folder: Path) -> int:

@@ -14,7 +14,7 @@ WHAT = [
     ("its hints", "where the behavior leaves them to the tool", "hints"),
     ("its title", "", "title"),
     ("its description", "what models read", "description"),
-    ("who is asked", "whether a person says yes before it runs", "confirm"),
+    ("who is asked", "whether a person is asked before it runs", "confirm"),
     ("leave it out", "", "out"),
 ]
 GATES = [
@@ -26,7 +26,7 @@ GATES = [
 
 
 def _some(text: str) -> str:
-    return "" if text else "it is empty; write something, or Esc"
+    return "" if text else "it is empty; write something, or press Esc"
 
 
 def change(tools: list[dict[str, Any]], answers: Mapping[str, Any]) -> None:
@@ -38,7 +38,7 @@ def change(tools: list[dict[str, Any]], answers: Mapping[str, Any]) -> None:
     at = prompts.choose("Which tool?", [(str(tool["name"]), "", n) for n, tool in enumerate(tools)])
     tool = tools[at]
     listed = [one for one in WHAT if one[2] != "hints" or behavior_of(tool) == "action"]
-    what = prompts.choose(f"What of {tool['name']}?", listed)
+    what = prompts.choose(f"What should change in {tool['name']}?", listed)
     if what == "out":
         if len(tools) == 1:
             prompts.mistake("it is the only tool; a server needs one")

@@ -18,9 +18,9 @@ from .reviewing import HEADS, rows
 
 SHOWN, LINES = 8, 60
 CONFLICTS = [
-    ("keep yours", "what is new comes, and what differs stays as it is", "keep"),
-    ("replace them", "the new files take their places", "replace"),
-    ("show them", "what differs, line by line", "show"),
+    ("keep yours", "new files are added, yours stay as they are", "keep"),
+    ("replace them", "the new files replace yours", "replace"),
+    ("show them", "the differences, line by line", "show"),
 ]
 
 
@@ -69,8 +69,10 @@ def settled(plan: Plan, known: Mapping[str, Any], project: Path) -> None:
         prompts.mistake(error)
         raise BackError from error
     if not plan.install:
-        prompts.say(f"{len(plan.met.new)} files for {destination}, and then, if you like:")
-        plan.install = prompts.yes("Install it, and write its lock and tool table (uv sync, pin)?")
+        prompts.say(f"{len(plan.met.new)} files will be written to {destination}.")
+        plan.install = prompts.yes(
+            "Install it afterwards, and write its lock and tool table (uv sync, pin)?"
+        )
 
 
 def _meet(plan: Plan, project: Path, destination: Path) -> None:
@@ -93,7 +95,9 @@ def _meet(plan: Plan, project: Path, destination: Path) -> None:
     from . import prompts
 
     prompts.say(line)
-    while (found := prompts.choose("What becomes of what differs?", CONFLICTS)) == "show":
+    while (
+        found := prompts.choose("What should happen to the files that differ?", CONFLICTS)
+    ) == "show":
         for name in met.differ:
             _show(destination / name, project / name, name)
     plan.replace = found == "replace"
@@ -148,7 +152,7 @@ def finish(plan: Plan, known: Mapping[str, Any], project: Path) -> int:
     else:
         count = len(entries(known.get("tools")))
         tools = f"{count} tool{'s' * (count != 1)}"
-        print(f"{destination} holds {server}: {len(written)} files, {tools}")
+        print(f"{server} is in {destination}: {len(written)} files, {tools}")
         if not plan.asking:
             table(HEADS, rows(known))
     if failed:
@@ -188,7 +192,7 @@ def _install(destination: Path, *, shown: bool) -> None:
         command = ["uv", "sync", "--quiet"]
         done = subprocess.run(command, cwd=destination, capture_output=True, text=True, check=False)
     except OSError as error:
-        raise UnableError("uv is not here to install it; get it from docs.astral.sh/uv") from error
+        raise UnableError("uv is not installed; get it from https://docs.astral.sh/uv") from error
     if done.returncode:
         lines = (done.stdout + done.stderr).strip().splitlines()
         lines = lines or [f"exit code {done.returncode}"]

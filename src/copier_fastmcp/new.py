@@ -64,7 +64,7 @@ def new(
         path: Of a document, only such paths.
         method: Of a document, only such methods.
         operation: Of a document, only such operationIds or operations.
-        conflicts: What becomes of files that are there and differ: keep yours, or replace them.
+        conflicts: What happens to files that are there and differ: keep yours, or replace them.
         install: Run uv sync and pin the tools afterwards, without asking.
         unattended: Ask nothing.
         template: The template's address, where it is not the one of this command.
@@ -175,7 +175,7 @@ def addressed(known: dict[str, Any], *, asking: bool) -> dict[str, Any]:
         return known
     if not asking:
         raise RefusedError(
-            "the address of the API is unsaid; say it, as in --data api=https://api.example.com/v1"
+            "the document names no address of the API; say it, as in --data api=https://api.example.com/v1"
         )
     from .prompts import text
 

@@ -173,7 +173,7 @@ def rename(
     else:
         for one, goal in moved.items():
             print(f"{one.as_posix()} -> {goal.as_posix()}")
-        print(f"{old} answers still" if answers else f"{old} answers no more")
+        print(f"{old} still answers" if answers else f"{old} no longer answers")
         for place in left:
             print(f"{place}: names {old}")
         print(git(Path(), "diff", "--stat", "--no-color"), end="")

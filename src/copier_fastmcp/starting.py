@@ -22,8 +22,8 @@ WAYS = [
 ]
 PROFILES = [
     ("explicit", "all four hints; asks a person before deletes", "explicit"),
-    ("end-state", "few hints, idempotent by end state; never asks", "end-state"),
-    ("narrow", "few hints, overwriting is destructive; never asks", "narrow"),
+    ("end-state", "few hints, idempotent by end state; asks if a tool says so", "end-state"),
+    ("narrow", "few hints, overwriting is destructive; asks if a tool says so", "narrow"),
     ("confirm-all", "all four hints; previews and asks before every write", "confirm-all"),
 ]
 VERDICTS = [
@@ -215,7 +215,7 @@ class Dialog:
                 if verdict == "back":
                     raise BackError
                 if verdict == "write":
-                    prompts.say("Copier renders it in a folder that goes away ...")
+                    prompts.say("Copier renders it in a temporary folder ...")
                     self.check(self.answers)
                     return
             except RefusedError as error:

@@ -16,7 +16,7 @@ DOWN, ENTER, LEAVE, BACK = "\x1b[B", "\r", "\x03", "\x1b"
 FIRST = "Where do the tools come from?"
 ABOUT, TOOLS = "What is it about, as a plural noun?", "Tools, with commas between:"
 NAME, PROFILE, RIGHT = "The command that starts it:", "How careful is it?", "Is this right?"
-INSTALL = "Install it, and"
+INSTALL = "Install it afterwards"
 ERASE = "\x15"
 
 
@@ -70,7 +70,7 @@ WALK = [
     (PROFILE, ENTER),
     (RIGHT, DOWN + ENTER),
     ("Which tool?", DOWN + ENTER),
-    ("What of shelve_order?", DOWN * 4 + ENTER),
+    ("What should change in shelve_order?", DOWN * 4 + ENTER),
     ("Before it runs:", DOWN + ENTER),
     ("yes (said)|" + RIGHT, DOWN * 2 + ENTER),
     ("Its name", "create_order=import" + ENTER),
@@ -186,7 +186,7 @@ def test_from_a_document_in_a_terminal(template: Path, tmp_path: Path) -> None:
         (PROFILE, ENTER),
         ("your choice|" + RIGHT, DOWN + ENTER),
         ("Which tool?", ENTER),
-        ("What of list_parcels?", ENTER),
+        ("What should change in list_parcels?", ENTER),
         ("Its name", ERASE + "browse_parcels" + ENTER),
         ("browse_parcels|" + RIGHT, ENTER),
         (INSTALL, "n"),

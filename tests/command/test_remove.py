@@ -75,7 +75,7 @@ def test_another_name_everywhere(mine: Path) -> None:
     assert {n for n in uncommitted(mine) if not n.startswith("docs/adr/policy/")} == GONE | new
     entry = {"name": "scrap_note", "behavior": "delete", "formerly": ["delete_note"]}
     assert said(mine)["tools"] == ["get_note", entry]
-    assert "delete_note answers still\n" in done.stdout
+    assert "delete_note still answers\n" in done.stdout
     lock = json.loads((mine / "annotations.lock.json").read_text())["tools"]
     assert lock["scrap_note"]["formerly"] == ["delete_note"]
     text = (mine / SRC / "tools/scrap_note.py").read_text()

@@ -119,7 +119,7 @@ def test_new_gone_and_renamed() -> None:
 
 
 def test_a_name_that_still_answers() -> None:
-    """What was renamed is compared with what it was, whatever else changed; a name is lost only when it answers no more."""
+    """What was renamed is compared with what it was, whatever else changed; a name is lost only when it no longer answers."""
     entry = PINNED["tools"]["drop_note"]
     now = entry | {"formerly": ["drop_note"], "gated": False, "deprecated": "Use it not."}
     named = PINNED | {"tools": {"erase_note": now}}
@@ -131,8 +131,8 @@ def test_a_name_that_still_answers() -> None:
     ]
     silent = PINNED | {"tools": {"erase_note": entry}}
     lines = lock.differences(named, silent)
-    assert "drop_note: BREAKING: answers no more" in lines
-    assert "drop_note: BREAKING: answers no more" not in lock.differences(named, PINNED)
+    assert "drop_note: BREAKING: no longer answers" in lines
+    assert "drop_note: BREAKING: no longer answers" not in lock.differences(named, PINNED)
     merged = PINNED | {"tools": {"a": entry, "b": entry}}
     both = PINNED | {"tools": {"b": entry | {"formerly": ["a"]}}}
     assert lock.differences(merged, both)[0] == "a: RENAMED: is b now, and still answers"

@@ -1,4 +1,4 @@
-"""What a server is handed on as: wheel, sdist, bundle, registry entry, container; each opened, most of them run."""
+"""What a server is published as: wheel, sdist, bundle, registry entry, container; each opened, most of them run."""
 
 import asyncio
 import json

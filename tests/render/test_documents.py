@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from documents import pictures, readme, tool_language, words
+from documents import guide_to_an_api, pictures, readme, tool_language, words
 from fastmcp import Client, FastMCP
 from support import ROOT, macro
 
@@ -25,6 +25,10 @@ LIMITS = {
 def test_the_reference_is_fresh() -> None:
     kept = (ROOT / "docs/tool-language.md").read_text(encoding="utf-8")
     assert kept == tool_language(), RENEW
+
+
+def test_the_guide_to_an_api_has_the_figures_that_were_measured() -> None:
+    assert (ROOT / "docs/api.md").read_text(encoding="utf-8") == guide_to_an_api(), RENEW
 
 
 def test_the_readme_shows_a_whole_tool_file(project: Path) -> None:

@@ -3,6 +3,7 @@
 import ast
 import dataclasses
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,18 @@ import pytest
 from support import rendered
 
 from benchmarks.doors import OPERATIONS, SCRIPT
-from benchmarks.figures import Answer, Figure, Table, answers_of, in_turns, markdown
+from benchmarks.figures import (
+    BEGIN,
+    END,
+    Answer,
+    Figure,
+    Table,
+    answers_of,
+    in_turns,
+    markdown,
+    with_door,
+    with_peers,
+)
 from benchmarks.mistakes import MISTAKES
 
 ROOT = Path(__file__).parents[2]
@@ -55,6 +67,84 @@ def test_the_first_turn_is_not_counted_and_each_thing_has_its_median() -> None:
 
 def test_a_table_has_its_head_and_every_row() -> None:
     assert markdown([["a", "b"], ["1", "2"]]) == "| a | b |\n| --- | --- |\n| 1 | 2 |\n"
+
+
+PAGE = """# Performance
+
+Written by `scripts/measure` on 2026-11-22: here.
+
+## beside
+
+|  | ours | floor |
+| --- | --- | --- |
+| nothing to the first tools/list | 9.00 s | 5.00 s (create-mcp) |
+
+|  | copier-fastmcp | create-mcp 0.2.0 |
+| --- | --- | --- |
+| all four hints | 3/3 | 0/3 |
+
+| mistake | copier-fastmcp | create-mcp 0.2.0 |
+| --- | --- | --- |
+| a read deletes | noticed | missed |
+| all | 7/9 | 3/9 |
+
+## doors
+
+|  | copier-fastmcp | create-mcp 0.2.0 | copier-fastmcp, API | from_openapi |
+| --- | --- | --- | --- | --- |
+| tools | 4 | 3 | 12 | 11 |
+
+## load
+
+| clients | ours | by hand |
+| --- | --- | --- |
+| 200 | 1 | 1 |
+"""
+
+
+def test_the_readme_and_the_guide_show_what_the_page_has() -> None:
+    text = f"Before.\n\n{BEGIN}\n\nold\n{END}\n\nAfter.\n"
+    readme, guide = with_peers(text, PAGE), with_door(text, PAGE)
+    for row in (
+        "| all four hints | 3/3 | 0/3 |",
+        "| mistakes that the emitted suite notices | 7/9 | 3/9 |",
+        "| from nothing to the first `tools/list` | 9.00 s | 5.00 s |",
+        "| tools | 4 | 3 | 12 | 11 |",
+    ):
+        assert f"\n{row}\n" in readme, row
+    assert "\n| tools | 12 | 11 |\n" in guide
+    for shown in (readme, guide):
+        assert shown.startswith("Before.")
+        assert shown.endswith("After.\n")
+        assert "Measured on 2026-11-22" in shown
+        assert "old" not in shown
+        assert "missed" not in shown
+    assert with_door(text, PAGE.replace("from_openapi", "another")) == text
+    assert with_peers("no place", PAGE) == "no place"
+
+
+def test_the_command_page_quotes_what_was_counted() -> None:
+    page, imported, audited = (
+        " ".join((ROOT / name).read_text(encoding="utf-8").split())
+        for name in ("docs/command.md", "tests/openapi/README.md", "tests/audit/README.md")
+    )
+    word = "(?: were| are)?(?: at first sight)?"
+    counts = [
+        tuple(map(int, found))
+        for found in re.findall(rf"(\d+){word} right{word}, (\d+){word} asked, (\d+)", imported)
+    ]
+    *firsts, second = counts
+    assert len(firsts) == 3
+    good, every = sum(right + asked for right, asked, _ in firsts), sum(map(sum, firsts))
+    assert f"Of {every} operations of 61 documents {good} were right or asked about" in page
+    part = f"second reader's labels for {sum(second)} of them it is {sum(second[:2]) / sum(second):.0%}"
+    assert part in page
+    rows = [line.split(" | ") for line in audited.split(" | | ")]
+    (blind,) = (row for row in rows if row[0].startswith("**`blind/`: 14 servers, recall**"))
+    assert f"On {blind[1]} tools of 14 servers" in page
+    assert f"found {blind[-1].strip('*').split(' (')[0]} faults" in page
+    (before,) = (row for row in rows if row[0].startswith("17 servers, recall"))
+    assert f"it had found {before[-1].split(' (')[0]} " in page
 
 
 def test_the_script_that_ours_is_compared_with_is_whole() -> None:

@@ -28,7 +28,7 @@ from support import ROOT, git
 
 LATIN = "caf\xe9".encode("latin-1")
 RESOURCE = {"uri": "notes://all", "name": "All notes", "description": "Every note."}
-PROFILE = "    end-state - few hints, idempotent by end state; never asks: end-state\n"
+PROFILE = "    end-state - few hints, idempotent by end state; asks if a tool says so: end-state\n"
 BUNDLE = "    bundle - manifest.json, for Claude Desktop: bundle\n"
 CHECK = "{{ v.resource_errors(resources, tools) }}"
 

@@ -94,7 +94,7 @@ def inputs(operation: Operation, *, paged: bool, gated: bool) -> Inputs:
 def _path(operation: Operation, found: Inputs, *, gated: bool) -> None:
     """The placeholders of the path, each a parameter with a name of ours."""
     if re.search("[#?]", operation.path):
-        raise LeftOutError("its path has more than a path in it")
+        raise LeftOutError("its path has a query or a fragment in it")
     path, number = "", 0
     for part in re.split(r"(\{[^{}]*\})", operation.path):
         if not part.startswith("{"):
@@ -123,9 +123,9 @@ def _path(operation: Operation, found: Inputs, *, gated: bool) -> None:
         found.add(made)
         path += f"{{{name}}}"
     if "//" in path or re.search(r"/\.\.?(/|$)", path) or len(path) > 250 or not path.isascii():
-        raise LeftOutError("its path is none that can be sent")
+        raise LeftOutError("its path cannot be sent")
     if not PATH.fullmatch(path):
-        raise LeftOutError("its path is none that can be sent")
+        raise LeftOutError("its path cannot be sent")
     found.path = path.rstrip("/") or "/"
 
 
