@@ -79,7 +79,7 @@ def add(
 ) -> int:
     """Add a tool to the server in this folder: files, answers, lock and tool table, all or nothing.
 
-    Without a name it asks for everything in the terminal and shows the file before it writes it.
+    Without a name it asks for everything in the terminal, and shows the file before it is written.
     The files are those that the template makes at the version that the project records; lock and
     table are pinned by the project's own tests/policy/pin.py.
 
@@ -91,7 +91,7 @@ def add(
         param: A parameter as `note_id:int:The ID.`; `note_id?` is optional. Repeat it for more.
         module: The sub-package of tools/ that it goes in.
         confirm: The question before it runs, as in "Archive note {note_id}?".
-        http: The request that it sends, as in "POST /notes/{note_id}/archive"; unsaid, it is a guess.
+        http: The request that it sends, as in "POST /notes/{note_id}/archive"; by default it is guessed.
         why: One sentence that justifies its hints.
         trust: Let the template run its tasks and migrations, with your rights.
         json_output: Print JSON.

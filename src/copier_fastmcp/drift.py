@@ -51,8 +51,8 @@ def drift(
 ) -> int:
     """List the policy files of this project that differ from the template at the recorded version.
 
-    A file there that the template does not have is listed, too, and a run bit that was lost. The
-    version is rendered anew from `.copier-answers.yml`, which runs no code of the template.
+    It also lists files that the template does not have, and a lost executable bit. The version is
+    rendered anew from `.copier-answers.yml`, which runs no code of the template.
     Files of yours, and those that you share with the template, are not compared; but where a tool's
     answers and its file say different things, a line says so, and does not count as a difference.
 

@@ -138,15 +138,15 @@ def export(
     form: Annotated[Path | None, Parameter("--with")] = None,
     json_output: Annotated[bool, Parameter("--json")] = False,
 ) -> None:
-    """Print what a directory's form imports, as JSON: for openai, chatgpt-app-submission.json.
+    """Print the file that a directory's submission form imports: for openai, chatgpt-app-submission.json.
 
     Hints and justifications of each tool come from annotations.lock.json, so pin first what you
     changed. openWorldHint has the directory's meaning: whether the tool can change what is public
-    or another party's, as `public_effect=` declares it.
+    or belongs to others, as `public_effect=` declares it.
 
     Args:
         directory: The directory whose form to print.
-        form: A file with what else the form takes (app_info, test cases), which is checked.
+        form: A file with the other parts of the form (app_info, test cases), which is checked.
         json_output: It is JSON with and without this option.
 
     Raises:

@@ -99,12 +99,12 @@ def fleet(
     trust: bool = False,
     json_output: Annotated[bool, Parameter("--json")] = False,
 ) -> int:
-    """Bring a release of the template to many checkouts, and say what became of each.
+    """Update many servers to a release of the template, and say what became of each.
 
     A checkout is updated on a branch of its own (`template-VERSION`) and committed there, ready to
     push and review. A failure leaves it as it was, and so does a conflict unless you keep it.
-    Which code of the template would run is printed first; it runs when you say so, or trusted
-    that template before.
+    Which code of the template would run is printed first; it runs when you say --trust, or
+    trusted that template before.
 
     Args:
         projects: Checkouts, or @FILE with one on each line.

@@ -85,7 +85,7 @@ def _answers(update: Update, fresh: Answers, questions: set[str]) -> Iterator[st
             way = f"if it may go, take it out of .copier-answers.yml, {AGAIN}"
             yield f"{name}: {update.release} asks no such question, and drops {value!r}; {way}"
         elif name in fresh and _plain(fresh[name]) != _plain(value):
-            way = f"say what it shall be: --data {name}=..."
+            way = f"say what it should be: --data {name}=..."
             yield f"{name}: {value!r} would become {fresh[name]!r}; {way}"
         elif name not in fresh and not update.said:
             yield f"{name}: {value!r} would be dropped; say it anew: --data {name}=..."

@@ -50,14 +50,14 @@ def new(
     """Make a server: from names of tools, from an OpenAPI document, or from an answers file.
 
     In a terminal it asks, explains each behavior, and shows every tool with its hints before anything is
-    written; Esc goes back, Ctrl-C leaves nothing. Unattended it takes what the options say.
+    written; Esc goes back, Ctrl-C leaves nothing behind. Unattended it takes what the options say.
 
     Args:
-        dest: The folder to make; unsaid, one with the server's name.
+        dest: The folder to make; by default one with the server's name.
         from_: An OpenAPI document, or an answers file as `import` writes it.
         tools: Names with commas between, as in "search_notes, get_note, shelve_note=put".
-        domain: What it is about, as a plural noun; unsaid, what the folder's name says.
-        server_name: The command that starts it, as in notes-mcp; unsaid, it is named after the domain.
+        domain: What it is about, as a plural noun; by default what the folder's name says.
+        server_name: The command that starts it, as in notes-mcp; by default it is named after the domain.
         profile: How careful it is.
         data: Any other answer of the template, as license=MIT. Repeat it for more.
         tag: Of a document, only operations with such a tag. Repeat it for more.

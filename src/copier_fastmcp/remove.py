@@ -34,10 +34,10 @@ def remove(
     trust: bool = False,
     json_output: Annotated[bool, Parameter("--json")] = False,
 ) -> int:
-    """Take a tool out of the server in this folder: answer, file, test, lock and tool table.
+    """Remove a tool of the server in this folder: answer, file, test, lock and tool table, all or nothing.
 
-    All of it or nothing; git has what is deleted. A tool that was written by hand goes, too. Where
-    else the project names it is listed: those lines are yours.
+    Git keeps what is deleted. A tool that was written by hand is removed too. Where else the project
+    names it is listed: those lines are yours to change.
 
     Args:
         name: Its name.

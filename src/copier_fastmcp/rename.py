@@ -112,16 +112,15 @@ def rename(
     trust: bool = False,
     json_output: Annotated[bool, Parameter("--json")] = False,
 ) -> int:
-    """Give a tool of the server in this folder another name: answer, file, test, lock, tool table.
+    """Rename a tool of the server in this folder: answer, file, test, lock and tool table, all or nothing.
 
-    All of it or nothing. What it does stays as it is, whatever the new name says. The old name still
-    answers, unlisted, and the lock says RENAMED. Where else the project names it is listed: those
-    lines are yours.
+    Its behavior stays, whatever the new name says. The old name still answers, unlisted, and the lock
+    says RENAMED. Where else the project uses the old name is listed: those lines are yours to change.
 
     Args:
         old: Its name.
         new: The new one.
-        forget: Let the old name answer no more.
+        forget: Do not let the old name answer any more.
         trust: Let the template run its tasks and migrations, with your rights.
         json_output: Print JSON.
 

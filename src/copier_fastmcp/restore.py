@@ -78,12 +78,12 @@ def restore(
     """Put policy files back as the recorded version of the template has them.
 
     Without a name it takes every file that `drift` lists. A file whose changes are not committed is
-    left alone, and then nothing is written at all. The file of a tool, which is yours, it takes only
-    by name, and writes it anew from the answers.
+    left alone, and then nothing is written at all. The file of a tool, which is yours, is restored only
+    when you name it: it is written anew from the answers.
 
     Args:
         files: Policy files of this project, or files of tools and their tests.
-        force: Take files with uncommitted changes, too; those changes are lost.
+        force: Restore files with uncommitted changes too; those changes are lost.
         template: Where the template is, when it is no longer at the recorded address.
         json_output: Print JSON.
 

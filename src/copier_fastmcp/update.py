@@ -30,10 +30,10 @@ def update(
     report: Path | None = None,
     json_output: Annotated[bool, Parameter("--json")] = False,
 ) -> int:
-    """Bring a release of the template to the server in this folder, on a branch of its own.
+    """Update the server in this folder to a release of the template, on a branch of its own.
 
-    What would be lost is refused by name, and nothing is written. In a terminal it is tried in a
-    clone first, and you are asked. A conflict stays on the branch, with markers, for you to resolve.
+    Where something would be lost, it names that and writes nothing. In a terminal it tries the update
+    in a clone first, and asks you. A conflict stays on the branch, with markers, for you to resolve.
 
     Args:
         ref: The release, as v2.0.0; else the newest.
@@ -42,7 +42,7 @@ def update(
         template: The template's address, when it has moved; it is recorded.
         check: A command that must pass, before and after; `own` is that of the server.
         dry_run: Try it in a clone, and change nothing.
-        roll_back: Leave everything as it was at a conflict, too.
+        roll_back: At a conflict, leave everything as it was.
         unpinned: Do not renew lock and tool table.
         unattended: Ask nothing.
         trust: Let the template run its tasks and migrations, with your rights.
