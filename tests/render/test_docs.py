@@ -26,6 +26,7 @@ NOT_RENDERED = {
     "tests/policy/check.py",
     "tests/tools/backend.py",
     "docs/adoption.md",
+    "docs/consent.md",
     "docs/tools.md",
     "docs/adr/0001-its-name.md",
 }
