@@ -76,10 +76,10 @@ WALK = [
     ("Its name", "create_order=import" + ENTER),
     ("is not a behavior|Its name", ERASE + "import_order=create" + ENTER),
     (RIGHT, ENTER),
-    ("2 files differ|differs?", DOWN * 2 + ENTER),
-    ("-Mine.|differs?", BACK),
+    ("2 files differ|that differ?", DOWN * 2 + ENTER),
+    ("-Mine.|that differ?", BACK),
     (RIGHT, ENTER),
-    ("differs?", ENTER),
+    ("that differ?", ENTER),
     (INSTALL, "n"),
 ]
 SCREEN = """\
