@@ -193,7 +193,7 @@ def differences(pinned: Lock, running: Lock) -> list[str]:
     lines += [f"{was}: RENAMED: is {now} now, and still answers" for was, now in told.items()]
     lines += [f"{name}: BREAKING: is gone" for name in gone - {*renamed.values()}]
     had = {was for pin in old.values() for was in pin.get("formerly", ())}
-    lines += [f"{was}: BREAKING: answers no more" for was in had - answers.keys() - new.keys()]
+    lines += [f"{was}: BREAKING: no longer answers" for was in had - answers.keys() - new.keys()]
     renamed |= {now: was for was, now in told.items() if now not in old}
     lines += [f"{name}: is new" for name in fresh - renamed.keys()]
     rendered = "RENDERED: " if pinned["versions"] != running["versions"] else ""
