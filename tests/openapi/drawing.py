@@ -69,6 +69,7 @@ PLAIN = st.one_of(
             "description": TEXTS,
             "default": st.one_of(TEXTS, NUMBERS),
             "enum": st.lists(st.one_of(TEXTS, st.none()), max_size=4),
+            "nullable": st.booleans(),
             "pattern": st.sampled_from(["^[a-z]+$", "(?=x)", "[", r"\d{2}", "a{3,1}", "^$", "+"]),
         }
     ),
@@ -81,6 +82,7 @@ PLAIN = st.one_of(
             "exclusiveMaximum": NUMBERS,
             "default": NUMBERS,
             "enum": st.lists(st.integers(-3, 9), max_size=4),
+            "nullable": st.booleans(),
             "description": TEXTS,
         }
     ),
