@@ -21,8 +21,8 @@ def _object(*names: str, **more: Any) -> dict[str, Any]:
     return {"type": "object", "properties": dict.fromkeys(names, TEXT), **more}
 
 
-def _body(schema: dict[str, Any]) -> dict[str, Any]:
-    return {"requestBody": {"content": {"application/json": {"schema": schema}}}}
+def _body(schema: dict[str, Any], kind: str = "application/json") -> dict[str, Any]:
+    return {"requestBody": {"content": {kind: {"schema": schema}}}}
 
 
 MIXED = {"enum": ["list", "delete"]}
@@ -37,6 +37,7 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
     ("GET /notes/{id}", {"responses": answers(_object("_", "__", "_id", "field_id"))}, ["GET /notes/{id}"]),
     ("HEAD /notes/{id}", {"responses": answers(_object("id"))}, ["HEAD /notes/{id}"]),
     ("HEAD /notes", _body({"type": "object", "properties": {"a": {"type": "object"}}}), ["HEAD /notes"]),
+    ("GET /notes", _body(_object("a"), "application/vnd.a+json"), ["GET /notes"]),
     ("PATCH /notes/{id}", _body(_object("ETag")), ["PATCH /notes/{id}"]),
     ("GET /notes", _in("query", "action", MIXED), ["GET /notes"]),
     ("GET /notes", _in("query", "action", MIXED, required=True), []),

@@ -44,9 +44,8 @@ def body(operation: Operation, found: Inputs, *, gated: bool) -> None:
     if not json_kinds:
         raise LeftOutError("its body is a JSON Patch, a list of changes")
     chosen = next((kind for kind in json_kinds if not SUFFIXED.fullmatch(_bare(kind))), "")
-    if not chosen:
-        chosen = json_kinds[0]
-        found.type = _bare(chosen)
+    suffixed = not chosen
+    chosen = chosen or json_kinds[0]
     if others := [kind for kind in kinds if not is_json(kind)]:
         found.left_out.append(f"body as {clean(', '.join(others), 80)}")
     media = operation.document.followed(operation.contents[chosen])
@@ -70,6 +69,7 @@ def body(operation: Operation, found: Inputs, *, gated: bool) -> None:
         found.left_out.append(
             f"which of {schema['variants']} forms its body takes (all fields are optional)"
         )
+    found.type = _bare(chosen) if suffixed else ""
     asked = required_of(schema)
     for name, inner in sorted(fields.items(), key=lambda item: item[0] not in asked):
         _field(operation, name, inner, name in asked, found, gated=gated)
