@@ -9,6 +9,8 @@ from support import answered
 from copier_fastmcp.importing import answers_of, convert
 from copier_fastmcp.openapi.operations import operations
 from copier_fastmcp.openapi.tools import Options
+from copier_fastmcp.rules import contrary
+from copier_fastmcp.tables import tables
 
 TEXT: dict[str, Any] = {"type": "string"}
 
@@ -68,6 +70,15 @@ def test_a_query_names_nothing_twice() -> None:
     found, _ = answers_of(made, convert(list(operations(made)), Options()))
     assert found["tools"][0]["http"] == "GET /notes?a[b]={a_b}"
     answered(found)
+
+
+def test_no_text_begins_with_the_contrary_of_its_tool() -> None:
+    hints = {"x-mcp": {"annotations": {"readOnlyHint": False}}}
+    made = document({"/notes/{id}": {"get": {"summary": "List all.", "responses": {}, **hints}}})
+    tool = answers_of(made, convert(list(operations(made)), Options()))[0]["tools"][0]
+    assert (tool["behavior"], tool["title"]) == ("action", "Call Note")
+    assert tool["description"] == "A GET request. List all."
+    assert not contrary(tool["description"], tool["name"], tables(), reads=False)
 
 
 @pytest.mark.parametrize("title", ["MCP", "The mcp API", "🙂", "src", "1st"])

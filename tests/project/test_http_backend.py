@@ -67,6 +67,12 @@ def test_the_suite_finds_what_only_requests_show(http: Path, tmp_path: Path) -> 
     assert "5 failed" in done.stdout
 
 
+def test_a_tool_may_be_called_test_hook(http: Path) -> None:
+    done = python(http, *PYTEST, "--collect-only")
+    assert done.returncode == 0, done.stdout
+    assert "src/" not in done.stdout
+
+
 def test_the_default_project_has_nothing_of_it() -> None:
     files = rendered({})
     assert not [path for path in files if path.endswith("fake.py")]

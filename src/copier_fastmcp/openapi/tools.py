@@ -5,6 +5,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..rules import contrary
 from ..tables import tables
 from .behavior import derive
 from .derived import Derived, shortly
@@ -15,7 +16,6 @@ from .operations import Operation
 from .parameters import inputs
 from .results import ALWAYS, Answer, answer
 from .texts import clean, sentence, sentences
-from .verbs import base
 
 BUDGET = 3000
 LONGEST_CHOICE = 36
@@ -146,9 +146,7 @@ def _sends(given: Inputs) -> bool:
 
 def _contradicts(text: str, name: str, reads: bool) -> bool:
     """Whether a text begins with the contrary of what its tool does."""
-    verbs = {word: row for row, listed in tables()["verbs"].items() for word in listed}
-    first = base(text.split()[0].strip(".,:;!'\"()").lower()) if text.split() else ""
-    return first in verbs and first not in name.split("_") and (verbs[first] == "read") != reads
+    return bool(contrary(text, name, tables(), reads=reads))
 
 
 def _title(operation: Operation, name: str, derived: Derived) -> str:
@@ -170,7 +168,7 @@ def _description(operation: Operation, name: str, derived: Derived) -> str:
         parts = [] if len(shared) * 3 >= len(said.split()) * 2 else parts
     text = clean(" ".join([*parts, more]), 420) or f"{title_of(name)}."
     if _contradicts(text, name, derived.behavior == "read"):
-        text = clean(f"{operation.method} request. {text}", 420)
+        text = clean(f"A {operation.method} request. {text}", 420)
     return text
 
 
