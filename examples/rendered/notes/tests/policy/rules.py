@@ -135,17 +135,19 @@ def _verbs(text: str, tables: Tables) -> dict[str, str]:
     return {form: behavior for form in forms if (behavior := _behavior(form, tables))}
 
 
+def contrary(text: str, name: str, tables: Tables, *, reads: bool) -> str:
+    """The verb that a text begins with, where it says the contrary of what its tool does; else nothing."""
+    says, named = _verbs(re.split(r"[.\n]", text.strip())[0], tables), _verbs(name, tables)
+    first = next(iter(says), "") if _verbs(text.strip().partition(" ")[0], tables) else ""
+    agrees = first in named or reads in {behavior == "read" for behavior in says.values()}
+    return "" if agrees else first
+
+
 def _words(tool: Tool, tables: Tables) -> Wrong:
     """A title or description does not begin with the contrary of what its tool declares."""
-    if not tool.declared:
-        return
-    reads, named = bool(tool.declared["truth"]["read_only"]), _verbs(tool.name, tables)
-    for place in ("title", "description"):
-        text = re.split(r"[.\n]", str(tool.wire.get(place) or "").strip())[0]
-        says = _verbs(text, tables)
-        first = next(iter(says), "") if _verbs(text.partition(" ")[0], tables) else ""
-        agree = first in named or reads in {behavior == "read" for behavior in says.values()}
-        if first and not agree:
+    reads = bool(tool.declared and tool.declared["truth"]["read_only"])
+    for place in ("title", "description") if tool.declared else ():
+        if first := contrary(str(tool.wire.get(place) or ""), tool.name, tables, reads=reads):
             does = "changes nothing" if reads else "changes something"
             yield "words-match-behavior", f"its {place} says {first!r}, but it {does}"
 
