@@ -20,9 +20,10 @@ def read(path: Path = ANSWERS) -> dict[str, Any]:
         known = yaml.safe_load(path.read_text(encoding="utf-8"))
         return {str(name): value for name, value in known.items()}
     except FileNotFoundError as error:
-        raise UnableError(
-            f"{ANSWERS} is not in {path.parent.resolve()}; run this in the project"
-        ) from error
+        folder = path.parent.resolve()
+        if not folder.is_dir():
+            raise UnableError(f"{folder} is not a folder; name a checkout") from error
+        raise UnableError(f"{ANSWERS} is not in {folder}; run this in the project") from error
     except (yaml.YAMLError, ValueError, AttributeError) as error:
         raise _damaged(error) from error
 

@@ -113,7 +113,11 @@ def _dispatch(words: Sequence[str]) -> int:
         print(version())
         return 0
     if words[0] not in VERBS:
-        raise UnableError(f"{words[0]!r} is not a verb; the verbs are {', '.join(VERBS)}")
+        from difflib import get_close_matches
+
+        close = get_close_matches(words[0], VERBS, 1)
+        known = f"did you mean {close[0]}? The" if close else "the"
+        raise UnableError(f"{words[0]!r} is not a verb; {known} verbs are {', '.join(VERBS)}")
     return call(words[0], words[1:])
 
 

@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from . import behind
 from .answers import recorded
 from .copying import rendered
-from .errors import RefusedError, UnableError
+from .errors import RefusedError, UnableError, counted
 from .ownership import files_of, policy_files, same
 
 
@@ -88,5 +88,8 @@ def drift(
             print("to put them back: copier-fastmcp restore, or name the files after it")
         if len(ours) < len(states):
             print("unknown: the template has no such file; move it out of its folder, or delete it")
-        print(f"{len(states)} policy files differ from {source} at {version}")
+        differ = (
+            f"{counted(len(states), 'policy file')} {'differs' if len(states) == 1 else 'differ'}"
+        )
+        print(f"{differ} from {source} at {version}")
     return 1 if states else 0

@@ -21,6 +21,11 @@ def one_line(text: object) -> str:
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in joined)
 
 
+def counted(count: int, noun: str) -> str:
+    """So many of something, as in `1 tool` and `2 tools`."""
+    return f"{count} {noun}{'s' * (count != 1)}"
+
+
 def tell(text: str) -> None:
     """Say something to a person; what a program reads is on stdout."""
     print(f"copier-fastmcp: {text}", file=sys.stderr)

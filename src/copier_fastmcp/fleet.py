@@ -12,7 +12,7 @@ from cyclopts import Parameter
 
 from .branches import taken
 from .checkouts import Release, Result, rehearse, update, version
-from .errors import UnableError
+from .errors import UnableError, counted
 from .reports import writable, write
 
 DONE = {"clean", "up to date"}
@@ -83,7 +83,7 @@ def _table(results: list[Result]) -> None:
     counts = {one: sum(r.outcome == one for r in results) for one in ("clean", "up to date")}
     bad = len(results) - sum(counts.values())
     spread = ", ".join(f"{count} {what}" for what, count in counts.items())
-    print(f"{len(results)} projects: {spread}, {bad} to look at")
+    print(f"{counted(len(results), 'project')}: {spread}, {bad} to look at")
 
 
 def fleet(

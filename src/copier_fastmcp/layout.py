@@ -98,10 +98,17 @@ def _serves(module: Module, node: ast.stmt, held: str) -> str:
 
 
 def place(seen: Survey, servers: list[Made]) -> str:
-    """The folder that policy/ goes in: the deepest that holds the server and every tool."""
+    """The folder that policy/ goes in: the deepest that holds the server and every tool.
+
+    Raises:
+        RefusedError: Nothing here is a server's, or no folder of one package holds it all.
+    """
     root = seen.project.root
     homes = [each.found.home or each.found.module for each in seen.proposals]
     folders = [module.path.parent for module in (*homes, *(one.module for one in servers))]
+    if not folders:
+        why = "no server is made here, and no tool that a decorator can declare"
+        raise RefusedError(f"{why}; name the server's own folder")
     common = folders[0]
     for folder in folders:
         while not folder.is_relative_to(common):

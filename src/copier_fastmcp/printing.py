@@ -7,7 +7,7 @@ from textwrap import wrap
 from typing import Any
 
 from .clients import CLIENTS, decisions
-from .errors import one_line
+from .errors import counted, one_line
 from .judging import Judged, Question
 
 DOES = ("run", "ask", "ask each time", "hide")
@@ -62,11 +62,10 @@ def people(findings: Sequence[Judged], questions: Sequence[Question], checked: i
     for each in questions:
         print(one_line(f"? {each.tool}: {each.text}"))
     counts = [(sum(one.severity == level for one in findings), level) for level in LEVELS]
-    worth = ", ".join(f"{count} {level}{'s' * (count > 1)}" for count, level in counts if count)
-    asked = f", {len(questions)} questions" if questions else ""
-    print(
-        f"{checked} tools checked, {len(findings)} findings{f' ({worth})' if worth else ''}{asked}"
-    )
+    worth = ", ".join(counted(count, level) for count, level in counts if count)
+    found = f"{counted(len(findings), 'finding')}{f' ({worth})' if worth else ''}"
+    asked = f", {counted(len(questions), 'question')}" if questions else ""
+    print(f"{counted(checked, 'tool')} checked, {found}{asked}")
 
 
 def clients(tools: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:

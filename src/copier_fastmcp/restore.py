@@ -13,7 +13,7 @@ from cyclopts import Parameter
 from .answers import recorded
 from .copying import rendered
 from .drift import differences
-from .errors import RefusedError
+from .errors import RefusedError, counted
 from .ownership import files_of, policy_files, same
 from .repository import changed
 
@@ -113,5 +113,7 @@ def restore(
     for name in names:
         if name not in wanted:
             print(f"{name}: is as the template has it")
-    print(f"{len(wanted)} files restored from {source} at {version}; `git diff` shows them")
+    print(
+        f"{counted(len(wanted), 'file')} restored from {source} at {version}; `git diff` shows them"
+    )
     return 0

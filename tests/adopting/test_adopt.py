@@ -162,6 +162,12 @@ def test_an_update_to_the_next_release_is_clean(mine: Path, template: Path, tmp_
 REFUSED = {
     "a low-level server": ({"text": LOW}, "no FastMCP"),
     "SDK 1": ({"text": SDK1}, "this server is written with SDK 1; adopt needs FastMCP 4.1"),
+    "a folder above the server's": (
+        {
+            "text": "from fastmcp import FastMCP\n\ndef serve(mcp, all):\n    for one in all:\n        mcp.tool(one)\n"
+        },
+        "no server is made here",
+    ),
     "an older FastMCP": (
         {"pyproject.toml": '[project]\ndependencies = ["fastmcp<4"]\n'},
         "pyproject.toml asks for fastmcp<4; adopt needs FastMCP 4.1",

@@ -103,7 +103,7 @@ def test_it_reads_the_wire_and_not_a_model_of_it(log: Path, check: Check) -> Non
 def test_for_people(log: Path, check: Check) -> None:
     good = check("--server", command("good", log))
     asked, counted = good.stdout.splitlines()
-    assert (good.returncode, counted) == (0, "10 tools checked, 0 findings, 1 questions")
+    assert (good.returncode, counted) == (0, "10 tools checked, 0 findings, 1 question")
     assert asked.startswith("? delete_queue_report: readOnlyHint: ")
     bad = check("--server", command("bad", log))
     last = bad.stdout.splitlines()[-1]

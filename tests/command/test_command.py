@@ -68,6 +68,7 @@ def test_help_is_there_at_once() -> None:
     ("words", "why"),
     [
         (["juggle"], "'juggle' is not a verb; the verbs are new, import, "),
+        (["dirft"], "'dirft' is not a verb; did you mean drift? The verbs are new, import, "),
         (["explain"], "`copier-fastmcp explain --help` shows its options"),
         (["drift", "--strct"], "Unknown option: --strct"),
         (["audit", "--seconds", "soon"], "--seconds"),
