@@ -57,7 +57,7 @@ def run(
         exclude: Leave out tools of these names.
         read_only: Serve only what changes nothing.
         no_destructive: Leave out what may destroy.
-        metadata: A metadata file to use instead of your own; none for none.
+        metadata: A metadata file to use instead of your own; `none` for no file.
     """
     gc.disable()  # what is loaded now stays: looking for garbage in it is a tenth of the start
     logging.basicConfig(format="%(message)s")
