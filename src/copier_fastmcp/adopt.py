@@ -1,62 +1,35 @@
 """`adopt`: the policy for a server that was there before, as one diff that git undoes whole."""
 
-import ast
 import json
 import re
-import shutil
 import sys
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from . import copying, layout, origin, phases
+from . import copying, dependencies, layout, origin, phases, placing, skeletons
 from .annotate import told
 from .answers import ANSWERS, read
-from .declaring import WORD, declare, imported
+from .declaring import WORD, declare, declared, imported
 from .editing import Edited
 from .errors import RefusedError, UnableError
 from .living import compared
 from .lock import FILE
 from .proposing import Proposal
 from .registering import registered
-from .repository import changed, git
+from .repository import changed
+from .saying import Found
 from .survey import Survey, answered, survey
+from .undoable import allowed, clean, write
 
-PROBE = '''"""Yours: the proof of {name}."""
-
-unprobed = "it was adopted, and nobody has arranged data for it yet"
-
-# To prove it, say in tests/tools/backend.py where its data is, delete the line above, and write:
-#
-# async def arrange(backend):
-#     return {arguments}
-'''
-BACKEND = '''"""Yours: the data that the tools change, for the probes in this folder."""
-
-from typing import Any
-
-
-class Backend:
-    """What a probe's arrange() gets, and what the suite looks at before and after each call."""
-
-    async def snapshot(self) -> dict[str, Any]:
-        """All data that the tools may change, as plain JSON."""
-        raise NotImplementedError("tests/tools/backend.py: where is the data?")
-
-
-def connect(settings: object) -> Backend:
-    """Fresh, empty data for one case."""
-    return Backend()
-'''
 # What clients of a tool see that asks a person from now on.
 ANSWERS_CHANGE = (
     "each asks a person from now on, takes `confirm` besides, and answers "
     "{confirmed, approved_by, outcome, preview, result} with its own answer in `result`"
 )
-UNNAMED = "its name is known when it runs; write tests/tools/test_NAME.py for each"
-SAMPLES = {"str": "a", "int": 1, "float": 1.0, "bool": False}
 
 
 @dataclass
@@ -98,27 +71,46 @@ def adopt(
     seen = survey(folder)
     root = seen.project.root
     if not dry_run:
-        _clean(root)
+        clean(root)
+    if not (json_output and dry_run):
+        dependencies.recent(root, seen.frameworks)
     if live is not None:
         seen = compared(seen, live)
+    beside = {} if dry_run else changed(root)  # what a running server left
     quiet = unattended or json_output or not sys.stdin.isatty()
     if not json_output and not (dry_run and quiet):
         seen.show()
-    chosen = [] if json_output and dry_run else answered(seen, unattended=quiet)
+    chosen = [] if json_output and dry_run else answered(_undeclared(seen), unattended=quiet)
     if not (json_output and dry_run):
-        layout.recent(root, seen.frameworks)
-        _write(
-            seen,
-            adoption(seen, chosen, template, ref),
-            chosen,
-            dry_run=dry_run,
-            say=not json_output,
-        )
+        made = adoption(seen, chosen, template, ref)
+        if not dry_run and changed(root) != beside:
+            raise RefusedError("files were changed in the meantime; commit them and do it again")
+        _write(seen, made, chosen, dry_run=dry_run, say=not json_output)
     if json_output:
         print(json.dumps(seen.rows(), indent=2, ensure_ascii=False))
     if not dry_run:
         _pinned(root, pin=pin, ask=not quiet)
     return 0
+
+
+def _undeclared(seen: Survey) -> Survey:
+    """What is left of a server's tools where it was adopted before."""
+    if not (known := _known(seen.project.root)):
+        return seen
+    package = layout.package(known["adopted"]["place"])
+
+    def says(found: Found) -> bool:
+        return bool(found.function and found.home and declared(found.function, found.home, package))
+
+    return replace(seen, proposals=[one for one in seen.proposals if not says(one.found)])
+
+
+def _known(root: Path) -> dict[str, Any]:
+    """The answers of a server that was adopted before; RefusedError: those of a project from a template."""
+    known = read(root / ANSWERS) if (root / ANSWERS).is_file() else {}
+    if known and not known.get("adopted"):
+        raise RefusedError(f"{ANSWERS} is here: this project came from a template; `update` it")
+    return known
 
 
 def _pinned(root: Path, *, pin: bool, ask: bool) -> None:
@@ -141,28 +133,6 @@ def _pinned(root: Path, *, pin: bool, ask: bool) -> None:
         print(f"not pinned: {error}", file=sys.stderr)
 
 
-def _clean(root: Path) -> None:
-    """Make sure that git can undo all of it.
-
-    Raises:
-        RefusedError: There are uncommitted changes, or this is not a git repository.
-        UnableError: Git is not there.
-    """
-    try:
-        held = changed(root)
-    except UnableError as error:
-        if shutil.which("git") is None:
-            raise
-        raise RefusedError(
-            f"{error}; adopt writes in a git repository, which can undo it"
-        ) from error
-    if held:
-        names = ", ".join(sorted(held)[:3])
-        raise RefusedError(
-            f"commit {names}{' ...' * (len(held) > 3)} first, so that git can undo it"
-        )
-
-
 def adoption(
     seen: Survey, chosen: list[Proposal], template: str | None, ref: str | None
 ) -> Adoption:
@@ -173,9 +143,7 @@ def adoption(
         UnableError: The template cannot be reached.
     """
     root = seen.project.root
-    known = read(root / ANSWERS) if (root / ANSWERS).is_file() else None
-    if known is not None and not known.get("adopted"):
-        raise RefusedError(f"{ANSWERS} is here: this project came from a template; `update` it")
+    known = _known(root)
     servers = layout.made(seen)
     made = Adoption(by_hand=dict(seen.reasons()))
     if not servers:
@@ -190,26 +158,40 @@ def adoption(
         word = imported(edited, package)
         if f"{word}.govern({server.held})" not in server.module.text:
             edited.below(server.statement, f"{word}.govern({server.held})")
+    if len({(server.module.name, server.held) for server in servers}) > 1:
+        first = next((server.serves for server in servers if server.serves), "one of them")
+        made.by_hand["(the tests)"] = (
+            f"{len(servers)} servers are made; tests/policy proves {first}"
+        )
     made.edited = [edited for edited in edits.values() if edited.edits]
     for edited in edits.values():
         edited.imports = edited.imports if edited.edits else []
-    if known is None:
+    if not known:
         made.files = _rendered(seen, servers, where, template, ref)
-        text, by_hand = layout.depends(root)
+        text, by_hand = dependencies.depends(root)
         made.by_hand |= {"(dependencies)": by_hand} if by_hand else {}
         if text is not None:
             made.files["pyproject.toml"] = text.encode()
     for proposal in chosen:
         name = f"tests/tools/test_{proposal.found.name}.py"
-        if not proposal.found.exact and re.search("^_|__|_$", proposal.found.name):
-            made.by_hand[proposal.found.name] = UNNAMED
+        if why := skeletons.named(proposal):
+            made.by_hand[proposal.found.name] = why
         elif not (root / name).exists():
-            made.files[name] = _probe(proposal).encode()
-    if known is None and not (root / phases.FILE).exists():
+            made.files[name] = skeletons.probe(proposal).encode()
+    if not (root / "tests/tools").exists() and _twins(root, made.files):
+        made.files["tests/tools/conftest.py"] = skeletons.APART.encode()
+    if not known and not (root / phases.FILE).exists():
         made.files[phases.FILE] = phases.phases(seen, chosen).encode()
     if not (root / "tests/tools/backend.py").exists():
-        made.files["tests/tools/backend.py"] = (BACKEND + registered(seen, servers)).encode()
+        text = skeletons.BACKEND + registered(seen, servers)
+        made.files["tests/tools/backend.py"] = text.encode()
     return made
+
+
+def _twins(root: Path, files: Iterable[str]) -> bool:
+    """Whether the author has a test of the name of one of ours; pytest would confuse the two."""
+    own = {Path(name).name for name in files if name.startswith("tests/tools/")}
+    return any(path.name in own for path in root.rglob("test_*.py"))
 
 
 def _rendered(
@@ -217,7 +199,7 @@ def _rendered(
 ) -> dict[str, bytes]:
     """The files of the template for an adopted server."""
     root = seen.project.root
-    project = layout.described(root).get("project", {})
+    project = dependencies.described(root).get("project", {})
     own = origin.own(template, ref)
     serves = next((server.serves for server in servers if server.serves), "")
     name = re.sub("[^a-z0-9]+", "-", str(project.get("name", root.name)).lower()).strip("-")
@@ -231,13 +213,17 @@ def _rendered(
         "tools": [],
         "backend": "none",
         "license": "none",
-    }
+    } | placing.about(Path(_subject(name)))
     with copying.rendered(known) as fresh:
         files = {
             path.relative_to(fresh).as_posix(): path.read_bytes()
             for path in fresh.rglob("*")
             if path.is_file()
         }
+    for folder in (f"{where}/{WORD}", "tests/policy", "docs/adr/policy"):
+        if (root / folder).exists():
+            name = (root / folder).relative_to(root).as_posix()
+            raise RefusedError(f"{name}: in the way of the policy; move or rename it")
     if held := sorted(name for name in files if (root / name).exists()):
         raise RefusedError(f"{', '.join(held[:3])}: in the way of the policy; move or rename it")
     if (root / where / f"{WORD}.py").exists():
@@ -245,16 +231,10 @@ def _rendered(
     return files
 
 
-def _probe(proposal: Proposal) -> str:
-    """The skeleton of a tool's proof, with the arguments that can be guessed."""
-    function = proposal.found.function
-    arguments: dict[str, Any] = {}
-    for argument in (*function.args.args, *function.args.kwonlyargs) if function else ():
-        text = ast.unparse(argument.annotation) if argument.annotation else "str"
-        kind = next((one for one in SAMPLES if re.search(rf"\b{one}\b", text)), None)
-        if argument.arg not in ("self", "cls", "ctx", "context") and "Context" not in text and kind:
-            arguments[argument.arg] = SAMPLES[kind]
-    return PROBE.format(name=proposal.found.name, arguments=arguments)
+def _subject(name: str) -> str:
+    """What a server is about, by its name: tickets of mcp-server-tickets; all of it where nothing is left."""
+    words = [word for word in name.split("-") if word not in ("mcp", "server", "fastmcp")]
+    return "-".join(words) or name
 
 
 def _write(
@@ -269,16 +249,8 @@ def _write(
         for name in sorted(new):
             print(f"+++ {name}")
     if not dry_run:
-        try:
-            for path, held in written.items():
-                path.write_bytes(held)
-            for name, held in new.items():
-                (root / name).parent.mkdir(parents=True, exist_ok=True)
-                (root / name).write_bytes(held)
-        except BaseException:  # also Ctrl-C: the tree was clean, so this takes nothing of yours
-            git(root, "restore", "--source=HEAD", "--staged", "--worktree", ".")
-            git(root, "clean", "-fdq", ".")
-            raise
+        allowed(root, [*written, *(root / name for name in new)])
+        write(written | {root / name: held for name, held in new.items()})
     if not say:
         return
     if not written and not new:

@@ -16,6 +16,7 @@ from .repository import changed
 from .saying import SNAKE
 from .survey import Survey, answered, survey
 from .tables import tables
+from .undoable import allowed, write
 
 BY_HAND = {
     "own": "{} registers it; pass annotations= through it by hand",
@@ -37,7 +38,8 @@ def hints_of(proposal: Proposal) -> dict[str, bool]:
 
 def title_of(proposal: Proposal) -> str:
     """What people read: what it has, else from its name."""
-    words = proposal.found.name.replace("_", " ").replace("-", " ").replace(".", " ").split()
+    name = proposal.found.local or proposal.found.name
+    words = name.replace("_", " ").replace("-", " ").replace(".", " ").split()
     return proposal.found.title or " ".join(word[:1].upper() + word[1:] for word in words)
 
 
@@ -152,20 +154,22 @@ def annotate(
         json_output: Print JSON: the rows that `adopt --dry-run` has.
     """
     seen = survey(folder)
-    if not dry_run:
-        dirty(seen.project.root, [one.found.module.path for one in seen.proposals])
+    root = seen.project.root
+    if not dry_run:  # before anything is asked
+        dirty(root, [edited.module.path for edited in edits(seen, seen.proposals)[0]])
     chosen = answered(seen, unattended=unattended or json_output or not sys.stdin.isatty())
     files, by_hand = edits(seen, chosen)
     written = {edited.module.path: edited.encoded() for edited in files}
     if not dry_run:
-        for path, held in written.items():
-            path.write_bytes(held)
+        dirty(root, list(written))
+        allowed(root, written)
+        write(written)
     if json_output:
         print(json.dumps(seen.rows(), indent=2, ensure_ascii=False))
         return 0
     if dry_run:
         for edited in files:
-            print(edited.diff(edited.module.path.relative_to(seen.project.root).as_posix()), end="")
+            print(edited.diff(edited.module.path.relative_to(root).as_posix()), end="")
     told(seen, chosen, by_hand)
     count = f"{len(written)} file{'s' * (len(written) != 1)}"
     print(f"{count} {'would change' if dry_run else 'changed'}", file=sys.stderr)
@@ -191,6 +195,5 @@ def dirty(root: Path, paths: list[Path]) -> None:
         UnableError: Git is not there, or this is not a repository.
     """
     names = [path.relative_to(root).as_posix() for path in paths]
-    held = changed(root, "--", *dict.fromkeys(names))
-    if held:
+    if held := changed(root, "--", *dict.fromkeys(names)) if names else {}:
         raise RefusedError(f"{', '.join(sorted(held)[:3])}: commit first, so that git can undo it")

@@ -3,6 +3,7 @@
 import ast
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ WHY = {
 def declare(proposal: Proposal, edits: dict[Path, Edited], package: str) -> None:
     """Put the decorator of a tool right above its function, below all that are there."""
     function, home = proposal.found.function, proposal.found.home
-    if function is None or home is None or _declared(function):
+    if function is None or home is None or declared(function, home, package):
         return
     edited = edits.setdefault(home.path, Edited(home))
     arguments: list[Any] = [f"title={json.dumps(title_of(proposal), ensure_ascii=False)}"]
@@ -82,13 +83,13 @@ def _why(proposal: Proposal) -> str:
     return f"{seen[:1].upper()}{seen[1:]}; {ends}." if seen else f"{ends[:1].upper()}{ends[1:]}."
 
 
-def _declared(function: Function) -> bool:
-    """Whether a function says already what it does."""
+def declared(function: Function, home: Module, package: str) -> bool:
+    """Whether a function says already what it does, by a decorator of policy/ and not by one of that name."""
     for decorator in function.decorator_list:
-        called = decorator.func if isinstance(decorator, ast.Call) else None
-        if isinstance(called, ast.Attribute) and called.attr in tables()["behaviors"]:
-            return ast.unparse(called.value).endswith(WORD)
-        if isinstance(called, ast.Name) and called.id in tables()["behaviors"]:
+        called = decorator.func if isinstance(decorator, ast.Call) else decorator
+        first, *rest = ast.unparse(called).split(".")
+        dotted = ".".join([home.imports.get(first, first), *rest])
+        if dotted.removeprefix(f"{package}.") in tables()["behaviors"] and dotted != first:
             return True
     return False
 
@@ -100,10 +101,18 @@ def imported(edited: Edited, package: str) -> str:
     for local, target in module.imports.items():
         if target == package:
             return local
-    names = {node.id for node in module.nodes if isinstance(node, ast.Name)}
-    arguments = {node.arg for node in module.nodes if isinstance(node, ast.arg)}
-    taken = name in names | arguments | module.top.keys() | module.imports.keys()
-    word = f"tool_{name}" if taken else name
+    taken = {*_bound(module), *module.imports}
+    word = name
+    while word in taken:
+        word = f"tool_{word}"
     line = f"from {above} import {name}" if above else f"import {name}"
     edited.imported(line if word == name else f"{line} as {word}")
     return word
+
+
+def _bound(module: Module) -> Iterator[str]:
+    """Every name that something in a file may have, at whatever depth."""
+    for node in module.nodes:
+        for key in ("id", "arg", "name"):
+            if isinstance(name := getattr(node, key, None), str):
+                yield name

@@ -6,7 +6,8 @@ import re
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from .sources import Module
+from .errors import RefusedError
+from .sources import FUNCTIONS, Module
 
 
 @dataclass
@@ -122,8 +123,17 @@ class Edited:
             return self.starts[own.lineno - 1], text + self.newline
         first = self.module.tree.body[0]
         doc = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
-        place = self._after(nodes[-1]) if nodes else self._after(first) if doc else 0
-        return place, text if own else self.newline + text
+        if nodes or doc:
+            place = self._after(nodes[-1] if nodes else first)
+            return place, text if own else self.newline + text
+        defines = isinstance(first, (*FUNCTIONS, ast.ClassDef))
+        return self._begins(), text + self.newline * (1 + defines)
+
+    def _begins(self) -> int:
+        """Behind the comments that a file begins with: who may run it and how it is encoded stands there."""
+        lines = self.module.text.splitlines(keepends=True)
+        head = next((at for at, line in enumerate(lines) if line[:1] != "#"), len(lines))
+        return sum(map(len, lines[:head]))
 
     def _joined(self, line: str) -> tuple[int, int, str] | None:
         """The names of an import of the same package on one line, with one more, in the order of linters."""
@@ -152,7 +162,7 @@ class Edited:
     @property
     def text(self) -> str:
         """The file as it is with the edits."""
-        edits = list(self.edits)
+        edits: list[tuple[int, int, str]] = []
         for line in sorted(self.imports):
             if joined := self._joined(line):
                 edits.append(joined)
@@ -160,6 +170,7 @@ class Edited:
             place, made = self._importing(line)
             ended = not place or self.module.text[place - 1] in "\r\n"
             edits.append((place, place, made if ended else self.newline + made))
+        edits += self.edits  # an import stands in front of a decorator at the same place
         text = self.module.text
         order = sorted(range(len(edits)), key=lambda at: (*edits[at][:2], at), reverse=True)
         for start, end, new in (edits[at] for at in order):
@@ -179,9 +190,13 @@ class Edited:
 
         held = self.module.path.read_bytes()
         encoding, _ = tokenize.detect_encoding(io.BytesIO(held).readline)
+        if held.decode(encoding) != self.module.text:
+            raise RefusedError(
+                f"{self.module.path.name}: it was edited in the meantime; do it again"
+            )
         made = self.text
         ast.parse(made)  # what could not be read again is not written
-        return made.encode(encoding)
+        return made.encode(encoding, "backslashreplace")  # a reason may quote a file in another one
 
 
 def _sorted_by(node: ast.stmt) -> tuple[str, bool, str]:

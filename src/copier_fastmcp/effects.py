@@ -1,20 +1,22 @@
 """What the body of a tool does, and the calls below it, up to three down; nothing of it is run."""
 
 import ast
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from .given import dispatched, method_said, mode_of, passed
-from .indirect import reached
-from .methods import calls, known, sql, text_of, words
-from .reading import of_name, tokens
+from .computing import computes
+from .given import dispatched, sends, written_out
+from .indirect import chosen, reached
+from .methods import known, words
+from .outside import outside, prepares
 from .scopes import Scope, passing, root, short
 from .sources import FUNCTIONS, Function, Module, Place, Project
+from .statements import RUN, named, sql, text_of
 from .storing import Stores
 
 DEEPEST = 3
-KINDS = {"read": "read", "add": "create", "ensure": "ensure", "change": "put", "remove": "delete"}
+MAKING = ("__init__", "__post_init__", "__enter__", "__aenter__", "__exit__")
+Seen = set[tuple[ast.AST, frozenset[str]]]
 WRITES = {"create", "ensure", "append", "put", "delete", "consume", "action", "save"}
 
 
@@ -35,9 +37,10 @@ class Effect:
 
 @dataclass
 class Body:
-    """What a body does."""
+    """What a body does; `whole` says that every call in it and below it is known."""
 
     effects: list[Effect] = field(default_factory=list)
+    whole: bool = False
 
     def of(self, *kinds: str, sure: bool | None = None) -> list[Effect]:
         """The effects of some kinds."""
@@ -54,6 +57,7 @@ class Reader:
     def __init__(self, project: Project) -> None:
         """Learn the classes of the project."""
         self.project = project
+        self.whole = True
         self.classes = {
             node.name: Place(module, node)
             for module in project.modules.values()
@@ -64,45 +68,43 @@ class Reader:
     def body(self, function: Function, home: Module) -> Body:
         """What a function does."""
         found: list[Effect] = []
-        seen: set[ast.AST] = set()
-        self._read(Place(home, function), 0, seen, found)
-        return Body(list(dict.fromkeys(found)))
+        seen: Seen = set()
+        self.whole = True
+        self._read(Place(home, function), 0, seen, found, frozenset())
+        return Body(list(dict.fromkeys(found)), self.whole)
 
-    def _read(self, place: Place, depth: int, seen: set[ast.AST], found: list[Effect]) -> None:
-        if place.node in seen or not isinstance(place.node, FUNCTIONS):
+    def _read(
+        self, place: Place, depth: int, seen: Seen, found: list[Effect], said: frozenset[str]
+    ) -> None:
+        if (place.node, said) in seen or not isinstance(place.node, FUNCTIONS):
             return
-        seen.add(place.node)
-        scope = Scope(place.module, place.node)
-        docs = ast.get_docstring(place.node, clean=False)
-        stores = Stores(place.module, place.node)
+        seen.add((place.node, said))
+        module, scope = place.module, Scope(place.module, place.node)
+        stores = Stores(module, place.node)
         found.extend(Effect(kind, True, text, depth) for kind, text in stores.found())
+        run = set(self._run(stores, scope))
+        docs = ast.get_docstring(place.node, clean=False)
         for node in stores.nodes:
             if isinstance(node, ast.Call):
-                for call in reached(self.project, place.module, node, scope):
-                    self._call(place.module, call, scope, depth, seen, found)
+                if text := chosen(self.project, module, node, scope):
+                    self.whole = False
+                    found.append(Effect("action", False, f"it calls {text}", depth))
+                for call in reached(self.project, module, node, scope):
+                    self._call(module, call, scope, depth, seen, found, said)
+                found.extend(self._named(module, node, run, depth))
             elif isinstance(node, ast.Constant | ast.JoinedStr | ast.BinOp):
-                text = text_of(place.module, node)
-                if text and text != docs and (kind := sql(text)):
-                    start = " ".join(text.split())[:40]
-                    found.append(
-                        Effect(
-                            kind,
-                            True,
-                            f"its {'GraphQL' if kind == 'action' else 'SQL'} says {start!r}",
-                            depth,
-                        )
-                    )
+                text = text_of(module, node)
+                if text and text != docs:
+                    found.extend(_statement(text, depth, run=node in run))
             elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
                 if node.target.id in scope.globals and not passing(node.target.id):
                     found.append(Effect("action", True, f"it changes {node.target.id}", depth))
-            elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
-                held = self._property(place.module, node, scope)
-                if held and depth < DEEPEST:
-                    self._read(held, depth + 1, seen, found)
+            elif isinstance(node, ast.Attribute):
+                self._attribute(module, node, scope, stores, depth, seen, found)
             elif (
                 isinstance(node, ast.Subscript)
                 and not isinstance(node.ctx, ast.Load)
-                and (scope.lasting(node.value) or self._imported(place.module, node.value))
+                and (scope.lasting(node.value) or self._imported(module, node.value))
             ):
                 deletes = isinstance(node.ctx, ast.Del)
                 kind = "put" if stores.kind(node) == "sets" else "create"
@@ -110,25 +112,91 @@ class Reader:
                 text = f"it {'deletes' if deletes else 'sets'} {short(node)}"
                 found.append(Effect(kind, not _noted(node, depth), text, depth))
 
+    def _run(self, stores: Stores, scope: Scope) -> Iterator[ast.AST]:
+        """The parts of texts that calls run, also by a local name."""
+        for node in stores.nodes:
+            name = getattr(node.func, "attr", "") if isinstance(node, ast.Call) else ""
+            for given in node.args if isinstance(node, ast.Call) and name in RUN else ():
+                for part in ast.walk(given):
+                    yield part
+                    held = scope.assigned.get(part.id) if isinstance(part, ast.Name) else None
+                    yield from ast.walk(held) if held is not None else ()
+
+    def _named(
+        self, module: Module, call: ast.Call, run: set[ast.AST], depth: int
+    ) -> Iterator[Effect]:
+        """Statements that are handed to a call by name, as in execute(PURGE)."""
+        for given in (*call.args, *(word.value for word in call.keywords)):
+            for node in ast.walk(given):
+                if text := named(self.project, module, node):
+                    yield from _statement(text, depth, run=node in run)
+
+    def _attribute(
+        self,
+        module: Module,
+        node: ast.Attribute,
+        scope: Scope,
+        stores: Stores,
+        depth: int,
+        seen: Seen,
+        found: list[Effect],
+    ) -> None:
+        """A property that is looked at, or an attribute that is set of what is there after the call."""
+        if isinstance(node.ctx, ast.Load):
+            held = self._property(module, node, scope)
+            if held and depth < DEEPEST:
+                self._read(held, depth + 1, seen, found, frozenset())
+            return
+        if node.attr.startswith("_") or passing(ast.unparse(node)):
+            return
+        deletes = isinstance(node.ctx, ast.Del)
+        kind, text = "delete" if deletes else "put", f"it sets {short(node)}"
+        if scope.mapped(node.value):
+            calls = (n.func for n in stores.nodes if isinstance(n, ast.Call))
+            kept = any(getattr(one, "attr", "") in ("commit", "flush") for one in calls)
+            found.append(Effect(kind, kept, text, depth))
+        else:
+            own = depth == 0 and ast.unparse(node.value) == "self"
+            if own or scope.lasting(node.value) or self._imported(module, node.value):
+                found.append(Effect(kind, False, text, depth))
+
     def _call(
         self,
         module: Module,
         call: ast.Call,
         scope: Scope,
         depth: int,
-        seen: set[ast.AST],
+        seen: Seen,
         found: list[Effect],
+        said: frozenset[str],
     ) -> None:
         below = self._below(module, call, scope)
         for one in below:
             if sent := dispatched(one.node, call):
                 found.extend(Effect(*effect, depth + 1) for effect in sent)
+            elif isinstance(one.node, ast.ClassDef):
+                self._made(one, depth, seen, found)
             elif (
-                depth < DEEPEST and isinstance(one.node, FUNCTIONS) and not _plumbing(one.node.name)
+                depth < DEEPEST and isinstance(one.node, FUNCTIONS) and not prepares(one.node.name)
             ):
-                self._read(one, depth + 1, seen, found)
+                found.extend(Effect(*effect, depth + 1) for effect in sends(one.node, call))
+                more = written_out(one.node, call, scope, said)
+                self._read(one, depth + 1, seen, found, more)
+            elif depth >= DEEPEST:
+                self.whole = False
         if not below:
-            found.extend(self._outside(module, call, scope, depth))
+            effects = [*outside(self.project, module, call, scope, said)]
+            found.extend(Effect(*effect, depth) for effect in effects)
+            if not effects and not computes(self.project, module, call, scope, said):
+                self.whole = False
+
+    def _made(self, owner: Place, depth: int, seen: Seen, found: list[Effect]) -> None:
+        """What making an object loses; that it connects, or makes a folder, nobody notices."""
+        inner: list[Effect] = []
+        for name in MAKING:
+            if depth < DEEPEST and (method := self._method(owner, name)):
+                self._read(method, depth + 1, seen, inner, frozenset())
+        found.extend(e for e in inner if e.kind in ("delete", "consume") and e.sure)
 
     def _below(self, module: Module, call: ast.Call, scope: Scope) -> list[Place]:
         """The functions of this project that a call may reach."""
@@ -189,13 +257,13 @@ class Reader:
             if place and isinstance(place.node, ast.ClassDef):
                 return place
             if place and isinstance(place.node, FUNCTIONS):
-                return self._named(place.node.returns)
+                return self._annotated(place.node.returns)
             return None
         if isinstance(value, ast.Name):
-            return self._named(scope.annotations.get(value.id))
-        return self._named(value) if value is not None else None
+            return self._annotated(scope.annotations.get(value.id))
+        return self._annotated(value) if value is not None else None
 
-    def _named(self, annotation: ast.AST | None) -> Place | None:
+    def _annotated(self, annotation: ast.AST | None) -> Place | None:
         """The project's class that an annotation names."""
         for node in ast.walk(annotation) if annotation else ():
             text = node.id if isinstance(node, ast.Name) else None
@@ -205,92 +273,21 @@ class Reader:
                 return self.classes[text]
         return None
 
-    def _outside(
-        self, module: Module, call: ast.Call, scope: Scope, depth: int
-    ) -> Iterator[Effect]:
-        """What a call does that leaves the project."""
-        dotted = self.project.dotted(module, call.func)
-        text = f"it calls {short(call.func)}()"
-        temporary = passing(ast.unparse(call))
-        if kind := calls("functions").get(dotted):
-            if not (temporary and kind in ("ensure", "delete", "put") and dotted != "shutil.move"):
-                yield Effect(kind, True, text, depth)
-            return
-        if dotted in ("open", "builtins.open", "io.open", "aiofiles.open") or (
-            isinstance(call.func, ast.Attribute) and call.func.attr == "open" and call.args
-        ):
-            if (mode := mode_of(call)) and not temporary:
-                kind = {"a": "append", "x": "create"}.get(mode, "save")
-                yield Effect(kind, True, f"{text} to write", depth)
-            return
-        if not isinstance(call.func, ast.Attribute):
-            if kind := known()["http"].get(verb := method_said(call)):
-                yield Effect(kind, True, f"it sends {verb.upper()}", depth)
-            return
-        name, held = call.func.attr, call.func.value
-        origin = root(held)
-        if origin in ("logger", "logging", "log", "ctx", "context", "json", "re", "math"):
-            return
-        sends = re.search(rf"(?:^|[._])_?(?:{known()['senders']})", short(held).lower())
-        if sends and (kind := known()["http"].get(name)) and (call.args or call.keywords):
-            yield Effect(kind, True, text, depth)
-            return
-        if verb := method_said(call):
-            if kind := known()["http"].get(verb):
-                yield Effect(kind, True, f"it sends {verb.upper()}", depth)
-            return
-        if kind := known()["containers"].get(name):
-            if (
-                name == "pop"
-                and call.args
-                and not isinstance(call.args[0], ast.Constant | ast.UnaryOp)
-            ):
-                kind = "delete"  # of a named thing
-            if scope.lasting(held):
-                yield Effect(kind, True, text, depth)
-            elif (
-                (scope.foreign(held) and call.keywords) or re.search("session|db", origin)
-            ) and name in ("add", "update", "remove", "insert"):
-                kind = {"add": "create", "insert": "create", "remove": "delete"}.get(name, "put")
-                yield Effect(kind, True, text, depth)
-            return
-        if kind := calls("calls").get(name):
-            if name == "exists" or not temporary:
-                yield Effect(kind, True, text, depth)
-            return
-        if name in ("execute", "executemany", "run", "query", "command", "raw_query", "exec"):
-            if given := passed(call, scope):
-                yield Effect("action", False, f"it runs what {given!r} says", depth)
-            return
-        if name in words("savers") and not temporary:
-            yield Effect("save", True, text, depth)
-            return
-        if name == "close" and call.args:
-            yield Effect("action", False, text, depth)
-            return
-        if (
-            name in words("nothing")
-            or name.startswith("_")
-            or (name == "send" and "session" in short(held).lower())
-        ):
-            return  # a session sends what a request says
-        if name in ("delete", "delete_async", "adelete"):
-            yield Effect("delete", True, text, depth)
-            return
-        said = of_name(name)
-        if said:
-            first = said[0]
-            yield Effect(KINDS.get(first.kind, "action"), False, text, depth)
+
+def _statement(text: str, depth: int, *, run: bool) -> list[Effect]:
+    """What a text does that may be a statement."""
+    if not (kind := sql(text, run=run)):
+        return []
+    start = " ".join(text.split())[:40]
+    return [
+        Effect(
+            kind, True, f"its {'GraphQL' if 'mutation' in text else 'SQL'} says {start!r}", depth
+        )
+    ]
 
 
-def _noted(node: ast.Subscript, depth: int) -> bool:
-    """Whether a class only notes something for itself, as in self._record["rows"] = 3."""
+def _noted(node: ast.Subscript, depth: int) -> bool:  # self._record["rows"] = 3
+    """Whether a class only notes something for itself."""
     held = node.value
     own = isinstance(held, ast.Attribute) and held.attr.startswith("_") and root(held) == "self"
     return own and depth > 1 and isinstance(node.slice, ast.Constant)
-
-
-def _plumbing(name: str) -> bool:
-    """Whether a helper only prepares: a connection, a log, a cache."""
-    parts = tokens(name)
-    return bool(parts) and not words("plumbing").isdisjoint((parts[0], parts[-1]))

@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from .mounting import mounts, server_of
 from .saying import Found, Sayings
 from .sources import FUNCTIONS, Function, Module, Place, Project
 
@@ -24,8 +25,7 @@ class Finder(Sayings):
     def __init__(self, project: Project) -> None:
         """Learn which server is mounted in which."""
         self.project = project
-        self.mounted: set[str] = set()
-        self.prefixes = self._mounts()
+        self.mounted, self.prefixes = mounts(project)
 
     def tools(self) -> list[Found]:
         """Every tool, in the order of the files."""
@@ -34,7 +34,7 @@ class Finder(Sayings):
             for node in module.nodes:
                 for found in (*self._decorated(module, node), *self._called(module, node)):
                     prefix = self.prefixes.get(found.server, "")
-                    named = replace(found, name=f"{prefix}{found.name}")
+                    named = replace(found, name=f"{prefix}{found.name}", local=found.name)
                     place = named.function or named.site
                     rows.setdefault((named.name, id(place)), named)
         ordered = sorted(rows.values(), key=lambda one: (str(one.module.path), one.site.lineno))
@@ -227,7 +227,7 @@ class Finder(Sayings):
         function = place.node if place and isinstance(place.node, FUNCTIONS) else None
         target = call.func if call else site
         held = target.value if isinstance(target, ast.Attribute) else None
-        server = self._server(module, held) if held is not None else ""
+        server = server_of(self.project, module, held) if held is not None else ""
         name = said.name or (function.name if function else "*")
         if function and place and not said.name and function.name in place.module.renamed:
             said = replace(said, exact=False)  # its __name__ is set while the server starts
@@ -239,40 +239,6 @@ class Finder(Sayings):
             home=place.module if place else None,
             server=server,
         )
-
-    # servers
-
-    def _server(self, module: Module, held: ast.expr) -> str:
-        """A name for the server that an expression holds: the same for the same one in every file."""
-        if isinstance(held, ast.Name) and held.id in module.top:
-            return f"{module.name}.{held.id}"
-        named = self.project.dotted(module, held)
-        return named if "." in named else ""
-
-    def _mounts(self) -> dict[str, str]:
-        """What a mount puts in front of the names of a server's tools."""
-        prefixes: dict[str, str] = {}
-        for module in self.project.modules.values():
-            for node in module.nodes:
-                if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
-                    continue
-                if node.func.attr not in ("mount", "import_server"):
-                    continue
-                words = [
-                    word.value for word in node.keywords if word.arg in ("namespace", "prefix")
-                ]
-                given = [*node.args, *(w.value for w in node.keywords if w.arg == "server")]
-                texts = [
-                    str(value.value)
-                    for value in (*given, *words)
-                    if isinstance(value, ast.Constant) and isinstance(value.value, str)
-                ]
-                for child in given:
-                    server = self._server(module, child)
-                    self.mounted.add(server)
-                    if server and texts:
-                        prefixes[server] = f"{texts[-1]}_"
-        return prefixes
 
     def _low_level(self) -> Iterator[Found]:
         """The tools of a server that lists and calls them by hand, with the SDK's low-level Server."""

@@ -2,12 +2,13 @@
 
 import ast
 import re
+from collections.abc import Iterator
 
 from .methods import known
 from .scopes import Scope
-from .sources import FUNCTIONS
+from .sources import FUNCTIONS, Function
 
-PARAMETERS = (
+PARAMETERS = {
     "query",
     "sql",
     "command",
@@ -17,7 +18,11 @@ PARAMETERS = (
     "statement",
     "cypher",
     "expression",
-)
+}
+FETCHES = {"sql", "statement", "cypher"}  # fetch(query) may look for a word
+WRAPS = {"text", "gql", "SQL", "str", "strip", "rstrip", "encode", "dedent"}
+METHODS = {"method", "verb", "http_method", "request_method"}
+METHOD = re.compile("GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS")
 
 
 def dispatched(function: ast.AST, call: ast.Call) -> list[tuple[str, bool, str]] | None:
@@ -26,9 +31,21 @@ def dispatched(function: ast.AST, call: ast.Call) -> list[tuple[str, bool, str]]
     sent = {f.attr for f in calls if isinstance(f, ast.Attribute)} & {*known()["http"], "post"}
     if not isinstance(function, FUNCTIONS) or len(sent) < 3:
         return None
-    arguments = function.args
-    defaults = zip(reversed(arguments.args), reversed(arguments.defaults), strict=False)
-    usual = next((d for a, d in defaults if a.arg in ("method", "verb")), None)
+    return sends(function, call)
+
+
+def sends(function: Function, call: ast.Call) -> list[tuple[str, bool, str]]:
+    """What a helper sends that is told the method, as request("DELETE", url), or that has a usual one."""
+    arguments = [*function.args.posonlyargs, *function.args.args]
+    defaults = [*zip(reversed(arguments), reversed(function.args.defaults), strict=False)]
+    defaults += [
+        (a, d)
+        for a, d in zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True)
+        if d
+    ]
+    if not METHODS & {each.arg for each in (*arguments, *function.args.kwonlyargs)}:
+        return []
+    usual = next((d for a, d in defaults if a.arg in METHODS), None)
     verb = method_said(call) or str(getattr(usual, "value", "")).lower()
     kind = known()["http"].get(verb)
     return [(kind, True, f"it sends {verb.upper()}")] if kind else []
@@ -48,26 +65,67 @@ def mode_of(call: ast.Call) -> str:
     return ""
 
 
-def method_said(call: ast.Call) -> str:
+def method_said(call: ast.Call, scope: Scope | None = None) -> str:
     """The HTTP method that a call names, as in request("DELETE", ...)."""
-    values = [*call.args[:2], *(w.value for w in call.keywords if w.arg in ("method", "verb"))]
+    values = [*call.args[:2], *(w.value for w in call.keywords if w.arg in METHODS)]
     for value in values:
-        if (
-            isinstance(value, ast.Constant)
-            and isinstance(value.value, str)
-            and re.fullmatch("GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS", value.value)
-        ):
-            return value.value.lower()
+        held = scope.assigned.get(value.id) if scope and isinstance(value, ast.Name) else value
+        text = held.value if isinstance(held, ast.Constant) else None
+        if isinstance(text, str) and METHOD.fullmatch(text):
+            return text.lower()
     return ""
 
 
-def passed(call: ast.Call, scope: Scope) -> str:
-    """The parameter of a tool that a call runs as it is."""
+def passed(call: ast.Call, name: str, scope: Scope, said: frozenset[str]) -> str:
+    """The parameter of a tool that a call runs as it is; `said` has those that the caller has written out."""
+    known = FETCHES if name.startswith(("fetch", "read")) else PARAMETERS
     for value in call.args[:1]:
-        if (
-            isinstance(value, ast.Name)
-            and value.id in scope.parameters
-            and value.id.lower() in PARAMETERS
-        ):
-            return value.id
+        for held in _bare(value, scope):
+            if held in scope.parameters - said and held.lower() in known:
+                return held
     return ""
+
+
+def _bare(value: ast.expr, scope: Scope, depth: int = 3) -> Iterator[str]:
+    """The names that a text is, and not only has a part of."""
+    if isinstance(value, ast.Name):
+        yield value.id
+        if depth and value.id in scope.assigned:
+            yield from _bare(scope.assigned[value.id], scope, depth - 1)
+    elif isinstance(value, ast.Call) and depth:
+        name = value.func.attr if isinstance(value.func, ast.Attribute) else ast.unparse(value.func)
+        of = [value.func.value] if isinstance(value.func, ast.Attribute) else []
+        for one in (*value.args[:1], *of) if name in WRAPS else ():
+            yield from _bare(one, scope, depth - 1)
+    elif isinstance(value, ast.JoinedStr) and depth:
+        fixed = (str(v.value) for v in value.values if isinstance(v, ast.Constant))
+        if not "".join(fixed).strip():
+            for part in value.values:
+                if isinstance(part, ast.FormattedValue):
+                    yield from _bare(part.value, scope, depth - 1)
+
+
+def written_out(
+    function: Function, call: ast.Call, scope: Scope, said: frozenset[str]
+) -> frozenset[str]:
+    """The parameters of a function for which a call gives a text that its source shows."""
+    arguments = [*function.args.posonlyargs, *function.args.args]
+    if arguments and arguments[0].arg in ("self", "cls"):
+        arguments = arguments[1:]
+    given: dict[str, ast.expr] = {}
+    for argument, value in zip(arguments, call.args, strict=False):
+        if isinstance(value, ast.Starred):
+            return frozenset()
+        given[argument.arg] = value
+    given |= {word.arg: word.value for word in call.keywords if word.arg}
+    every = {one.arg for one in (*arguments, *function.args.kwonlyargs)}
+    if any(word.arg is None for word in call.keywords):
+        every = set(given)
+    return frozenset(
+        name for name in every if name not in given or not _open(given[name], scope, said)
+    )
+
+
+def _open(value: ast.expr, scope: Scope, said: frozenset[str]) -> bool:
+    """Whether a value may be a text of whoever calls the tool."""
+    return any(name in scope.parameters - said for name in _bare(value, scope))

@@ -24,7 +24,9 @@ def compared(seen: Survey, command: str) -> Survey:
     read = [each.found for each in seen.proposals] + seen.left
     unread = tuple(name for name in names if not any(_is(one, name) for one in read))
     absent = [one.name for one in read if one.exact and one.name not in names]
-    print(f"it lists {len(names)} tools, {len(unread)} not found in the source", file=sys.stderr)
+    agree = "the same that its source shows"
+    differ = agree if not (unread or absent) else f"{len(unread)} not found in the source"
+    print(f"it lists {len(names)} tools, {differ}", file=sys.stderr)
     if absent:
         said = f"found in the source and not listed: {', '.join(absent)}"
         print(f"{said}; a setting may leave them out", file=sys.stderr)

@@ -169,7 +169,8 @@ def _weighed(
     written = _written(sure, found)
     chooser = CHOOSERS & set(_wire(found)["inputSchema"]["properties"])
     if not named and chooser and (sure or weak or told != "read"):
-        return made("action")
+        unsure = told == "read" and not sure
+        return made("action", f"its words say read, but {_told(weak[0])}" if unsure else "", "read")
     if named == "read":
         clash = written or (_written(weak, found) if told not in ("read", "") else "")
         if not clash and against:
@@ -241,12 +242,17 @@ def _weighed(
         return made(_cautious([behavior, did]) if behavior != "create" else behavior)
     if told == "read" and not against and (reads or hinted or not weak):
         return made("read")
+    pure = bool(reads) and not (sure or weak or against) and body.whole
+    if told not in ("", "read") and pure and not any(one.sure for one in described):
+        return made(told, f"its words say {described[0].word!r}, but {_told(reads[0])}", "read")
     if told:
         return made(
             told if told != "read" else "action",
             "" if told != "read" else "its words are all that says read",
             "read",
         )
+    if pure:
+        return made("read")
     if reads and not weak:
         return made(
             "action", "only its body shows that it reads, and not that it keeps nothing", "read"

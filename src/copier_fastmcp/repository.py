@@ -1,6 +1,7 @@
 """Git, as the verbs need it."""
 
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 from .errors import UnableError, one_line
@@ -49,3 +50,24 @@ def changed(folder: Path, *words: str) -> dict[str, str]:
     """Each changed or untracked path of a repository, seen from its root, with git's two letters."""
     entries = git(folder, "status", "--porcelain", "-z", "--no-renames", *words).split("\0")
     return {entry[3:]: entry[:2] for entry in entries if entry}
+
+
+def ignored(folder: Path, names: Sequence[str]) -> list[str]:
+    """Those of some paths that git would not see; a tracked one is seen whatever .gitignore says.
+
+    Raises:
+        UnableError: Git is not there or refuses.
+    """
+    try:
+        done = subprocess.run(
+            ["git", "check-ignore", "-z", "--stdin"],
+            cwd=folder,
+            input="\0".join(names).encode("utf-8", "surrogateescape"),
+            capture_output=True,
+            check=False,
+        )
+    except OSError as error:
+        raise UnableError(f"git: {error}") from error
+    if done.returncode > 1:
+        raise UnableError(f"git: {one_line(done.stderr.decode(errors='replace'))}")
+    return [name for name in done.stdout.decode("utf-8", "surrogateescape").split("\0") if name]

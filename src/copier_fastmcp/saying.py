@@ -27,6 +27,7 @@ class Found:
         site: The decorator or the call that registers it.
         function: Its function, None where there is none to decorate.
         home: The file of the function.
+        local: Its name without what a mount puts in front of it.
         hints: The hints that it has, by their names on the wire.
         reason: Why it cannot be adopted.
     """
@@ -44,6 +45,7 @@ class Found:
     annotated: ast.expr | None = None
     own: str = ""
     server: str = ""
+    local: str = ""
     reason: str = ""
 
     @property

@@ -21,6 +21,11 @@ PASSING |= {"gettempdir", "cache", "caches", "cached", "log", "logs", "logger", 
 PASSING |= {"metrics", "stats", "statistics"}
 
 
+MAPPED = re.compile(
+    r"(?i)(?:\b|_)(?:session|db|uow)\.(?:\w+\.)*(?:get|query|scalars?|execute|exec)\b|\.query\(|\.objects\.(?:get|filter|first)"
+)
+
+
 class Scope:
     """What the names of one function hold."""
 
@@ -61,6 +66,9 @@ class Scope:
             return False
         if origin == "self":
             return not isinstance(held, ast.Name)
+        opened = self.assigned.get(origin)
+        if opened is not None and re.match(r"(?:shelve|dbm)\.", ast.unparse(opened)):
+            return True
         local = origin in self.parameters or (
             origin in self.assigned and origin not in self.globals
         )
@@ -71,6 +79,11 @@ class Scope:
             return False
         plain = isinstance(value, ast.Dict | ast.List | ast.Set | ast.DictComp | ast.Call)
         return plain and not origin.startswith("__")
+
+    def mapped(self, held: ast.expr) -> bool:
+        """Whether a local name holds what a session of a database gave out, which keeps what is set of it."""
+        value = self.assigned.get(held.id) if isinstance(held, ast.Name) else None
+        return value is not None and bool(MAPPED.search(ast.unparse(value)))
 
     def foreign(self, held: ast.expr) -> bool:
         """Whether a local name holds what some other object gave out."""

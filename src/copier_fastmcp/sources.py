@@ -2,6 +2,7 @@
 
 import ast
 import io
+import re
 import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -12,8 +13,11 @@ from .errors import RefusedError
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 # What is beside a server in its repository: functions decorated there are not tools of it.
-BESIDE = {"test", "tests", "testing", "example", "examples", "docs", "benchmarks", "build", "dist"}
-BESIDE |= {"node_modules", "venv", "site-packages", "policy"}
+BESIDE = {"testing", "docs", "build", "dist"}
+NEVER = {"test", "tests", "example", "examples", "benchmarks"}  # at any depth
+NEVER |= {"node_modules", "venv", "site-packages"}
+PROOFS = re.compile(rb"(?m)^\s*(?:from|import) (?:pytest|unittest)\b|^\s*(?:async )?def test_")
+OURS = "governing.py"  # policy/ of an adopted server has it; another folder of that name is its author's
 NEWER = "run the command with the Python that the server is written for (uvx --python 3.14 ...)"
 
 
@@ -26,6 +30,7 @@ class Module:
     text: str
     tree: ast.Module
     imports: dict[str, str] = field(default_factory=dict)
+    stars: list[str] = field(default_factory=list)  # modules of which it imports everything
     top: dict[str, ast.AST] = field(default_factory=dict)
     parents: dict[ast.AST, ast.AST] = field(default_factory=dict)
 
@@ -65,7 +70,10 @@ class Project:
     def __init__(self, root: Path) -> None:
         """Parse every file below a folder; RefusedError: one is not Python."""
         self.root = root
-        self.modules = {module.name: module for module in map(self._parsed, _files(root))}
+        self.modules: dict[str, Module] = {}
+        for module in map(self._parsed, _files(root)):
+            taken = module.name in self.modules  # server.py beside src/server.py
+            self.modules[str(module.path) if taken else module.name] = module
         self.methods: dict[str, list[Place]] = {}
         for module in self.modules.values():
             for node in module.nodes:
@@ -109,6 +117,7 @@ class Project:
                 start = ".".join([*base, *filter(None, [node.module])])
                 for name in node.names:
                     module.imports[name.asname or name.name] = f"{start}.{name.name}".strip(".")
+                    module.stars += [start] * (name.name == "*")
         for node in _statements(tree.body):
             if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
                 module.top[node.name] = node
@@ -144,6 +153,9 @@ class Project:
             return Place(module, node)
         if depth and first in module.imports:
             return self.find(".".join([module.imports[first], *rest]), depth - 1)
+        for star in module.stars if depth else ():
+            if found := self.find(".".join([star, *parts]), depth - 1):
+                return found
         return None
 
     def dotted(self, module: Module, expression: ast.AST) -> str:
@@ -162,8 +174,8 @@ class Project:
             for around in module.above(expression):
                 if inner := module.inside(around).get(expression.id):
                     return Place(module, inner)
-            if expression.id in module.top:
-                return Place(module, module.top[expression.id])
+            if expression.id in module.top or expression.id not in module.imports:
+                return self._inside(module, [expression.id], 5)
         if isinstance(expression, ast.Attribute) and isinstance(expression.value, ast.Name):
             if expression.value.id in ("self", "cls"):
                 classes = (a for a in module.above(expression) if isinstance(a, ast.ClassDef))
@@ -207,10 +219,16 @@ def decoded(held: bytes) -> str:
 
 def _files(root: Path) -> Iterator[Path]:
     for path in sorted(root.rglob("*.py")):
-        parts = path.relative_to(root).parts
-        if any(part in BESIDE or part.startswith(".") for part in parts[:-1]):
+        parts = path.relative_to(root).parts[:-1]
+        if any(part in NEVER or part.startswith(".") for part in parts) or BESIDE & {*parts[:1]}:
             continue
-        if not path.name.startswith(("test_", "conftest")) and path.is_file():
+        if "policy" in parts and any((up / OURS).exists() for up in path.parents):
+            continue
+        if not path.is_file() or path.name == "conftest.py":
+            continue
+        if path.is_symlink() and path.resolve().is_relative_to(root):
+            continue  # it is read where it lies
+        if not (path.name.startswith("test_") and PROOFS.search(path.read_bytes())):
             yield path
 
 

@@ -7,9 +7,9 @@ import ast
 import re
 from collections.abc import Iterator
 
-from .methods import text_of
 from .scopes import passing, root, short
 from .sources import Function, Module
+from .statements import text_of
 
 # What makes a key that was not there before.
 FRESH = re.compile(

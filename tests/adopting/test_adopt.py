@@ -131,13 +131,18 @@ def test_adopting_twice_changes_nothing(mine: Path, template: Path) -> None:
     assert uncommitted(mine) == set()
 
 
-def test_a_tool_that_came_later_is_adopted_too(mine: Path) -> None:
+def test_a_tool_that_came_later_is_adopted_too(
+    mine: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     text = (mine / "server.py").read_text()
     new = '@mcp.tool\ndef purge_notes() -> None:\n    """Purge all."""\n    NOTES.clear()\n\n\nif __name__'
     (mine / "server.py").write_text(text.replace("if __name__", new))
     commit(mine)
     assert main(["adopt", str(mine), "--unattended"]) == 0
     assert uncommitted(mine) == {"server.py", "tests/tools/test_purge_notes.py"}
+    told = capsys.readouterr().err
+    assert "\npurge_notes: each asks a person" in f"\n{told}", "no other tool changes"
+    assert "read_next" not in told, "what is declared is not asked about again"
     assert '    title="Purge Notes",\n' in (mine / "server.py").read_text()
 
 

@@ -43,7 +43,9 @@ lint.select = ["ALL"]
 
 mcp = FastMCP("shop")
 """,
-    "src/shop/orders.py": '''from .server import mcp
+    "src/shop/orders.py": '''import os
+
+from .server import mcp
 
 ORDERS: dict[str, int] = {}
 
@@ -52,6 +54,14 @@ ORDERS: dict[str, int] = {}
 def count_orders() -> int:
     """Count the orders."""
     return len(ORDERS)
+
+
+if os.environ.get("SHOP_ADMIN"):
+
+    @mcp.tool
+    def wipe_orders() -> None:
+        """Wipe all orders."""
+        ORDERS.clear()
 ''',
     "src/shop/cli.py": '''from .server import mcp
 
@@ -188,6 +198,21 @@ def test_a_running_server_is_compared_with_its_source(
     assert told.err.splitlines()[0] == f"--live runs the server's code: {command}"
     assert "it lists 11 tools, 1 not found in the source" in told.err
     rows = {row["tool"]: row for row in json.loads(told.out)}
+    agreed = server(tmp_path / "same")
+    assert (
+        main(
+            [
+                "adopt",
+                str(agreed),
+                "--dry-run",
+                "--json",
+                "--live",
+                f"{sys.executable} {agreed / 'server.py'}",
+            ]
+        )
+        == 0
+    )
+    assert "it lists 8 tools, the same that its source shows" in capsys.readouterr().err
     keys = {"tool", "file", "line", "behavior", "evidence", "asked", "not_adoptable"}
     assert all(row.keys() == keys for row in rows.values())
     assert rows["hidden"]["not_adoptable"].startswith("only the running server shows it")

@@ -5,16 +5,18 @@ from pathlib import Path
 import pytest
 from adopting.test_reading import seen
 
-from copier_fastmcp.annotate import hints_of
 from copier_fastmcp.proposing import Proposal
 
-HEAD = """import asyncio, functools, os, shutil, sqlite3, subprocess
-import httpx, requests
+HEAD = """import asyncio, functools, json, os, shelve, shutil, sqlite3, subprocess
+import httpx, requests, urllib.request
 from os import remove as gone
 from subprocess import run as launch
 from pathlib import Path
 from fastmcp import FastMCP
-from sqlalchemy import delete, select
+from os import *
+from sqlalchemy import delete, select, text
+from todo_sdk import DropMessagesRequest, delete_task
+from models import Note
 
 mcp = FastMCP("traps")
 STATE = {}
@@ -37,8 +39,24 @@ class Store:
     def size(self): self.items.clear()
 
 
+class Sql:
+    GONE = "DELETE FROM notes WHERE id = ?"
+
+
+class Eraser:
+    def __init__(self, it): os.remove(it)
+
+
+def sent(method, path): return api.request(method, "https://example.com" + path)
+def run(sql, *more): return conn.execute(sql, more).fetchall()
+def twice(function, it): return function(it) or function(it)
+def delete_session(it): os.remove(it)
+
+
 store = Store()
 HANDLERS = {"a": removes}
+GONE = "DELETE FROM notes WHERE id = ?"
+drop = lambda it: os.remove(it)
 """
 # Each is the body of one tool.
 WRITES = {
@@ -78,6 +96,42 @@ WRITES = {
     "an issue": "return api.issues.close(it)",
     "a message that is acknowledged": "message = api.get(it); message.ack()",
     "a counter elsewhere": "redis.incr(it); return redis.get(it)",
+    "SQL of a file": "return conn.execute(GONE, (it,))",
+    "SQL of a class": "return conn.execute(Sql.GONE, (it,))",
+    "SQL in small letters": 'return conn.execute("delete from notes where id = ?", (it,))',
+    "SQL by a local name": 'said = "update notes set seen = 1"; return conn.execute(said)',
+    "SQL behind WITH": 'return conn.execute("WITH x AS (DELETE FROM notes RETURNING *) SELECT * FROM x")',
+    "the second statement": 'return conn.executescript("SELECT 1 FROM x; DELETE FROM notes")',
+    "SELECT INTO": 'return conn.execute("SELECT * INTO more FROM notes")',
+    "EXPLAIN ANALYZE": 'return conn.execute("EXPLAIN ANALYZE DELETE FROM notes WHERE id = 1")',
+    "a sequence": "return conn.execute(\"SELECT nextval('ids') FROM dual\")",
+    "Cypher": 'return s.run("MATCH (n:Note) WHERE n.id = $it REMOVE n.seen RETURN n")',
+    "SQL that is wrapped": "return conn.execute(text(sql)).fetchall()",
+    "SQL in a frame": 'return conn.execute(f"{sql}").fetchall()',
+    "SQL handed down": "return run(sql)",
+    "a function of another package": "return delete_task(it)",
+    "a request of another package": "return await client(DropMessagesRequest(it))",
+    "everything of a package": "return remove(it)",
+    "a class that is made": "return Eraser(it)",
+    "a method that is told": 'return sent("DELETE", "/x")',
+    "a method that is filled in": "return api.request(it, url)",
+    "a method by a local name": 'verb = "DELETE"; return api.request(verb, url)',
+    "an attribute that is filled in": "return getattr(api, it)(1)",
+    "anything there is": "return globals()[it](1)",
+    "out of a table, later": "act = HANDLERS.get(it); return act(it)",
+    "one of two": "return (os.remove if it else os.unlink)(it)",
+    "a lambda of a file": "return drop(it)",
+    "handed to a function that calls it": "return twice(api.delete_item, it)",
+    "the name of something that prepares": "return delete_session(it)",
+    "a record of a session": "user = session.get(Note, it); user.seen = True; session.commit()",
+    "rows of Django": "return Note.objects.filter(pk=it).update(seen=True)",
+    "rows of Peewee": "return Note.update(seen=True).where(Note.id == it).execute()",
+    "a document": 'ref = client().collection("x").document(it); ref.update({"seen": True})',
+    "a shelf": '\n    with shelve.open("db") as db:\n        db[it] = 1',
+    "an attribute of what a file keeps": "store.mode = it; return it",
+    "POST by urllib": 'return urllib.request.urlopen("https://x", data=it.encode()).read()',
+    "a file that is moved": 'Path(it).replace("/x")',
+    "JSON": "json.dump({}, STREAM)",
 }
 SAID = 'async def get_it(it: str) -> str:\n    """Get it and mark it as seen."""\n    return api.get(it)'
 READS = {
@@ -87,6 +141,10 @@ READS = {
     "a cache": "self_cache[it] = api.get(it)",
     "SELECT": 'return sqlite3.connect("x").execute(f"SELECT * FROM {it} WHERE a = 1").fetchall()',
     "in a thread": "return await asyncio.to_thread(os.listdir, it)",
+    "a helper that is told": 'return sent("GET", "/x").json()',
+    "SELECT handed down": 'return run("SELECT * FROM notes WHERE id = ?", it)',
+    "a text": 'return it.replace("a", "b")',
+    "a file in memory": "out = io.StringIO(); csv.writer(out).writerow([it]); return out.getvalue()",
 }
 
 
@@ -120,117 +178,25 @@ def test_what_reads_is_not_asked_about(body: str, tmp_path: Path) -> None:
     assert (proposal.behavior, proposal.asked) == ("read", "")
 
 
-SHELF = """import json, sqlite3, uuid
-from pathlib import Path
-from fastmcp import FastMCP
+PURE = """
 
-mcp = FastMCP("shelf")
-DB = Path("shelf.json")
-ITEMS = {}
-redis = client()
+def loaded() -> dict:
+    return json.loads(Path("x").read_text())
 
 
-def _load() -> dict:
-    return json.loads(DB.read_text()) if DB.exists() else {}
-
-
-def _save(data: dict) -> None:
-    DB.write_text(json.dumps(data))
+def rows(items): return sorted(str(one) for one in items)
 """
-# What counts on from what was there: the same call again changes more.
-AGAIN = {
-    "a step": 'data = _load(); data[it]["qty"] += by; _save(data)',
-    "a step down": 'data = _load(); data[it]["qty"] -= by; _save(data)',
-    "spelled out": "data = _load(); data[it] = data[it] + by; _save(data)",
-    "with a default": "data = _load(); data[it] = data.get(it, 0) + by; _save(data)",
-    "by a local name": 'data = _load(); n = data[it]["qty"]; n += by; data[it]["qty"] = n; _save(data)',
-    "a sum that is kept": 'data = _load(); n = data[it]["qty"] + by; data[it]["qty"] = n; _save(data)',
-    "a part of it": 'data = _load(); part = data[it]; part["n"] = part.get("n", 0) + 1; _save(data)',
-    "a switch": 'data = _load(); data[it]["on"] = not data[it]["on"]; _save(data)',
-    "a text": 'data = _load(); data[it]["text"] = f"{data[it][\'text\']} {by}"; _save(data)',
-    "a list": "data = _load(); data.setdefault(it, []).append(by); _save(data)",
-    "a whole list": "data = _load(); data.append(by); _save(data)",
-    "in memory": "ITEMS[it] += by",
-    "a file": 'DB.write_text(DB.read_text() + "x")',
-    "SQL": 'sqlite3.connect("x").execute("UPDATE items SET n = n + ? WHERE id = ?", (by, it))',
-    "SQL with COALESCE": 'db.execute("UPDATE items SET n = COALESCE(n, 0) + ? WHERE id = ?", (by, it))',
-    "Redis": "redis.set(it, int(redis.get(it)) + by)",
-    "INCR": "redis.incr(it)",
-    "MongoDB": 'db.items.update_one({"id": it}, {"$inc": {"n": by}})',
-    "an attribute": "item = api.get(it); item.qty += by; item.save()",
-    "a request": 'old = api.get(it).json(); api.put(it, json={"qty": old["qty"] + by})',
-}
-ONCE = {
-    "a value": "data = _load(); data[it] = by; _save(data)",
-    "a default first": 'data = _load(); data.setdefault(it, {})["qty"] = by; _save(data)',
-    "a count of its own": "data = _load(); n = 0; n += 1; data[it] = by; _save(data); return n",
-    "SQL": 'sqlite3.connect("x").execute("UPDATE items SET n = ? WHERE id = ?", (by, it))',
-}
-GUARDED = {
-    "a key": 'data = _load()\n    if it in data:\n        raise ValueError("exists")\n    data[it] = {"qty": by}\n    _save(data)',
-    "a text back": 'data = _load()\n    if data.get(it) is not None:\n        return "it exists"\n    data[it] = by\n    _save(data)',
-    "in memory": "if it in ITEMS:\n        raise KeyError(it)\n    ITEMS[it] = by",
-    "a file": "if DB.exists():\n        raise KeyError(it)\n    DB.write_text(it)",
-    "a key of its own": "key = uuid.uuid4().hex; data = _load(); data[key] = it; _save(data)",
-    "a number of its own": "number = max(ITEMS, default=0) + 1; ITEMS[number] = it",
-}
 
 
-def shelved(folder: Path, name: str, body: str, says: str = "Do it.") -> Proposal:
-    function = f'def {name}(it: str, by: int) -> str:\n    """{says}"""\n    {body}\n'
-    (proposal,) = seen(folder, **{"server.py": f"{SHELF}\n\n@mcp.tool\n{function}"}).proposals
-    return proposal
-
-
-@pytest.mark.parametrize("body", AGAIN.values(), ids=AGAIN)
-def test_what_counts_on_from_what_was_is_never_called_idempotent(body: str, tmp_path: Path) -> None:
-    for name in ("restock", "set_stock", "add_stock", "remove_stock"):
-        (folder := tmp_path / name).mkdir()
-        proposal = shelved(folder, name, body)
-        assert not hints_of(proposal)["idempotentHint"], (name, proposal.behavior)
-        claims = proposal.found.name in ("set_stock", "remove_stock")
-        assert bool(proposal.asked) is claims, (name, proposal.asked)
-
-
-@pytest.mark.parametrize("body", ONCE.values(), ids=ONCE)
-def test_what_sets_a_value_is_idempotent(body: str, tmp_path: Path) -> None:
-    proposal = shelved(tmp_path, "set_stock", body)
-    assert (proposal.behavior, proposal.asked) == ("put", "")
-
-
-@pytest.mark.parametrize("body", GUARDED.values(), ids=GUARDED)
-def test_what_stores_only_where_nothing_was_creates(body: str, tmp_path: Path) -> None:
-    for name in ("add_item", "open_item"):
-        (folder := tmp_path / name).mkdir()
-        proposal = shelved(folder, name, body)
-        assert (proposal.behavior, proposal.asked) == ("create", "")
-    (folder := tmp_path / "set_item").mkdir()
-    assert shelved(folder, "set_item", body).asked
-
-
-def test_an_addition_that_may_replace_is_asked_about(tmp_path: Path) -> None:
-    proposal = shelved(tmp_path, "add_item", ONCE["a value"])
-    assert "its name says 'add', but" in proposal.asked
-    overwrites = "if it in ITEMS and by:\n        raise KeyError(it)\n    ITEMS[it] = by"
-    assert "its name says 'add', but" in shelved(tmp_path, "add_item", overwrites).asked
-
-
-STORES = {
-    "of a function around": (
-        "class Store:\n    def __init__(self): self.tickets = {}\n\n"
-        "def register(mcp, store: Store) -> None:\n    @mcp.tool()\n    def close_it(it: int) -> dict:\n"
-        '        """Close it."""\n        store.tickets[it]["state"] = "closed"\n'
-    ),
-    "of another file": (
-        "from store import store\nmcp = FastMCP()\n\n@mcp.tool\ndef close_it(it: int) -> dict:\n"
-        '    """Close it."""\n    store.tickets[it]["state"] = "closed"\n'
-    ),
-}
-
-
-@pytest.mark.parametrize("text", STORES.values(), ids=STORES)
-def test_a_store_that_a_tool_is_given_is_written(text: str, tmp_path: Path) -> None:
-    kept = "class Store:\n    tickets = {}\n\nstore = Store()\n"
-    files = {"store.py": kept, "server.py": f"from fastmcp import FastMCP\n{text}"}
-    (proposal,) = seen(tmp_path, **files).proposals
-    assert any(each.startswith("it sets store.tickets[it]") for each in proposal.evidence)
+def test_a_body_that_is_known_to_the_last_call_is_a_read_by_itself(tmp_path: Path) -> None:
+    bodies = {
+        "helpers": ("return rows(loaded().values())", "read", False),
+        "a helper that runs a statement": ('return run("SELECT * FROM notes")', "read", False),
+        "what nobody knows": ("unknown(); return rows(loaded())", "action", True),
+        "what is written besides": ('STATE["n"] = 1; return loaded()', "put", False),
+    }
+    for number, (body, behavior, asked) in enumerate(bodies.values()):
+        (folder := tmp_path / str(number)).mkdir()
+        function = f'{PURE}\n\n@mcp.tool\ndef stock_report() -> str:\n    """All there is."""\n    {body}\n'
+        (found,) = seen(folder, **{"server.py": f"{HEAD}{function}"}).proposals
+        assert (found.behavior, bool(found.asked)) == (behavior, asked), (body, found)

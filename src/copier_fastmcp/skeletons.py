@@ -1,0 +1,62 @@
+"""What an adoption writes into tests/tools: a proof of each tool to be filled in, and where its data is."""
+
+import ast
+import re
+from typing import Any
+
+from .proposing import Proposal
+
+PROBE = '''"""Yours: the proof of {name}."""
+
+unprobed = "it was adopted, and nobody has arranged data for it yet"
+
+# To prove it, say in tests/tools/backend.py where its data is, delete the line above, and write:
+#
+# async def arrange(backend):
+#     return {arguments}
+'''
+BACKEND = '''"""Yours: the data that the tools change, for the probes in this folder."""
+
+from typing import Any
+
+
+class Backend:
+    """What a probe's arrange() gets, and what the suite looks at before and after each call."""
+
+    async def snapshot(self) -> dict[str, Any]:
+        """All data that the tools may change, as plain JSON."""
+        raise NotImplementedError("tests/tools/backend.py: where is the data?")
+
+
+def connect(settings: object) -> Backend:
+    """Fresh, empty data for one case."""
+    return Backend()
+'''
+# An author's tests of the same names would not be collected beside these.
+APART = '''"""Your own `pytest` leaves this folder out: its files prove tools, and tests/policy runs them."""
+
+collect_ignore_glob = ["*"]
+'''
+SAMPLES = {"str": "a", "int": 1, "float": 1.0, "bool": False}
+
+
+def probe(proposal: Proposal) -> str:
+    """The skeleton of a tool's proof, with the arguments that can be guessed."""
+    function = proposal.found.function
+    arguments: dict[str, Any] = {}
+    for argument in (*function.args.args, *function.args.kwonlyargs) if function else ():
+        text = ast.unparse(argument.annotation) if argument.annotation else "str"
+        kind = next((one for one in SAMPLES if re.search(rf"\b{one}\b", text)), None)
+        if argument.arg not in ("self", "cls", "ctx", "context") and "Context" not in text and kind:
+            arguments[argument.arg] = SAMPLES[kind]
+    return PROBE.format(name=proposal.found.name, arguments=arguments)
+
+
+def named(proposal: Proposal) -> str:
+    """Why only a person can name the file of a tool's proof; empty: its name does."""
+    name = proposal.found.name
+    if not proposal.found.exact and re.search("^_|__|_$", name):
+        return "its name is known when it runs; write tests/tools/test_NAME.py for each"
+    if not re.fullmatch(r"[\w.-]+", name):
+        return "its name cannot be that of a file, so the suite cannot prove it; rename it"
+    return ""
