@@ -126,7 +126,7 @@ def _fourth(template: Path) -> None:
         ("copier.yml", "before.team", "before.group"),
         ("template/docs/team.md.jinja", "{{ team }}", "{{ group }}"),
         ("template/README.md.jinja", "\nRelease 3.\n", "\nRelease 4.\n"),
-        (TEMPLATE + "policy/gate.py", "", "\n# release 4\n"),
+        (TEMPLATE + "policy/gate.py.jinja", "", "\n# release 4\n"),
         ("template/CLAUDE.md", "", "\nRelease 4.\n"),
         _bounds(template),
     )
