@@ -217,10 +217,10 @@ class PolicyServer(FastMCP[Any]):
         theirs = str(getattr(function, "__module__", "")).startswith(THEIRS)
         if known is None and theirs and isinstance(passed[-1][0], PolicyServer):  # which guards
             return tool
+        asks = known.gated() if known else CONFIRM != "none" and not self._trusts(tool)
         there = getattr(source, "declaration", None)
-        alone = there not in (None, known) and there.gated()  # by the policy of another server
-        open_ = CONFIRM == "none" or self._trusts(tool)
-        asks = known.gated() and not alone if known else not open_
+        if there not in (None, known) and there.gated():
+            asks = False  # the policy of another server does
         fields = {name: getattr(tool, name) for name in Tool.model_fields}
         fields |= {"task_config": TaskConfig(mode="forbidden"), "declaration": known}
         if known:

@@ -69,8 +69,6 @@ class Call:
     @property
     def fallback(self) -> Way:
         """What a client gets that cannot be asked."""
-        if CONFIRM_FALLBACK == "page":
-            return "page" if self.gate.pages.reaches(self.ctx) else "refuse"
         return "refuse" if self.confirm is None else CONFIRM_FALLBACK
 
     def answered(self, way: Way, entry: Entry) -> None:
@@ -103,8 +101,6 @@ async def _load(call: Call, way: Way) -> None:
     elif way == "two_step" and call.confirm:
         entry = await call.gate.take(f"preview-{call.key}")
         entry = entry and entry | {"by": "client", "answer": ConfirmationResult.CONFIRMED}
-    elif way == "page":
-        entry = await call.gate.pages.said(call.key)
     if entry:
         call.answered(way, entry)
 
@@ -173,13 +169,7 @@ async def _settled(
     preview = {"question": question, "arguments": shown, "details": details}
     outcome, minutes = "preview", max(1, round(call.gate.seconds / 60))
     following = f"Nothing was changed. This waits {minutes} minutes for your decision."
-    if way == "page":
-        decided = await call.gate.pages.ask(call, waiting | preview)
-        if not isinstance(decided, str):
-            call.answered(way, decided)
-            return way, call.answers[key], None
-        outcome, following = "waiting", decided
-    elif call.fallback == "two_step" and way != "input_required":
+    if call.fallback == "two_step" and way != "input_required":
         await call.gate.put(f"preview-{call.key}", waiting)
     if call.confirm is None:  # and so no envelope
         return way, outcome, ToolError(following)

@@ -51,12 +51,12 @@ def _private(path: str, flags: int) -> int:
 def alone(descriptor: int) -> None:
     """Wait for the processes that hold this lock, where disks know locks; for one that stands still a second."""
     if sys.platform != "win32":
-        for _ in range(100):
+        for _ in range(1000):
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 return
             except BlockingIOError:
-                time.sleep(0.01)
+                time.sleep(0.001)
             except OSError:  # some network drives
                 return
 
