@@ -125,6 +125,8 @@ def add(
             copying.allowed(source, version, version, trust=trust)
         kept = {key: value for key, value in options.items() if value}
         tool = _asked() if asked else kept
+        if known.get("adopted"):
+            return _adopted(known, tool, asked=asked, json_output=json_output)
         tools = [*listed(known.get("tools")), *plain([tool])]
         with copying.rendered(known | {"tools": tools}) as fresh:
             place = _written(fresh, tool["name"])
@@ -147,6 +149,25 @@ def add(
         tell(
             f"the request {request} is a guess, since --http did not say it; see {place.as_posix()}"
         )
+    return 0
+
+
+def _adopted(
+    known: Mapping[str, Any], tool: Mapping[str, Any], *, asked: bool, json_output: bool
+) -> int:
+    """Add a tool where a server keeps its own layout; no code of the template runs."""
+    from .adding import added
+    from .undoable import write
+
+    place, files, by_hand = added(known, tool, _written)
+    if not json_output:
+        print(f"{place.as_posix()}\n\n{files[place.resolve()].decode()}")
+    if asked and not _agreed():
+        raise KeyboardInterrupt
+    apply(known, None, trust=False, then=lambda: write(files))
+    _report(tool["name"], place, json_output=json_output)
+    if by_hand:
+        tell(by_hand)
     return 0
 
 

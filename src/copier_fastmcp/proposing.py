@@ -5,12 +5,12 @@ that it has. Where they agree, that is proposed; where they say read and write, 
 and the cautious answer is the one that is destructive.
 """
 
-import ast
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from .defining import definition, edits_a_part
 from .effects import Body, Effect, Reader
 from .reading import Says
 from .rules import Tool
@@ -69,31 +69,13 @@ class Proposal:
 def proposals(project: Project, found: Sequence[Found]) -> list[Proposal]:
     """What each tool that has a function is said to do."""
     reader = Reader(project)
-    wires = [Tool(_wire(one)) for one in found]
+    wires = [Tool(definition(one)) for one in found]
     made = []
     for one, subject in zip(found, subjects(wires), strict=True):
         body = reader.body(one.function, one.home) if one.function and one.home else Body()
         verb = _verb(one.name, subject.named)
         made.append(_weighed(one, body, verb, subject.described, signals(subject)))
     return made
-
-
-def _wire(found: Found) -> dict[str, Any]:
-    """As much of a tool's definition as its source shows."""
-    properties: dict[str, Any] = {}
-    arguments = found.function.args if found.function else None
-    for argument in (*arguments.args, *arguments.kwonlyargs) if arguments else ():
-        text = ast.unparse(argument.annotation) if argument.annotation else ""
-        if argument.arg in ("self", "cls", "ctx", "context") or "Context" in text:
-            continue
-        schema: dict[str, Any] = {"type": "boolean"} if text.startswith("bool") else {}
-        for node in ast.walk(argument.annotation) if argument.annotation else ():
-            if isinstance(node, ast.Subscript) and ast.unparse(node.value).endswith("Literal"):
-                values = [n.value for n in ast.walk(node.slice) if isinstance(n, ast.Constant)]
-                schema["enum"] = values
-        properties[argument.arg] = schema
-    schema = {"type": "object", "properties": properties}
-    return {"name": found.name, "description": found.docstring, "inputSchema": schema}
 
 
 def _verb(name: str, said: Sequence[Says]) -> tuple[str, str]:
@@ -125,7 +107,7 @@ def _weighed(
 ) -> Proposal:
     """The behavior that the evidence of one tool says."""
     named, word = verb
-    versioned = set(tables()["versions"]) & set(_wire(found)["inputSchema"]["properties"])
+    versioned = set(tables()["versions"]) & set(definition(found)["inputSchema"]["properties"])
     named = "put" if named == "update" and not versioned else named
     vague = not any(one.sure for one in described) and word not in SURE_READS
     sure, weak = body.writes(sure=True), body.writes(sure=False)
@@ -133,6 +115,8 @@ def _weighed(
     told = ""
     if described:
         told = next((_of(one) for one in described if one.kind != "read"), "read")
+    upserts = [one.word for one in described if one.kind == "change" and told == "create"]
+    told = "put" if upserts else told  # `create or update`
     schema = [v for v in voices if v.source in ("parameters", "choices", "result", "phrases")]
     against = [v for v in schema if v.hint == READ_ONLY and not v.value and v.votes > 1]
     for_reads = [v for v in voices if v.hint == READ_ONLY and v.value and v.votes > 1]
@@ -152,6 +136,7 @@ def _weighed(
 
     def made(behavior: str, asked: str = "", *others: str) -> Proposal:
         exceptions: tuple[dict[str, Any], ...] = ()
+        behavior = "update" if behavior == "put" and edits_a_part(found) else behavior
         changed = _stored(body, again, behavior)
         if changed != behavior:
             if behavior == named and not asked:
@@ -167,7 +152,7 @@ def _weighed(
     if told == "read" and hinted and named in ("read", ""):
         sure = [e for e in sure if e.depth <= 1]  # its author says so three times
     written = _written(sure, found)
-    chooser = CHOOSERS & set(_wire(found)["inputSchema"]["properties"])
+    chooser = CHOOSERS & set(definition(found)["inputSchema"]["properties"])
     if not named and chooser and (sure or weak or told != "read"):
         unsure = told == "read" and not sure
         return made("action", f"its words say read, but {_told(weak[0])}" if unsure else "", "read")
@@ -200,6 +185,9 @@ def _weighed(
         if named in ("create", "ensure", "append") and deletes:
             why = f"its name says {word!r}, but {_told(deletes[0])}"
             return made("action", why, named, "put")
+        if named == "create" and upserts and not body.of("guarded", "fresh"):
+            why = f"its name says {word!r}, its description says {upserts[0]!r}"
+            return made("put", why, named, "ensure")
         if named in ("create", "ensure", "append"):
             kinds = {e.kind for e in sure if e.depth <= 1}
             whole = [e for e in sure if e.depth <= 1 or WHOLE.search(e.text)]

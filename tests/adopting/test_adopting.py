@@ -154,7 +154,11 @@ def test_in_a_terminal(leave: bool, tmp_path: Path, template: Path) -> None:
 
 
 def test_the_lock_is_written_where_it_is_asked_for(
-    uv: None, tmp_path: Path, template: Path, capfd: pytest.CaptureFixture[str]
+    uv: None,
+    tmp_path: Path,
+    template: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     folder = repository(tmp_path / "it", SPLIT)
     words = ["adopt", str(folder), "--unattended", "--pin"]
@@ -171,6 +175,18 @@ def test_the_lock_is_written_where_it_is_asked_for(
         done = python(folder, *words, "-p", "no:cacheprovider", PYTHONPATH="")
         assert done.returncode == 0, done.stdout + done.stderr
     assert "1 passed" in done.stdout, "its author's suite, with its author's settings"
+    monkeypatch.chdir(folder)
+    assert main(["add", "archive_order=put", "--why", "It sets a flag."]) == 0
+    new = {"annotations.lock.json", "docs/tools.md", "src/shop/archive_order.py"}
+    assert uncommitted(folder) == new | {"src/shop/server.py", "tests/tools/test_archive_order.py"}
+    assert "put" in capfd.readouterr().out
+    done = python(folder, "tests/policy/check.py", "-p", "no:cacheprovider", PYTHONPATH="")
+    assert done.returncode == 0, done.stdout + done.stderr
+    git(folder, "add", "--all")
+    git(folder, "commit", "--quiet", "-m", "more")
+    for name in ("archive_order", "count_orders"):
+        assert main(["add", f"{name}=put", "--why", "It sets a flag."]) == 1
+        assert f"{name} is a tool of src/shop/" in capfd.readouterr().err
     settings = SPLIT["pyproject.toml"].partition("[tool.pytest")[2]
     assert settings.rstrip() in (folder / "pyproject.toml").read_text()
     assert (folder / "src/shop/policy/ruff.toml").exists()

@@ -122,3 +122,59 @@ def test_a_store_that_a_tool_is_given_is_written(text: str, tmp_path: Path) -> N
     files = {"store.py": kept, "server.py": f"from fastmcp import FastMCP\n{text}"}
     (proposal,) = seen(tmp_path, **files).proposals
     assert any(each.startswith("it sets store.tickets[it]") for each in proposal.evidence)
+
+
+WORDS = {
+    "the verb and the words differ": ("create_it", "it: str", "Create or update it.", "put", True),
+    "no verb in the name": ("it_for", "it: str", "Create or update it.", "put", False),
+    "the words only complete it": (
+        "create_it",
+        "it: str",
+        "Create it and set its color.",
+        "create",
+        False,
+    ),
+    "a flag to append": (
+        "update_it",
+        "it: str, append: bool = False",
+        "Update it.",
+        "update",
+        False,
+    ),
+    "a mode to append": (
+        "update_it",
+        'mode: Literal["set", "append"]',
+        "Update it.",
+        "update",
+        False,
+    ),
+    "a part by its text": ("edit_it", "old_text: str, new_text: str", "Edit it.", "update", False),
+    "all of it": ("update_it", "it: str, text: str", "Update it.", "put", False),
+}
+
+
+@pytest.mark.parametrize(("name", "takes", "says", "behavior", "asked"), WORDS.values(), ids=WORDS)
+def test_where_no_body_shows_it_words_and_parameters_do(
+    name: str, takes: str, says: str, behavior: str, asked: bool, tmp_path: Path
+) -> None:
+    function = f'def {name}({takes}) -> str:\n    """{says}"""\n    return api.submitted({{}})\n'
+    text = f"{SHELF}\n\n@mcp.tool\n{function}"
+    (proposal,) = seen(tmp_path, **{"server.py": text}).proposals
+    assert (proposal.behavior, bool(proposal.asked)) == (behavior, asked), proposal.asked
+
+
+CYPHER = {
+    "WITH $it AS it MERGE (n:Note {name: it.name}) SET n += it RETURN n": ("put", True),
+    "WITH $it AS it MERGE (n:Note {name: it.name}) RETURN n": ("create", False),
+    "MATCH (n:Note) WHERE n.name = $it RETURN n": ("create", False),
+}
+
+
+@pytest.mark.parametrize(("said", "behavior"), CYPHER.items(), ids=["set", "merge", "match"])
+def test_an_addition_in_cypher_may_replace(
+    said: str, behavior: tuple[str, bool], tmp_path: Path
+) -> None:
+    proposal = shelved(
+        tmp_path, "create_note", f'driver.execute_query("""{said}""", it)', "Create a note."
+    )
+    assert (proposal.behavior, bool(proposal.asked)) == behavior, proposal.asked
