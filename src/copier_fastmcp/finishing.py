@@ -3,6 +3,7 @@
 import difflib
 import json
 import subprocess
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -154,7 +155,8 @@ def finish(plan: Plan, known: Mapping[str, Any], project: Path) -> int:
         tools = f"{count} tool{'s' * (count != 1)}"
         print(f"{server} is in {destination}: {len(written)} files, {tools}")
         if not plan.asking:
-            table(HEADS, rows(known))
+            lines = rows(known)
+            table(HEADS, lines if sys.stdout.isatty() else [[*HEADS], *lines])
     if failed:
         tell(f"{failed}; the files of {destination} are written")
     if not plan.json_output:

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from .errors import BackError, RefusedError, UnableError, one_line, tell
+from .listing import entries
 from .openapi.choices import parts
 from .openapi.document import Document, read
 from .openapi.merging import (
@@ -40,7 +41,7 @@ def convert(
     listed: Sequence[Operation], options: Options, taken: Sequence[str] = ()
 ) -> list[Imported]:
     """Operations as tools, with names that are unique among them and those that are taken."""
-    names = Names(taken)
+    names = Names(taken, options.names)
     return [imported(part, names, options) for one in listed for part in parts(one)]
 
 
@@ -167,10 +168,11 @@ def import_(
         selection = Selection(**{key: list(value) for key, value in before.selection.items()})
     asking = sys.stdin.isatty() and sys.stderr.isatty() and not (unattended or json_output)
     options = Options(max(budget, 600), scopes, request_model, dict(before.behaviors))
+    options.names = {key: tool["name"] for key, tool in before.tools.items()}
     own = [
         str(one.get("name"))
-        for one in mine.get("tools") or []
-        if isinstance(one, dict) and not one.get("http")
+        for one in entries(mine.get("tools"))
+        if one.get("name") not in options.names.values() and (options.names or not one.get("http"))
     ]
     try:
         rows, selection = gathered(document, selection, options, own, asking=asking)
@@ -178,7 +180,6 @@ def import_(
         raise KeyboardInterrupt from error
     answers, notes = answers_of(document, rows)
     now = {one.operation.key: one.tool for one in rows if one.tool}
-    _stable(now, before)
     merged = merge(mine.get("tools") or [], before, now) if mine else None
     if merged:
         answers = {
@@ -188,27 +189,28 @@ def import_(
         }
     text = written(answers, file.name)
     old = out.read_text(encoding="utf-8") if out and mine else ""
-    if out and not dry_run:
+    if out and not dry_run and answers["tools"]:
         _write(out, text, Before(now, options.behaviors, selection.kept()))
     if json_output:
         print(json.dumps([one.row() for one in rows], indent=1, ensure_ascii=False))
         for line in found_in(rows):
             tell(one_line(line))
         return 0
-    if not out:
+    if not out and answers["tools"]:
         print(text, end="")
-    elif merged and (shown := diff(old, text, out.name)):
+    elif out and merged and (shown := diff(old, text, out.name)):
         print(shown)
     for line in [*report(rows), *notes, *news(merged)]:
         tell(one_line(line))
+    if not answers["tools"]:
+        raise RefusedError(f"no operation of {file} can be a tool; the lines above say why")
     if out and merged and text == old:
         tell(f"{out} stays as it is")
     elif out:
-        shown = shlex.quote(str(out))
-        then = f"copier-fastmcp new --from {shown}"
+        then = f"copier-fastmcp new --from {shlex.quote(str(out))}"
         if merged:
             whole = shlex.quote(str(out.resolve()))
-            then = f"copier update --trust --data-file {whole} in the server's folder, or {then}"
+            then = f"copier-fastmcp update --from {whole} in the server's folder, or {then}"
         tell(f"{'would write' if dry_run else 'wrote'} {out}; then: {then}")
     return 0
 
@@ -247,15 +249,6 @@ def from_document(
 def _literal(name: str) -> str:
     """A name as a glob that fits only it."""
     return "".join(f"[{c}]" if c in "*?[" else c for c in name)
-
-
-def _stable(now: dict[str, dict[str, Any]], before: Before) -> None:
-    """A tool keeps the name that it was given first."""
-    for key, tool in now.items():
-        known = before.tools.get(key)
-        others = {other["name"] for name, other in now.items() if name != key}
-        if known and known["name"] not in others:
-            tool["name"] = known["name"]
 
 
 def _write(out: Path, text: str, before: Before) -> None:

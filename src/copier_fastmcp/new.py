@@ -20,6 +20,7 @@ from .errors import BackError, RefusedError, tell
 from .finishing import Plan, finish, settled
 from .listing import entries, plain
 from .openapi.merging import load_answers
+from .openapi.phased import FILE, page
 from .origin import Template, own
 from .placing import about, usable
 from .reviewing import wrong_names
@@ -159,6 +160,8 @@ def renders(origin: Template, asked: Mapping[str, Any]) -> Iterator[Render]:
             if lost := [name for name in asked if name not in kept]:
                 names = ", ".join(name for name in kept if not name.startswith("_"))
                 raise RefusedError(f"--data {lost[0]}: is not asked here; the answers are {names}")
+            if left := page(kept):
+                (project / FILE).write_text(left, encoding="utf-8", newline="\n")
             held.append((deepcopy(dict(known)), project))
             return project
 
@@ -179,8 +182,8 @@ def addressed(known: dict[str, Any], *, asking: bool) -> dict[str, Any]:
         )
     from .prompts import text
 
-    wrong = "write a whole address, as in https://api.example.com/v1"
-    form = re.compile(r"https?://[^\s/]+(/\S*)?")
+    wrong = "write a whole address without user and query, as in https://api.example.com/v1"
+    form = re.compile(r"https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?(/[A-Za-z0-9._~@-]+)*/?")
     said = text("The address of the API:", "", lambda one: "" if form.fullmatch(one) else wrong)
     return {**known, "api": said.rstrip("/")}
 

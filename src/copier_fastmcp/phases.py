@@ -1,13 +1,13 @@
 """What is left to do after an adoption, in phases: the tools whose mistakes cost most come first."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from .proposing import Proposal
 from .survey import Survey
 
 FILE = "docs/adoption.md"
-HEAD = """# Adoption
-
+TITLE = "Adoption"
+HEAD = """
 What is left to do, in the order in which a mistake costs most. Yours: tick off, and delete it when nothing is left.
 
 | phase | priority | tools | what is to do | ready when |
@@ -23,6 +23,7 @@ PHASES = (
     ("Prove and describe reads", "low", f"{ARRANGE}; describe parameters", "nothing is skipped"),
 )
 GATED = ("delete", "action")
+Phase = tuple[str, str, str, str]  # what it is called, its priority, what is to do, when it is done
 
 
 def phases(seen: Survey, chosen: Iterable[Proposal]) -> str:
@@ -36,17 +37,18 @@ def phases(seen: Survey, chosen: Iterable[Proposal]) -> str:
         [_name(each) for each in sure if each.behavior not in (*GATED, "read")],
         [_name(each) for each in sure if each.behavior == "read"],
     ]
-    rows = [
-        (number, *phase, tools)
-        for number, (phase, tools) in enumerate(
-            ((p, t) for p, t in zip(PHASES, groups, strict=True) if t), start=1
-        )
-    ]
+    return table(TITLE, PHASES, groups)
+
+
+def table(title: str, known: Sequence[Phase], groups: Sequence[Sequence[str]]) -> str:
+    """A page in Markdown with a row for each phase that has anything in its group."""
+    some = [(*phase, group) for phase, group in zip(known, groups, strict=True) if group]
+    rows = [(number, *row) for number, row in enumerate(some, start=1)]
     lines = [
         f"| {number}. {what} | {priority} | {len(tools)}: {', '.join(tools)} | {todo} | {ready} |"
         for number, what, priority, todo, ready, tools in rows
     ]
-    return HEAD + "\n".join(lines).replace("\r", " ") + "\n"
+    return f"# {title}\n{HEAD}" + "\n".join(lines).replace("\r", " ") + "\n"
 
 
 def _name(proposal: Proposal) -> str:

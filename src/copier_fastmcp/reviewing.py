@@ -76,8 +76,8 @@ def rows(answers: Mapping[str, Any]) -> list[list[str]]:
 def show(answers: Mapping[str, Any]) -> None:
     """Print the whole table in a terminal: a line for each tool where there is room."""
     policy, lines = policy_of(answers), []
-    for name, behavior, _, gate, source in rows(answers):
-        tool = next(one for one in entries(answers.get("tools")) if str(one.get("name")) == name)
+    tools = entries(answers.get("tools"))
+    for tool, (name, behavior, _, gate, source) in zip(tools, rows(answers), strict=True):
         known = hints_of(tool, policy) if behavior in tables()["behaviors"] else {}
         wire = [tables()["hints"][hint] for hint in ("read_only", "destructive", "idempotent")]
         cells = [{True: "yes", False: "no", None: "-"}[known.get(hint)] for hint in wire]

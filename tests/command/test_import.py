@@ -89,6 +89,12 @@ def test_answers_are_written_with_what_says_so(
     assert "7 operations: 6 tools (2 read, 1 create, 1 put, 1 delete, 1 action), 1 left out" in said
     assert "? POST /notes/{id}/thing: action, since" in said
     assert "- GET /old: left out, it is deprecated" in said
+    to_do = """1. Decide (critical): run_thing
+2. Prove what asks a person (high): delete_note
+3. Prove what else writes (medium): create_note, set_note
+4. Write by hand what was left out (medium): 1 operation
+5. Describe reads (low): list_notes, get_note"""
+    assert to_do in said.replace("copier-fastmcp: ", "")
 
 
 def test_what_tools_lack_is_named_while_it_is_little(
@@ -200,11 +206,91 @@ def test_a_later_document_changes_what_is_not_yours(
         "kept: get_note: your title stays, the document changed it",
     ):
         assert line in shown.err
-    assert f"copier update --trust --data-file {out} in the server's folder" in shown.err
+    assert f"copier-fastmcp update --from {out} in the server's folder" in shown.err
     assert imported(tmp_path / "api.json", "--out", out) == 0
     said = capsys.readouterr().err
     assert "nothing has changed" in said
     assert said.endswith(f"{out} stays as it is\n")
+
+
+def names(out: Path) -> list[str]:
+    return [str(tool["name"]) for tool in answers(out)["tools"]]
+
+
+def test_an_import_that_is_not_remembered_doubles_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two tools of one name are answers that nothing takes."""
+    out = tmp_path / "notes.yml"
+    imported(document(tmp_path), "--out", out)
+    first = names(out)
+    mine = answers(out)
+    mine["tools"][0]["title"] = "Mine"
+    out.write_text(yaml.safe_dump(mine, sort_keys=False))
+    (tmp_path / "notes.import.json").unlink()
+    capsys.readouterr()
+    assert imported(document(tmp_path), "--out", out) == 0
+    assert names(out) == first
+    assert answers(out)["tools"][0]["title"] == "Mine"
+    assert "kept: GET /notes (list_notes) stays as it is in the answers" in capsys.readouterr().err
+    assert imported(document(tmp_path), "--out", out) == 0
+    assert answers(out)["tools"][0]["title"] == "Mine", "and from then on it is remembered"
+
+
+def test_a_name_is_given_once_and_stays(tmp_path: Path) -> None:
+    out = tmp_path / "notes.yml"
+    imported(document(tmp_path), "--out", out)
+    mine = answers(out)
+    by_name = {tool["name"]: tool for tool in mine["tools"]}
+    by_name["get_note"]["name"] = "open_note"
+    mine["tools"].append("find_note")
+    out.write_text(yaml.safe_dump(mine, sort_keys=False))
+    more = {f"/{word}": {"get": {"operationId": word}} for word in ("open_note", "find_note")}
+    later = {"/v2/notes": {"get": {"operationId": "listNotes"}}, **paths(), **more}
+    assert imported(document(tmp_path, paths=later), "--out", out) == 0
+    found = {one["http"]: one["name"] for one in answers(out)["tools"] if isinstance(one, dict)}
+    assert found["GET /notes"] == "list_notes", "who had a name first keeps it"
+    assert found["GET /notes/{id}"] == "open_note"
+    assert len({*names_of(out)}) == len(names_of(out)) == 10
+
+
+def names_of(out: Path) -> list[str]:
+    return [one if isinstance(one, str) else one["name"] for one in answers(out)["tools"]]
+
+
+def test_what_is_remembered_may_be_damaged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "notes.yml"
+    imported(document(tmp_path), "--out", out)
+    kept = tmp_path / "notes.import.json"
+    whole = json.loads(kept.read_text())
+    damages: list[dict[str, Any]] = [
+        {"behaviors": {"GET /notes": "reed"}},
+        {"tools": {"GET /notes": {}}},
+        {"selection": {"tag": 7}},
+        {"selection": 7},
+    ]
+    for damage in damages:
+        kept.write_text(json.dumps(whole | damage))
+        capsys.readouterr()
+        assert imported(document(tmp_path), "--out", out) == 1
+        assert "is damaged; restore it from git" in capsys.readouterr().err
+    kept.write_text(json.dumps(whole | {"selection": {"other": ["a"]}}))
+    assert imported(document(tmp_path), "--out", out) == 0
+
+
+def test_what_is_left_out_for_one_reason_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    many: dict[str, Any] = {f"/#Target={n}": {"post": {}} for n in range(50)}
+    out = tmp_path / "notes.yml"
+    assert imported(document(tmp_path, paths=many), "--out", out) == 1
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 3
+    assert "50 operations: left out, its path holds a #" in said[1]
+    assert "no operation of" in said[2]
+    assert not out.exists()
 
 
 def test_nothing_is_written_where_it_cannot_be(tmp_path: Path) -> None:

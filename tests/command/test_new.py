@@ -9,6 +9,7 @@ import yaml
 from calling import call
 
 from copier_fastmcp.new import addressed
+from copier_fastmcp.openapi.phased import page
 from copier_fastmcp.placing import about, compare, placed
 from copier_fastmcp.reviewing import rows, wrong_names
 from copier_fastmcp.tables import tables
@@ -30,6 +31,7 @@ def test_a_server_from_names(template: Path, tmp_path: Path) -> None:
     answers = yaml.safe_load((tmp_path / "mine/.copier-answers.yml").read_text())
     assert answers["_src_path"] == str(template)
     assert (tmp_path / "mine/src/mine_mcp/tools/archive_note.py").is_file()
+    assert not (tmp_path / "mine/docs/import.md").exists()
     again = unattended(tmp_path, template, "mine", "--tools", "get_note")
     assert again.returncode == 1
     assert "is a project already" in again.stderr
@@ -206,3 +208,32 @@ def test_an_api_has_an_address(
     assert addressed(known, asking=False) == known
     monkeypatch.setattr("copier_fastmcp.prompts.text", lambda *_: "https://a.example/")
     assert addressed({"backend": "http"}, asking=True) == known
+
+
+WHY = {"create_note": "method", "send_note": "asked", "delete_note": "method", "get_note": "method"}
+BEHAVES = {"create_note": "create", "send_note": "action", "delete_note": "delete"}
+
+
+def test_what_is_left_to_do_after_an_import_is_a_page_of_the_project() -> None:
+    tools: list[Any] = [
+        {
+            "name": name,
+            "behavior": BEHAVES.get(name, "read"),
+            "http": "GET /notes",
+            "why": f"It is so ({source}).",
+        }
+        for name, source in WHY.items()
+    ]
+    lines = page(
+        {"tools": [*tools, "find_note", {"name": "list_notes", "http": "GET /a"}]}
+    ).splitlines()
+    assert lines[0] == "# From the API's document to a server"
+    assert [
+        line.split(" | ")[:3] for line in lines if line[:3] in ("| 1", "| 2", "| 3", "| 4")
+    ] == [
+        ["| 1. Decide", "critical", "1: `send_note`"],
+        ["| 2. Prove what asks a person", "high", "1: `delete_note`"],
+        ["| 3. Prove what else writes", "medium", "1: `create_note`"],
+        ["| 4. Describe reads", "low", "1: `get_note`"],
+    ]
+    assert page({"tools": ["get_note"]}) == ""

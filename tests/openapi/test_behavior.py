@@ -10,6 +10,7 @@ from copier_fastmcp.openapi.behavior import derive
 MADE = {"201": {"description": ""}}
 LATER = {"202": {"description": ""}}
 BODY = fields(title={"type": "string"})
+ACTIONS = {"in": "query", "name": "action", "schema": {"enum": ["create", "delete"]}}
 MATCH = {"in": "header", "name": "If-Match", "required": True, "schema": {"type": "string"}}
 
 SURE: list[tuple[str, dict[str, Any], str]] = [
@@ -22,7 +23,15 @@ SURE: list[tuple[str, dict[str, Any], str]] = [
         {"operationId": "actions/list-workflow-runs", "tags": ["actions"]},
         "read",
     ),
+    ("GET /notes/{id}/archive", {"operationId": "getArchive", "summary": "Get it"}, "read"),
+    ("GET /users", {"summary": "List the users who can create and delete notes"}, "read"),
+    ("GET /logs", {"operationId": "listLogs", "parameters": [ACTIONS]}, "read"),
+    ("GET /tests", {"summary": "Test results"}, "read"),
+    ("GET /a", {"x-mcp-annotations": {"destructiveHint": True}}, "action"),
+    ("GET /a", {"x-mcp-annotations": {"idempotentHint": False}}, "action"),
+    ("GET /a", {"x-mcp-annotations": {"destructiveHint": False, "idempotentHint": True}}, "read"),
     ("POST /notes/search", {"operationId": "searchNotes"}, "read"),
+    ("POST /graphql", {"operationId": "query", "summary": "Query"}, "action"),
     ("POST /getNote", {"description": "Use this method to get a note."}, "read"),
     (
         "POST /transfer/intent/get",
@@ -63,6 +72,8 @@ SURE: list[tuple[str, dict[str, Any], str]] = [
         "put",
     ),
     ("PUT /notes/{id}", {"requestBody": BODY}, "put"),
+    ("PUT /lists/{id}", {"operationId": "listUpdate", "requestBody": BODY}, "put"),
+    ("PUT /a/{id}/proxy", {"operationId": "PutProxy", "requestBody": BODY}, "put"),
     ("PUT /notes/{id}", {"requestBody": BODY, "parameters": [MATCH]}, "update"),
     ("PUT /notes/{id}", {"requestBody": fields(increment={"type": "integer"})}, "action"),
     ("PUT /notes/{id}/star", {}, "put"),
@@ -122,6 +133,30 @@ ASKED: list[tuple[str, dict[str, Any]]] = [
     ("PUT /builds", {"operationId": "reRunBuild", "requestBody": BODY}),
     ("POST /lists/{id}/forms", {"operationId": "postForms", "summary": "Customize a form"}),
     ("GET /auth/logout", {}),
+    ("GET /auth/logout", {"operationId": "getAuthLogout"}),
+    ("GET /messages", {"operationId": "getAndClearMessages"}),
+    ("GET /messages", {"summary": "Returns the oldest message and then deletes it"}),
+    ("GET /messages", {"description": "Get the messages and delete them."}),
+    ("GET /setWebhook", {"operationId": "setWebhook"}),
+    ("GET /cards", {"summary": "Move a card"}),
+    ("GET /rows", {"parameters": [{"in": "query", "name": "sql"}]}),
+    ("GET /a", {"x-mcp-annotations": {"readOnlyHint": True, "destructiveHint": True}}),
+    ("GET /pods/{name}/portforward", {"operationId": "connectPod", "description": "connect to it"}),
+    (
+        "POST /notes/search",
+        {"operationId": "searchNotes", "summary": "Search notes and delete them"},
+    ),
+    (
+        "POST /query",
+        {"operationId": "query", "summary": "Query rows", "requestBody": fields(sql={})},
+    ),
+    ("DELETE /a/{id}", {"x-kubernetes-action": "get"}),
+    ("DELETE /a/{id}", {"operationId": "getIt", "summary": "Get it"}),
+    (
+        "PATCH /nodes/{name}/proxy/{path}",
+        {"operationId": "connectPatchNodeProxy", "description": "connect PATCH requests to proxy"},
+    ),
+    ("PUT /change-sets", {"operationId": "PutChangeSets", "summary": "Get asset changes."}),
     ("GET /unsubscribe", {}),
     ("GET /jobs/{id}", {"operationId": "triggerJob"}),
     ("GET /notes/refresh", {"summary": "Refresh the notes"}),

@@ -44,6 +44,8 @@ def test_the_guide_is_true(template: Path, tmp_path: Path) -> None:
     made = call(tmp_path, *commands("copier-fastmcp new parcels"), "--template", template)
     assert made.returncode == 0, made.stderr
     project = tmp_path / "parcels"
+    assert "Tool\tBehavior\tHints\tAsks a person\tFrom" in made.stdout
+    assert "1: `run_insurance` | find out" in (project / "docs/import.md").read_text()
     (body,) = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
     assert body in (project / "src/parcels_mcp/tools/update_parcel.py").read_text()
     assert set(re.findall("PARCELS_MCP_[A-Z_]+", TEXT)) <= set(

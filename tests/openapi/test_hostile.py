@@ -3,6 +3,7 @@
 import json
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ from copier_fastmcp.importing import convert
 from copier_fastmcp.openapi import reading
 from copier_fastmcp.openapi.document import read
 from copier_fastmcp.openapi.operations import operations
+from copier_fastmcp.openapi.told import report
 from copier_fastmcp.openapi.tools import Imported, Options
 
 NINE = "[" + ",".join(["x"] * 9) + "]"
@@ -215,3 +217,63 @@ def test_texts_come_out_as_data(tmp_path: Path) -> None:
         assert not {"\u202e", "\u200b", "\x1b", "e\u0301"} & set(shown)
         assert "\u202e" not in shown
         assert row.tool is None or row.tool["name"].isidentifier()
+
+
+def growing() -> dict[str, Any]:
+    """Schemas that refer to the next one many times: 12 levels would be 10 ** 12 ways."""
+    found: dict[str, Any] = {"S12": {"type": "object", "properties": {"a": {"type": "string"}}}}
+    for level in range(12):
+        found[f"S{level}"] = {"allOf": [{"$ref": f"#/components/schemas/S{level + 1}"}] * 5}
+        found[f"S{level}"]["anyOf"] = [{"$ref": f"#/components/schemas/S{level + 1}"}] * 5
+    return found
+
+
+def body(schema: dict[str, Any]) -> dict[str, Any]:
+    return {"content": {"application/json": {"schema": schema}}}
+
+
+MANY = {"type": "object", "properties": {f"field{n}": {"type": "string"} for n in range(20_000)}}
+ENDLESS = {"pattern": "a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*b", "default": "a" * 150}
+SLOW: dict[str, dict[str, Any]] = {
+    "ways": {"/a": {"post": {"requestBody": body({"$ref": "#/components/schemas/S0"})}}},
+    "fields": {"/a/{id}": {"patch": {"requestBody": body(MANY), "responses": {"200": body(MANY)}}}},
+    "words": {
+        "/a": {"get": {"operationId": "a_b_" * 100_000, "x-mcp": {"name": "a_b_" * 100_000}}}
+    },
+    "names": {f"/a{n}": {"get": {"operationId": "getOne"}} for n in range(3_000)},
+    "paths": {f"/a{n}": {"post": {}} for n in range(3_000)},
+    "path": {"/" + "a/" * 200_000: {"get": {}}},
+    "patterns": {
+        "/a": {
+            "get": {
+                "parameters": [
+                    {"in": "query", "name": "a", "schema": {"type": "string", **ENDLESS}},
+                    {
+                        "in": "query",
+                        "name": "b",
+                        "schema": {"type": "string", "pattern": "[-" * 200_000},
+                    },
+                ]
+            }
+        }
+    },
+}
+
+
+@pytest.mark.parametrize("name", SLOW)
+def test_nothing_takes_for_ever(tmp_path: Path, name: str) -> None:
+    made = {"openapi": "3.1.0", "components": {"schemas": growing()}, "paths": SLOW[name]}
+    began = time.monotonic()
+    rows = convert(list(operations(read(written(tmp_path, json.dumps(made))))), Options())
+    assert len(rows) == len(SLOW[name])
+    assert all(len(line) < 1000 for line in report(rows))
+    assert time.monotonic() - began < 10
+
+
+def test_half_a_character_is_a_question_mark(tmp_path: Path) -> None:
+    text = '{"openapi": "3.1.0", "paths": {"/a\\ud800": {"get": {"operationId": "\\udc00b", "tags": ["\\ud83d\\ude00"]}}}}'
+    document = read(written(tmp_path, text))
+    (row,) = convert(list(operations(document)), Options())
+    assert row.left_out == ["its path holds a # or ?, so another part of the request names it"]
+    assert row.operation.tags == ["\U0001f600"]
+    json.dumps(row.row(), ensure_ascii=False).encode()

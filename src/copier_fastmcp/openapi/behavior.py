@@ -16,7 +16,8 @@ from . import writing
 from .derived import SAFE, Derived
 from .extensions import declared
 from .operations import Operation, words
-from .verbs import ALL_VERBS, DOING, READ, base
+from .verbs import ALL_VERBS, DOING, DOUBLE, MOVING, OBJECTS, READ, base
+from .voices import ANYTHING, beside
 
 
 def derive(operation: Operation) -> Derived:
@@ -43,18 +44,27 @@ def _safe(operation: Operation) -> Derived:
 def _doubts(operation: Operation) -> list[str]:
     found: list[str] = []
     verb = base(operation.id_words[0]) if operation.id_words else ""
-    said = words(operation.text("summary")) or words(operation.text("description"))[:1]
+    said = operation.said("summary") or operation.said("description")
     spoken = base(said[0]) if said else ""
     reads = verb in READ or (verb not in ALL_VERBS and spoken in READ)
+    # Many generators write `get` before each GET, so that it says no more than the method.
+    told = verb != "get" or spoken in READ or {*said[:1]} & {"return", "returns"}
     if verb in DOING and verb not in READ:
         found.append(f"its operationId says {verb!r}")
     elif not reads and (doing := [one for one in operation.id_words if one in DOING]):
         found.append(f"its operationId says {doing[0]!r}")
     tail = words(operation.tail)
-    if tail and tail[0] in DOING and not operation.ends_in_parameter and not reads:
+    sure = reads and (told or len(tail) > 1)
+    if tail and tail[0] in DOING and not operation.ends_in_parameter and not sure:
         found.append(f"its path ends in {operation.tail!r}")
-    if spoken in DOING and spoken not in READ:
+    if (spoken in DOING and spoken not in READ) or (spoken in DOUBLE and {*said[1:2]} & OBJECTS):
         found.append(f"its summary says {spoken!r}")
+    elif spoken not in READ and len(operation.id_words) > 1 and operation.id_words[0] in MOVING:
+        found.append(f"its operationId says {verb!r}")
+    if verb == spoken == "connect":
+        found.append("it connects to something else")
+    if more := beside(operation):
+        found.append(f"it also says {more!r}")
     write = re.compile(tables()["write_scope"])
     ways = [way for way in operation.scopes if way]
     if ways and all(any(write.search(scope) for scope in way) for way in ways):
@@ -65,6 +75,8 @@ def _doubts(operation: Operation) -> list[str]:
     if operation.raw.get("callbacks"):
         found.append("it has callbacks")
     for one in operation.parameters:
+        if one.get("in") == "query" and str(one.get("name")).lower() in ANYTHING:
+            found.append(f"its parameter {one.get('name')!r} may do anything")
         choices = _choices(operation, one)
         if (
             one.get("in") == "query"

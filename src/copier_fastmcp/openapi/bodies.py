@@ -54,7 +54,9 @@ def body(operation: Operation, found: Inputs, *, gated: bool) -> None:
     except UnresolvedError as error:
         raise LeftOutError(f"its body: {error}") from error
     fields = properties_of(schema)
-    if operation.method in ("GET", "HEAD") and fields:
+    if operation.method in ("GET", "HEAD") and (fields or needed):
+        if needed:
+            raise LeftOutError(f"it requires a body, which a {operation.method} does not send")
         return found.left_out.append(f"body (a {operation.method} sends none)")
     if not fields:
         # A PUT that sends nothing of what it replaces would empty it.
@@ -100,7 +102,7 @@ def _field(
     if one.nullable and not required:  # what is not given is not sent, and null is not given
         about = " ".join(text for text in SENTENCE.split(about) if not NULL.search(text))
         one.description = about
-    if one.type in ("dict", "list[dict]") and (inner := _inside(operation, plain)):
+    if one.type in ("dict", "list[dict]") and (inner := inside(operation, plain)):
         about = clean(f"{sentences(about, 100)} Fields: {inner}.".strip(), 300)
         made = param(name, one, required, "")
         made["description"] = about
@@ -122,7 +124,7 @@ def _field(
     return None
 
 
-def _inside(operation: Operation, plain: dict[str, Any]) -> str:
+def inside(operation: Operation, plain: dict[str, Any], most: int = 12) -> str:
     """The fields of an object or of the objects in a list, as a text for models."""
     try:
         schema = (
@@ -133,4 +135,5 @@ def _inside(operation: Operation, plain: dict[str, Any]) -> str:
     except UnresolvedError:
         return ""
     names = [clean(name, 30) for name in properties_of(schema)]
-    return ", ".join(name for name in names[:12] if name) + (" and more" if len(names) > 12 else "")
+    shown = ", ".join(name for name in names[:most] if name)
+    return shown + (" and more" if len(names) > most else "")

@@ -7,6 +7,7 @@ walks it, and GitHub's document of 13 MB is read in a second. No address is ever
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -24,15 +25,26 @@ class UnresolvedError(Exception):
 
 @dataclass
 class Document:
-    """A document and what it refers to; `root` is its first file, as data."""
+    """A document and what it refers to; `root` is its first file, as data.
+
+    `merged` holds schemas that are brought together already, by identity, with what they were made of.
+    """
 
     path: Path
     root: dict[str, Any]
     files: dict[str, dict[str, Any]] = field(default_factory=dict)
+    merged: dict[int, tuple[Any, dict[str, Any]]] = field(default_factory=dict)
+    base: str | None = None  # where requests go, once it was looked for
 
     @property
     def version(self) -> str:
         return str(self.root.get("openapi", ""))
+
+    @cached_property
+    def collections(self) -> frozenset[str]:
+        """The paths that have items below them, as `/notes` has `/notes/{id}`."""
+        ends = (path.rstrip("/").rpartition("/") for path in self.root.get("paths") or {})
+        return frozenset(above for above, _, last in ends if last.startswith("{"))
 
     def follow(self, value: Any) -> dict[str, Any]:
         """What a reference stands for, with what is written beside it; other values as they are.

@@ -44,7 +44,7 @@ def name_of(operation: Operation) -> str:
     for key in ("x-mcp", "x-frontmcp", "x-speakeasy-mcp"):
         named = _mapping(operation.extensions.get(key)).get("name")
         if isinstance(named, str) and named:
-            return named
+            return named[:200]
     return ""
 
 
@@ -70,6 +70,9 @@ def declared(operation: Operation, derived: Derived) -> Derived | None:
         if behavior == "read" and changes:
             reason = f"{name} says that a {operation.method} reads"
             return Derived("action", "asked", reason, asked=True)
+        if behavior == "read" and said.get("destructiveHint") is True:
+            reason = f"{name} says that it reads and that it is destructive"
+            return Derived("action", "asked", reason, asked=True)
         return Derived(
             behavior,
             source,
@@ -90,7 +93,9 @@ def _behavior(
     """The behavior whose hints are those that were said; where several fit, the derived one."""
     if said.get("readOnlyHint") is True:
         return "read", {}
-    if said.get("readOnlyHint") is None and derived.behavior == "read" and len(said) < 3:
+    # The other two hints mean something only where a tool is not read-only.
+    quiet = said.get("destructiveHint") is not True and said.get("idempotentHint") is not False
+    if said.get("readOnlyHint") is None and derived.behavior == "read" and quiet:
         return "read", {}
     loses, same = said.get("destructiveHint", True), said.get("idempotentHint", False)
     fits = {
@@ -117,6 +122,9 @@ def _kubernetes(operation: Operation, verb: str) -> Derived:
         )
     if verb == "post" and tail.rstrip("s") in ("rollback", "binding", "eviction"):
         return Derived("action", "extension x-kubernetes-action", f"{reason} of {tail}")
+    if behavior == "read" and operation.method not in SAFE:
+        reason = f"{reason}, but a {operation.method} writes"
+        return Derived("action", "asked", reason, asked=True)
     return Derived(
         behavior, "extension x-kubernetes-action", reason, confirm=verb == "deletecollection"
     )

@@ -33,6 +33,7 @@ class Inputs:
     left_out: list[str] = field(default_factory=list)
     findings: list[str] = field(default_factory=list)
     plain: dict[str, str] = field(default_factory=dict)
+    wires: set[str] = field(default_factory=set)  # what the path names
 
     def add(self, param: dict[str, Any]) -> bool:
         """Take a parameter unless another one has its name in Python."""

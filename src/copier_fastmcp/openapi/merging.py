@@ -10,8 +10,12 @@ from typing import Any
 import yaml
 
 from ..errors import RefusedError
+from ..listing import name_of
+from ..tables import tables
+from .naming import LONGEST, camel
 
 MISSING = object()
+KINDS = ("tag", "path", "method", "operation")
 
 
 @dataclass
@@ -48,9 +52,15 @@ def load_before(out: Path) -> Before:
     path = sidecar(out)
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-        tools = {str(key): dict(value) for key, value in found["tools"].items()}
+        tools = {
+            str(key): {**value, "name": str(value["name"])} for key, value in found["tools"].items()
+        }
         behaviors = {str(key): str(value) for key, value in found.get("behaviors", {}).items()}
-        return Before(tools, behaviors, dict(found.get("selection", {})))
+        if unknown := {*behaviors.values()} - {*tables()["behaviors"]}:
+            raise ValueError(f"{min(unknown)} is not a behavior")
+        kept = found.get("selection", {})
+        selection = {key: [str(one) for one in kept[key]] for key in KINDS if key in kept}
+        return Before(tools, behaviors, selection)
     except FileNotFoundError:
         return Before()
     except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
@@ -92,7 +102,8 @@ def load_answers(out: Path) -> dict[str, Any]:
 def merge(mine: list[Any], before: Before, now: Mapping[str, dict[str, Any]]) -> Merged:
     """Three ways: what the last import wrote, what its author made of it, what it would write now.
 
-    A tool that its author took out stays out, one that they wrote stays as it is.
+    A tool that its author took out stays out, one that they wrote stays as it is. So does one whose
+    import is not remembered. A tool that is new gets a name that no other one has.
 
     Args:
         mine: The tools in the answers file.
@@ -102,11 +113,18 @@ def merge(mine: list[Any], before: Before, now: Mapping[str, dict[str, Any]]) ->
     found = Merged()
     by_name = {tool["name"]: key for key, tool in before.tools.items()}
     by_request = {_request(tool): key for key, tool in before.tools.items()}
+    unknown = {_request(tool): key for key, tool in now.items() if key not in before.tools}
     seen = set()
     for tool in mine:
         key = by_request.get(_request(tool)) or (
             by_name.get(str(tool.get("name"))) if isinstance(tool, dict) else None
         )
+        if key is None and (known := unknown.get(_request(tool))) and known not in seen:
+            seen.add(known)
+            found.tools.append(tool)
+            if tool != now[known]:
+                found.kept.append(f"{known} ({name_of(tool)}) stays as it is in the answers")
+            continue
         if key is None or key in seen:
             found.tools.append(tool)
             continue
@@ -118,16 +136,23 @@ def merge(mine: list[Any], before: Before, now: Mapping[str, dict[str, Any]]) ->
             else:
                 found.tools.append(tool)
                 found.kept.append(
-                    f"{key} is gone from the document, but {tool['name']} has edits of yours"
+                    f"{key} is gone from the document, but {name_of(tool)} has edits of yours"
                 )
             continue
         made, ours = _three(base, tool, now[key])
         found.tools.append(made)
         if made != tool:
-            found.changed.append(f"{key} ({made['name']})")
-        found.kept += [f"{made['name']}: your {one} stays, the document changed it" for one in ours]
+            found.changed.append(f"{key} ({name_of(made)})")
+        found.kept += [
+            f"{name_of(made)}: your {one} stays, the document changed it" for one in ours
+        ]
+    names = {camel(name_of(tool)) for tool in found.tools}
     for key, tool in now.items():
-        if key not in before.tools:
+        if key not in before.tools and key not in seen:
+            stem, number = tool["name"][: LONGEST - 6].rstrip("_"), 2
+            while camel(tool["name"]) in names:
+                tool["name"], number = f"{stem}_{number}", number + 1
+            names.add(camel(tool["name"]))
             found.tools.append(tool)
             found.added.append(f"{key} ({tool['name']})")
     return found
@@ -141,7 +166,8 @@ def _request(tool: Any) -> str:
         for one in tool.get("params") or ()
         if isinstance(one, dict) and one.get("choices") == [one.get("default")]
     ]
-    return " ".join(str(tool.get("http", "")).split(" ")[:2]).partition("?")[0] + "".join(fixed)
+    request = " ".join(str(tool.get("http", "")).split(" ")[:2]).partition("?")[0]
+    return request.rstrip("/") + "".join(fixed)
 
 
 def _three(

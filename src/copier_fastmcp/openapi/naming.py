@@ -2,52 +2,17 @@
 
 import keyword
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from ..tables import tables
 from .derived import Derived
 from .extensions import name_of
 from .operations import Operation, words
-from .verbs import ALL_VERBS, SMALL, STARTED, base
+from .verbs import ALL_VERBS, RESERVED, SMALL, STARTED, UNCHANGED, base
 
 LONGEST, AIM = 64, 40
 MANY_OF = ("list", "search", "find", "query", "count")
-# What the tool file itself uses; the template refuses these as names of tools.
-TAKEN = (
-    frozenset(
-        [
-            "action",
-            "annotated",
-            "any",
-            "api",
-            "append",
-            "backend",
-            "bool",
-            "create",
-            "ctx",
-            "delete",
-            "dict",
-            "dt",
-            "ensure",
-            "field",
-            "float",
-            "given",
-            "int",
-            "len",
-            "list",
-            "parsed",
-            "put",
-            "quoted",
-            "read",
-            "resource",
-            "str",
-            "update",
-            "uuid4",
-        ]
-    )
-    | frozenset(keyword.kwlist)
-    | frozenset(word.lower() for word in keyword.kwlist)
-)
+TAKEN = RESERVED | frozenset(keyword.kwlist) | frozenset(word.lower() for word in keyword.kwlist)
 SAME = {
     "read": {
         "retrieve": "get",
@@ -100,6 +65,8 @@ SHORT = {
 
 def singular(word: str) -> str:
     """One of what a plural names."""
+    if word in UNCHANGED:
+        return word
     if word.endswith("ies") and len(word) > 4:
         return word[:-3] + "y"
     if word.endswith(("sses", "shes", "ches", "xes", "zes")):
@@ -125,14 +92,18 @@ def _nouns(operation: Operation) -> list[str]:
     found = ascii_words(kept[-1]) if kept else []
     after = operation.segments.index(kept[-1]) if kept else 0
     one = any("{" in part for part in operation.segments[after + 1 : after + 2])
-    return [*found[:-1], singular(found[-1])] if found and one else found
+    return _one_of(found) if found and one else found
+
+
+def _one_of(nouns: list[str]) -> list[str]:
+    """Words of which the last names one thing."""
+    return [*nouns[:-1], singular(nouns[-1])]
 
 
 def _owner(operation: Operation) -> list[str]:
     """What an action is done to: the part of the path before it."""
     literal = [part for part in operation.segments[:-1] if "{" not in part and ascii_words(part)]
-    found = ascii_words(literal[-1]) if literal else ["it"]
-    return [*found[:-1], singular(found[-1])]
+    return _one_of(ascii_words(literal[-1]) if literal else ["it"])
 
 
 def wanted(operation: Operation, derived: Derived) -> list[str]:
@@ -163,14 +134,16 @@ def wanted(operation: Operation, derived: Derived) -> list[str]:
             first = "update"
         if derived.behavior == "action" and operation.method != "POST":
             first = operation.method.lower() if operation.method != "GET" else "call"
+        if derived.behavior == "create":
+            nouns = _one_of(nouns)
         return [first, *nouns]
     found = list(given)
     if found[0] not in ALL_VERBS:
         at = _verb_at(found, derived)
-        if at:
-            found = [found[at], *found[:at], *found[at + 1 :]]
-        elif derived.behavior in ("read", "delete", "create"):
-            found = [FIRST[derived.behavior], *found]
+        if at or derived.behavior in ("read", "delete", "create"):
+            verb = found.pop(at) if at else FIRST[derived.behavior]
+            single = derived.behavior == "create" or operation.ends_in_parameter
+            found = [verb, *(_one_of(found) if single and verb not in MANY_OF else found)]
     if len(found) > 1 and found[0] in ("post", "put", "patch") and found[1] in ALL_VERBS:
         found = found[1:]
     found[0] = base(found[0]) if found[0] not in STARTED else found[0]
@@ -186,7 +159,7 @@ def wanted(operation: Operation, derived: Derived) -> list[str]:
         or (rest[0] in SMALL - {"as", "at", "by"} and rest[0] != "in")
         or rest[:1] == ["in"]
     ):
-        tag = _tag_noun(operation, found[0])
+        tag = _tag_noun(operation, derived, found[0])
         found = [found[0], *[word for word in tag if word != found[0]], *rest]
     return found
 
@@ -202,14 +175,15 @@ def _verb_at(found: list[str], derived: Derived) -> int:
     return last if last and found[last] in fits else 0
 
 
-def _tag_noun(operation: Operation, verb: str) -> list[str]:
+def _tag_noun(operation: Operation, derived: Derived, verb: str) -> list[str]:
     """The noun of an operationId such as issues/list: what its tag or its path is about."""
     front = re.split(r"[/.:#]", operation.operation_id)[:-1]
     noun = ascii_words(front[-1]) if front else _nouns(operation)
     if not noun:
         noun = _nouns(operation)
-    if noun and verb not in MANY_OF and "{" in operation.path:
-        noun = [*noun[:-1], singular(noun[-1])]
+    one = "{" in operation.path or derived.behavior == "create"
+    if noun and verb not in MANY_OF and one:
+        noun = _one_of(noun)
     return noun
 
 
@@ -233,22 +207,27 @@ def _short(found: list[str], aim: int) -> list[str]:
     return made
 
 
-def _camel(name: str) -> str:
+def camel(name: str) -> str:
+    """The name of the class that a tool's name makes."""
     return "".join(word[:1].upper() + word[1:] for word in name.split("_") if word)
 
 
 class Names:
     """Names that are unique among themselves; two that make one class are one name."""
 
-    def __init__(self, taken: Iterable[str] = ()) -> None:
-        """Begin with names that are given already."""
-        self.taken = {_camel(name): name for name in taken}
+    def __init__(self, taken: Iterable[str] = (), kept: Mapping[str, str] | None = None) -> None:
+        """Begin with names that are given already; `kept` are those of operations."""
+        self.kept = dict(kept or {})
+        self.taken = {camel(name) for name in (*taken, *self.kept.values())}
+        self.numbers: dict[str, int] = {}
 
     def give(self, operation: Operation, derived: Derived) -> str:
-        """A name for an operation: its own words, then with words of its path, then a number."""
+        """A name for an operation: that which it had, its own words, then words of its path, then a number."""
+        if operation.key in self.kept:
+            return self.kept[operation.key]
         found = wanted(operation, derived)
         name = self._fit(found)
-        if _camel(name) in self.taken:
+        if camel(name) in self.taken:
             extra = [
                 word
                 for part in operation.segments
@@ -257,11 +236,11 @@ class Names:
                 if word not in found and singular(word) not in found
             ]
             name = self._fit([*found, *extra[:2]]) if extra else name
-        stem, number = name, 2
-        while _camel(name) in self.taken:
-            name = f"{stem[: LONGEST - 4].rstrip('_')}_{number}"
-            number += 1
-        self.taken[_camel(name)] = name
+        stem = name[: LONGEST - 6].rstrip("_")
+        while camel(name) in self.taken:
+            number = self.numbers[stem] = self.numbers.get(stem, 1) + 1
+            name = f"{stem}_{number}"
+        self.taken.add(camel(name))
         return name
 
     def _fit(self, found: list[str]) -> str:

@@ -54,10 +54,20 @@ class Operation:
         found = self.raw.get(key)
         return found if isinstance(found, str) else ""
 
+    def said(self, key: str) -> list[str]:
+        """The words of the first sentence of a text, without markup."""
+        plain = re.sub(r"<[^<>]{1,200}>", " ", self.text(key)[:2000]).strip()
+        return words(re.split(r"[.!?;:\n]\s", plain, maxsplit=1)[0])
+
     @property
     def tags(self) -> list[str]:
         found = self.raw.get("tags")
         return [tag for tag in found if isinstance(tag, str)] if isinstance(found, list) else []
+
+    @property
+    def servers(self) -> Any:
+        """The servers that are its own, in place of those of the document."""
+        return self.raw.get("servers") or self.siblings.get("servers")
 
     @cached_property
     def segments(self) -> list[str]:
@@ -84,7 +94,8 @@ class Operation:
         if self.chosen[0]:
             return words(self.chosen[1])
         generated = f"{re.sub(r'[^A-Za-z0-9_]', '_', self.path)}_{self.method.lower()}"
-        last = self.operation_id.removesuffix(generated)  # as FastAPI writes it behind a name
+        named = re.sub(f"^{self.method}_", "", self.operation_id[:400])
+        last = named.removesuffix(generated)  # as FastAPI writes it behind a name
         front, last = re.fullmatch(r"(?:(.*)[/.:#])?(.*)", last, re.DOTALL).groups()  # type: ignore[union-attr]
         found = words(last)
         if front and front in READ:  # search/repos
@@ -177,6 +188,9 @@ def operations(document: Document) -> Iterator[Operation]:
     paths = document.root.get("paths") or {}
     for path, given in paths.items():
         if not path.startswith("/"):
+            if not path.startswith("x-"):
+                why = "its path does not begin with /"
+                yield Operation(document, "ANY", path, {}, [], {}, paths, why)
             continue
         try:
             item = document.follow(given)
@@ -184,7 +198,7 @@ def operations(document: Document) -> Iterator[Operation]:
             yield Operation(document, "ANY", path, {}, [], {}, paths, str(error))
             continue
         more = item.get("additionalOperations")
-        named = {key: value for key, value in item.items() if key in METHODS}
+        named = {key: value for key, value in item.items() if key.lower() in METHODS}
         for method, raw in {**named, **(more if isinstance(more, dict) else {})}.items():
             yield _operation(document, method.upper(), path, raw, item, paths)
 

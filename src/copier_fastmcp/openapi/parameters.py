@@ -13,7 +13,8 @@ from .texts import clean, sentence, sentences
 from .typed import Typed, typed
 
 VERSION_HEADERS = {"if-match"}
-KEPT_HEADERS = VERSION_HEADERS | {"idempotency-key"}
+KEYS = {"idempotency-key", "x-idempotency-key"}
+A_KEY = "A text of your own choice, the same when you repeat this very call."
 REFUSED_HEADERS = {
     "authorization",
     "host",
@@ -77,7 +78,12 @@ def inputs(operation: Operation, *, paged: bool, gated: bool) -> Inputs:
     _path(operation, found, gated=gated)
     for one in operation.parameters:
         place, name = one.get("in"), one.get("name")
-        if not isinstance(name, str) or place == "path":
+        if not isinstance(name, str) or not name:
+            found.left_out.append("a parameter without a name")
+            continue
+        if place == "path":
+            if found.wires.isdisjoint({name.lower()}):
+                found.left_out.append(f"path parameter {clean(name, 60)} (not in the path)")
             continue
         try:
             for wire, part in _flat(operation, one, name):
@@ -94,15 +100,18 @@ def inputs(operation: Operation, *, paged: bool, gated: bool) -> Inputs:
 def _path(operation: Operation, found: Inputs, *, gated: bool) -> None:
     """The placeholders of the path, each a parameter with a name of ours."""
     if re.search("[#?]", operation.path):
-        raise LeftOutError("its path has a query or a fragment in it")
+        raise LeftOutError("its path holds a # or ?, so another part of the request names it")
     path, number = "", 0
     for part in re.split(r"(\{[^{}]*\})", operation.path):
         if not part.startswith("{"):
-            path += quote(part, safe="/-._~:@!$()*+,;=%")
+            path += quote(part, safe="/-._~:@!$()*+,;=%", errors="replace")
             continue
         number += 1
         wire = part[1:-1].rstrip("*").lstrip("+.;")
         given = operation.parameter("path", wire)
+        found.wires.add(wire.lower())
+        if given.get("style") in ("label", "matrix"):
+            raise LeftOutError(f"its path parameter {clean(wire, 60)} is in {given['style']} style")
         name = snake(wire) or f"part_{number}"
         while name in found.plain or (name == "confirm" and gated):  # the gate's own
             name = f"{name}_{number}"
@@ -126,7 +135,7 @@ def _path(operation: Operation, found: Inputs, *, gated: bool) -> None:
         raise LeftOutError("its path cannot be sent")
     if not PATH.fullmatch(path):
         raise LeftOutError("its path cannot be sent")
-    found.path = path.rstrip("/") or "/"
+    found.path = path
 
 
 def _schema(operation: Operation, given: dict[str, Any]) -> Any:
@@ -204,7 +213,7 @@ def _one(
         if required:
             raise LeftOutError(f"it requires the {place} parameter {shown}, which is an object")
         return note(f"{place} parameter {shown} (an object)")
-    if place == "header" and not required and name.lower() not in KEPT_HEADERS:
+    if place == "header" and not required and name.lower() not in VERSION_HEADERS:
         return note(f"header {shown} (optional)")
     mine, wire = name, ""
     if place == "query" and not QUERY_NAME.fullmatch(name):
@@ -220,7 +229,12 @@ def _one(
             raise LeftOutError("its header confirm has the name of the answer of who is asked")
         mine, wire = "confirm_with", name
     about = str(given.get("description") or "")
+    if place == "header" and name.lower() in KEYS:
+        about = A_KEY
     made = param(mine, one, required, about)
+    if mixed(made) and place == "query" and not gated:  # what is read is filtered by it
+        mine, wire = f"{mine}_filter", name
+        made["name"] = mine
     if mine == "cursor" and paged:
         made = {
             "name": "cursor",

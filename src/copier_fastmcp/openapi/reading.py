@@ -66,6 +66,9 @@ def load(path: Path) -> dict[str, Any]:
         plain = _is_json(text)
         found = json.loads(text, parse_constant=str) if plain else _yaml(path, text)
         _measure(path, found, plain=plain)
+        if re.search(r"(?i)\\ud[89a-f]", text):  # half of a character cannot be written anywhere
+            whole = json.dumps(found, ensure_ascii=False, default=str).encode("utf-8", "replace")
+            found = json.loads(whole)
     except RecursionError as error:
         raise RefusedError(f"{path} is nested too deeply; {DEEPEST} levels are the most") from error
     except (ValueError, OverflowError) as error:

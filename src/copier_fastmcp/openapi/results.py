@@ -4,12 +4,13 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from .bodies import inside
 from .document import UnresolvedError
 from .inputs import LeftOutError, python_name, snake
 from .operations import Operation, is_json
 from .schemas import merged, properties_of, required_of
 from .texts import clean, sentence, sentences
-from .typed import SIMPLE, typed
+from .typed import SIMPLE, Typed, typed
 
 # What people and models look for first, in this order.
 FIRST = [
@@ -157,8 +158,10 @@ def _list_key(operation: Operation, schema: dict[str, Any]) -> str:
                 lists.append(name)
         except UnresolvedError:
             continue
+    if len(lists) != 1:
+        return ""
     others = [name for name in properties_of(schema) if name not in lists and not _of_a_page(name)]
-    if len(lists) != 1 or not NAME.fullmatch(lists[0]) or len(others) > 2:
+    if not NAME.fullmatch(lists[0]) or len(others) > 2:
         return ""
     return lists[0] if operation.method == "GET" or len(others) < 2 else ""
 
@@ -166,9 +169,8 @@ def _list_key(operation: Operation, schema: dict[str, Any]) -> str:
 def _fields(operation: Operation, schema: dict[str, Any], found: Answer) -> None:
     """Every field that can be one, those that matter first."""
     needed = required_of(schema)
-    names = list(properties_of(schema))
     rows, seen = [], set[str]()
-    for place, name in enumerate(names):
+    for place, (name, inner) in enumerate(properties_of(schema).items()):
         shown = clean(name, 60) or "?"
         same = re.sub("^param_", "field_", python_name(name))
         if not NAME.fullmatch(name) or same in seen:
@@ -176,8 +178,8 @@ def _fields(operation: Operation, schema: dict[str, Any], found: Answer) -> None
             continue
         seen.add(same)
         try:
-            plain = merged(operation.document, properties_of(schema)[name])
-            one = typed(operation.document, properties_of(schema)[name])
+            plain = merged(operation.document, inner)
+            one = typed(operation.document, inner)
         except UnresolvedError as error:
             found.left_out.append(f"result {shown} ({error})")
             continue
@@ -190,13 +192,23 @@ def _fields(operation: Operation, schema: dict[str, Any], found: Answer) -> None
             kind = "bool" if isinstance(first, bool) else "int" if isinstance(first, int) else "str"
         kind = {"date": "str", "datetime": "str", "uuid": "str"}.get(kind, kind)
         made: dict[str, Any] = {"type": kind}
-        text = sentence(sentences(one.description, LONGEST_TEXT))
-        if text:
+        if text := _about(operation, one, plain):
             made["description"] = text
         if name not in needed or one.nullable or kind == "any":
             made["default"] = None
         rows.append((_rank(name, kind, name in needed, place), name, made))
     found.fields = [(name, made) for _, name, made in sorted(rows, key=lambda row: row[0])]
+
+
+def _about(operation: Operation, one: Typed, plain: dict[str, Any]) -> str:
+    """What a field is, with its choices or what is in it where that is short."""
+    text = sentence(sentences(one.description, LONGEST_TEXT))
+    known = ", ".join(map(str, one.keys.get("choices", ())[:9]))
+    if "choices" in one.keys and len(one.keys["choices"]) < 9 and len(known) <= LONGEST_TEXT:
+        return f"{text} One of: {known}.".strip()
+    if one.type in ("dict", "list[dict]") and (inner := inside(operation, plain, 6)):
+        return f"{text} Fields: {inner}.".strip()
+    return text
 
 
 def _rank(name: str, kind: str, needed: bool, place: int) -> tuple[int, int, int]:

@@ -6,18 +6,27 @@ from typing import Any
 from .document import Document, UnresolvedError
 
 DEEPEST = 12
+MOST_PARTS = 1000
 
 
 def merged(document: Document, schema: Any, depth: int = 0) -> dict[str, Any]:
     """A schema with its references followed, `allOf` merged and `null` taken out as `nullable`.
 
     Raises:
-        UnresolvedError: A reference leads nowhere or in a circle.
+        UnresolvedError: A reference leads nowhere or in a circle, or it has too many parts.
     """
     if depth > DEEPEST:
         raise UnresolvedError("its schemas are nested too deeply")
     if schema is True or schema == {}:
         return {}
+    known = document.merged.get(id(schema))
+    if known is None:  # else what every part refers to would be walked once for each way to it
+        known = schema, _merged(document, schema, depth)
+        document.merged[id(schema)] = known
+    return dict(known[1])
+
+
+def _merged(document: Document, schema: Any, depth: int) -> dict[str, Any]:
     made = dict(document.follow(schema))
     for part in _schemas(made.pop("allOf", None)):
         inner = merged(document, part, depth + 1)
@@ -50,6 +59,8 @@ def merged(document: Document, schema: Any, depth: int = 0) -> dict[str, Any]:
 
 
 def _schemas(value: Any) -> list[Any]:
+    if isinstance(value, list) and len(value) > MOST_PARTS:
+        raise UnresolvedError(f"it has over {MOST_PARTS} forms or parts")
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 

@@ -5,7 +5,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from .document import Document
-from .operations import operations
+from .inputs import LeftOutError
+from .operations import Operation, operations
 from .texts import clean, sentence, sentences
 
 DULL = {
@@ -22,6 +23,7 @@ DULL = {
     "specification",
     "spec",
     "swagger",
+    "mcp",
 }
 
 
@@ -112,6 +114,45 @@ def _description(info: dict[str, Any]) -> str:
 def _address(document: Document) -> tuple[str, str]:
     """The base address, and a note where the document has none that can be used."""
     servers = document.root.get("servers")
+    if found := base(document):
+        return found, ""
+    shown = clean(str(servers)[:80], 60) if servers else "none"
+    return (
+        "",
+        f"no server of the document is an address of its own ({shown}): write `api:` yourself",
+    )
+
+
+def base(document: Document) -> str:
+    """The address that requests go to: the document's first, else the first of an operation; empty without one."""
+    if document.base is None:
+        found = addresses(document, document.root.get("servers"))
+        every = (one for each in operations(document) for one in addresses(document, each.servers))
+        document.base = found[0] if found else next(every, "")
+    return document.base
+
+
+def place(operation: Operation) -> str:
+    """What stands before the path of an operation with a server of its own; mostly nothing.
+
+    Raises:
+        LeftOutError: It is on another server than the rest.
+    """
+    if not operation.servers:
+        return ""
+    known, own = base(operation.document), addresses(operation.document, operation.servers)
+    if known in own or not (known or own):
+        return ""
+    for one in own if known else ():
+        if one.startswith(f"{known}/"):
+            return one.removeprefix(known)
+    urls = [one.get("url") for one in operation.document.each(operation.servers)]
+    raise LeftOutError(f"it is on another server ({clean((own or urls or [''])[0], 60)})")
+
+
+def addresses(document: Document, servers: Any) -> list[str]:
+    """The addresses of servers that can be used as they are, their variables filled in."""
+    found = []
     for server in document.each(servers):
         url = server.get("url")
         if not isinstance(url, str):
@@ -119,7 +160,7 @@ def _address(document: Document) -> tuple[str, str]:
         variables = document.followed(server.get("variables") or {})
         for name, one in variables.items():
             default = one.get("default") if isinstance(one, dict) else None
-            url = url.replace(f"{{{name}}}", str(default if default is not None else name))
+            url = url.replace(f"{{{name}}}", str(default if default is not None else name))[:400]
         try:
             parts = urlsplit(url)
             plain = parts.scheme in ("http", "https") and parts.hostname and not parts.username
@@ -128,13 +169,9 @@ def _address(document: Document) -> tuple[str, str]:
             continue
         path = parts.path.rstrip("/")
         good = re.fullmatch(r"[A-Za-z0-9.-]+", parts.hostname or "") and re.fullmatch(
-            r"(/[A-Za-z0-9._~-]+)*", path
+            r"(/(?!\.\.?(/|$))[A-Za-z0-9._~-]+)*", path
         )
-        if plain and good and len(url) <= 200:
+        if plain and good and len(url) <= 200 and not parts.query and not parts.fragment:
             host = f"{parts.hostname}:{port}" if port else parts.hostname
-            return f"{parts.scheme}://{host}{path}", ""
-    shown = clean(str(servers)[:80], 60) if servers else "none"
-    return (
-        "",
-        f"no server of the document is an address of its own ({shown}): write `api:` yourself",
-    )
+            found.append(f"{parts.scheme}://{host}{path}")
+    return found

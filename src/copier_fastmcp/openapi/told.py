@@ -1,19 +1,45 @@
 """What a person is told of an import."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 
+from ..errors import one_line
 from .derived import shortly
 from .merging import Merged
+from .phased import to_do
 from .selecting import cost
 from .tools import Imported
 
-FEW = 5  # of what is left out of tools is named
+FEW = 5  # of what is alike is named
+LONGEST = 160
 
 
 def found_in(rows: Sequence[Imported]) -> list[str]:
     """What a person should look at, whatever else is printed."""
-    return [f"! {one.operation.key}: {text}" for one in rows if one.tool for text in one.findings]
+    return [f"! {key_of(one)}: {text}" for one in rows if one.tool for text in one.findings]
+
+
+def key_of(one: Imported) -> str:
+    """What people call an operation, which may be of any length."""
+    key = one_line(one.operation.key)
+    return key if len(key) <= LONGEST else f"{key[: LONGEST - 1]}…"
+
+
+def _left_out(rows: Sequence[Imported]) -> list[str]:
+    """What became no tool: a line for each, or for each reason where it has many."""
+    alike = defaultdict(list)
+    for one in rows:
+        if not one.tool:
+            alike[one.left_out[0]].append(key_of(one))
+    lines = []
+    for reason, keys in alike.items():
+        if len(keys) > FEW:
+            lines.append(
+                f"- {len(keys)} operations: left out, {reason} (as {keys[0]}); --json lists them"
+            )
+        else:
+            lines += [f"- {key}: left out, {reason}" for key in keys]
+    return lines
 
 
 def report(rows: Sequence[Imported]) -> list[str]:
@@ -28,14 +54,10 @@ def report(rows: Sequence[Imported]) -> list[str]:
     for one in made:
         if one.derived.asked:
             lines.append(
-                f"? {one.operation.key}: {one.derived.behavior}, since {shortly(one.derived.reason)[0]}; change it in the answers"
+                f"? {key_of(one)}: {one.derived.behavior}, since {shortly(one.derived.reason)[0]}; change it in the answers"
             )
-    lines += [f"- {one.operation.key}: left out, {one.left_out[0]}" for one in rows if not one.tool]
-    lost = [
-        f"{one.operation.key}: left out of its tool: {text}"
-        for one in made
-        for text in one.left_out
-    ]
+    lines += _left_out(rows)
+    lost = [f"{key_of(one)}: left out of its tool: {text}" for one in made for text in one.left_out]
     if len(lost) > FEW:
         lines.append(f"{len(lost)} inputs and results were left out of tools; --json lists them")
     elif lost:
@@ -43,7 +65,7 @@ def report(rows: Sequence[Imported]) -> list[str]:
     lines += found_in(rows)
     if warning := cost(len(made), sum(one.bytes for one in made)):
         lines.append(warning)
-    return lines
+    return [*lines, *to_do([one.tool for one in rows if one.tool], len(rows) - len(made))]
 
 
 def news(merged: Merged | None) -> list[str]:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +16,7 @@ from .naming import Names, title_of
 from .operations import Operation
 from .parameters import inputs
 from .results import ALWAYS, Answer, answer
+from .server import place
 from .texts import clean, sentence, sentences
 
 BUDGET = 3000
@@ -54,6 +56,7 @@ class Options:
     scopes: bool = False
     request_model: bool = False
     behaviors: dict[str, str] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)  # of operations that have one already
 
 
 def imported(operation: Operation, names: Names, options: Options) -> Imported:
@@ -81,10 +84,9 @@ def _tool(operation: Operation, derived: Derived, names: Names, options: Options
         raise LeftOutError(f"{clean(operation.method, 20)} requests are not sent")
     if derived.behavior == "read" and operation.method in ("PUT", "PATCH", "DELETE"):
         raise LeftOutError(f"a {operation.method} that reads has no form")
-    result = answer(operation)
-    if operation.method == "HEAD" or (
-        derived.behavior != "read" and (result.paged or operation.method == "DELETE")
-    ):
+    above = place(operation)
+    result = Answer() if operation.method == "HEAD" else answer(operation)
+    if derived.behavior != "read" and (result.paged or operation.method == "DELETE"):
         if result.fields:
             result.left_out = ["its result"]
         result.fields = []
@@ -96,7 +98,7 @@ def _tool(operation: Operation, derived: Derived, names: Names, options: Options
     name = names.give(operation, derived)
     made: dict[str, Any] = {"name": name, "behavior": derived.behavior}
     made["http"] = (
-        f"{operation.method} {given.path}{'?' if given.query else ''}{'&'.join(given.query)}"
+        f"{operation.method} {above}{given.path}{'?' if given.query else ''}{'&'.join(given.query)}"
         f"{' ' if given.type else ''}{given.type}"
     )
     if len(made["http"]) > 290:
@@ -140,8 +142,7 @@ def _typed_enough(given: Inputs) -> None:
 def _sends(given: Inputs) -> bool:
     """Whether anything of what it takes goes into a body."""
     placed = f"{given.path}?{'&'.join(given.query)}"
-    free = [one for one in given.params if f"{{{one['name']}}}" not in placed]
-    return any(one.get("in", "body") == "body" for one in free)
+    return any(_in_body(one, placed) for one in given.params)
 
 
 def _contradicts(text: str, name: str, reads: bool) -> bool:
@@ -189,55 +190,66 @@ def _scopes(operation: Operation, derived: Derived) -> list[str]:
     return [one for one in dict.fromkeys(found) if not (reads and write.search(one))]
 
 
-def _forget(params: list[dict[str, Any]], name: str) -> None:
+def _forget(params: list[dict[str, Any]], gone: Collection[str]) -> None:
     """Let no caller set a field to null that was left out."""
     for one in [one for one in params if one.get("in") == "nulls"]:
-        one["choices"] = [choice for choice in one["choices"] if choice != name]
+        one["choices"] = [choice for choice in one["choices"] if choice not in gone]
         if not one["choices"]:
             params.remove(one)
 
 
+def _weight(one: dict[str, Any], name: str = "") -> int:
+    """Roughly the bytes of a parameter, or of a field of the result with its name."""
+    around = 70 + 2 * len(name) if name else 40
+    return around + len(json.dumps(one, ensure_ascii=False).encode())
+
+
 def _size(made: dict[str, Any], fields: list[tuple[str, dict[str, Any]]]) -> int:
     """Roughly the bytes of a tool in tools/list: its texts, and what schemas and hints put around them."""
-    params = sum(40 + len(json.dumps(one, ensure_ascii=False).encode()) for one in made["params"])
-    results = sum(
-        70 + len(json.dumps(one, ensure_ascii=False).encode()) + 2 * len(name)
-        for name, one in fields
-    )
     texts = len(made["title"].encode()) * 2 + len(made["description"].encode())
-    return 550 + texts + params + results
+    inner = sum(map(_weight, made["params"])) + sum(_weight(one, name) for name, one in fields)
+    return 550 + texts + inner
 
 
 def _fit(found: Imported, result: Answer, budget: int) -> None:
     """Cut the result, then optional inputs, until the tool keeps its budget; what goes is listed."""
     made = found.tool
     assert made is not None
-    fields = list(result.fields)
-    while len(fields) > ALWAYS and _size(made, fields) > budget:
-        name, _ = fields.pop()
-        found.left_out.append(f"result {name} (budget)")
+    fields, size = list(result.fields), _size(made, result.fields)
+
+    def cut(least: int, most: float) -> None:
+        nonlocal size
+        while len(fields) > least and size > most:
+            name, one = fields.pop()
+            size -= _weight(one, name)
+            found.left_out.append(f"result {name} (budget)")
+
+    cut(ALWAYS, budget)
+    gone = set[str]()
     optional = [one for one in made["params"] if "default" in one or one.get("required") is False]
-    placed = made["http"]
-    while optional and _size(made, fields) > budget:
+    changes = sum(_in_body(one, made["http"]) for one in made["params"])
+    while optional and size > budget:
         one = optional.pop()
-        sent = [p for p in made["params"] if p.get("in", "body") == "body"]
-        if placed.startswith("PATCH") and [p for p in sent if f"{{{p['name']}}}" not in placed] == [
-            one
-        ]:
+        name, sent = one["name"], _in_body(one, made["http"])
+        if made["http"].startswith("PATCH") and sent and changes == 1:
             continue  # a PATCH has something to change
-        if (
-            one["name"] in ("limit", "cursor", found.operation.chosen[0])
-            or f"{{{one['name']}}}" in placed
-        ):
+        if name in ("limit", "cursor", found.operation.chosen[0]) or f"{{{name}}}" in made["http"]:
             continue
-        made["params"].remove(one)
-        _forget(made["params"], one["name"])
-        found.left_out.append(f"{one['name']} (budget)")
-    while fields and _size(made, fields) > 1.5 * budget and len(fields) > 1:
-        name, _ = fields.pop()
-        found.left_out.append(f"result {name} (budget)")
+        gone.add(name)
+        changes -= sent
+        size -= _weight(one)
+        found.left_out.append(f"{name} (budget)")
+    made["params"] = [one for one in made["params"] if one["name"] not in gone]
+    _forget(made["params"], gone)
+    size = _size(made, fields)
+    cut(1, 1.5 * budget)
     result.fields = fields
     returns = result.returns()
     if returns is not None:
         made["returns"] = returns
-    found.bytes = _size(made, fields)
+    found.bytes = size
+
+
+def _in_body(one: dict[str, Any], http: str) -> bool:
+    """Whether a parameter goes into the body."""
+    return one.get("in", "body") == "body" and f"{{{one['name']}}}" not in http

@@ -13,6 +13,7 @@ from .texts import clean
 FORMATS = {"date": "date", "date-time": "datetime", "uuid": "uuid"}
 SIMPLE = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "object": "dict"}
 MOST_CHOICES = 60
+LONGEST_PATTERN, MOST_REPEATS, LONGEST_MATCHED = 100, 5, 60
 LIMITS = {
     "number": (
         ("ge", "minimum"),
@@ -146,10 +147,11 @@ def _limit(plain: Mapping[str, Any], found: Typed) -> None:
     if "le" in keys and "lt" in keys:
         del keys["lt"]
     pattern = plain.get("pattern")
-    if isinstance(pattern, str):  # a hyphen stands last in its brackets
+    short = isinstance(pattern, str) and len(pattern) <= LONGEST_PATTERN
+    if isinstance(pattern, str) and short:  # a hyphen stands last in its brackets
         pattern = re.sub(r"\[(\^?)(?:-|\\-)((?:[^\]\\]|\\.)+?)-?\]", r"[\1\2-]", pattern)
     if kind == "str" and isinstance(pattern, str) and pattern:
-        if len(pattern) <= 100 and PLAIN_PATTERN.fullmatch(pattern) and _compiles(pattern):
+        if short and PLAIN_PATTERN.fullmatch(pattern) and _compiles(pattern):
             keys["pattern"] = pattern
         else:
             found.notes.append("its pattern is not checked")
@@ -161,9 +163,9 @@ def _compiles(pattern: str) -> bool:
     except (re.error, OverflowError, RecursionError):
         return False
     if sum(map(int, re.findall(r"(\d+)\}", pattern))) > 150 or "~~" in pattern:
-        return (
-            False  # Pydantic's engine unrolls counts, and the template refuses what grows too big
-        )
+        return False  # Pydantic's engine unrolls counts, and the template refuses what grows too big
+    if len(re.findall(r"[+*?]|\{\d+,\d*\}", pattern)) > MOST_REPEATS:
+        return False  # it may take for ever to fail
     return not re.search(r"[+*?}][+*?{]|^[+*?{]|\^[+*?{]", pattern)
 
 
@@ -193,9 +195,8 @@ def _default(value: Any, found: Typed) -> None:
     elif kind == "str":
         fits = isinstance(value, str) and clean(value, 200) == value
         fits = fits and keys.get("min_length", 0) <= len(value) <= keys.get("max_length", 1000)
-        fits = fits and (
-            bool(value) and bool(re.search(keys["pattern"], value)) if "pattern" in keys else True
-        )
+        if fits and "pattern" in keys:
+            fits = 0 < len(value) <= LONGEST_MATCHED and bool(re.search(keys["pattern"], value))
     else:
         fits = False
     if fits:

@@ -69,7 +69,25 @@ STARTED = _set(
     "payments charge charges payout payouts refund refunds deployment deployments build builds "
     "transfer transfers backfill backfills"
 )
+# Imperatives that are as often nouns: they count where their object follows.
+DOUBLE = _set(
+    "set put patch post open mark tag flag star like watch lock link map block copy import "
+    "process build reply change fork merge scan complete move test pin submit"
+)
+MOVING = _set("set copy move")
+OBJECTS = _set("a an the all your this these that it them one new as")
+# What can be done beside reading: "Returns a message and deletes it".
+BESIDE = DELETE | _set("create send acknowledge save consume dequeue archive")
+BESIDE_IT = _set("mark store update move copy lock set")  # nouns, too, unless they have an object
+# Behind one of these somebody else acts: "the users who can create and delete notes".
+OTHERS = _set("that which who whom whose to can could may for if whether how when where")
 SMALL = _set("a an the of in on for to from by with and or at as into")
+# What a tool file itself uses; the template refuses these as names of tools.
+RESERVED = _set(
+    "action annotated any api append backend bool create ctx delete dict dt ensure field float given int "
+    "len list parsed put quoted read resource str update uuid4"
+)
+UNCHANGED = _set("news series species gas atlas canvas address")  # no plurals
 ALL_VERBS = READ | READ_BY_POST | CREATE | ENSURE | UPSERT | PUT | DELETE | ACTION
 
 

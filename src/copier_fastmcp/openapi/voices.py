@@ -4,9 +4,25 @@ from typing import Any
 
 from ..tables import tables
 from .operations import Operation, words
-from .verbs import ACTION, ALL_VERBS, DELETE, PUT, READ, READ_BY_POST, UPSERT, base
+from .schemas import required_of
+from .verbs import (
+    ACTION,
+    ALL_VERBS,
+    BESIDE,
+    BESIDE_IT,
+    DELETE,
+    OBJECTS,
+    OTHERS,
+    PUT,
+    READ,
+    READ_BY_POST,
+    UPSERT,
+    base,
+)
 
+USE = ["use", "this", "method", "to"]
 MANY = frozenset({"batch", "bulk"})
+ANYTHING = frozenset({"sql", "cmd", "script", "cypher", "statement", "mutation"})
 
 
 class Signals:
@@ -18,10 +34,10 @@ class Signals:
         self.tail = tail  # as written: at the end of a path a plural is a noun
         self.id = [*operation.id_words[:1]]
         self.verb = base(self.id[0]) if self.id else ""
-        said = [word for word in words(operation.text("summary")) if word not in ("the", "a", "an")]
+        said = [word for word in operation.said("summary") if word not in ("the", "a", "an")]
         if not said:
-            text = operation.text("description").removeprefix("Use this method to ")
-            said = words(text)[:1]
+            said = operation.said("description")
+            said = (said[4:] if said[:4] == USE else said)[:1]
         self.spoken = base(said[0]) if said else ""
         self.returns = said[:1] == ["returns"]
         self.all_words = {*self.tail, *operation.id_words}
@@ -67,7 +83,29 @@ def chooses(operation: Operation) -> str:
             listed = choices if isinstance(choices, list) else []
             acts = any(set(words(choice)[:1]) & ALL_VERBS for choice in listed)
             if name == "op" or (len(listed) > 1 and (acts or name in ("action", "command"))):
-                return str(name)
+                pros, _ = reading(operation, Signals(operation))
+                filters = len(pros) > 1 and name not in required_of(operation.json_body[1])
+                return "" if filters else str(name)
+    return ""
+
+
+def beside(operation: Operation) -> str:
+    """What is done beside the first verb, as in `getAndClear` and "Returns a message and deletes it"; mostly nothing."""
+    named = operation.id_words
+    for at, word in enumerate(named[:-1]):
+        if at and word == "and" and named[at + 1] in BESIDE:
+            return named[at + 1]
+    for said in (operation.said("summary"), operation.said("description")):
+        third = bool(said) and said[0].endswith("s") and said[0] not in ALL_VERBS
+        for at, word in enumerate(said[:-1]):
+            if word in OTHERS:
+                break
+            after = next((one for one in said[at + 1 :] if one not in ("then", "also")), "")
+            does = base(after) in BESIDE or (
+                base(after) in BESIDE_IT and {*said[at + 2 :][:1]} & OBJECTS
+            )
+            if at and word == "and" and does and third == (after not in ALL_VERBS):
+                return base(after)
     return ""
 
 
@@ -111,6 +149,10 @@ def reading(operation: Operation, signals: Signals) -> tuple[list[str], list[str
         cons.append(f"it also says {min(found)!r}")
     if operation.raw.get("callbacks"):
         cons.append("it has callbacks")
+    if more := beside(operation):
+        cons.append(f"it also says {more!r}")
+    if free := sorted(ANYTHING & {name.lower() for name in properties(operation)}):
+        cons.append(f"its body has {free[0]!r}, which may do anything")
     return pros, cons
 
 
@@ -124,8 +166,7 @@ def collection(operation: Operation) -> bool:
     """Whether a path has items below it, or a plural at its end."""
     if operation.ends_in_parameter:
         return False
-    below = operation.path.rstrip("/") + "/{"
-    if any(path.startswith(below) and "/" not in path[len(below) :] for path in operation.paths):
+    if operation.path.rstrip("/") in operation.document.collections:
         return True
     last = words(operation.tail)[-1:]
     return bool(last) and last[0].endswith("s") and not last[0].endswith("ss")

@@ -20,6 +20,8 @@ from .verbs import (
 from .voices import MANY, Signals, chooses, collection, headers, properties, reading, versioned
 
 GRAPH = {"graphql", "rpc", "jsonrpc"}
+# Of the words that read, those that are seldom nouns and say nothing else.
+CLEAR = READ - {"check", "has", "is", "head", "filter", "preview", "view", "count", "download"}
 
 
 def of(operation: Operation) -> Derived:
@@ -62,11 +64,11 @@ def _several(operation: Operation, signals: Signals) -> Derived | None:
 
 def _post(operation: Operation) -> Derived:
     signals = Signals(operation)
+    if several := _several(operation, signals):
+        return several
     pros, cons = reading(operation, signals)
     if len(pros) > 1 and not cons:
         return Derived("read", "two signals", f"{' and '.join(pros[:2])}; it answers 200")
-    if several := _several(operation, signals):
-        return several
     if MANY & signals.all_words and signals.verb != "create":
         if pros:
             return _doubted("POST", pros[0], cons or ["nothing else does"])
@@ -186,9 +188,22 @@ def _not_plain(operation: Operation, signals: Signals) -> Derived | None:
         return Derived("action", "two signals", " and ".join(voices[:2]))
     if voices and not signals.voices(UPDATE):
         return _doubted(operation.method, "it assigns by its method", voices)
-    voices = signals.voices(READ - {"list", "check", "has", "is", "head", "filter", "preview"})
-    if len(voices) > 1 and not signals.voices(UPDATE):
-        return _doubted(operation.method, voices[0], ["its method writes"])
+    return _reads(operation, signals)
+
+
+def _reads(operation: Operation, signals: Signals) -> Derived | None:
+    """A question, where a method that writes goes with words that read, or with another's request."""
+    said = {"operationId": signals.verb, "summary": signals.spoken}
+    if {*said.values()} == {"connect"}:
+        return _doubted(operation.method, "it connects to something else", ["nobody knows what"])
+    # Words of the operationId that write, as in listDelete; the method's own name is no voice.
+    writes = {*words(operation.operation_id)} & (DELETE | UPDATE | {"create", "add"}) - {
+        "put",
+        "patch",
+    }
+    reads = [f"its {place} says {verb!r}" for place, verb in said.items() if verb in CLEAR]
+    if reads and (not writes or signals.spoken in CLEAR):
+        return _doubted(operation.method, " and ".join(reads), ["its method writes"])
     return None
 
 
@@ -239,6 +254,8 @@ def _delete(operation: Operation) -> Derived:
             f"{' and '.join(voices[:2])}: an association ends",
             first="unassign",
         )
+    if asked := _reads(operation, signals):
+        return asked
     whole = not operation.ends_in_parameter and not _names_one(operation)
     if whole and collection(operation) and not isinstance(operation.siblings.get("put"), dict):
         reason = f"DELETE of the collection {operation.tail!r}"

@@ -1,0 +1,63 @@
+"""What is left to do after an import, in phases: the tools whose mistakes cost most come first."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..listing import entries
+from ..phases import GATED, Phase, table
+from ..reviewing import source_of
+
+FILE = "docs/import.md"
+COMPARE = "compare `fake` in `tests/tools/` with what the API does, so that the suite proves the decorator"
+PHASES: tuple[Phase, ...] = (
+    ("Decide", "critical", "find out what each does, and correct its decorator", "you know it"),
+    ("Prove what asks a person", "high", COMPARE, "each `fake` does what the API does"),
+    ("Prove what else writes", "medium", COMPARE, "each `fake` does what the API does"),
+    (
+        "Describe reads",
+        "low",
+        "shorten texts and results to what models need",
+        "you would call them",
+    ),
+)
+SHOWN = 5
+
+
+def groups(tools: object) -> list[list[str]]:
+    """The names of imported tools by what is left to do about them, as PHASES has it."""
+    found: list[list[str]] = [[], [], [], []]
+    for one in entries(tools):
+        source, behavior = source_of(one), str(one.get("behavior"))
+        if "http" not in one or source == "you":
+            continue
+        at = 0 if source == "asked" else 1 if behavior in GATED else 3 if behavior == "read" else 2
+        found[at].append(str(one.get("name")))
+    return found
+
+
+def page(answers: Mapping[str, Any]) -> str:
+    """The page for the project's own folder; empty where nothing was imported."""
+    named = [[f"`{name}`" for name in group] for group in groups(answers.get("tools"))]
+    return table("From the API's document to a server", PHASES, named) if any(named) else ""
+
+
+def to_do(tools: Sequence[Any], left_out: int) -> list[str]:
+    """The same in a line each, for a terminal, with what was left out."""
+    shown = groups(list(tools))
+    rows = [
+        (what, priority, f"{', '.join(names[:SHOWN])}{_more(len(names) - SHOWN)}")
+        for (what, priority, *_), names in zip(PHASES, shown, strict=True)
+        if names
+    ]
+    if rows and left_out:
+        rest = f"{left_out} operation{'s' * (left_out != 1)}"
+        rows.insert(
+            len(rows) - bool(shown[-1]), ("Write by hand what was left out", "medium", rest)
+        )
+    return [
+        f"{at}. {what} ({priority}): {which}" for at, (what, priority, which) in enumerate(rows, 1)
+    ]
+
+
+def _more(count: int) -> str:
+    return f" and {count} more" if count > 0 else ""
