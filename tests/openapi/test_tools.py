@@ -323,14 +323,14 @@ def test_a_head_answers_whether_it_is_there() -> None:
     assert tool("HEAD /f", responses={"200": {"content": {"image/png": {}}}}).tool is not None
 
 
-def test_choices_of_safe_and_unsafe_actions_become_a_text() -> None:
-    """The tool language refuses them as choices; a filter on what happened has them."""
+def test_choices_of_safe_and_unsafe_actions_have_another_name() -> None:
+    """The tool language refuses them under such a name; a filter on what happened has them."""
     choice = {"in": "query", "name": "action", "schema": {"enum": ["list", "delete"]}}
     found = tool("GET /logs", operationId="listLogs", parameters=[choice]).tool
     assert found is not None
-    assert found["params"] == [
-        {"name": "action", "required": False, "description": "The action. One of: list, delete."}
-    ]
+    assert found["http"] == "GET /logs?action={action_filter}"
+    assert found["params"][0]["name"] == "action_filter"
+    assert found["params"][0]["choices"] == ["list", "delete"]
 
 
 def test_a_key_that_repeats_a_call_is_explained_where_it_is_needed() -> None:

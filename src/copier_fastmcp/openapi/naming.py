@@ -22,6 +22,7 @@ SAME = {
         "show": "get",
         "browse": "list",
         "query": "query",
+        "head": "check",
     },
     "create": {"post": "create", "make": "create", "new": "create", "insert": "create"},
     "append": {"post": "add"},
@@ -97,6 +98,8 @@ def _nouns(operation: Operation) -> list[str]:
 
 def _one_of(nouns: list[str]) -> list[str]:
     """Words of which the last names one thing."""
+    if nouns[-1] == "partial" and len(nouns) > 1:  # of a PATCH in Django
+        return [*_one_of(nouns[:-1]), "partial"]
     return [*nouns[:-1], singular(nouns[-1])]
 
 
