@@ -23,7 +23,6 @@ DULL = {
     "specification",
     "spec",
     "swagger",
-    "mcp",
 }
 
 

@@ -163,7 +163,9 @@ def _compiles(pattern: str) -> bool:
     except (re.error, OverflowError, RecursionError):
         return False
     if sum(map(int, re.findall(r"(\d+)\}", pattern))) > 150 or "~~" in pattern:
-        return False  # Pydantic's engine unrolls counts, and the template refuses what grows too big
+        return (
+            False  # Pydantic's engine unrolls counts, and the template refuses what grows too big
+        )
     if len(re.findall(r"[+*?]|\{\d+,\d*\}", pattern)) > MOST_REPEATS:
         return False  # it may take for ever to fail
     return not re.search(r"[+*?}][+*?{]|^[+*?{]|\^[+*?{]", pattern)
