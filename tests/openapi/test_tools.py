@@ -7,10 +7,7 @@ from openapi.documents_of import answers, document, fields, tool
 
 from copier_fastmcp.importing import convert
 from copier_fastmcp.openapi.operations import operations
-from copier_fastmcp.openapi.server import about
 from copier_fastmcp.openapi.tools import Options
-
-BASE = "https://api.example.com/v1"
 
 NOTE: dict[str, Any] = {
     "type": "object",
@@ -279,81 +276,3 @@ def test_scopes_come_only_when_they_are_wanted() -> None:
     raw: dict[str, Any] = {"security": [{"oauth": ["notes:read"]}]}
     assert "scopes" not in (tool("GET /a", **raw).tool or {})
     assert (tool("GET /a", Options(scopes=True), **raw).tool or {})["scopes"] == ["notes:read"]
-
-
-def test_a_request_keeps_its_last_slash_and_its_place() -> None:
-    """Frameworks that want the slash refuse a POST without it."""
-    assert (tool("POST /notes/", responses=answers(NOTE, "201")).tool or {})[
-        "http"
-    ] == "POST /notes/"
-    paths = {
-        "/a": {"get": {}},
-        "/b": {"get": {}, "servers": [{"url": "https://api.example.com/v1/beta"}]},
-        "/c": {"get": {"servers": [{"url": "https://eu.example.com"}, {"url": BASE}]}},
-    }
-    rows = convert(list(operations(document(paths, servers=[{"url": BASE}]))), Options())
-    assert [(row.tool or {})["http"] for row in rows] == ["GET /a", "GET /beta/b", "GET /c"]
-    away = {"/a": {"get": {}, "servers": [{"url": "https://uploads.example.com"}]}}
-    (row,) = convert(list(operations(document(away, servers=[{"url": BASE}]))), Options())
-    assert row.left_out == ["it is on another server (https://uploads.example.com)"]
-    alone = {"/a": {"get": {}, "servers": [{"url": BASE}]}, "/b": {"get": {}}}
-    assert about(document(alone))[0]["api"] == BASE
-    assert all(row.tool for row in convert(list(operations(document(alone))), Options()))
-
-
-def test_no_operation_is_dropped_in_silence() -> None:
-    found = document({"/a": {"GET": {}}, "b": {"get": {}}, "x-note": {}})
-    rows = convert(list(operations(found)), Options())
-    assert [(row.operation.name, row.left_out) for row in rows] == [
-        ("GET /a", []),
-        ("ANY b", ["its path does not begin with /"]),
-    ]
-    given = [{"in": "path", "name": "id"}, {"in": "query"}]
-    assert tool("GET /a", parameters=given).left_out == [
-        "path parameter id (not in the path)",
-        "a parameter without a name",
-    ]
-
-
-def test_a_head_answers_whether_it_is_there() -> None:
-    found = tool("HEAD /notes/{id}", responses=answers(NOTE), requestBody=fields(a={}))
-    assert found.tool is not None
-    assert "returns" not in found.tool
-    assert [one["name"] for one in found.tool["params"]] == ["id"]
-    assert tool("HEAD /f", responses={"200": {"content": {"image/png": {}}}}).tool is not None
-
-
-def test_choices_of_safe_and_unsafe_actions_have_another_name() -> None:
-    """The tool language refuses them under such a name; a filter on what happened has them."""
-    choice = {"in": "query", "name": "action", "schema": {"enum": ["list", "delete"]}}
-    found = tool("GET /logs", operationId="listLogs", parameters=[choice]).tool
-    assert found is not None
-    assert found["http"] == "GET /logs?action={action_filter}"
-    assert found["params"][0]["name"] == "action_filter"
-    assert found["params"][0]["choices"] == ["list", "delete"]
-
-
-def test_a_key_that_repeats_a_call_is_explained_where_it_is_needed() -> None:
-    key: dict[str, Any] = {"in": "header", "name": "Idempotency-Key", "schema": {"type": "string"}}
-    found = tool("POST /notes", parameters=[key], responses=answers(NOTE, "201"))
-    assert found.left_out == ["header Idempotency-Key (optional)"]
-    key["required"] = True
-    made = tool("POST /notes", parameters=[key], responses=answers(NOTE, "201")).tool or {}
-    assert made["params"][0]["description"].startswith("A text of your own choice")
-
-
-def test_results_say_their_choices_and_what_is_in_them() -> None:
-    schema = {
-        "type": "object",
-        "properties": {
-            "state": {"enum": ["open", "closed"], "description": "Where it stands"},
-            "owner": {"type": "object", "properties": {"id": {}, "name": {}}},
-            "parts": {"type": "array", "items": {"type": "object", "properties": {"n": {}}}},
-        },
-    }
-    found = (tool("PUT /notes/{id}", responses=answers(schema)).tool or {})["returns"]
-    assert {name: one["description"] for name, one in found.items()} == {
-        "state": "Where it stands. One of: open, closed.",
-        "owner": "Fields: id, name.",
-        "parts": "Fields: n.",
-    }

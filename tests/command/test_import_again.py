@@ -1,0 +1,89 @@
+"""`import` where one was made before: what is remembered, names that stay, and what is told once."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from command.test_import import answers, document, imported, paths
+
+
+def names(out: Path) -> list[str]:
+    return [str(tool["name"]) for tool in answers(out)["tools"]]
+
+
+def test_an_import_that_is_not_remembered_doubles_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two tools of one name are answers that nothing takes."""
+    out = tmp_path / "notes.yml"
+    imported(document(tmp_path), "--out", out)
+    first = names(out)
+    mine = answers(out)
+    mine["tools"][0]["title"] = "Mine"
+    out.write_text(yaml.safe_dump(mine, sort_keys=False))
+    (tmp_path / "notes.import.json").unlink()
+    capsys.readouterr()
+    assert imported(document(tmp_path), "--out", out) == 0
+    assert names(out) == first
+    assert answers(out)["tools"][0]["title"] == "Mine"
+    assert "kept: GET /notes (list_notes) stays as it is in the answers" in capsys.readouterr().err
+    assert imported(document(tmp_path), "--out", out) == 0
+    assert answers(out)["tools"][0]["title"] == "Mine", "and from then on it is remembered"
+
+
+def test_a_name_is_given_once_and_stays(tmp_path: Path) -> None:
+    out = tmp_path / "notes.yml"
+    imported(document(tmp_path), "--out", out)
+    mine = answers(out)
+    by_name = {tool["name"]: tool for tool in mine["tools"]}
+    by_name["get_note"]["name"] = "open_note"
+    mine["tools"].append("find_note")
+    out.write_text(yaml.safe_dump(mine, sort_keys=False))
+    more = {f"/{word}": {"get": {"operationId": word}} for word in ("open_note", "find_note")}
+    later = {"/v2/notes": {"get": {"operationId": "listNotes"}}, **paths(), **more}
+    assert imported(document(tmp_path, paths=later), "--out", out) == 0
+    found = {one["http"]: one["name"] for one in answers(out)["tools"] if isinstance(one, dict)}
+    assert found["GET /notes"] == "list_notes", "who had a name first keeps it"
+    assert found["GET /notes/{id}"] == "open_note"
+    assert len({*names_of(out)}) == len(names_of(out)) == 10
+
+
+def names_of(out: Path) -> list[str]:
+    return [one if isinstance(one, str) else one["name"] for one in answers(out)["tools"]]
+
+
+def test_what_is_remembered_may_be_damaged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "notes.yml"
+    imported(document(tmp_path), "--out", out)
+    kept = tmp_path / "notes.import.json"
+    whole = json.loads(kept.read_text())
+    damages: list[dict[str, Any]] = [
+        {"behaviors": {"GET /notes": "reed"}},
+        {"tools": {"GET /notes": {}}},
+        {"selection": {"tag": 7}},
+        {"selection": 7},
+    ]
+    for damage in damages:
+        kept.write_text(json.dumps(whole | damage))
+        capsys.readouterr()
+        assert imported(document(tmp_path), "--out", out) == 1
+        assert "is damaged; restore it from git" in capsys.readouterr().err
+    kept.write_text(json.dumps(whole | {"selection": {"other": ["a"]}}))
+    assert imported(document(tmp_path), "--out", out) == 0
+
+
+def test_what_is_left_out_for_one_reason_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    many: dict[str, Any] = {f"/#Target={n}": {"post": {}} for n in range(50)}
+    out = tmp_path / "notes.yml"
+    assert imported(document(tmp_path, paths=many), "--out", out) == 1
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 3
+    assert "50 operations: left out, its path holds a #" in said[1]
+    assert "no operation of" in said[2]
+    assert not out.exists()
