@@ -48,10 +48,10 @@ def _private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
-def alone(descriptor: int) -> None:
-    """Wait for the processes that hold this lock, where disks know locks; for one that stands still a second."""
+def alone(descriptor: int, seconds: int = 1) -> None:
+    """Wait for the processes that hold this lock, where disks know locks; for one that stands still some seconds."""
     if sys.platform != "win32":
-        for _ in range(1000):
+        for _ in range(seconds * 1000):
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 return

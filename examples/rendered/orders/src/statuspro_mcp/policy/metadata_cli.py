@@ -113,7 +113,7 @@ def _save(path: Path, edit: Callable[[str | None], str], texts: Texts) -> None:
         with contextlib.ExitStack() as opened:
             if os.name == "posix":
                 opened.callback(os.close, folder := os.open(target.parent, os.O_RDONLY))
-                alone(folder)
+                alone(folder, 60)
             text = edit(before := read_text(path))
             metadata.check(path, parse(path, text), texts)
             if len(text.encode()) > MOST_BYTES:
