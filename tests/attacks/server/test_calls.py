@@ -3,6 +3,7 @@
 import json
 import logging
 import re
+import socket
 from collections.abc import AsyncIterator
 from typing import Any, Self
 from unittest.mock import Mock
@@ -176,3 +177,18 @@ async def test_a_stale_update_says_what_to_do(client: Notes) -> None:
     refused = await error(client, "update_note", note_id=1, etag=old, title="newer")
     assert "was changed since" in refused
     assert "read it again" in refused
+
+
+def test_over_http_no_answer_waits_for_the_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With Nagle's algorithm the second part of an answer would wait 40 ms, until the first is acknowledged."""
+    server, delayed = create_server(SETTINGS), []
+
+    def run(*_: Any, sockets: list[socket.socket], **__: Any) -> None:
+        with socket.create_connection(sockets[0].getsockname()):
+            accepted, _from = sockets[0].accept()
+            with accepted:
+                delayed.append(not accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+
+    monkeypatch.setattr(server, "run", run)
+    server.listen(Settings(host="127.0.0.1", port=0))
+    assert delayed == [False]

@@ -74,6 +74,7 @@ class Listener:
         if self._task is None or self._task.done():
             try:
                 bound = socket.create_server(("127.0.0.1", self._port))
+                bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             except OSError as error:
                 raise ToolError(f"port {self._port} for the page is taken") from error
             self.base = f"http://{self.host}:{bound.getsockname()[1]}"
