@@ -50,6 +50,11 @@ SURE: list[tuple[str, dict[str, Any], str]] = [
     ),
     ("POST /hooks", {"operationId": "createHook", "callbacks": {"a": {}}}, "create"),
     ("POST /issues/{id}/labels", {"operationId": "addLabels", "summary": "Add labels"}, "append"),
+    (
+        "POST /charges/{charge}",
+        {"operationId": "PostChargesCharge", "summary": "Updates it", "requestBody": BODY},
+        "put",
+    ),
     ("POST /notes/upsert", {}, "put"),
     ("POST /notes/ensure", {}, "ensure"),
     ("POST /notes", {"operationId": "getOrCreateNote"}, "ensure"),

@@ -3,9 +3,11 @@
 from typing import Any
 
 import pytest
-from openapi.documents_of import answers, document, fields, tool
+from openapi.documents_of import answers, document, fields, operation, tool
 
+from copier_fastmcp.importing import convert
 from copier_fastmcp.openapi.server import about
+from copier_fastmcp.openapi.tools import Options
 
 
 def test_a_body_keeps_its_type_of_json() -> None:
@@ -86,3 +88,42 @@ def test_how_the_api_lets_callers_in_is_said(scheme: dict[str, Any], line: str) 
     for security in ways:
         _, notes = about(document({}, servers=servers, security=security, **more))
         assert (line in notes[0]) if line else notes == []
+
+
+def test_a_flat_form_is_sent_as_one() -> None:
+    """As whole APIs for payments and messages want it."""
+    form, text = "application/x-www-form-urlencoded", {"type": "string"}
+    schema: dict[str, Any] = {
+        "type": "object",
+        "required": ["amount"],
+        "properties": {
+            "amount": {"type": "integer", "minimum": 1},
+            "note": {"type": ["string", "null"]},
+            "expand": {"type": "array", "items": text},
+            "metadata": {"type": "object"},
+            "items[0]": text,
+        },
+    }
+    body = {"content": {form: {"schema": schema}}}
+    found = tool("POST /charges", requestBody=body)
+    assert found.tool is not None
+    assert found.tool["http"] == f"POST /charges {form}"
+    assert [one["name"] for one in found.tool["params"]] == ["amount", "note"]
+    assert found.left_out == [
+        "field expand (no place in a form)",
+        "field metadata (no place in a form)",
+        "field items[0] (its name)",
+    ]
+    changed = tool("PATCH /charges/{id}", requestBody=body).tool
+    assert changed is not None
+    assert all(one.get("in") != "nulls" for one in changed["params"])
+    both = {"content": {**body["content"], "application/json": {"schema": schema}}}
+    assert (tool("POST /charges", requestBody=both).tool or {})["http"] == "POST /charges"
+    needed = {**schema, "required": ["metadata"]}
+    found = tool("POST /charges", requestBody={"content": {form: {"schema": needed}}})
+    assert found.left_out == ["its field metadata has no place in a form"]
+    empty = {"content": {form: {"schema": {"type": "object", "properties": {}}}}}
+    assert tool("GET /charges", requestBody=empty).left_out == []
+    choice = {"type": "object", "properties": {"action": {"enum": ["start", "stop"]}}}
+    act = operation("POST /jobs", requestBody={"content": {form: {"schema": choice}}})
+    assert len(convert([act], Options())) == 2

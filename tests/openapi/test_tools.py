@@ -32,6 +32,14 @@ NAMES = [
         "update_note",
     ),
     ("GET /notes", {"operationId": "notes_list"}, "list_notes"),
+    ("GET /v1/notes", {"operationId": "GetNotes"}, "list_notes"),
+    ("POST /dags/{dag}/runs", {"responses": answers(NOTE, "201")}, "create_run"),
+    ("POST /notes/{note}/archive", {"operationId": "PostNotesNoteArchive"}, "archive_note"),
+    (
+        "POST /notes/{note}",
+        {"operationId": "PostNotesNote", "summary": "Updates it"},
+        "update_note",
+    ),
     (
         "GET /repos/{owner}/{repo}/issues",
         {"operationId": "issues/list-for-repo", "tags": ["issues"]},

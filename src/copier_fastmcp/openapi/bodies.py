@@ -14,7 +14,7 @@ from .inputs import (
     param,
     python_name,
 )
-from .operations import Operation, is_json
+from .operations import FORM, Operation, is_form, is_json
 from .schemas import merged, properties_of, required_of
 from .texts import clean, sentences
 from .typed import typed
@@ -29,11 +29,12 @@ def _bare(kind: str) -> str:
 
 
 def body(operation: Operation, found: Inputs, *, gated: bool) -> None:
-    """The fields of a body in JSON."""
+    """The fields of a body in JSON, else of a form."""
     kinds = [str(kind) for kind in operation.contents]
     json_kinds = [kind for kind in kinds if is_json(kind)]
+    forms = [kind for kind in kinds if is_form(kind)]
     needed = operation.body.get("required") is True
-    if not json_kinds:
+    if not json_kinds and not forms:
         if not kinds and not needed:
             return None
         shown = clean(", ".join(kinds), 80) or "a body that leads nowhere"
@@ -41,12 +42,12 @@ def body(operation: Operation, found: Inputs, *, gated: bool) -> None:
             return found.left_out.append(f"body ({shown})")
         raise LeftOutError(f"its body is {shown}, not JSON")
     json_kinds = [kind for kind in json_kinds if "json-patch" not in kind]
-    if not json_kinds:
+    if not json_kinds and not forms:
         raise LeftOutError("its body is a JSON Patch, a list of changes")
     chosen = next((kind for kind in json_kinds if not SUFFIXED.fullmatch(_bare(kind))), "")
     suffixed = not chosen
-    chosen = chosen or json_kinds[0]
-    if others := [kind for kind in kinds if not is_json(kind)]:
+    chosen = chosen or [*json_kinds, *forms][0]
+    if others := [kind for kind in kinds if kind != chosen and not is_json(kind)]:
         found.left_out.append(f"body as {clean(', '.join(others), 80)}")
     media = operation.document.followed(operation.contents[chosen])
     try:
@@ -58,6 +59,8 @@ def body(operation: Operation, found: Inputs, *, gated: bool) -> None:
         if needed:
             raise LeftOutError(f"it requires a body, which a {operation.method} does not send")
         return found.left_out.append(f"body (a {operation.method} sends none)")
+    if schema.get("properties") == {} and not needed and operation.method != "PUT":
+        return None
     if not fields:
         # A PUT that sends nothing of what it replaces would empty it.
         if schema.get("type") not in ("object", None) or needed or operation.method == "PUT":
@@ -110,6 +113,10 @@ def _field(
         made = param(name, one, required, about)
     if operation.method == "DELETE" or is_version(name):
         made["in"] = "body"
+    if found.type == FORM and (one.type in ("dict", "any") or one.type.startswith("list[")):
+        if required:
+            raise LeftOutError(f"its field {shown} has no place in a form")
+        return note(f"field {shown} (no place in a form)")
     if mixed(made):
         if required:
             raise LeftOutError(f"its field {shown} {MIXED}")
@@ -118,7 +125,7 @@ def _field(
         if found.plain.get(python_name(name).lower()) != name or required:
             note(f"field {shown} of the body (its name is taken)")
         return None
-    if operation.method == "PATCH" and one.nullable and not required:
+    if operation.method == "PATCH" and one.nullable and not required and found.type != FORM:
         found.nulls.append(name)
     found.left_out += [f"{shown}: {text}" for text in one.notes]
     return None

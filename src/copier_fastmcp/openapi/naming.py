@@ -9,6 +9,7 @@ from .derived import Derived
 from .extensions import name_of
 from .operations import Operation, words
 from .verbs import ALL_VERBS, RESERVED, SMALL, STARTED, UNCHANGED, base
+from .voices import collection
 
 LONGEST, AIM = 64, 40
 MANY_OF = ("list", "search", "find", "query", "count")
@@ -119,7 +120,7 @@ def wanted(operation: Operation, derived: Derived) -> list[str]:
     given = ascii_words(name_of(operation)) or [
         word for word in operation.id_words if word.isascii()
     ]
-    if not given:
+    if not given or (operation.generated and not name_of(operation)):
         nouns = _nouns(operation) or ["root"]
         tail = ascii_words(operation.tail)
         if (
@@ -133,12 +134,13 @@ def wanted(operation: Operation, derived: Derived) -> list[str]:
         if derived.behavior == "read" and not operation.ends_in_parameter:
             first = "list" if nouns[-1] != singular(nouns[-1]) else "get"
         first = {"QUERY": "query", "HEAD": "check"}.get(operation.method, first)
-        if derived.behavior in ("put", "update") and operation.method == "PATCH":
+        if derived.behavior in ("put", "update") and operation.method in ("PATCH", "POST"):
             first = "update"
         if derived.behavior == "action" and operation.method != "POST":
             first = operation.method.lower() if operation.method != "GET" else "call"
-        if derived.behavior == "create":
-            nouns = _one_of(nouns)
+        started = operation.method == "POST" and not derived.asked and collection(operation)
+        if derived.behavior == "create" or (derived.behavior == "action" and started):
+            first, nouns = "create", _one_of(nouns)
         return [first, *nouns]
     found = list(given)
     if found[0] not in ALL_VERBS:

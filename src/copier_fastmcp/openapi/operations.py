@@ -10,6 +10,7 @@ from .document import Document, UnresolvedError
 from .verbs import ALL_VERBS, READ
 
 METHODS = ("get", "head", "options", "trace", "query", "post", "put", "patch", "delete")
+FORM = "application/x-www-form-urlencoded"
 VERSION_SEGMENT = re.compile(r"v\d+([._]\d+)*((alpha|beta)\d*)?|\d{4}-\d\d-\d\d|api|rest|latest")
 
 
@@ -118,6 +119,14 @@ class Operation:
         return found
 
     @cached_property
+    def generated(self) -> bool:
+        """Whether its operationId is its method and its path, as in PostChargesChargeRefund."""
+        named = words(self.operation_id[:400])
+        whole = [word for part in self.path.split("/") for word in words(part)]
+        short = [word for part in self.segments for word in words(part)]
+        return any(named == [self.method.lower(), *path] for path in (whole, short) if path)
+
+    @cached_property
     def statuses(self) -> list[str]:
         answers = self.raw.get("responses")
         return [str(code) for code in answers] if isinstance(answers, dict) else []
@@ -145,9 +154,9 @@ class Operation:
 
     @cached_property
     def json_body(self) -> tuple[str, dict[str, Any]]:
-        """The media type and the schema of a body in JSON; empty without one."""
-        for kind, about in self.contents.items():
-            if is_json(kind):
+        """The media type and the schema of a body in JSON, else of a form; empty without one."""
+        for kind, about in sorted(self.contents.items(), key=lambda item: not is_json(item[0])):
+            if is_json(kind) or is_form(kind):
                 media = self.document.followed(about)
                 schema = media.get("schema")
                 return kind, self.document.followed(schema) if isinstance(schema, dict) else {}
@@ -181,6 +190,11 @@ def is_json(kind: str) -> bool:
     """Whether a media type holds JSON."""
     plain = kind.partition(";")[0].strip().lower()
     return plain in ("application/json", "text/json", "*/*") or plain.endswith("+json")
+
+
+def is_form(kind: str) -> bool:
+    """Whether a media type is that of a plain form."""
+    return kind.partition(";")[0].strip().lower() == FORM
 
 
 def operations(document: Document) -> Iterator[Operation]:

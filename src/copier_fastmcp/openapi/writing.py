@@ -100,7 +100,8 @@ def _post(operation: Operation) -> Derived:
         return Derived("action", "signal", "it answers 202: what it starts goes on later")
     if operation.raw.get("callbacks") and signals.verb not in ("create", "add", "register", "post"):
         return Derived("action", "signal", "it has callbacks: what it starts goes on later")
-    if STARTED & set(words(operation.tail)[-1:]) and signals.verb in ("create", "", "post"):
+    carried = STARTED & set(words(operation.tail)[-1:]) and not operation.ends_in_parameter
+    if carried and signals.verb in ("create", "", "post"):
         return Derived(
             "action", "signal", f"what it creates in {operation.tail!r} is then carried out"
         )
