@@ -170,8 +170,8 @@ def _next(destination: Path, server: str, *, installed: bool) -> None:
     tracked = any((folder / ".git").exists() for folder in (whole, *whole.parents))
     start = "git add -A" if tracked else "git init && git add -A"
     lines = [
-        ("uv run pytest", "every tool runs, and its hints are proven"),
-        (f"uv run {server} run", "serve it over stdio; `run --http` over HTTP"),
+        ("uv run pytest", "run every tool, prove its hints"),
+        (f"uv run {server} run", "serve over stdio; --http: over HTTP"),
         (f'{start} && git commit -m "Start"', ""),
     ]
     if not installed:

@@ -56,7 +56,7 @@ def asks(tool: Mapping[str, Any], policy: Mapping[str, Any]) -> str:
     """Whether a person is asked before it runs, and whether the tool itself says so."""
     gated = meaning_of(tool, policy).gated()
     said = " (said)" if tool.get("confirm") or (tool.get("confirm") is False and not gated) else ""
-    return f"{'yes' if gated else 'nobody'}{said}"
+    return f"{'yes' if gated else 'no'}{said}"
 
 
 def rows(answers: Mapping[str, Any]) -> list[list[str]]:

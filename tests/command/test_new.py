@@ -153,18 +153,18 @@ def test_the_table_says_who_is_asked_and_what_says_so() -> None:
     assert found["search_notes"] == [
         "read",
         "readOnly=yes destructive=no idempotent=yes",
-        "nobody",
+        "no",
         "first word 'search'",
     ]
     assert found["update_note"][0] == "update"
     assert found["update_tag"] == [
         "put",
         "readOnly=no destructive=yes idempotent=yes",
-        "nobody",
+        "no",
         "first word 'update', no version",
     ]
-    assert found["send_note"][2] == "nobody"
-    assert found["delete_note"][2] == "nobody (said)"
+    assert found["send_note"][2] == "no"
+    assert found["delete_note"][2] == "no (said)"
     assert found["close"][3] == "two signals"
     narrow = {row[0]: row[2] for row in rows({"tools": tools, "profile": "narrow"})}
     assert narrow["search_notes"] == "readOnly=yes idempotent=yes"
@@ -183,7 +183,7 @@ def test_the_table_knows_what_is_finer_than_a_behavior(monkeypatch: pytest.Monke
     answers |= {"profile": "custom", "destructive": "deletes_and_overwrites"}
     answers["tools"] = [*tools, {"name": "unarchive_note", "exceptions": own}]
     assert {row[0]: row[2:4] for row in rows(answers)} == {
-        "archive_note": ["readOnly=no destructive=no idempotent=yes", "nobody"],
+        "archive_note": ["readOnly=no destructive=no idempotent=yes", "no"],
         "archive_all": ["readOnly=no destructive=yes idempotent=yes", "yes"],
         "set_note": ["readOnly=no destructive=yes idempotent=yes", "yes"],
         "unarchive_note": ["readOnly=no destructive=yes idempotent=yes", "yes"],

@@ -86,8 +86,8 @@ SCREEN = """\
                             read-   destruc-   idem-    Asks a
  Tool            Behavior   only    tive       potent   person   From
  --------------------------------------------------------------------
- search_orders   read       yes     no         yes      nobody   its name
- shelve_order    put        no      yes        yes      nobody   you
+ search_orders   read       yes     no         yes      no       its name
+ shelve_order    put        no      yes        yes      no       you
 """
 
 

@@ -29,7 +29,7 @@ REFUSED = {
     "deep dashes": ("- " * 5_000 + "a", "nested too deeply"),
     "deep block": ("\n".join(" " * n + "a:" for n in range(900)), "nested too deeply"),
     "bomb": (BOMB, "unfolds to over"),
-    "merge keys": (MERGED, "says openapi: nothing"),
+    "merge keys": (MERGED, "names no version; an OpenAPI document begins with"),
     "itself": ("a: &a [*a]\nopenapi: 3.0.0", "alias to what it is in"),
     "code": ("openapi: !!python/object/apply:os.system [echo]", "neither JSON nor YAML"),
     "digits": ('{"openapi": "3.0.0", "a": ' + "9" * 10_000 + "}", "neither JSON nor YAML"),

@@ -143,7 +143,11 @@ def read(path: Path) -> Document:
             f"{path} is Swagger {str(root['swagger'])[:8]}; convert it to OpenAPI 3 first, "
             "as with `npx swagger2openapi`"
         )
-    version = str(root.get("openapi", "nothing"))
+    if "openapi" not in root:
+        raise RefusedError(
+            f"{path} names no version; an OpenAPI document begins with openapi: 3.1.0"
+        )
+    version = str(root["openapi"])
     if not re.fullmatch(r"3\.[012](\.\d+)?(-.*)?", version):
         raise RefusedError(f"{path} says openapi: {version[:20]}; 3.0, 3.1 and 3.2 are read")
     if not isinstance(root.get("paths") or {}, dict):
