@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from .errors import BackError, RefusedError, UnableError
+from .errors import BackError, RefusedError, UnableError, counted
 from .finding import Finder
 from .listing import meanings
 from .printing import table
@@ -91,7 +91,8 @@ class Survey:
         cells += [[name, "-", "-", f"not adoptable: {UNREAD}"] for name in self.unread]
         table(["Tool", "Behavior", "Where", "Evidence"], cells)
         asked = sum(bool(each.asked) for each in self.proposals)
-        counts, left = f"{len(self.proposals)} tools, {asked} questions", self.reasons()
+        counts = f"{counted(len(self.proposals), 'tool')}, {counted(asked, 'question')}"
+        left = self.reasons()
         print(f"{counts}, {len(left)} not adoptable" if left else counts)
 
     def reasons(self) -> list[tuple[str, str]]:

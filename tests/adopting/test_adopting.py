@@ -136,7 +136,7 @@ def test_in_a_terminal(leave: bool, tmp_path: Path, template: Path) -> None:
     rows = [line for line in lines if "│" in line or "┃" in line]
     assert max(map(len, rows)) <= 80
     assert any("delete_note" in line for line in rows), "a name is not broken"
-    assert "8 tools, 1 questions" in screen
+    assert "8 tools, 1 question" in screen
     assert uncommitted(folder) == set(), "nothing is written before the last answer"
     child.send("\x03" if leave else "\x1b[B\r")  # the second choice is what its name says
     if not leave:
