@@ -113,7 +113,9 @@ def result_name(wire: str) -> str:
     return python_name(wire).lstrip("_").removeprefix("field_")
 
 
-BUILTINS = [name for name in dir(builtins) if re.fullmatch("[a-z]+", name) and name not in TAKEN]
+BUILTINS = [
+    name for name in [*dir(builtins), "l"] if re.fullmatch("[a-z]+", name) and name not in TAKEN
+]
 
 
 @st.composite
