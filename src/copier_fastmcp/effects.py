@@ -16,6 +16,7 @@ from .storing import Stores
 
 DEEPEST = 3
 MAKING = ("__init__", "__post_init__", "__enter__", "__aenter__", "__exit__")
+Learned = tuple[Scope, Stores, list[tuple[str, str]], set[ast.AST]]
 Seen = set[tuple[ast.AST, frozenset[str]]]
 WRITES = {"create", "ensure", "append", "put", "delete", "consume", "action", "save"}
 
@@ -58,6 +59,7 @@ class Reader:
         """Learn the classes of the project."""
         self.project = project
         self.whole = True
+        self._learned: dict[ast.AST, Learned] = {}
         self.classes = {
             node.name: Place(module, node)
             for module in project.modules.values()
@@ -79,10 +81,13 @@ class Reader:
         if (place.node, said) in seen or not isinstance(place.node, FUNCTIONS):
             return
         seen.add((place.node, said))
-        module, scope = place.module, Scope(place.module, place.node)
-        stores = Stores(module, place.node)
-        found.extend(Effect(kind, True, text, depth) for kind, text in stores.found())
-        run = set(self._run(stores, scope))
+        module = place.module
+        if place.node not in self._learned:
+            stores, scope = Stores(module, place.node), Scope(module, place.node)
+            stored, ran = [*stores.found()], set(_run(stores, scope))
+            self._learned[place.node] = scope, stores, stored, ran
+        scope, stores, stored, run = self._learned[place.node]
+        found.extend(Effect(kind, True, text, depth) for kind, text in stored)
         docs = ast.get_docstring(place.node, clean=False)
         for node in stores.nodes:
             if isinstance(node, ast.Call):
@@ -111,16 +116,6 @@ class Reader:
                 kind = "delete" if deletes else kind
                 text = f"it {'deletes' if deletes else 'sets'} {short(node)}"
                 found.append(Effect(kind, not _noted(node, depth), text, depth))
-
-    def _run(self, stores: Stores, scope: Scope) -> Iterator[ast.AST]:
-        """The parts of texts that calls run, also by a local name."""
-        for node in stores.nodes:
-            name = getattr(node.func, "attr", "") if isinstance(node, ast.Call) else ""
-            for given in node.args if isinstance(node, ast.Call) and name in RUN else ():
-                for part in ast.walk(given):
-                    yield part
-                    held = scope.assigned.get(part.id) if isinstance(part, ast.Name) else None
-                    yield from ast.walk(held) if held is not None else ()
 
     def _named(
         self, module: Module, call: ast.Call, run: set[ast.AST], depth: int
@@ -272,6 +267,17 @@ class Reader:
             if text and text in self.classes:
                 return self.classes[text]
         return None
+
+
+def _run(stores: Stores, scope: Scope) -> Iterator[ast.AST]:
+    """The parts of texts that calls run, also by a local name."""
+    for node in stores.nodes:
+        name = getattr(node.func, "attr", "") if isinstance(node, ast.Call) else ""
+        for given in node.args if isinstance(node, ast.Call) and name in RUN else ():
+            for part in ast.walk(given):
+                yield part
+                held = scope.assigned.get(part.id) if isinstance(part, ast.Name) else None
+                yield from ast.walk(held) if held is not None else ()
 
 
 def _statement(text: str, depth: int, *, run: bool) -> list[Effect]:

@@ -36,6 +36,7 @@ class Stores:
         self.nodes = [n for statement in function.body for n in ast.walk(statement)]
         self.values: dict[str, list[ast.expr]] = {}
         self.stepped: set[str] = set()
+        self._leaves: dict[ast.AST, set[str]] = {}
         for node in self.nodes:
             if isinstance(node, ast.Assign | ast.AnnAssign | ast.NamedExpr) and node.value:
                 for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
@@ -87,25 +88,37 @@ class Stores:
         return "fresh" if any(FRESH.search(text) for text in texts) else "sets"
 
     def _spread(self, expression: ast.AST, depth: int = 3) -> Iterator[ast.AST]:
-        """The parts of an expression, and of what its local names were given."""
-        for node in ast.walk(expression):
-            yield node
-            if isinstance(node, ast.Name) and depth:
-                for value in self.values.get(node.id, ()):
-                    yield from self._spread(value, depth - 1)
+        """The parts of an expression, and of what its local names were given; each once."""
+        seen: set[ast.AST] = set()
+        level = [expression]
+        for _ in range(depth + 1):
+            names: dict[str, None] = {}
+            for node in (inner for one in level for inner in ast.walk(one)):
+                if node in seen:
+                    continue
+                seen.add(node)
+                yield node
+                if isinstance(node, ast.Name):
+                    names[node.id] = None
+            level = [value for name in names for value in self.values.get(name, ())]
 
     def _computed(self, expression: ast.AST) -> Iterator[ast.AST]:
         """What goes into arithmetic of an expression, texts put together among it."""
+        seen: set[ast.AST] = set()
         for node in self._spread(expression):
             step = isinstance(node, ast.Name) and node.id in self.stepped
             step = step or (isinstance(node, ast.BinOp) and not isinstance(node.op, SETTLES))
             step = step or (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not))
             step = step or isinstance(node, ast.JoinedStr | ast.Starred)
-            if step:
-                yield from self._spread(node)
+            for inner in self._spread(node) if step and node not in seen else ():
+                if inner not in seen:
+                    seen.add(inner)
+                    yield inner
 
     def _from_itself(self, leaf: str, value: ast.AST) -> bool:
-        return any(_leaf(node) == leaf for node in self._computed(value))
+        if value not in self._leaves:
+            self._leaves[value] = {_leaf(node) for node in self._computed(value)}
+        return leaf in self._leaves[value]
 
     def durable(self, held: ast.AST, depth: int = 4) -> bool:
         """Whether something is more than what this function made for itself."""
