@@ -61,6 +61,10 @@ def _doubts(operation: Operation) -> list[str]:
         found.append(f"its summary says {spoken!r}")
     elif spoken not in READ and len(operation.id_words) > 1 and operation.id_words[0] in MOVING:
         found.append(f"its operationId says {verb!r}")
+    if said[:1] and said[0] in ("allows", "enables", "lets") and "to" in said:
+        allowed = base(said[said.index("to") + 1 :][0]) if said[-1] != "to" else ""
+        if allowed in DOING | DOUBLE | {"request"}:
+            found.append(f"it lets somebody {allowed}")
     if verb == spoken == "connect":
         found.append("it connects to something else")
     if more := beside(operation):

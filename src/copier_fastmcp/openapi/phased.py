@@ -28,7 +28,7 @@ def groups(tools: object) -> list[list[str]]:
     found: list[list[str]] = [[], [], [], []]
     for one in entries(tools):
         source, behavior = source_of(one), str(one.get("behavior"))
-        if "http" not in one or source == "you":
+        if not {"http", "behavior"} <= {*one} or source == "you":
             continue
         at = 0 if source == "asked" else 1 if behavior in GATED else 3 if behavior == "read" else 2
         found[at].append(str(one.get("name")))

@@ -72,7 +72,9 @@ STARTED = _set(
 # Imperatives that are as often nouns: they count where their object follows.
 DOUBLE = _set(
     "set put patch post open mark tag flag star like watch lock link map block copy import "
-    "process build reply change fork merge scan complete move test pin submit"
+    "process build reply change fork merge scan complete move test pin submit share report rate vote "
+    "play grant schedule record track log sign book order buy sell withdraw deposit call dial reserve "
+    "allocate release reload kick ban mount install upgrade upload redeem provision indicate"
 )
 MOVING = _set("set copy move")
 OBJECTS = _set("a an the all your this these that it them one new as")
