@@ -40,7 +40,10 @@ def _run(folder: Path, *words: str) -> str:
         )
     except subprocess.CalledProcessError as error:
         lines = (error.stdout + error.stderr).strip().splitlines()
-        raise UnableError(f"git: {one_line(lines[-1] if lines else error)}") from error
+        why = one_line(lines[-1] if lines else error)
+        if why.startswith("fatal: not a git repository"):
+            why = "not a git repository; run `git init` and commit first"
+        raise UnableError(f"git: {why}") from error
     except OSError as error:
         raise UnableError(f"git: {error}") from error
     return done.stdout

@@ -21,7 +21,7 @@ def clean() -> None:
     try:
         names = list(changed(Path()))
     except UnableError as error:
-        raise RefusedError(f"{error}; tools are changed in a git repository") from error
+        raise RefusedError(f"{error}, since tools are changed in a git repository") from error
     if names:
         more = f" and {len(names) - 3} more" if len(names) > 3 else ""
         raise RefusedError(f"commit {', '.join(names[:3])}{more} first; Copier needs a clean tree")

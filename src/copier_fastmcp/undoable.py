@@ -20,9 +20,7 @@ def clean(root: Path) -> None:
     except UnableError as error:
         if shutil.which("git") is None:
             raise
-        raise RefusedError(
-            f"{error}; adopt writes in a git repository, which can undo it"
-        ) from error
+        raise RefusedError(f"{error}, so that git can undo what adopt writes") from error
     if held:
         names = ", ".join(sorted(held)[:3])
         raise RefusedError(

@@ -209,7 +209,10 @@ def test_uncommitted_work_or_no_git_is_refused(
     assert "commit notes.txt first" in capsys.readouterr().err
     shutil.rmtree(folder / ".git")
     assert main(["adopt", str(folder), "--unattended"]) == 1
-    assert "adopt writes in a git repository" in capsys.readouterr().err
+    assert (
+        "run `git init` and commit first, so that git can undo what adopt writes"
+        in capsys.readouterr().err
+    )
 
 
 def test_a_report_of_rows_needs_no_clean_tree_and_writes_nothing(

@@ -134,7 +134,10 @@ def test_outside_of_git(mine: Path) -> None:
     shutil.rmtree(mine / ".git")
     done = add(mine, "archive_note", GIT_CEILING_DIRECTORIES=str(mine.parent))
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
-    assert "tools are changed in a git repository" in done.stderr
+    assert (
+        "run `git init` and commit first, since tools are changed in a git repository"
+        in done.stderr
+    )
 
 
 def test_a_file_of_that_name_stays_its_owners(mine: Path) -> None:
