@@ -128,7 +128,7 @@ def test_in_a_terminal(leave: bool, tmp_path: Path, template: Path) -> None:
         preexec_fn=interruptible,
         encoding="utf-8",
         dimensions=(40, 80),
-        timeout=30,
+        timeout=120,
     )
     child.expect_exact("What does read_next do?")
     screen = child.before

@@ -52,7 +52,7 @@ def run(text: str, folder: Path, variables: dict[str, str]) -> subprocess.Comple
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=600,
     )
 
 
@@ -107,6 +107,6 @@ def test_the_audit_of_a_workflow_and_of_pre_commit_run(
     (folder / "known.json").write_text("[]")
     words = [*hook["entry"].split(), *use["args"]]
     done = subprocess.run(
-        words, cwd=folder, env=shell, capture_output=True, text=True, check=False, timeout=120
+        words, cwd=folder, env=shell, capture_output=True, text=True, check=False, timeout=600
     )
     assert (done.returncode, "save_note" in done.stdout) == (1, True), done.stderr

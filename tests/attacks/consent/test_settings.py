@@ -127,7 +127,7 @@ def test_the_command_says_so_in_one_line() -> None:
     environ = os.environ | {PREFIX + variable: value for variable, value in values.items()}
     command = [sys.executable, *COMMAND, "run", "--http", "--port", "1", "--host", "0.0.0.0"]
     ran = subprocess.run(
-        command, env=environ, capture_output=True, text=True, check=False, timeout=30
+        command, env=environ, capture_output=True, text=True, check=False, timeout=120
     )
     assert ran.returncode == 1
     assert ran.stderr.endswith(f"{STRANGERS_ARE_REFUSED}\n")
