@@ -1,9 +1,13 @@
 """What is left to do after an adoption, in phases: the tools whose mistakes cost most come first."""
 
-from collections.abc import Iterable, Sequence
+from __future__ import annotations
 
-from .proposing import Proposal
-from .survey import Survey
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # what an import takes of this needs no reading of sources
+    from .proposing import Proposal
+    from .survey import Survey
 
 FILE = "docs/adoption.md"
 TITLE = "Adoption"
