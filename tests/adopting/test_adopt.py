@@ -121,6 +121,11 @@ def test_its_own_suite_passes_and_its_authors_runs_none_of_it(mine: Path) -> Non
     (mine / "server.py").write_text(text.replace("@policy.delete(", "@policy.put(", 1))
     done = python(mine, "tests/policy/check.py", "-p", "no:cacheprovider", PYTHONPATH="")
     assert "delete_note: RELAXED" in done.stdout
+    assert '"server-bytes": 10**9' in (mine / "tests/policy/test_annotations.py").read_text()
+    settings = mine / "pyproject.toml"
+    settings.write_text(settings.read_text() + "\n[tool.copier-fastmcp]\nserver-bytes = 100\n")
+    done = python(mine, "tests/policy/check.py", "-k", "budget", PYTHONPATH="")
+    assert "of all are set" in done.stdout, "a budget is kept that its author sets, and no other"
     author = python(mine, "-m", "pytest", "-p", "no:cacheprovider", PYTHONPATH="")
     assert (author.returncode, "error" in author.stdout) == (5, False), author.stdout
 
