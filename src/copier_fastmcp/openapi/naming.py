@@ -134,7 +134,8 @@ def wanted(operation: Operation, derived: Derived) -> list[str]:
         if derived.behavior == "read" and not operation.ends_in_parameter:
             first = "list" if nouns[-1] != singular(nouns[-1]) else "get"
         first = {"QUERY": "query", "HEAD": "check"}.get(operation.method, first)
-        if derived.behavior in ("put", "update") and operation.method in ("PATCH", "POST"):
+        item = operation.method == "POST" and operation.ends_in_parameter
+        if derived.behavior in ("put", "update") and (operation.method == "PATCH" or item):
             first = "update"
         if derived.behavior == "action" and operation.method != "POST":
             first = operation.method.lower() if operation.method != "GET" else "call"
