@@ -31,9 +31,9 @@ def test_the_default_project_passes_its_own_gate(project: Path) -> None:
 
 def test_the_project_is_small(files: dict[str, int]) -> None:
     assert len(files) <= 77
-    assert python_lines(files) <= 5399  # and scripts/check, which has no suffix
+    assert python_lines(files) <= 5400  # and scripts/check, which has no suffix
     assert python_lines(files, "src/notes_mcp/policy/") <= 2873
-    assert python_lines(files, "tests/policy/") <= 1654
+    assert python_lines(files, "tests/policy/") <= 1655
 
 
 def test_no_release_renders_what_pinning_writes(files: dict[str, int]) -> None:
