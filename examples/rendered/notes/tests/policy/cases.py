@@ -93,6 +93,7 @@ def variants(
 ) -> Iterator[Variant]:
     """A second record beside the one that is named, then each argument changed by itself, the surest first."""
     base, others = case.arguments, []
+    required = tool.wire["inputSchema"].get("required", ())
     first = Variant(base, "a second record beside it", loses=case.loses)
 
     def changed(name: str, value: Any, title: str = "") -> Variant:
@@ -110,7 +111,7 @@ def variants(
             yield from found
         elif not given:
             others += found[:1]
-        if given and "default" in schema:
+        if given and name not in required:
             less = {n: v for n, v in base.items() if n != name}
             others.append(first._replace(arguments=less, name=f"no {name}"))
         if names and re.match("new_|to_|target|dest", name) and isinstance(old, str):
