@@ -49,6 +49,12 @@ async def test_null_goes_to_the_fields_that_are_named(scripted: Scripted) -> Non
     assert schema["default"] == []
 
 
+async def test_what_is_detached_is_sent_as_null(scripted: Scripted) -> None:
+    failed, text = await called(served(scripted), "detach_cart", cart_id=1, owner="A")
+    assert not failed, text
+    assert json.loads(scripted.requests[0].content) == {"owner": None}
+
+
 async def test_a_form_holds_texts(scripted: Scripted) -> None:
     scripted.answers = [httpx2.Response(201, json={"id": 1, "amount": 5})]
     failed, text = await called(served(scripted), "create_card", amount=5)
