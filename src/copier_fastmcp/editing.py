@@ -62,7 +62,7 @@ class Edited:
             one.end_lineno or 0 for one in given
         )
         comma = re.match(r"[\s)]*,", self.module.text[last : end - 1])
-        place = last + (comma.end() if comma else 0)
+        place = last + (comma.end() if comma else _closed(self.module.text[last : end - 1]))
         if spread:
             indent = re.match(r"[ \t]*", self._line(first))
             lead = f"{self.newline}{indent[0] if indent else ''}"
@@ -197,6 +197,12 @@ class Edited:
         made = self.text
         ast.parse(made)  # what could not be read again is not written
         return made.encode(encoding, "backslashreplace")  # a reason may quote a file in another one
+
+
+def _closed(text: str) -> int:
+    """Where the parentheses around a value end, by what stands behind it; comments may hold others."""
+    ends = [found.end() for found in re.finditer(r"#[^\r\n]*|\)", text) if found[0] == ")"]
+    return ends[-1] if ends else 0
 
 
 def _sorted_by(node: ast.stmt) -> tuple[str, bool, str]:

@@ -63,6 +63,28 @@ def test_only_annotations_are_written_and_once(tmp_path: Path, end: str) -> None
     assert git(folder, "status", "--porcelain") == ""
 
 
+SPREAD = {
+    "in parentheses": '@mcp.tool(\n    description=(\n        "Get "\n        "it."\n    )\n)',
+    "with a comment": '@mcp.tool(\n    description=(\n        "Get it."  # (so)\n    )  # (it)\n)',
+    "on a line": '@mcp.tool(name="get_it", description=("Get it."))',
+    "with a comma": '@mcp.tool(\n    description=(\n        "Get it."\n    ),\n)',
+}
+
+
+@pytest.mark.parametrize("decorator", SPREAD.values(), ids=SPREAD)
+def test_a_value_in_parentheses_keeps_them(decorator: str, tmp_path: Path) -> None:
+    text = f'from fastmcp import FastMCP\n\nmcp = FastMCP("it")\n\n\n{decorator}\ndef get_it() -> str:\n    return ""\n'
+    folder = project(tmp_path, **{"server.py": text})
+    assert main(["annotate", str(folder), "--unattended"]) == 0
+    (call,) = (
+        node.decorator_list[0]
+        for node in ast.parse((folder / "server.py").read_text()).body
+        if isinstance(node, ast.FunctionDef)
+    )
+    assert isinstance(call, ast.Call)
+    assert call.keywords[-1].arg == "annotations"
+
+
 def test_each_framework_takes_hints_in_its_own_form(tmp_path: Path) -> None:
     folder = project(tmp_path, **{"one.py": SDK1, "two.py": SDK2})
     assert main(["annotate", str(folder), "--unattended"]) == 0
