@@ -1,5 +1,6 @@
 """Git, as the verbs need it."""
 
+import os
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -37,10 +38,12 @@ def _run(folder: Path, *words: str) -> str:
             text=True,
             check=True,
             errors="surrogateescape",
+            env=os.environ | {"LC_ALL": "C"},  # what it says is read
         )
     except subprocess.CalledProcessError as error:
         lines = (error.stdout + error.stderr).strip().splitlines()
-        why = one_line(lines[-1] if lines else error)
+        fatal = [line for line in lines if line.startswith("fatal: ")]  # a hint may follow it
+        why = one_line((fatal or lines or [error])[-1])
         if why.startswith("fatal: not a git repository"):
             why = "not a git repository; run `git init` and commit first"
         raise UnableError(f"git: {why}") from error

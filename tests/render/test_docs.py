@@ -27,6 +27,7 @@ NOT_RENDERED = {
     "tests/tools/backend.py",
     "docs/adoption.md",
     "docs/consent.md",
+    "docs/import.md",
     "docs/tools.md",
     "docs/adr/0001-its-name.md",
 }

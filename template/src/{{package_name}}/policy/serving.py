@@ -104,7 +104,7 @@ def worded(
 ) -> dict[str, Any]:
     """The description and the `_meta` of a tool; both say that it is deprecated, where it is."""
     if why := declaration.deprecated:
-        description = f"{description or ''}\n\nDeprecated: {why}".strip()
+        description = "\n\n".join(filter(None, [description, f"Deprecated: {why}"]))
         meta = {**(meta or {}), "deprecated": why}
     return {"description": description, "meta": meta}
 
