@@ -192,6 +192,7 @@ def test_the_lock_is_written_where_it_is_asked_for(
     assert (folder / "src/shop/policy/ruff.toml").exists()
 
 
+@pytest.mark.nightly
 def test_what_cannot_be_pinned_is_told_in_a_line(
     tmp_path: Path, template: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -58,6 +58,7 @@ def test_in_one_line(mine: Path) -> None:
     assert answers["tools"][3] == "count_notes"
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("said", "kept"),
     [
@@ -168,6 +169,7 @@ def test_no_code_runs_unless_somebody_says_so(mine: Path) -> None:
     assert bytes_of(mine) == before
 
 
+@pytest.mark.nightly
 def test_a_template_that_copiers_own_settings_trust(mine: Path, tmp_path: Path) -> None:
     source = yaml.safe_load((mine / ".copier-answers.yml").read_text())["_src_path"]
     kept = tmp_path / "settings.yml"

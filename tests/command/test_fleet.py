@@ -67,6 +67,7 @@ def test_each_outcome_and_going_on(three: list[Path], tmp_path: Path) -> None:
     assert last.returncode == 0
 
 
+@pytest.mark.nightly
 def test_a_check_that_fails_leaves_the_project(three: list[Path]) -> None:
     before = bytes_of(three[0])
     done = fleet(three[0], "--ref", "v2.0.0", "--check", "echo no good; exit 1")
@@ -76,6 +77,7 @@ def test_a_check_that_fails_leaves_the_project(three: list[Path]) -> None:
     assert git(three[0], "branch", "--format=%(refname:short)").strip() in ("main", "master")
 
 
+@pytest.mark.nightly
 def test_a_check_that_the_update_breaks_says_so(three: list[Path]) -> None:
     words = "! grep -q 'Release 2' AGENTS.md || (echo 'error: no' >&2; echo '  Caused by: us' >&2; exit 1)"
     done = fleet(three[0], "--ref", "v2.0.0", "--check", words)
@@ -93,6 +95,7 @@ def test_each_server_has_a_check_of_its_own(tmp_path: Path) -> None:
         assert _check(tmp_path, "own") == command
 
 
+@pytest.mark.nightly
 def test_servers_from_before_the_fork(three: list[Path], repository: Path, tmp_path: Path) -> None:
     """They look for its releases where they came from, until somebody names it."""
     fork = tmp_path / "fork"
@@ -190,6 +193,7 @@ def test_killed_twice_and_gone_on_with(three: list[Path], tmp_path: Path) -> Non
         assert git(project, "status", "--porcelain") == ""
 
 
+@pytest.mark.nightly
 def test_what_a_check_leaves_behind_is_not_committed(three: list[Path]) -> None:
     done = fleet(three[0], "--ref", "v2.0.0", "--check", "touch left.txt; echo x >> README.md")
     assert done.returncode == 0, done.stdout
@@ -198,6 +202,7 @@ def test_what_a_check_leaves_behind_is_not_committed(three: list[Path]) -> None:
     assert git(three[0], "status", "--porcelain") == ""
 
 
+@pytest.mark.nightly
 def test_after_a_roll_back_it_is_done_again(three: list[Path], tmp_path: Path) -> None:
     words = (three[0], "--ref", "v2.0.0", "--state", tmp_path / "state.json")
     assert fleet(*words).returncode == 0
@@ -213,6 +218,7 @@ def test_after_a_roll_back_it_is_done_again(three: list[Path], tmp_path: Path) -
     assert "_commit: v2.0.0" in (three[0] / ".copier-answers.yml").read_text()
 
 
+@pytest.mark.nightly
 def test_a_commit_that_is_refused_leaves_the_project(three: list[Path]) -> None:
     hook = three[0] / ".git/hooks/pre-commit"
     hook.write_text("#!/bin/sh\necho not today >&2; exit 1\n")

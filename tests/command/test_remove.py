@@ -114,6 +114,7 @@ def test_a_decorator_learns_the_old_name(decorator: str) -> None:
     ast.parse(found)
 
 
+@pytest.mark.nightly
 def test_a_policy_that_knows_no_old_names(mine: Path) -> None:
     """An older release's decorators take no formerly=: the name is changed, and the answers stay as they were written."""
     for path in (mine / "src").rglob("*.py"):

@@ -24,6 +24,7 @@ def drifted(mine: Path) -> Path:
     return mine
 
 
+@pytest.mark.nightly
 def test_all_that_drifted(drifted: Path, started: Path) -> None:
     done = call(drifted, "restore")
     assert (done.returncode, done.stderr) == (0, "")

@@ -103,6 +103,7 @@ def test_what_would_be_lost_is_refused_by_a_dry_run_too(mine: Path) -> None:
         assert (bytes_of(mine), git(mine, "status", "--porcelain")) == (before, "")
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a terminal of POSIX")
 def test_in_a_terminal_it_is_tried_and_asked_for(mine: Path) -> None:
     pexpect = pytest.importorskip("pexpect")
@@ -128,6 +129,7 @@ def test_in_a_terminal_it_is_tried_and_asked_for(mine: Path) -> None:
     assert (bytes_of(mine), git(mine, "for-each-ref")) == (before, refs)
 
 
+@pytest.mark.nightly
 def test_a_template_that_has_moved(mine: Path, releases: Path, tmp_path: Path) -> None:
     place = shutil.copytree(releases, tmp_path / "its new place")
     done = update(mine, "--template", str(place), "--unpinned", "--data", "author=Ann")

@@ -204,6 +204,7 @@ def test_settings_of_git_that_lose_edits(lived: Path, capfd: pytest.CaptureFixtu
         assert f"git config {name} is {value}, which loses edits" in "".join(found)
 
 
+@pytest.mark.nightly
 def test_what_is_missing_after_an_update_is_named(
     repository: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -131,6 +131,7 @@ def test_h_every_bound_is_raised_beside_what_uv_added(repository: Path, tmp_path
     assert run(*lint, folder=project).returncode == 0, "a table of their own is added to ours"
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("name", "other"),
     [
