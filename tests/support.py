@@ -31,7 +31,7 @@ PYTEST = ["-m", "pytest", "-p", "no:cacheprovider"]
 EXAMPLES = sorted(path.stem for path in (ROOT / "examples").glob("*.yml"))
 
 
-def nightly_but(always: Collection[str], names: Iterable[str] = EXAMPLES) -> list[Any]:
+def nightly_but(always: Collection[Any], names: Iterable[Any] = EXAMPLES) -> list[Any]:
     """The names as parameters of a test, of which every run takes `always` and the nightly run the others."""
     return [
         name if name in always else pytest.param(name, marks=pytest.mark.nightly) for name in names

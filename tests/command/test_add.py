@@ -200,6 +200,7 @@ def test_where_nothing_pins_it_says_so(mine: Path) -> None:
     assert "annotations.lock.json" not in uncommitted(mine)
 
 
+@pytest.mark.nightly
 def test_a_request_that_nobody_said_is_called_a_guess(
     http: Path,
 ) -> None:

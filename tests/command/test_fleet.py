@@ -129,6 +129,7 @@ def test_a_branch_of_that_name_is_not_taken(three: list[Path]) -> None:
     assert git(project, "status", "--porcelain") == ""
 
 
+@pytest.mark.nightly
 def test_what_is_rehearsed_is_what_will_happen(three: list[Path], tmp_path: Path) -> None:
     git(three[0], "branch", "template-v2.0.0")
     (three[0] / "mine.txt").write_text("mine\n")

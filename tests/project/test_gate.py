@@ -36,13 +36,15 @@ def profile(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Callabl
     )
 
 
-@pytest.mark.parametrize("name", nightly_but(PROFILES.keys() - {"end-state", "narrow"}, PROFILES))
+@pytest.mark.parametrize("name", nightly_but(["explicit", "refuse", "consent"], PROFILES))
 def test_every_row_holds(profile: Callable[[str], Path], name: str) -> None:
     environ = PROVIDER if PROFILES[name] is CONSENT else {}
     attack(profile(name), *(f"gate/test_{table}.py" for table in TABLES), **environ)
 
 
-@pytest.mark.parametrize("name", ["explicit", "confirm-all", "refuse"])
+@pytest.mark.parametrize(
+    "name", nightly_but(["explicit", "refuse"], ["explicit", "confirm-all", "refuse"])
+)
 def test_every_path_of_a_client_is_as_the_table_says(
     profile: Callable[[str], Path], name: str
 ) -> None:

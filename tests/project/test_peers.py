@@ -88,6 +88,7 @@ def test_the_containers_health_check_asks_the_server(
         assert done.returncode == code
 
 
+@pytest.mark.nightly
 def test_the_projects_own_workflow_asks_the_same_tools(
     project: Path, tmp_path: Path, port: str
 ) -> None:

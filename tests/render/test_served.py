@@ -11,7 +11,7 @@ from hypothesis import given, seed
 from pydantic import AnyUrl, TypeAdapter
 from strategies import answer_sets, drawn
 from strategies_values import Answers
-from support import python, render, rendered
+from support import nightly_but, python, render, rendered
 from tables import WIRE
 from written import asked_tools
 
@@ -170,7 +170,7 @@ def twenty() -> list[Answers]:
     return sets[9:200:10]
 
 
-@pytest.mark.parametrize("number", range(20))
+@pytest.mark.parametrize("number", nightly_but(range(10), range(20)))
 def test_copier_renders_the_same_and_a_client_sees_what_was_asked(
     number: int, twenty: list[Answers], template: Path, tmp_path: Path
 ) -> None:

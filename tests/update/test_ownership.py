@@ -126,7 +126,7 @@ def owned(names: dict[str, str]) -> set[str]:
     return {name for name in names if name.startswith(folders) or name in single}
 
 
-@pytest.fixture(scope="module", params=WAYS)
+@pytest.fixture(scope="module", params=nightly_but(["update", "recopy"], WAYS))
 def lived(
     request: pytest.FixtureRequest, releases: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[str, Path, dict[str, str], dict[str, str]]:
