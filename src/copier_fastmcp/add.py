@@ -13,15 +13,15 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from . import copying
-from .answers import recorded
 from .errors import RefusedError, tell
 from .listing import listed, plain
 from .lock import FILE as LOCK
-from .locked import locked
-from .pinning import PIN, TABLE
-from .repository import changed, git
-from .tools import apply, clean
+from .project import copying
+from .project.answers import recorded
+from .project.locked import locked
+from .project.pinning import PIN, TABLE
+from .project.repository import changed, git
+from .project.tools import apply, clean
 
 Behavior = Literal["read", "create", "ensure", "append", "update", "put", "delete", "action"]
 
@@ -156,8 +156,8 @@ def _adopted(
     known: Mapping[str, Any], tool: Mapping[str, Any], *, asked: bool, json_output: bool
 ) -> int:
     """Add a tool where a server keeps its own layout; no code of the template runs."""
-    from .adding import added
-    from .undoable import write
+    from .adopting.adding import added
+    from .project.undoable import write
 
     place, files, by_hand = added(known, tool, _written)
     if not json_output:
@@ -172,13 +172,13 @@ def _adopted(
 
 
 def _asked() -> dict[str, Any]:
-    from .dialog import ask
+    from .terminal.describing import ask
 
     return ask()
 
 
 def _agreed() -> bool:
-    from .dialog import agreed
+    from .terminal.describing import agreed
 
     return agreed()
 

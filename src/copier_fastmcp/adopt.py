@@ -10,20 +10,22 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from . import copying, dependencies, layout, origin, phases, placing, skeletons
+from .adopting import dependencies, layout, phases, skeletons
+from .adopting.declaring import WORD, declare, declared, imported
+from .adopting.editing import Edited
+from .adopting.living import compared
+from .adopting.proposing import Proposal
+from .adopting.registering import registered
+from .adopting.survey import Survey, answered, survey
 from .annotate import told
-from .answers import ANSWERS, read
-from .declaring import WORD, declare, declared, imported
-from .editing import Edited
+from .creating import placing
 from .errors import RefusedError, UnableError
-from .living import compared
 from .lock import FILE
-from .proposing import Proposal
-from .registering import registered
-from .repository import changed
-from .saying import Found
-from .survey import Survey, answered, survey
-from .undoable import allowed, clean, write
+from .parsing.saying import Found
+from .project import copying, origin
+from .project.answers import ANSWERS, read
+from .project.repository import changed
+from .project.undoable import allowed, clean, write
 
 # What clients of a tool see that asks a person from now on.
 ANSWERS_CHANGE = (
@@ -115,7 +117,7 @@ def _known(root: Path) -> dict[str, Any]:
 
 def _pinned(root: Path, *, pin: bool, ask: bool) -> None:
     """Write lock and table where that is wanted; else the command for it is named."""
-    from . import pinning
+    from .project import pinning
 
     if (root / FILE).exists():
         return

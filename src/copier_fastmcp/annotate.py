@@ -8,15 +8,15 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from .editing import Edited
+from .adopting.editing import Edited
+from .adopting.proposing import Proposal
+from .adopting.survey import Survey, answered, survey
 from .errors import RefusedError
 from .meaning import Meaning, policy_of
-from .proposing import Proposal
-from .repository import changed
-from .saying import SNAKE
-from .survey import Survey, answered, survey
+from .parsing.saying import SNAKE
+from .project.repository import changed
+from .project.undoable import allowed, write
 from .tables import tables
-from .undoable import allowed, write
 
 BY_HAND = {
     "own": "{} registers it; pass annotations= through it by hand",

@@ -14,10 +14,10 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from .auditing.recorded import Tools, recorded
 from .errors import RefusedError, UnableError, tell
 from .lock import FILE
-from .locked import as_served, locked
-from .recorded import Tools, recorded
+from .project.locked import as_served, locked
 
 FOREVER = 24 * 60 * 60
 
@@ -51,7 +51,7 @@ def over_the_wire(
     Raises:
         UnableError: It did not answer; what it last wrote to stderr is in the message.
     """
-    from .wire import served
+    from .auditing.wire import served
 
     with _silent(), tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
         try:
@@ -183,7 +183,7 @@ def audit(
     ours = not any(value is not None for value in ways.values())
     tools = [tool for _, listed in read for tool in listed]
     if clients:
-        from . import printing
+        from .auditing import printing
 
         if json_output:
             print(json.dumps(printing.clients(tools), indent=2, ensure_ascii=False))
@@ -212,7 +212,7 @@ def _one_of(said: Mapping[str, bool], clash: str) -> None:
 
 def _explained(name: str, read: Sequence[tuple[str, Tools]], json_output: bool) -> int:
     """Print the signals about a tool, and what follows from them."""
-    from .deriving import explained
+    from .auditing.deriving import explained
 
     rows = [row for _, listed in read for row in explained(listed, name)]
     if not rows:
@@ -248,9 +248,9 @@ def _judged(
     sarif_output: bool,
 ) -> int:
     """Print findings, and what changed since a snapshot."""
-    from . import printing
-    from .judging import judge
-    from .snapshot import compared, loud_first, new
+    from .auditing import printing
+    from .auditing.judging import judge
+    from .auditing.snapshot import compared, loud_first, new
 
     findings, questions, changes = [], [], []
     ours = not written
@@ -271,7 +271,7 @@ def _judged(
     if json_output:
         print(json.dumps([asdict(one) for one in findings], indent=2, ensure_ascii=False))
     elif sarif_output:
-        from .sarif import sarif
+        from .auditing.sarif import sarif
 
         print(json.dumps(sarif(findings, written), indent=2))
     else:

@@ -57,7 +57,7 @@ def overview() -> str:
 
 def version() -> str:
     """This command's version, and the template that it belongs to."""
-    from .origin import installed, own
+    from .project.origin import installed, own
 
     try:
         template = own()

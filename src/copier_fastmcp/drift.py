@@ -7,11 +7,11 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from . import behind
-from .answers import recorded
-from .copying import rendered
 from .errors import RefusedError, UnableError, counted
-from .ownership import files_of, policy_files, same
+from .project.answers import recorded
+from .project.copying import rendered
+from .project.ownership import files_of, policy_files, same
+from .updating import behind
 
 
 def differences(fresh: Path, project: Path) -> dict[str, str]:

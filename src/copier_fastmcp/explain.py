@@ -5,8 +5,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from .auditing.vocabulary import rules
 from .errors import RefusedError
-from .vocabulary import rules
 
 WAIVER = 'waivers = [{"rule": "RULE", "until": "2027-01-31", "why": "The reason."}]'
 

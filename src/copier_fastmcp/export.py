@@ -8,11 +8,11 @@ from typing import Annotated, Any, Literal
 import yaml
 from cyclopts import Parameter
 
-from .answers import ANSWERS, read
 from .errors import RefusedError, UnableError
 from .lock import FILE
-from .locked import locked
 from .meaning import policy_of
+from .project.answers import ANSWERS, read
+from .project.locked import locked
 from .tables import tables
 
 HINTS = ("read_only", "open_world", "destructive")

@@ -10,10 +10,10 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from .branches import taken
-from .checkouts import Release, Result, rehearse, update, version
 from .errors import UnableError, counted
-from .reports import writable, write
+from .updating.branches import taken
+from .updating.checkouts import Release, Result, rehearse, update, version
+from .updating.reports import writable, write
 
 DONE = {"clean", "up to date"}
 

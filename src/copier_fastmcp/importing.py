@@ -90,8 +90,8 @@ def gathered(
     listed = chosen(document, selection)
     if not asking:
         return convert(listed, options, taken), selection
-    from .asking import behaviors_of, operations_of
-    from .prompts import walk
+    from .openapi.asking import behaviors_of, operations_of
+    from .terminal.prompts import walk
 
     found, before = list(listed), dict(options.behaviors)
     rows: list[Imported] = []
@@ -236,7 +236,7 @@ def from_document(
     answers, notes = answers_of(document, rows)
     for line in [*report(rows), *notes]:
         if asking:
-            from .prompts import say
+            from .terminal.prompts import say
 
             say(line)
         else:

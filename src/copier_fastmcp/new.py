@@ -14,16 +14,16 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from . import copying
-from .answers import ANSWERS, read, said
+from .creating.finishing import Plan, finish, settled
+from .creating.placing import about, usable
+from .creating.reviewing import wrong_names
 from .errors import BackError, RefusedError, tell
-from .finishing import Plan, finish, settled
 from .listing import entries, plain
 from .openapi.merging import load_answers
 from .openapi.phased import FILE, page
-from .origin import Template, own
-from .placing import about, usable
-from .reviewing import wrong_names
+from .project import copying
+from .project.answers import ANSWERS, read, said
+from .project.origin import Template, own
 
 Render = Callable[[Mapping[str, Any]], Path]
 
@@ -101,7 +101,7 @@ def new(
                     )
                 settled(plan, known, render(known))
             else:
-                from .starting import Dialog
+                from .creating.dialog import Dialog
 
                 if from_:
                     render(known)
@@ -180,7 +180,7 @@ def addressed(known: dict[str, Any], *, asking: bool) -> dict[str, Any]:
         raise RefusedError(
             "the document names no address of the API; say it, as in --data api=https://api.example.com/v1"
         )
-    from .prompts import text
+    from .terminal.prompts import text
 
     wrong = "write a whole address without user and query, as in https://api.example.com/v1"
     form = re.compile(r"https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?(/[A-Za-z0-9._~@-]+)*/?")

@@ -6,13 +6,13 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from .answers import recorded
 from .errors import RefusedError
 from .listing import listed, name_of
 from .lock import FILE as LOCK
-from .pinning import PIN, TABLE
-from .repository import changed
-from .tools import apply, clean, file_of, functions, mentions, unknown
+from .project.answers import recorded
+from .project.pinning import PIN, TABLE
+from .project.repository import changed
+from .project.tools import apply, clean, file_of, functions, mentions, unknown
 
 
 def _files(name: str) -> list[Path]:

@@ -9,12 +9,12 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from .answers import ANSWERS, recorded
 from .errors import RefusedError
 from .listing import NAME, entry, listed, name_of, verb_says
-from .repository import changed, git
+from .project.answers import ANSWERS, recorded
+from .project.repository import changed, git
+from .project.tools import apply, clean, file_of, mentions, unknown
 from .tables import tables
-from .tools import apply, clean, file_of, mentions, unknown
 
 DECLARATIONS, WIDTH = "src/*/policy/declarations.py", 100
 

@@ -10,12 +10,12 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from .answers import recorded
-from .copying import rendered
 from .drift import differences
 from .errors import RefusedError, counted
-from .ownership import files_of, policy_files, same
-from .repository import changed
+from .project.answers import recorded
+from .project.copying import rendered
+from .project.ownership import files_of, policy_files, same
+from .project.repository import changed
 
 TOOLS = re.compile("(src/[^/]+|tests)/tools/.+")  # their authors', so only by name
 

@@ -8,11 +8,11 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from .answers import said
-from .checkouts import Release, Result, rehearse
-from .checkouts import update as bring
 from .errors import RefusedError, tell
-from .reports import told, writable, write
+from .project.answers import said
+from .updating.checkouts import Release, Result, rehearse
+from .updating.checkouts import update as bring
+from .updating.reports import told, writable, write
 
 
 def update(
@@ -63,7 +63,7 @@ def update(
     asks = sys.stdin.isatty() and not (unattended or json_output)
     result = rehearse(project, release) if dry_run or asks else bring(project, release)
     if asks and not dry_run and result.outcome in ("clean", "conflict"):
-        from .dialog import agreed
+        from .terminal.describing import agreed
 
         print(told(result))
         if not agreed():

@@ -11,8 +11,10 @@ from adopting.test_annotate import project
 from lifecycle import commit, uncommitted
 from support import git, python
 
-from copier_fastmcp import adopt, survey, undoable
+from copier_fastmcp import adopt
+from copier_fastmcp.adopting import survey
 from copier_fastmcp.cli import main
+from copier_fastmcp.project import undoable
 
 MADE = 'from fastmcp import FastMCP\n\nmcp = FastMCP("it")\n'
 TOOL = '\n\n@mcp.tool\ndef get_it() -> str:\n    """Get it."""\n    return ""\n'

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from adopting.samples import LOW, NAMES, ORDINARY, SDK1, SDK2, STYLES
 
+from copier_fastmcp.adopting.survey import Survey, survey
 from copier_fastmcp.errors import RefusedError
-from copier_fastmcp.survey import Survey, survey
 
 
 def seen(folder: Path, **files: str) -> Survey:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from copier_fastmcp.clients import says
-from copier_fastmcp.deriving import explained
-from copier_fastmcp.judging import Judged, judge
+from copier_fastmcp.auditing.clients import says
+from copier_fastmcp.auditing.deriving import explained
+from copier_fastmcp.auditing.judging import Judged, judge
 from copier_fastmcp.lock import HINTS
 from copier_fastmcp.rules import Tool
 

@@ -16,8 +16,8 @@ import anyio
 from fastmcp import Client
 from fastmcp.client.transports import StdioTransport
 
-from copier_fastmcp.recorded import Tools
-from copier_fastmcp.wire import listed
+from copier_fastmcp.auditing.recorded import Tools
+from copier_fastmcp.auditing.wire import listed
 
 SERVERS = json.loads((Path(__file__).parent / "servers.json").read_text(encoding="utf-8"))
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from copier_fastmcp.deriving import derive, explained
-from copier_fastmcp.judging import judge
+from copier_fastmcp.auditing.deriving import derive, explained
+from copier_fastmcp.auditing.judging import judge
+from copier_fastmcp.auditing.printing import clients, people
+from copier_fastmcp.auditing.sarif import sarif
+from copier_fastmcp.auditing.snapshot import pinned
 from copier_fastmcp.lock import HINTS
-from copier_fastmcp.printing import clients, people
 from copier_fastmcp.rules import Tool
-from copier_fastmcp.sarif import sarif
-from copier_fastmcp.snapshot import pinned
 
 LETTERS = {True: "T", False: "F", None: "?"}
 # Name, description, parameters -> readOnly, destructive, idempotent, openWorld; ! is a clash; . is not asked.

@@ -15,7 +15,7 @@ from calling import call, environment
 from foreign_server import GOOD, PLANTED, READ, WRITE, tool
 
 from copier_fastmcp import lock
-from copier_fastmcp.clients import CLIENTS, decisions
+from copier_fastmcp.auditing.clients import CLIENTS, decisions
 from copier_fastmcp.rules import Tool
 
 BAD = [each for _, each in PLANTED]

@@ -10,8 +10,8 @@ from calling import call, fleet
 from lifecycle import bytes_of, commit
 from support import git, render
 
-from copier_fastmcp.checkouts import OWN_CHECKS, _check
 from copier_fastmcp.errors import UnableError
+from copier_fastmcp.updating.checkouts import OWN_CHECKS, _check
 
 
 @pytest.fixture(scope="module")

@@ -8,10 +8,10 @@ import pytest
 import yaml
 from calling import call
 
+from copier_fastmcp.creating.placing import about, compare, placed
+from copier_fastmcp.creating.reviewing import rows, wrong_names
 from copier_fastmcp.new import addressed
 from copier_fastmcp.openapi.phased import page
-from copier_fastmcp.placing import about, compare, placed
-from copier_fastmcp.reviewing import rows, wrong_names
 from copier_fastmcp.tables import tables
 
 QUIET = {"hint": "confirm", "value": False, "why": "It can be restored."}
@@ -128,7 +128,7 @@ def test_stopping_while_it_is_copied_leaves_what_was_there(
         if one.name == "mine":
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("copier_fastmcp.placing.shutil.copy2", stop)
+    monkeypatch.setattr("copier_fastmcp.creating.placing.shutil.copy2", stop)
     with pytest.raises(KeyboardInterrupt), placed(fresh, there, met, replace=True):
         pass
     assert [path.name for path in there.rglob("*")] == ["mine"]
@@ -206,7 +206,7 @@ def test_an_api_has_an_address(
     assert not (tmp_path / "mine").exists()
     known = {"backend": "http", "api": "https://a.example"}
     assert addressed(known, asking=False) == known
-    monkeypatch.setattr("copier_fastmcp.prompts.text", lambda *_: "https://a.example/")
+    monkeypatch.setattr("copier_fastmcp.terminal.prompts.text", lambda *_: "https://a.example/")
     assert addressed({"backend": "http"}, asking=True) == known
 
 

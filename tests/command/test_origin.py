@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from copier_fastmcp import origin
 from copier_fastmcp.errors import UnableError
-from copier_fastmcp.origin import Template, is_own, own
+from copier_fastmcp.project import origin
+from copier_fastmcp.project.origin import Template, is_own, own
 
 ADDRESS = "https://code.example.org/us/copier-fastmcp"
 

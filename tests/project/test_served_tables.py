@@ -8,7 +8,7 @@ import pytest
 from support import Answers, python, rendered
 from tables import BEHAVIORS, PROFILES, TABLES, WIRE
 
-from copier_fastmcp.reviewing import asks, hints_of
+from copier_fastmcp.creating.reviewing import asks, hints_of
 
 Row = dict[str, Any]
 READ, LOSS, SAME, WORLD = WIRE.values()

@@ -9,8 +9,8 @@ import yaml
 from lifecycle import commit
 from support import PYTEST, git, python, render
 
-from copier_fastmcp.behind import standing
 from copier_fastmcp.cli import main
+from copier_fastmcp.updating.behind import standing
 
 TOOLS = "src/parcels_mcp/tools/"
 OK = {"200": {"description": ""}}

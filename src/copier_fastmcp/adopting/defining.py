@@ -1,0 +1,47 @@
+"""What the source of a tool shows of its definition: its name, its words, its parameters."""
+
+import ast
+from typing import Any
+
+from ..auditing.reading import tokens
+from ..parsing.saying import Found
+
+# Parameters of a tool that replaces a part of a text.
+OLD = {"old", "old_string", "old_str", "old_text", "find", "find_text", "search_text", "search"}
+NEW = {
+    "new",
+    "new_string",
+    "new_str",
+    "new_text",
+    "replace",
+    "replace_text",
+    "replacement",
+    "replace_with",
+}
+
+
+def definition(found: Found) -> dict[str, Any]:
+    """As much of a tool's definition as its source shows."""
+    properties: dict[str, Any] = {}
+    arguments = found.function.args if found.function else None
+    for argument in (*arguments.args, *arguments.kwonlyargs) if arguments else ():
+        text = ast.unparse(argument.annotation) if argument.annotation else ""
+        if argument.arg in ("self", "cls", "ctx", "context") or "Context" in text:
+            continue
+        schema: dict[str, Any] = {"type": "boolean"} if text.startswith("bool") else {}
+        for node in ast.walk(argument.annotation) if argument.annotation else ():
+            if isinstance(node, ast.Subscript) and ast.unparse(node.value).endswith("Literal"):
+                values = [n.value for n in ast.walk(node.slice) if isinstance(n, ast.Constant)]
+                schema["enum"] = values
+        properties[argument.arg] = schema
+    schema = {"type": "object", "properties": properties}
+    return {"name": found.name, "description": found.docstring, "inputSchema": schema}
+
+
+def edits_a_part(found: Found) -> bool:
+    """Whether a change is one of a part, by its parameters: the same call again changes more, or fails."""
+    properties = definition(found)["inputSchema"]["properties"]
+    words = {"_".join(tokens(name)) for name in properties}
+    modes = {value for one in properties.values() for value in one.get("enum", ())}
+    adds = properties.get("append", {}).get("type") == "boolean" or "append" in modes
+    return adds or bool(words & OLD and words & NEW)

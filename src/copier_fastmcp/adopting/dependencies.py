@@ -1,0 +1,146 @@
+"""What a server that was there before declares, and the policy's dependencies beside it."""
+
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+
+from ..errors import RefusedError
+
+FASTMCP = "fastmcp>=4.1,<5"
+OLDER = ("0.1", "1.0", "2.0", "2.14", "3.0", "3.9", "4.0", "4.0.99")
+RECENT = ("4.1.0", "4.1.2", "4.2.0", "4.9.0")
+NEEDS = {
+    "anyio": "anyio>=4",
+    "fastmcp": FASTMCP,
+    "mcp": "mcp>=2.3",
+    "mcp-types": "mcp-types>=2.3",
+    "opentelemetry-api": "opentelemetry-api>=1.30",
+    "platformdirs": "platformdirs>=4",
+    "py-key-value-aio": "py-key-value-aio>=0.4.4,<0.5",
+    "pydantic": "pydantic>=2.12",
+    "pydantic-core": "pydantic-core>=2.41",
+    "pydantic-settings": "pydantic-settings>=2",
+    "starlette": "starlette>=0.50",
+}
+PORT = (
+    "adopt needs FastMCP 4.1: import FastMCP from fastmcp, raise it to fastmcp>=4.1,<5, run your tests, "
+    "then adopt; until then `annotate` writes the hints and `audit` checks them"
+)
+
+
+def described(root: Path) -> dict[str, Any]:
+    """What pyproject.toml says of a project; nothing where there is none.
+
+    Raises:
+        RefusedError: It is not TOML.
+    """
+    path = root / "pyproject.toml"
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise RefusedError(f"pyproject.toml: {error}; mend it") from error
+
+
+def recent(root: Path, frameworks: set[str]) -> None:
+    """Make sure that the server can run on FastMCP 4.1.
+
+    Raises:
+        RefusedError: It is written for something older; the steps of porting it are named.
+    """
+    if "FastMCP" not in frameworks:
+        names = " and ".join(sorted(frameworks)) or "no FastMCP"
+        raise RefusedError(f"this server is written with {names}; {PORT}")
+    for file, text in _declared(root):
+        wanted = _requirement(text)
+        if not wanted or canonicalize_name(wanted.name) != "fastmcp":
+            continue
+        if not any(wanted.specifier.contains(version) for version in RECENT):
+            raise RefusedError(f"{file} asks for {text}; {PORT}")
+
+
+def _declared(root: Path) -> Iterator[tuple[str, str]]:
+    """The requirements of a project, each with its file."""
+    of = described(root).get("project", {}).get("dependencies", ())
+    yield from (("pyproject.toml", str(text)) for text in of if isinstance(of, list))
+    file = root / "requirements.txt"
+    for line in file.read_text("utf-8", "replace").splitlines() if file.is_file() else ():
+        yield file.name, line.partition(" #")[0].strip()
+
+
+def _requirement(text: str) -> Requirement | None:
+    try:
+        return Requirement(text)
+    except InvalidRequirement:
+        return None
+
+
+def depends(root: Path) -> tuple[str | None, str]:
+    """pyproject.toml with what the policy needs, and what is left to a person.
+
+    Returns:
+        Its new text, None where it stays; and what to add by hand, if anything.
+    """
+    path = root / "pyproject.toml"
+    if not isinstance(described(root).get("project", {}).get("dependencies"), list):
+        names = ", ".join(NEEDS.values())
+        return None, f"add to your dependencies: {names}; and pytest to those of development"
+    import tomlkit
+
+    before = path.read_bytes().decode()
+    document = tomlkit.parse(before)
+    project: Any = document["project"]
+    listed: Any = project["dependencies"]
+    wanted = [(at, _requirement(str(text))) for at, text in enumerate(listed)]
+    places = {canonicalize_name(one.name): at for at, one in wanted if one}
+    by_hand = ""
+    if (at := places.get(canonicalize_name("fastmcp"))) is not None:
+        raised, by_hand = _raised(str(listed[at]))
+        if raised != str(listed[at]):
+            listed[at] = raised
+    needed = [need for name, need in NEEDS.items() if canonicalize_name(name) not in places]
+    if needed and "\n" not in listed.as_string():
+        listed.multiline(True)
+    for need in needed:
+        _append(listed, need)
+    asked = str(project.get("requires-python", ""))
+    if (least := re.sub(r">=\s*3\.(?:[6-9]|10)(?:\.\d+)?(?![.\d])", ">=3.11", asked)) != asked:
+        project["requires-python"] = least
+    groups: Any = document.setdefault("dependency-groups", tomlkit.table())
+    dev = groups.setdefault("dev", tomlkit.array())
+    if not any(str(one).startswith("pytest") for one in dev):
+        _append(dev, "pytest>=8.4")
+    after = tomlkit.dumps(document)
+    if "\r\n" in before:
+        after = re.sub("\r?\n", "\r\n", after)
+    return (after if after != before else None), by_hand
+
+
+def _raised(text: str) -> tuple[str, str]:
+    """A requirement of FastMCP that takes nothing before 4.1, and what only a person can change of it.
+
+    Its extras, its marker, what it leaves out and its upper bound stay.
+    """
+    wanted = Requirement(text)
+    if wanted.url:
+        return text, f"make sure that {text} is FastMCP 4.1 or later"
+    if wanted.specifier and not any(wanted.specifier.contains(old) for old in OLDER):
+        return text, ""
+    kept = [str(one) for one in wanted.specifier if one.operator in ("<", "<=", "!=")]
+    upper = any(one.startswith("<") for one in kept)
+    bounds = [">=4.1", *sorted(kept), *([] if upper else ["<5"])]
+    extras = f"[{','.join(sorted(wanted.extras))}]" if wanted.extras else ""
+    marker = f"; {wanted.marker}" if wanted.marker else ""
+    return f"{wanted.name}{extras}{','.join(bounds)}{marker}", ""
+
+
+def _append(listed: Any, need: str) -> None:
+    """Add a text to a list, on a line of its own where the others have one."""
+    if "\n" in listed.as_string():
+        listed.add_line(need)
+    else:
+        listed.append(need)

@@ -1,0 +1,126 @@
+"""Where a server that was there before keeps its things: its package, and what makes its server."""
+
+import ast
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import RefusedError
+from ..parsing.finding import SERVERS
+from ..parsing.sources import FUNCTIONS, Module
+from .survey import Survey
+
+
+@dataclass(frozen=True)
+class Made:
+    """Where a server is made.
+
+    Attributes:
+        module: The file.
+        statement: The statement that makes it.
+        held: The name that holds it there, as in `mcp` or `self.mcp`.
+        serves: How the tests find it, as module:name; empty where they cannot.
+    """
+
+    module: Module
+    statement: ast.stmt
+    held: str
+    serves: str
+
+
+def made(seen: Survey) -> list[Made]:
+    """Every server that the project makes and does not mount in another one."""
+    own = {
+        node.name
+        for module in seen.project.modules.values()
+        for node in module.nodes
+        if isinstance(node, ast.ClassDef)
+        and any(re.search(r"\b\w*(FastMCP|MCP)\b", ast.unparse(base)) for base in node.bases)
+    }
+    found = []
+    for module in seen.project.modules.values():
+        for node in module.nodes:
+            targets: list[ast.expr] = node.targets if isinstance(node, ast.Assign) else []
+            if isinstance(node, ast.AnnAssign) and node.value:
+                targets = [node.target]
+            value = getattr(node, "value", None)
+            if len(targets) != 1 or not isinstance(value, ast.Call):
+                continue
+            name = seen.project.dotted(module, value.func).split(".")[-1].split("[")[0]
+            if isinstance(value.func, ast.Subscript):
+                name = ast.unparse(value.func.value)
+            held = ast.unparse(targets[0])
+            child = f"{module.name}.{held}" in seen.mounted
+            if name in (*SERVERS, *own) and not child and isinstance(node, ast.stmt):
+                found.append(Made(module, node, held, _serves(module, node, held)))
+    return found
+
+
+def _serves(module: Module, node: ast.stmt, held: str) -> str:
+    functions = [n for n in module.above(node) if isinstance(n, FUNCTIONS)]
+    classes = [n for n in module.above(node) if isinstance(n, ast.ClassDef)]
+    if held.startswith("self.") and len(classes) == 1:
+        return f"{module.name}:{classes[0].name}"
+    if not functions and not classes:
+        return f"{module.name}:{held}"
+    if len(functions) == 1 and not classes:
+        returns = [n for n in ast.walk(functions[0]) if isinstance(n, ast.Return) and n.value]
+        arguments = functions[0].args
+        free = len(arguments.args) <= len(arguments.defaults) and not isinstance(
+            functions[0], ast.AsyncFunctionDef
+        )
+        if free and any(ast.unparse(n.value) == held for n in returns if n.value):
+            return f"{module.name}:{functions[0].name}"
+    return ""
+
+
+def place(seen: Survey, servers: list[Made]) -> str:
+    """The folder that policy/ goes in: the deepest that holds the server and every tool.
+
+    Raises:
+        RefusedError: Nothing here is a server's, or no folder of one package holds it all.
+    """
+    root = seen.project.root
+    homes = [each.found.home or each.found.module for each in seen.proposals]
+    folders = [module.path.parent for module in (*homes, *(one.module for one in servers))]
+    if not folders:
+        why = "no server is made here, and no tool that a decorator can declare"
+        raise RefusedError(f"{why}; name the server's own folder")
+    common = folders[0]
+    for folder in folders:
+        while not folder.is_relative_to(common):
+            common = common.parent
+    where = common.relative_to(root).as_posix()
+    above, _, below = f"{where}/".partition("/src/")
+    if below or above == where:
+        raise RefusedError(
+            f"the server lies in {above}/; adopt there: copier-fastmcp adopt {above}"
+        )
+    if where == "src" and common not in folders:
+        raise RefusedError("several packages in src/ hold tools; name the folder of one of them")
+    if where not in (".", "src") and not _package(seen, common, package(where)):
+        raise RefusedError(
+            f"{where}/ is not a package, and nothing imports it by name: add __init__.py, or copier-fastmcp adopt {where}"
+        )
+    return where
+
+
+def _package(seen: Survey, folder: Path, name: str) -> bool:
+    """Whether the files of a folder are imported by its name, and not started in it."""
+    dotted = name.rpartition(".")[0]
+    if (folder / "__init__.py").exists():
+        return True
+    of = re.compile(rf"{re.escape(dotted)}[.:\"']")
+    targets = (
+        target for module in seen.project.modules.values() for target in module.imports.values()
+    )
+    if any(of.match(f"{target}.") for target in targets):
+        return True
+    file = seen.project.root / "pyproject.toml"
+    return file.is_file() and bool(of.search(file.read_text("utf-8", "replace")))
+
+
+def package(folder: str) -> str:
+    """The dotted name under which policy/ is imported."""
+    parts = [part for part in folder.split("/") if part not in ("", ".")]
+    return ".".join([*(parts[1:] if parts[:1] == ["src"] else parts), "policy"])

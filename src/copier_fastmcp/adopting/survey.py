@@ -1,0 +1,162 @@
+"""What `adopt` and `annotate` begin with: a server's tools, a behavior for each, and what to ask."""
+
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ..auditing.printing import table
+from ..errors import BackError, RefusedError, UnableError, counted
+from ..listing import meanings
+from ..parsing.finding import Finder
+from ..parsing.saying import Found, frameworks
+from ..parsing.sources import Project
+from .proposing import Proposal, proposals
+
+UNREAD = "only the running server shows it; say what it does with declare(name, behavior)"
+NONE = "no tool was found: no @mcp.tool, mcp.tool(...), add_tool or Tool.from_function"
+
+
+@dataclass(frozen=True)
+class Survey:
+    """A server as its source shows it; `unread` are tools that only the running server lists."""
+
+    project: Project
+    frameworks: set[str]
+    proposals: list[Proposal]
+    left: list[Found]
+    mounted: set[str]
+    unread: tuple[str, ...] = ()
+
+    def place(self, found: Found) -> str:
+        """The file of a tool's function, seen from the folder of the server."""
+        path = (found.home or found.module).path
+        return path.relative_to(self.project.root).as_posix()
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each tool, in the order of the files."""
+        made = [
+            {
+                "tool": each.found.name,
+                "file": self.place(each.found),
+                "line": each.found.line,
+                "behavior": each.behavior,
+                "evidence": list(each.evidence),
+                "asked": bool(each.asked),
+                "not_adoptable": None,
+            }
+            for each in self.proposals
+        ]
+        left: list[dict[str, Any]] = [
+            {
+                "tool": one.name,
+                "file": self.place(one),
+                "line": one.line,
+                "behavior": None,
+                "evidence": [],
+                "asked": False,
+                "not_adoptable": one.reason,
+            }
+            for one in self.left
+        ]
+        unread: list[dict[str, Any]] = [
+            {
+                "tool": name,
+                "file": None,
+                "line": None,
+                "behavior": None,
+                "evidence": [],
+                "asked": False,
+                "not_adoptable": UNREAD,
+            }
+            for name in self.unread
+        ]
+        return [*made, *left, *unread]
+
+    def show(self) -> None:
+        """Print the table for people."""
+        cells = [
+            [
+                each.found.name,
+                each.behavior + ("?" if each.asked else ""),
+                f"{self.place(each.found)}:{each.found.line}",
+                each.asked or "; ".join(each.evidence[:3]),
+            ]
+            for each in self.proposals
+        ]
+        cells += [
+            [one.name, "-", f"{self.place(one)}:{one.line}", f"not adoptable: {one.reason}"]
+            for one in self.left
+        ]
+        cells += [[name, "-", "-", f"not adoptable: {UNREAD}"] for name in self.unread]
+        table(["Tool", "Behavior", "Where", "Evidence"], cells)
+        asked = sum(bool(each.asked) for each in self.proposals)
+        counts = f"{counted(len(self.proposals), 'tool')}, {counted(asked, 'question')}"
+        left = self.reasons()
+        print(f"{counts}, {len(left)} not adoptable" if left else counts)
+
+    def reasons(self) -> list[tuple[str, str]]:
+        """The tools that cannot be adopted, each with its reason."""
+        left = [(one.name, one.reason) for one in self.left]
+        return [*left, *((name, UNREAD) for name in self.unread)]
+
+
+def survey(folder: Path) -> Survey:
+    """Read a server's source; nothing of it is imported or run.
+
+    Raises:
+        RefusedError: A file is not Python, or no tool was found.
+        UnableError: There is no such folder.
+    """
+    if not folder.is_dir():
+        raise UnableError(f"{folder} is not a folder; name the one of the server's repository")
+    project = Project(folder.resolve())
+    finder = Finder(project)
+    found = finder.tools()
+    if not found:
+        raise RefusedError(f"{folder}: {NONE}")
+    able = [one for one in found if not one.reason]
+    left = [one for one in found if one.reason]
+    return Survey(project, frameworks(project), proposals(project, able), left, finder.mounted)
+
+
+def answered(seen: Survey, *, unattended: bool) -> list[Proposal]:
+    """The proposals, with what a person answered where the signals clash.
+
+    Raises:
+        KeyboardInterrupt: They left.
+    """
+    asked = [each for each in seen.proposals if each.asked]
+    if unattended or not asked:
+        return seen.proposals
+    from ..terminal.prompts import walk
+
+    chosen: dict[int, str] = {}
+
+    def ask(each: Proposal) -> None:
+        chosen[id(each)] = _ask(seen, each)
+
+    try:
+        walk([partial(ask, each) for each in asked])
+    except BackError as error:
+        raise KeyboardInterrupt from error
+
+    def settled(each: Proposal) -> Proposal:
+        said = chosen.get(id(each))
+        if said is None:
+            return each
+        kept = each.exceptions if said == each.behavior else ()
+        return replace(each, behavior=said, asked="", exceptions=kept)
+
+    return [settled(each) for each in seen.proposals]
+
+
+def _ask(seen: Survey, proposal: Proposal) -> str:
+    from ..terminal import prompts
+
+    known = {row[0]: row for row in meanings()}
+    order = dict.fromkeys((*proposal.others, *known))
+    where = f"{seen.place(proposal.found)}:{proposal.found.line}"
+    name = proposal.found.name
+    prompts.say(f"{name} ({where}): {proposal.asked}", "")
+    return str(prompts.choose(f"What does {name} do?", [known[one] for one in order]))

@@ -1,0 +1,1 @@
+"""Tools judged from outside, by their definitions alone."""

@@ -1,0 +1,120 @@
+"""What well-known clients do with a tool by its hints: run it, ask first, or hide it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..lock import HINTS
+
+DEFAULTS = dict(zip(HINTS, (False, True, False, True), strict=True))
+Hints = Mapping[str, Any]
+
+
+def says(annotations: Hints, hint: str) -> bool:
+    """A hint as the protocol reads it: missing, or no boolean, it is its default."""
+    value = annotations.get(hint)
+    return value if isinstance(value, bool) else DEFAULTS[hint]
+
+
+@dataclass(frozen=True)
+class Client:
+    """A client: what it does with a tool of these hints, in words, and where that can be read."""
+
+    name: str
+    does: Callable[[Hints], str]
+    rule: str
+    source: str
+
+
+def _runs_reads(hints: Hints) -> str:
+    return "run" if says(hints, "readOnlyHint") else "ask"
+
+
+def _only_reads(hints: Hints) -> str:
+    return "run" if says(hints, "readOnlyHint") else "hide"
+
+
+def _careful(hints: Hints) -> str:
+    if says(hints, "readOnlyHint"):
+        return "run"
+    return "ask each time" if says(hints, "destructiveHint") else "ask"
+
+
+def _codex(hints: Hints) -> str:
+    if hints.get("destructiveHint") is True:
+        return "ask"
+    if says(hints, "readOnlyHint"):
+        return "run"
+    return (
+        "ask" if any(says(hints, f"{hint}Hint") for hint in ("destructive", "openWorld")) else "run"
+    )
+
+
+CLIENTS = (
+    Client(
+        "ChatGPT",
+        _careful,
+        "a read runs; a write asks, and one that destroys asks again even under 'allow all'",
+        "github.com/Artexis10/exomem#76, github.com/github/github-mcp-server#3281",
+    ),
+    Client(
+        "Codex",
+        _codex,
+        "asks before what destroys, and before an open-world write; `codex exec` denies what it asks",
+        "github.com/openai/codex#12353, #15519, #30482",
+    ),
+    Client(
+        "Claude Desktop",
+        _careful,
+        "a read may run by itself; what destroys asks each time (claude.ai does the same)",
+        "github.com/makenotion/notion-mcp-server#333, github.com/elgorro/aiquila#388",
+    ),
+    Client(
+        "Claude Code",
+        lambda hints: "ask",
+        "hints are not used for permission",
+        "github.com/anthropics/claude-code#87452",
+    ),
+    Client(
+        "VS Code",
+        _runs_reads,
+        "readOnlyHint alone decides whether it asks",
+        "github.com/github/github-mcp-server#306",
+    ),
+    Client(
+        "Cursor (Ask mode)",
+        _only_reads,
+        "a tool is there only with readOnlyHint: true",
+        "github.com/colbymchenry/codegraph#1018",
+    ),
+    Client(
+        "Copilot review",
+        _only_reads,
+        "a tool is there only with readOnlyHint: true",
+        "github.com/microsoft/azure-devops-mcp#1555",
+    ),
+    Client(
+        "Gemini CLI",
+        lambda hints: "ask",
+        "asks, unless a policy rule on hints says otherwise",
+        "geminicli.com/docs/reference/policy-engine",
+    ),
+    Client(
+        "Gemini CLI (plan mode)",
+        lambda hints: "ask" if says(hints, "readOnlyHint") else "hide",
+        "reads alone are allowed, after a question",
+        "geminicli.com/docs/cli/plan-mode, github.com/google-gemini/gemini-cli#19655",
+    ),
+    Client(
+        "Goose",
+        _runs_reads,
+        "readOnlyHint: true skips its check",
+        "github.com/aaif-goose/goose#1957",
+    ),
+)
+
+
+def decisions(annotations: object) -> dict[str, str]:
+    """What each client does with a tool of these annotations, by the client's name."""
+    hints = annotations if isinstance(annotations, Mapping) else {}
+    return {client.name: client.does(hints) for client in CLIENTS}

@@ -1,0 +1,1 @@
+"""What the bodies of functions do, read from their source."""

@@ -1,0 +1,1 @@
+"""What `new` asks and shows, and how its files come to their place."""

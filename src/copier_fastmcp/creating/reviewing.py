@@ -1,0 +1,109 @@
+"""What answers come to, before anything is written: each tool with its hints, its gate and what says so."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ..auditing.printing import table
+from ..listing import NAME, behavior_of, entries, verb_says
+from ..meaning import Meaning, policy_of
+from ..tables import tables
+
+WRITTEN = re.compile(
+    r"\(((?:method|signal|(?:two|three) signals|asked|extension|your choice)[^()]*)\)\.$"
+)
+HEADS = ("Tool", "Behavior", "Hints", "Asks a person", "From")
+NARROW = (
+    "Tool",
+    "Behavior",
+    "read-\nonly",
+    "destruc-\ntive",
+    "idem-\npotent",
+    "Asks a\nperson",
+    "From",
+)
+HINTS = {
+    "readOnly": "It changes nothing; clients may run it without asking.",
+    "destructive": "It may overwrite or remove what was there; clients may ask first.",
+    "idempotent": "The same call again changes nothing more.",
+    "Asks": "The server itself asks a person, and does nothing without a yes.",
+}
+
+
+def source_of(tool: Mapping[str, Any]) -> str:
+    """What says that a tool does what it does; empty where nothing does."""
+    if tool.get("behavior"):
+        found = WRITTEN.search(str(tool.get("why") or ""))
+        return found[1] if found and tool.get("http") else "you"
+    behavior, said = behavior_of(tool), verb_says(str(tool.get("name", "")))
+    verb = str(tool.get("name", "")).partition("_")[0]
+    return f"first word {verb!r}{', no version' * (behavior != said)}" if behavior else ""
+
+
+def meaning_of(tool: Mapping[str, Any], policy: Mapping[str, Any]) -> Meaning:
+    """What a tool of the answers comes to."""
+    return Meaning(str(tool.get("name")), behavior_of(tool), policy, tool)
+
+
+def hints_of(tool: Mapping[str, Any], policy: Mapping[str, Any]) -> dict[str, bool]:
+    """The hints that clients will see, but for openWorldHint, which its author alone says."""
+    hints = meaning_of(tool, policy).hints()
+    hints.pop(tables()["hints"]["open_world"], None)
+    return hints
+
+
+def asks(tool: Mapping[str, Any], policy: Mapping[str, Any]) -> str:
+    """Whether a person is asked before it runs, and whether the tool itself says so."""
+    gated = meaning_of(tool, policy).gated()
+    said = " (said)" if tool.get("confirm") or (tool.get("confirm") is False and not gated) else ""
+    return f"{'yes' if gated else 'no'}{said}"
+
+
+def rows(answers: Mapping[str, Any]) -> list[list[str]]:
+    """The whole table."""
+    policy, made = policy_of(answers), []
+    for tool in entries(answers.get("tools")):
+        name, behavior = str(tool.get("name")), behavior_of(tool)
+        if behavior not in tables()["behaviors"]:
+            made.append([name, behavior or "?", "?", "?", "?"])
+            continue
+        hints = hints_of(tool, policy).items()
+        shown = " ".join(f"{of.removesuffix('Hint')}={'yes' if so else 'no'}" for of, so in hints)
+        made.append([name, behavior, shown or "none", asks(tool, policy), source_of(tool)])
+    return made
+
+
+def show(answers: Mapping[str, Any]) -> None:
+    """Print the whole table in a terminal: a line for each tool where there is room."""
+    policy, lines = policy_of(answers), []
+    tools = entries(answers.get("tools"))
+    for tool, (name, behavior, _, gate, source) in zip(tools, rows(answers), strict=True):
+        known = hints_of(tool, policy) if behavior in tables()["behaviors"] else {}
+        wire = [tables()["hints"][hint] for hint in ("read_only", "destructive", "idempotent")]
+        cells = [{True: "yes", False: "no", None: "-"}[known.get(hint)] for hint in wire]
+        short = re.sub("first word '.*'", "its name", source)
+        lines.append([name, behavior, *cells, gate, short])
+    table(NARROW, lines, ruled=False)
+
+
+def wrong_names(text: str) -> str:
+    """The first mistake in names typed with commas between, with its mend; empty without one."""
+    found = entries(text)
+    if not found:
+        return "name at least one tool, as in search_notes, get_note"
+    seen: set[str] = set()
+    for one in found:
+        name, behavior = one["name"], one.get("behavior")
+        if not NAME.fullmatch(name):
+            joined = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
+            hint = joined if NAME.fullmatch(joined) else "get_note"
+            return f"{name!r} is not a good name; write it as {hint}, with commas between names"
+        if name in seen:
+            return f"{name!r} is named twice; take one out"
+        if behavior is not None and behavior not in tables()["behaviors"]:
+            return f"{behavior!r} is not a behavior; use one of {', '.join(tables()['behaviors'])}"
+        if not behavior_of(one):
+            verb = name.split("_")[0]
+            return f"{verb!r} says nothing of what {name} does; add it, as in {name}=put or {name}=action"
+        seen.add(name)
+    return ""

@@ -1,0 +1,242 @@
+"""The Python files of a server, parsed and never run: what each name in them stands for."""
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..errors import RefusedError
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+# What is beside a server in its repository: functions decorated there are not tools of it.
+BESIDE = {"testing", "docs", "build", "dist"}
+NEVER = {"test", "tests", "example", "examples", "benchmarks"}  # at any depth
+NEVER |= {"node_modules", "venv", "site-packages"}
+PROOFS = re.compile(rb"(?m)^\s*(?:from|import) (?:pytest|unittest)\b|^\s*(?:async )?def test_")
+OURS = "governing.py"  # policy/ of an adopted server has it; another folder of that name is its author's
+NEWER = "run the command with the Python that the server is written for (uvx --python 3.14 ...)"
+
+
+@dataclass(eq=False)
+class Module:
+    """One file: its text, its tree, what it imports and what it defines."""
+
+    path: Path
+    name: str
+    text: str
+    tree: ast.Module
+    imports: dict[str, str] = field(default_factory=dict)
+    stars: list[str] = field(default_factory=list)  # modules of which it imports everything
+    top: dict[str, ast.AST] = field(default_factory=dict)
+    parents: dict[ast.AST, ast.AST] = field(default_factory=dict)
+
+    nodes: list[ast.AST] = field(default_factory=list)
+    renamed: set[str] = field(default_factory=set)  # functions whose __name__ is assigned
+    inner: dict[ast.AST, dict[str, Function]] = field(default_factory=dict)
+
+    def inside(self, function: ast.AST) -> dict[str, Function]:
+        """The functions that are defined inside a function, by name."""
+        if not isinstance(function, FUNCTIONS):
+            return {}
+        if function not in self.inner:
+            nodes = (
+                n for n in ast.walk(function) if isinstance(n, FUNCTIONS) and n is not function
+            )
+            self.inner[function] = {node.name: node for node in reversed([*nodes])}
+        return self.inner[function]
+
+    def above(self, node: ast.AST) -> Iterator[ast.AST]:
+        """Everything around a node, the nearest first."""
+        while node in self.parents:
+            node = self.parents[node]
+            yield node
+
+
+@dataclass(frozen=True)
+class Place:
+    """A node and the file that it stands in."""
+
+    module: Module
+    node: ast.AST
+
+
+class Project:
+    """Every file of a server, and what names in one mean in another."""
+
+    def __init__(self, root: Path) -> None:
+        """Parse every file below a folder; RefusedError: one is not Python."""
+        self.root = root
+        self.modules: dict[str, Module] = {}
+        for module in map(self._parsed, _files(root)):
+            taken = module.name in self.modules  # server.py beside src/server.py
+            self.modules[str(module.path) if taken else module.name] = module
+        self.methods: dict[str, list[Place]] = {}
+        for module in self.modules.values():
+            for node in module.nodes:
+                for inner in node.body if isinstance(node, ast.ClassDef) else ():
+                    if isinstance(inner, FUNCTIONS):
+                        self.methods.setdefault(inner.name, []).append(Place(module, inner))
+        self._ends: dict[str, list[Module]] = {}
+        for name, module in self.modules.items():
+            parts = name.split(".")
+            for start in range(1, len(parts)):
+                self._ends.setdefault(".".join(parts[start:]), []).append(module)
+
+    def _parsed(self, path: Path) -> Module:
+        relative = path.relative_to(self.root)
+        parts = list(relative.with_suffix("").parts)
+        parts = parts[1:] if parts[0] == "src" and len(parts) > 1 else parts
+        parts = parts[:-1] if parts[-1] == "__init__" else parts
+        try:
+            text = decoded(path.read_bytes())
+            tree = ast.parse(text)
+        except (SyntaxError, ValueError, RecursionError) as error:
+            line = f":{error.lineno}" if isinstance(error, SyntaxError) else ""
+            why = error.msg if isinstance(error, SyntaxError) else error
+            raise RefusedError(
+                f"{relative.as_posix()}{line}: not read as Python: {why}; mend it, or {NEWER}"
+            ) from error
+        module = Module(path, ".".join(parts), text, tree)
+        package = parts if path.name == "__init__.py" else parts[:-1]
+        module.nodes = list(ast.walk(tree))
+        for node in module.nodes:
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+                module.renamed |= {ast.unparse(node.value)} if node.attr == "__name__" else set()
+            for child in ast.iter_child_nodes(node):
+                module.parents[child] = node
+            if isinstance(node, ast.Import):
+                for name in node.names:
+                    local = name.asname or name.name.split(".")[0]
+                    module.imports[local] = name.name if name.asname else local
+            elif isinstance(node, ast.ImportFrom):
+                base = package[: len(package) - node.level + 1] if node.level else []
+                start = ".".join([*base, *filter(None, [node.module])])
+                for name in node.names:
+                    module.imports[name.asname or name.name] = f"{start}.{name.name}".strip(".")
+                    module.stars += [start] * (name.name == "*")
+        for node in _statements(tree.body):
+            if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
+                module.top[node.name] = node
+            elif isinstance(node, ast.Assign | ast.AnnAssign) and node.value:
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                names = [target.id for target in targets if isinstance(target, ast.Name)]
+                module.top |= dict.fromkeys(names, node.value)
+        return module
+
+    def module(self, name: str) -> Module | None:
+        """A module by its dotted name, also where the project lies deeper than its root."""
+        if found := self.modules.get(name):
+            return found
+        ends = self._ends.get(name, [])
+        return ends[0] if len(ends) == 1 else None
+
+    def find(self, dotted: str, depth: int = 5) -> Place | None:
+        """What a dotted name stands for in this project."""
+        parts = dotted.split(".")
+        for end in range(len(parts) - 1, 0, -1):
+            if module := self.module(".".join(parts[:end])):
+                return self._inside(module, parts[end:], depth)
+        return None
+
+    def _inside(self, module: Module, parts: list[str], depth: int) -> Place | None:
+        first, rest = parts[0], parts[1:]
+        if (node := module.top.get(first)) is not None:
+            for part in rest:
+                body = node.body if isinstance(node, ast.ClassDef) else []
+                named = (n for n in body if isinstance(n, FUNCTIONS) and n.name == part)
+                if (node := next(named, None)) is None:
+                    return None
+            return Place(module, node)
+        if depth and first in module.imports:
+            return self.find(".".join([module.imports[first], *rest]), depth - 1)
+        for star in module.stars if depth else ():
+            if found := self.find(".".join([star, *parts]), depth - 1):
+                return found
+        return None
+
+    def dotted(self, module: Module, expression: ast.AST) -> str:
+        """An expression as a dotted name, its first part resolved by the imports; empty: it is none."""
+        parts: list[str] = []
+        while isinstance(expression, ast.Attribute):
+            parts.append(expression.attr)
+            expression = expression.value
+        if not isinstance(expression, ast.Name):
+            return ""
+        return ".".join([module.imports.get(expression.id, expression.id), *reversed(parts)])
+
+    def resolve(self, module: Module, expression: ast.AST) -> Place | None:
+        """What an expression stands for: a name of this scope or of another file, or a method of `self`."""
+        if isinstance(expression, ast.Name):
+            for around in module.above(expression):
+                if inner := module.inside(around).get(expression.id):
+                    return Place(module, inner)
+            if expression.id in module.top or expression.id not in module.imports:
+                return self._inside(module, [expression.id], 5)
+        if isinstance(expression, ast.Attribute) and isinstance(expression.value, ast.Name):
+            if expression.value.id in ("self", "cls"):
+                classes = (a for a in module.above(expression) if isinstance(a, ast.ClassDef))
+                owner = next(classes, None)
+                for place in self.methods.get(expression.attr, ()):
+                    if place.module.parents.get(place.node) is owner:
+                        return place
+                return self.method(expression.attr)
+            local = module.top.get(expression.value.id)
+            if isinstance(local, ast.ClassDef):
+                return self._inside(module, [expression.value.id, expression.attr], 1)
+        name = self.dotted(module, expression)
+        return self.find(name) if name and name.split(".")[0] not in module.top else None
+
+    def twins(self, place: Place) -> list[Place]:
+        """A function with those of its name beside it, as in the branches of an `if`: any may be the one."""
+        if not isinstance(place.node, FUNCTIONS):
+            return [place]
+        module, name = place.module, place.node.name
+        scopes = (*FUNCTIONS, ast.ClassDef, ast.Module)
+
+        def around(node: ast.AST) -> ast.AST | None:
+            return next((each for each in module.above(node) if isinstance(each, scopes)), None)
+
+        scope = around(place.node)
+        named = (n for n in module.nodes if isinstance(n, FUNCTIONS) and n.name == name)
+        real = (n for n in named if "overload" not in map(ast.unparse, n.decorator_list))
+        return [Place(module, node) for node in real if around(node) is scope]
+
+    def method(self, name: str) -> Place | None:
+        """The one method of a name that the project defines; None where there are several."""
+        places = self.methods.get(name, [])
+        return places[0] if len(places) == 1 else None
+
+
+def decoded(held: bytes) -> str:
+    """The text of a Python file, in the encoding that it declares, its line ends kept."""
+    encoding, _ = tokenize.detect_encoding(io.BytesIO(held).readline)
+    return held.decode(encoding)
+
+
+def _files(root: Path) -> Iterator[Path]:
+    for path in sorted(root.rglob("*.py")):
+        parts = path.relative_to(root).parts[:-1]
+        if any(part in NEVER or part.startswith(".") for part in parts) or BESIDE & {*parts[:1]}:
+            continue
+        if "policy" in parts and any((up / OURS).exists() for up in path.parents):
+            continue
+        if not path.is_file() or path.name == "conftest.py":
+            continue
+        if path.is_symlink() and path.resolve().is_relative_to(root):
+            continue  # it is read where it lies
+        if not (path.name.startswith("test_") and PROOFS.search(path.read_bytes())):
+            yield path
+
+
+def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements of a file, also those under `if` and `try`."""
+    for node in body:
+        yield node
+        for inner in ("body", "orelse", "finalbody", "handlers"):
+            held = getattr(node, inner, [])
+            if isinstance(node, ast.If | ast.Try | ast.With | ast.ExceptHandler):
+                yield from _statements(held)

@@ -1,0 +1,1 @@
+"""A generated project as the verbs handle it: answers, files, lock, its git and Copier."""

@@ -1,0 +1,78 @@
+"""What a project answered the template, and where it came from."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ..errors import RefusedError, UnableError
+
+ANSWERS = Path(".copier-answers.yml")
+
+
+def read(path: Path = ANSWERS) -> dict[str, Any]:
+    """The answers in a file, that of the current folder if none is named.
+
+    Raises:
+        UnableError: There are none here, or they cannot be read.
+    """
+    try:
+        known = yaml.safe_load(path.read_text(encoding="utf-8"))
+        return {str(name): value for name, value in known.items()}
+    except FileNotFoundError as error:
+        folder = path.parent.resolve()
+        if not folder.is_dir():
+            raise UnableError(f"{folder} is not a folder; name a checkout") from error
+        raise UnableError(f"{ANSWERS} is not in {folder}; run this in the project") from error
+    except (yaml.YAMLError, ValueError, AttributeError) as error:
+        raise _damaged(error) from error
+
+
+def recorded(template: str | None = None) -> dict[str, Any]:
+    """The answers in the current folder, with `_src_path` and `_commit` as texts.
+
+    Args:
+        template: An address that replaces the recorded one.
+
+    Raises:
+        UnableError: There are none here, or they do not name a template and its version.
+    """
+    known = read()
+    try:
+        source = str(template or known["_src_path"])
+        known |= {"_src_path": source, "_commit": str(known["_commit"])}
+    except KeyError as error:
+        raise _damaged(error) from error
+    if ":" not in source and not Path(source).expanduser().is_absolute():
+        where = "--template" if template else f"{ANSWERS}: _src_path"
+        why = f"{where} {source} is relative, so it could be any folder"
+        raise UnableError(f"{why}; write the template's whole path or address")
+    return known
+
+
+def given(known: dict[str, Any]) -> dict[str, Any]:
+    """The answers alone, without what Copier keeps beside them."""
+    return {name: value for name, value in known.items() if not name.startswith("_")}
+
+
+def said(items: list[str] | None) -> dict[str, Any]:
+    """Answers from `name=value`, the value in YAML.
+
+    Raises:
+        RefusedError: One is not such a pair.
+    """
+    found: dict[str, Any] = {}
+    for item in items or []:
+        name, equals, value = item.partition("=")
+        try:
+            found[name.strip()] = yaml.safe_load(value)
+        except yaml.YAMLError as error:
+            raise RefusedError(f"--data {item!r} is not YAML; write it as license=MIT") from error
+        if not equals or not name.strip():
+            raise RefusedError(f"--data {item!r} names no answer; write it as license=MIT")
+    return found
+
+
+def _damaged(error: Exception) -> UnableError:
+    why = f"{ANSWERS} names no template and version ({type(error).__name__})"
+    return UnableError(f"{why}; restore it from git")

@@ -1,0 +1,1 @@
+"""Questions to people in a terminal, and tables for them."""

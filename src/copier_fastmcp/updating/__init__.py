@@ -1,0 +1,1 @@
+"""A release of the template brought to checkouts, and what guards what is in them."""

@@ -1,0 +1,248 @@
+"""What an update would lose without a word: named before anything is written, and looked for after.
+
+Copier runs this in the project, before it changes a file and once it has: the last entry of
+`_migrations` in copier.yml, through `hooks/guard.py`, in Copier's own interpreter. So plain `copier
+update` is guarded, too. Before, it renders what the project came from and what it would come to,
+and compares both with what is there. After, it looks for every file and line of the owner's again.
+"""
+
+import hashlib
+import json
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ..errors import RefusedError, UnableError, one_line
+from ..project.answers import ANSWERS, read
+from ..project.copying import CHECKED, CONFLICT, LOST, REFUSAL, rendered_both
+from ..project.ownership import OWNERS, files_of, same
+from ..project.repository import changed, git, setting
+from . import behind
+
+ORIGINAL = "COPIER_FASTMCP_ORIGINAL"  # the checkout of which this one is a clone
+SEEN = "copier-fastmcp-update.json"  # in .git, from before an update until after it
+# Under these, git hides a rejected edit from Copier, or changes or refuses its lines.
+HARMFUL = {
+    "status.showUntrackedFiles": {"no", "false"},
+    "apply.whitespace": {"fix", "strip", "error", "error-all"},
+}
+AGAIN = "commit, and update again"
+Answers = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Update:
+    """An update that is about to happen.
+
+    Args:
+        project: The folder whose files would be written.
+        recorded: The answers that it keeps.
+        wanted: The same after the release's migrations.
+        said: Answers that the caller gives for this update.
+        release: The version that it comes to.
+    """
+
+    project: Path
+    recorded: Answers
+    wanted: Answers
+    said: Answers
+    release: str
+
+
+def losses(update: Update, old: Path, new: Path, questions: set[str]) -> list[str]:
+    """What would be lost, a line each: what, why, and the way on.
+
+    Args:
+        update: The update.
+        old: A render of the project's version and answers.
+        new: A render of what it would come to.
+        questions: The names of the release's questions.
+
+    Raises:
+        UnableError: Git cannot be asked, or a render has no answers.
+    """
+    fresh = read(new / ANSWERS)
+    was, now = update.recorded.get("package_name"), fresh.get("package_name")
+    if was != now:
+        move = f"rename src/{was}, its imports and the answer by hand"
+        return [f"package_name: {was} cannot become {now} at an update; {move}, {AGAIN}"]
+    answers = _answers(update, fresh, questions)
+    return [*_settings(update.project), *answers, *_files(update, old, new)]
+
+
+def _answers(update: Update, fresh: Answers, questions: set[str]) -> Iterator[str]:
+    """Answers that the release would drop or change, though nobody said so."""
+    for name, value in update.wanted.items():
+        if name.startswith("_") or name in update.said:
+            continue
+        if name not in questions:
+            way = f"if it may go, take it out of .copier-answers.yml, {AGAIN}"
+            yield f"{name}: {update.release} asks no such question, and drops {value!r}; {way}"
+        elif name in fresh and _plain(fresh[name]) != _plain(value):
+            way = f"say what it should be: --data {name}=..."
+            yield f"{name}: {value!r} would become {fresh[name]!r}; {way}"
+        elif name not in fresh and not update.said:
+            yield f"{name}: {value!r} would be dropped; say it anew: --data {name}=..."
+
+
+def _plain(value: object) -> object:
+    """An answer in a form in which only its meaning counts; Copier sorts a multiple choice."""
+    if isinstance(value, list):
+        return sorted(json.dumps(item, sort_keys=True, default=str) for item in value)
+    return json.dumps(value, sort_keys=True) if isinstance(value, dict) else str(value)
+
+
+def _files(update: Update, old: Path, new: Path) -> Iterator[str]:
+    """Files whose bytes would be gone, though git would show no conflict."""
+    project, release = update.project, update.release
+    tracked = set(git(project, "ls-files", "-z").split("\0"))
+    before, after = files_of(old), files_of(new)
+    for name in sorted(before | after):
+        mine = project / name
+        if OWNERS.fullmatch(name) or name.startswith(".copier-answers") or not mine.is_file():
+            continue
+        held = mine.read_bytes()
+        known = [(place / name).read_bytes() for place in (old, new) if (place / name).is_file()]
+        if any(same(held, text) for text in (known if name not in tracked else known[:1])):
+            continue
+        if name not in after:
+            way = f"keep elsewhere what you need of it, git rm {name}, {AGAIN}"
+            yield f"{name}: edited here, and {release} removes it; {way}"
+        elif name not in tracked:
+            way = f"move it, or track it (git add --force {name}), {AGAIN}"
+            yield f"{name}: git ignores it, and {release} would write over it; {way}"
+        elif not _mergeable(held):
+            way = f"save it as UTF-8, {AGAIN}"
+            yield f"{name}: holds bytes that are not UTF-8, and a merge drops them; {way}"
+
+
+def _mergeable(held: bytes) -> bool:
+    """Whether Copier can carry a file through a diff: git shows no binary, Copier only UTF-8."""
+    try:
+        return "\0" not in held.decode()
+    except UnicodeDecodeError:
+        return False
+
+
+def _settings(project: Path) -> Iterator[str]:
+    """Settings of git under which an edit vanishes in a merge."""
+    for name, values in HARMFUL.items():
+        if (value := setting(project, name)) in values:
+            yield f"git config {name} is {value}, which loses edits; set it to another, update again"
+
+
+def inventory(project: Path, old: Path, new: Path) -> dict[str, Any]:
+    """What an update must leave: `kept`, the hash of each file that it has no business with; and
+    `lines`, those of the owner's in each file that it merges.
+    """
+    kept: dict[str, str] = {}
+    lines: dict[str, list[str]] = {}
+    rendered = files_of(old) | files_of(new) | {".copier-answers.yml"}
+    for name in filter(None, git(project, "ls-files", "-z").split("\0")):
+        mine = project / name
+        if not mine.is_file() and not mine.is_symlink():
+            continue
+        if OWNERS.fullmatch(name) or name not in rendered:
+            kept[name] = _hash(mine)
+        elif name != ".copier-answers.yml" and (added := _added(mine, old / name, new / name)):
+            lines[name] = list(added.elements())
+    return {"kept": kept, "lines": lines}
+
+
+def missing(project: Path, seen: dict[str, Any]) -> list[str]:
+    """What an inventory names and the project no longer has, a line each."""
+    back = "`git restore --source=HEAD"
+    gone = [
+        f"{name}: is not as you left it; {back} {name}` brings it back"
+        for name, known in seen["kept"].items()
+        if not os.path.lexists(project / name) or _hash(project / name) != known
+    ]
+    for name, lines in seen["lines"].items():
+        held = _lines(project / name)
+        if not any(line.startswith(CONFLICT) for line in held) and (lost := Counter(lines) - held):
+            gone.append(f"{name}: {lost.total()} lines of yours are gone; {back} {name}` has them")
+    return gone
+
+
+def _hash(path: Path) -> str:
+    """The hash of a file, or of where a link points to."""
+    held = os.readlink(path).encode() if path.is_symlink() else path.read_bytes()
+    return hashlib.sha256(held).hexdigest()
+
+
+def _lines(path: Path) -> Counter[str]:
+    """The lines of a file, whatever its encoding; none where there is no file."""
+    return Counter(path.read_bytes().decode("latin-1").splitlines() if path.is_file() else ())
+
+
+def _added(mine: Path, old: Path, new: Path) -> Counter[str]:
+    """The lines that an owner added to a file."""
+    return Counter() if _lines(mine) == _lines(new) else _lines(mine) - _lines(old)
+
+
+def main(template: Path, answers_file: str, data: str) -> int:
+    """Guard the update of the project in the current folder.
+
+    Args:
+        template: The release, checked out.
+        answers_file: The answers file, as Copier was told.
+        data: Answers that the caller gives, as JSON; empty after the update, since Copier prints it.
+
+    Returns:
+        0 when nothing is lost. Else 1: before, the project is as it was; after, git has what is gone.
+    """
+    if os.environ.get(CHECKED):
+        return 0
+    place = Path(git(Path(), "rev-parse", "--git-path", SEEN).strip())
+    try:
+        if os.environ.get("STAGE") == "after":
+            if not place.exists():
+                return 0
+            prefix, lost = LOST, missing(Path(), json.loads(place.read_text(encoding="utf-8")))
+            place.unlink()
+            for line in behind.after_update(
+                Path(), _recorded(answers_file), read(Path(answers_file))
+            ):
+                print(one_line(line), file=sys.stderr)
+        else:
+            prefix, lost = (
+                REFUSAL,
+                _before(template, Path(answers_file), json.loads(data or "null") or {}, place),
+            )
+    except (RefusedError, UnableError, OSError, ValueError) as error:
+        prefix, lost = REFUSAL, [str(error)]
+    for line in lost:
+        print(prefix + one_line(line), file=sys.stderr)
+    if lost and prefix is REFUSAL and changed(Path(), "--", answers_file):  # by a migration
+        git(Path(), "restore", "--source=HEAD", "--", answers_file)
+    return 1 if lost else 0
+
+
+def _recorded(answers_file: str) -> Answers:
+    """The answers that the project had before the update."""
+    place = Path(answers_file).as_posix()
+    return dict(yaml.safe_load(git(Path(), "show", f"HEAD:./{place}")))
+
+
+def _before(template: Path, answers_file: Path, said: Answers, place: Path) -> list[str]:
+    """What would be lost; where nothing is, what must be found again is written to a place."""
+    recorded = _recorded(str(answers_file))
+    if Path(recorded["_src_path"]).is_dir():  # it may be relative, as seen from here
+        recorded["_src_path"] = str(Path(recorded["_src_path"]).resolve())
+    project = Path(os.environ.get(ORIGINAL, "."))
+    release = os.environ.get("VERSION_TO", "the release")
+    update = Update(project, recorded, read(answers_file), said, release)
+    source = {"_src_path": str(template), "_commit": "HEAD"}
+    questions = set(yaml.safe_load((template / "copier.yml").read_text(encoding="utf-8")))
+    with rendered_both(recorded, update.wanted | said | source) as (old, new):
+        if not (lost := losses(update, old, new, questions)):
+            seen = inventory(Path(), old, new)
+            seen["kept"].pop(answers_file.as_posix(), None)  # under whatever name
+            place.write_text(json.dumps(seen), encoding="utf-8")
+    return lost
