@@ -10,18 +10,18 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from .adopting import dependencies, layout, phases, skeletons
+from .adopting import dependencies, layout, phased, skeletons
 from .adopting.declaring import WORD, declare, declared, imported
 from .adopting.editing import Edited
 from .adopting.living import compared
 from .adopting.proposing import Proposal
 from .adopting.registering import registered
-from .adopting.survey import Survey, answered, survey
-from .annotate import told
+from .adopting.survey import Survey, answered, survey, tell_what_is_left
 from .creating import placing
 from .errors import RefusedError, UnableError
 from .lock import FILE
 from .parsing.saying import Found
+from .phases import GATED
 from .project import copying, origin
 from .project.answers import ANSWERS, read
 from .project.repository import changed
@@ -182,8 +182,8 @@ def adoption(
             made.files[name] = skeletons.probe(proposal).encode()
     if not (root / "tests/tools").exists() and _twins(root, made.files):
         made.files["tests/tools/conftest.py"] = skeletons.APART.encode()
-    if not known and not (root / phases.FILE).exists():
-        made.files[phases.FILE] = phases.phases(seen, chosen).encode()
+    if not known and not (root / phased.FILE).exists():
+        made.files[phased.FILE] = phased.phases(seen, chosen).encode()
     if not (root / "tests/tools/backend.py").exists():
         text = skeletons.BACKEND + registered(seen, servers)
         made.files["tests/tools/backend.py"] = text.encode()
@@ -258,8 +258,8 @@ def _write(
     if not written and not new:
         print("adopted already; nothing changed", file=sys.stderr)
         return
-    told(seen, chosen, made.by_hand)
-    if gated := [each.found.name for each in chosen if each.behavior in phases.GATED]:
+    tell_what_is_left(seen, chosen, made.by_hand)
+    if gated := [each.found.name for each in chosen if each.behavior in GATED]:
         print(f"{', '.join(gated)}: {ANSWERS_CHANGE}", file=sys.stderr)
     verb = "would be changed" if dry_run else "changed"
     count = f"{len(written)} file{'s' * (len(written) != 1)} {verb}"

@@ -1,13 +1,9 @@
 """`audit`: what is wrong with the hints of a server's tools, as anybody can see it from outside."""
 
-import asyncio
 import json
-import logging
 import os
 import re
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -15,6 +11,7 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from .auditing.recorded import Tools, recorded
+from .auditing.running import over_the_wire
 from .errors import RefusedError, UnableError, tell
 from .lock import FILE
 from .project.locked import as_served, locked
@@ -41,40 +38,6 @@ def _headers(lines: Sequence[str], token: str | None) -> dict[str, str]:
     if token:
         headers["Authorization"] = f"Bearer {token}"
     return headers
-
-
-def over_the_wire(
-    server: str | None, url: str | None, headers: Mapping[str, str], seconds: float
-) -> Tools:
-    """Another server's tools.
-
-    Raises:
-        UnableError: It did not answer; what it last wrote to stderr is in the message.
-    """
-    from .auditing.wire import served
-
-    with _silent(), tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
-        try:
-            if url is not None and not re.match(r"https?://[^/]", url):
-                raise ValueError("an address begins with http:// or https://")
-            return asyncio.run(served(server, url, headers, seconds, log))
-        except (Exception, asyncio.CancelledError) as error:
-            log.seek(0)
-            late = f"no answer in {seconds:g} seconds" if isinstance(error, TimeoutError) else ""
-            reasons = [late or str(error) or type(error).__name__, *log.read().splitlines()[-1:]]
-            why = f"could not check {url or server or 'an empty command'}: {' | '.join(reasons)}"
-            raise UnableError(why) from error
-
-
-@contextmanager
-def _silent() -> Iterator[None]:
-    """Without what libraries log: what goes wrong is one line, ours."""
-    before = logging.root.manager.disable
-    logging.disable()
-    try:
-        yield
-    finally:
-        logging.disable(before)
 
 
 def _pinned() -> Tools:

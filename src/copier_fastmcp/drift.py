@@ -1,7 +1,6 @@
 """`drift`: policy files that are not as the template has them."""
 
 import json
-import os
 from pathlib import Path
 from typing import Annotated
 
@@ -10,29 +9,8 @@ from cyclopts import Parameter
 from .errors import RefusedError, UnableError, counted
 from .project.answers import recorded
 from .project.copying import rendered
-from .project.ownership import files_of, policy_files, same
+from .project.ownership import differences, files_of
 from .updating import behind
-
-
-def differences(fresh: Path, project: Path) -> dict[str, str]:
-    """Each policy file of a fresh render that the project has otherwise.
-
-    It is "edited", "missing", or "not executable" where its run bit is lost. Line ends do not count.
-    """
-    states = {}
-    for name in policy_files(fresh):
-        mine = project / name
-        if not mine.is_file():
-            states[name] = "missing"
-        elif not same(mine.read_bytes(), (fresh / name).read_bytes()):
-            states[name] = "edited"
-        elif _runs(fresh / name) and not _runs(mine):
-            states[name] = "not executable"
-    return states
-
-
-def _runs(path: Path) -> bool:
-    return os.name != "nt" and bool(path.stat().st_mode & 0o100)
 
 
 def unknown(fresh: Path, project: Path) -> list[str]:

@@ -7,16 +7,15 @@ data; what the tool language cannot say is listed, never dropped in silence.
 import json
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from cyclopts import Parameter
 
 from .errors import BackError, RefusedError, UnableError, one_line, tell
 from .listing import entries
-from .openapi.choices import parts
-from .openapi.document import Document, read
+from .openapi.converting import answers_of, gathered
+from .openapi.document import read
 from .openapi.merging import (
     Before,
     diff,
@@ -27,95 +26,9 @@ from .openapi.merging import (
     sidecar,
     written,
 )
-from .openapi.naming import Names
-from .openapi.operations import Operation, operations
-from .openapi.selecting import MANY, Selection
-from .openapi.server import about
+from .openapi.selecting import Selection
 from .openapi.told import found_in, news, report
-from .openapi.tools import BUDGET, Imported, Options, imported
-
-MOST_TOOLS = 3000
-
-
-def convert(
-    listed: Sequence[Operation], options: Options, taken: Sequence[str] = ()
-) -> list[Imported]:
-    """Operations as tools, with names that are unique among them and those that are taken."""
-    names = Names(taken, options.names)
-    return [imported(part, names, options) for one in listed for part in parts(one)]
-
-
-def chosen(document: Document, selection: Selection) -> list[Operation]:
-    """The operations that were asked for.
-
-    Raises:
-        RefusedError: A glob fits nothing, or nothing is left.
-    """
-    everything = list(operations(document))
-    if unused := selection.unused(everything):
-        tags = sorted({tag for one in everything for tag in one.tags})
-        hint = (
-            f"its tags are {', '.join(tags[:12])}"
-            if "--tag" in unused[0] and tags
-            else "as in POST /a/{b}"
-        )
-        raise RefusedError(one_line(f"{unused[0]} fits no operation of {document.path}; {hint}"))
-    found = [one for one in everything if selection.takes(one)]
-    if not found:
-        why = "no operation that fits all of these globs" if selection else "no operations"
-        raise RefusedError(f"{document.path} has {why}; a path begins with /, as in /notes")
-    if len(found) > MOST_TOOLS:
-        raise RefusedError(f"{len(found)} operations are too many; choose with --tag or --path")
-    return found
-
-
-def gathered(
-    document: Document,
-    selection: Selection,
-    options: Options,
-    taken: Sequence[str] = (),
-    *,
-    asking: bool,
-) -> tuple[list[Imported], Selection]:
-    """The operations that were asked for as tools, and which these are.
-
-    With somebody to ask, they choose among many, and say what an operation does whose signals clash;
-    `options` keeps that.
-
-    Raises:
-        RefusedError: A glob fits nothing, or nothing is left.
-        BackError: They want the question before.
-        KeyboardInterrupt: They left.
-    """
-    listed = chosen(document, selection)
-    if not asking:
-        return convert(listed, options, taken), selection
-    from .openapi.asking import behaviors_of, operations_of
-    from .terminal.prompts import walk
-
-    found, before = list(listed), dict(options.behaviors)
-    rows: list[Imported] = []
-
-    def which() -> None:
-        found[:] = operations_of(listed)
-
-    def what() -> None:
-        options.behaviors = dict(before)
-        rows[:] = convert(found, options, taken)
-        if any(one.derived.asked and one.tool for one in rows):
-            options.behaviors |= behaviors_of(rows)
-            rows[:] = convert(found, options, taken)
-
-    walk([which, what] if not selection and len(found) > MANY else [what])
-    if len(found) < len(listed):
-        selection = Selection(operation=[_literal(one.name) for one in found])
-    return rows, selection
-
-
-def answers_of(document: Document, rows: Sequence[Imported]) -> tuple[dict[str, Any], list[str]]:
-    """A whole answers file, and what a person should know of it."""
-    answers, notes = about(document)
-    return {**answers, "tools": [one.tool for one in rows if one.tool]}, notes
+from .openapi.tools import BUDGET, Options
 
 
 def import_(
@@ -213,42 +126,6 @@ def import_(
             then = f"copier-fastmcp update --from {whole} in the server's folder, or {then}"
         tell(f"{'would write' if dry_run else 'wrote'} {out}; then: {then}")
     return 0
-
-
-def from_document(
-    file: Path, globs: Mapping[str, list[str] | None], *, asking: bool
-) -> dict[str, Any]:
-    """The answers of a document, for `new`.
-
-    Args:
-        file: The document.
-        globs: Which operations, as the options of `import`.
-        asking: Whether there is somebody to ask.
-
-    Raises:
-        RefusedError: The document or a glob cannot be used.
-        BackError: They want the question before.
-        KeyboardInterrupt: They left.
-    """
-    document, options = read(file), Options()
-    selection = Selection(**{key: list(value or []) for key, value in globs.items()})
-    rows, _ = gathered(document, selection, options, asking=asking)
-    answers, notes = answers_of(document, rows)
-    for line in [*report(rows), *notes]:
-        if asking:
-            from .terminal.prompts import say
-
-            say(line)
-        else:
-            tell(one_line(line))
-    if not answers["tools"]:
-        raise RefusedError(f"no operation of {file} can be a tool; the lines above say why")
-    return answers
-
-
-def _literal(name: str) -> str:
-    """A name as a glob that fits only it."""
-    return "".join(f"[{c}]" if c in "*?[" else c for c in name)
 
 
 def _write(out: Path, text: str, before: Before) -> None:

@@ -7,6 +7,9 @@ from typing import Any
 from .tables import tables
 
 NAME = re.compile("[a-z][a-z0-9_]{0,63}")
+WRITTEN = re.compile(
+    r"\(((?:method|signal|(?:two|three) signals|asked|extension|your choice)[^()]*)\)\.$"
+)
 
 
 def listed(tools: object) -> list[Any]:
@@ -58,3 +61,13 @@ def behavior_of(tool: Mapping[str, Any]) -> str:
 def meanings() -> list[tuple[str, str, str]]:
     """Each behavior: its name, what it means in a sentence, and its name again, to choose from."""
     return [(name, str(row["meaning"]), name) for name, row in tables()["behaviors"].items()]
+
+
+def source_of(tool: Mapping[str, Any]) -> str:
+    """What says that a tool does what it does; empty where nothing does."""
+    if tool.get("behavior"):
+        found = WRITTEN.search(str(tool.get("why") or ""))
+        return found[1] if found and tool.get("http") else "you"
+    behavior, said = behavior_of(tool), verb_says(str(tool.get("name", "")))
+    verb = str(tool.get("name", "")).partition("_")[0]
+    return f"first word {verb!r}{', no version' * (behavior != said)}" if behavior else ""

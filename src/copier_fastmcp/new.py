@@ -194,7 +194,7 @@ def source(file: Path, globs: Mapping[str, list[str] | None], *, asking: bool) -
     Raises:
         RefusedError: It is neither.
     """
-    from .importing import from_document
+    from .openapi.converting import from_document
     from .openapi.reading import load
 
     root = load(file)

@@ -10,11 +10,10 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from .drift import differences
 from .errors import RefusedError, counted
 from .project.answers import recorded
 from .project.copying import rendered
-from .project.ownership import files_of, policy_files, same
+from .project.ownership import differences, files_of, policy_files, same
 from .project.repository import changed
 
 TOOLS = re.compile("(src/[^/]+|tests)/tools/.+")  # their authors', so only by name

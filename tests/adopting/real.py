@@ -18,9 +18,9 @@ from typing import Any
 from fastmcp import Client
 from fastmcp.client.transports import StdioTransport
 
+from copier_fastmcp.adopting.annotating import hints_of
 from copier_fastmcp.adopting.proposing import Proposal
 from copier_fastmcp.adopting.survey import survey
-from copier_fastmcp.annotate import hints_of
 from copier_fastmcp.errors import RefusedError
 from copier_fastmcp.lock import HINTS
 

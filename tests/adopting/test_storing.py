@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from adopting.test_reading import seen
 
+from copier_fastmcp.adopting.annotating import hints_of
 from copier_fastmcp.adopting.proposing import Proposal
-from copier_fastmcp.annotate import hints_of
 
 SHELF = """import json, sqlite3, uuid
 from pathlib import Path

@@ -18,7 +18,7 @@ from calling import call
 from foreign_server import DIRECTORIES, GOOD, PLANTED, RAW
 from listening import PATIENCE, free_port, listens
 
-from copier_fastmcp.audit import over_the_wire
+from copier_fastmcp.auditing.running import over_the_wire
 from copier_fastmcp.errors import UnableError
 
 SERVER = str(Path(foreign_server.__file__))

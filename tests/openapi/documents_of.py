@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from copier_fastmcp.importing import convert
+from copier_fastmcp.openapi.converting import convert
 from copier_fastmcp.openapi.document import Document
 from copier_fastmcp.openapi.operations import Operation, operations
 from copier_fastmcp.openapi.tools import Imported, Options

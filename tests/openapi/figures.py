@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from copier_fastmcp.importing import convert
 from copier_fastmcp.openapi.behavior import derive
+from copier_fastmcp.openapi.converting import convert
 from copier_fastmcp.openapi.derived import Derived
 from copier_fastmcp.openapi.document import Document, read
 from copier_fastmcp.openapi.operations import Operation, is_json, operations

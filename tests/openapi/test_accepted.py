@@ -6,7 +6,7 @@ import pytest
 from openapi.documents_of import answers, document
 from support import answered
 
-from copier_fastmcp.importing import answers_of, convert
+from copier_fastmcp.openapi.converting import answers_of, convert
 from copier_fastmcp.openapi.operations import operations
 from copier_fastmcp.openapi.tools import Options
 from copier_fastmcp.rules import contrary

@@ -23,7 +23,7 @@ from fastmcp.client.transports import StdioTransport
 from openapi.drawing import drawn_documents
 from support import PYTEST, Answers, python, render, rendered
 
-from copier_fastmcp.importing import answers_of, convert
+from copier_fastmcp.openapi.converting import answers_of, convert
 from copier_fastmcp.openapi.document import read
 from copier_fastmcp.openapi.merging import written
 from copier_fastmcp.openapi.operations import operations

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from copier_fastmcp.errors import RefusedError
-from copier_fastmcp.importing import convert
 from copier_fastmcp.openapi import reading
+from copier_fastmcp.openapi.converting import convert
 from copier_fastmcp.openapi.document import read
 from copier_fastmcp.openapi.operations import operations
 from copier_fastmcp.openapi.told import report

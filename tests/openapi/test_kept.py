@@ -4,7 +4,7 @@ from typing import Any
 
 from openapi.documents_of import answers, document, fields, tool
 
-from copier_fastmcp.importing import convert
+from copier_fastmcp.openapi.converting import convert
 from copier_fastmcp.openapi.operations import operations
 from copier_fastmcp.openapi.server import about
 from copier_fastmcp.openapi.tools import Options

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from openapi.documents_of import answers, fields, operation, tool
 
-from copier_fastmcp.importing import convert
+from copier_fastmcp.openapi.converting import convert
 from copier_fastmcp.openapi.tools import Options
 
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ..annotate import title_of
 from ..parsing.sources import Function, Module
 from ..tables import tables
+from .annotating import title_of
 from .editing import Edited
 from .proposing import Proposal
 

@@ -17,7 +17,7 @@ def compared(seen: Survey, command: str) -> Survey:
     Raises:
         UnableError: The command does not answer as a server.
     """
-    from ..audit import over_the_wire
+    from ..auditing.running import over_the_wire
 
     print(f"--live runs the server's code: {one_line(command)}", file=sys.stderr)
     names = [str(tool.get("name")) for tool in over_the_wire(command, None, {}, SECONDS)]

@@ -1,16 +1,17 @@
 """What `adopt` and `annotate` begin with: a server's tools, a behavior for each, and what to ask."""
 
+import sys
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..auditing.printing import table
 from ..errors import BackError, RefusedError, UnableError, counted
 from ..listing import meanings
 from ..parsing.finding import Finder
 from ..parsing.saying import Found, frameworks
 from ..parsing.sources import Project
+from ..terminal.columns import table
 from .proposing import Proposal, proposals
 
 UNREAD = "only the running server shows it; say what it does with declare(name, behavior)"
@@ -160,3 +161,14 @@ def _ask(seen: Survey, proposal: Proposal) -> str:
     name = proposal.found.name
     prompts.say(f"{name} ({where}): {proposal.asked}", "")
     return str(prompts.choose(f"What does {name} do?", [known[one] for one in order]))
+
+
+def tell_what_is_left(seen: Survey, chosen: list[Proposal], by_hand: dict[str, str]) -> None:
+    """Say what needs a person: on stderr, a line for each tool."""
+    for each in chosen:
+        if each.asked:
+            where = f"{seen.place(each.found)}:{each.found.line}"
+            line = f"review {each.found.name} ({where}), taken for {each.behavior}: {each.asked}"
+            print(line, file=sys.stderr)
+    for name, why in by_hand.items():
+        print(f"by hand {name}: {why}", file=sys.stderr)

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..auditing.printing import table
 from ..errors import BackError, RefusedError, UnableError, one_line, tell
 from ..listing import entries
 from ..project.answers import ANSWERS, read
 from ..project.pinning import pin
+from ..terminal.columns import table
 from .placing import Placed, compare, placed
 from .reviewing import HEADS, rows
 

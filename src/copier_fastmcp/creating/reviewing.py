@@ -4,14 +4,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ..auditing.printing import table
-from ..listing import NAME, behavior_of, entries, verb_says
+from ..listing import NAME, behavior_of, entries, source_of
 from ..meaning import Meaning, policy_of
 from ..tables import tables
+from ..terminal.columns import table
 
-WRITTEN = re.compile(
-    r"\(((?:method|signal|(?:two|three) signals|asked|extension|your choice)[^()]*)\)\.$"
-)
 HEADS = ("Tool", "Behavior", "Hints", "Asks a person", "From")
 NARROW = (
     "Tool",
@@ -28,16 +25,6 @@ HINTS = {
     "idempotent": "The same call again changes nothing more.",
     "Asks": "The server itself asks a person, and does nothing without a yes.",
 }
-
-
-def source_of(tool: Mapping[str, Any]) -> str:
-    """What says that a tool does what it does; empty where nothing does."""
-    if tool.get("behavior"):
-        found = WRITTEN.search(str(tool.get("why") or ""))
-        return found[1] if found and tool.get("http") else "you"
-    behavior, said = behavior_of(tool), verb_says(str(tool.get("name", "")))
-    verb = str(tool.get("name", "")).partition("_")[0]
-    return f"first word {verb!r}{', no version' * (behavior != said)}" if behavior else ""
 
 
 def meaning_of(tool: Mapping[str, Any], policy: Mapping[str, Any]) -> Meaning:

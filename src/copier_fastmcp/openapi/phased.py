@@ -3,9 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..adopting.phases import GATED, Phase, table
-from ..creating.reviewing import source_of
-from ..listing import entries
+from ..listing import entries, source_of
+from ..phases import GATED, Phase, table
 
 FILE = "docs/import.md"
 COMPARE = "compare `fake` in `tests/tools/` with what the API does, so that the suite proves the decorator"

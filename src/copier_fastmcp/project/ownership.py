@@ -1,5 +1,9 @@
-"""Who owns a file of a project: each belongs to one class as a whole."""
+"""Who owns a file of a project, and which of the template's are not as it has them.
 
+Each file belongs to one class as a whole.
+"""
+
+import os
 import re
 from pathlib import Path
 
@@ -29,3 +33,24 @@ def policy_files(fresh: Path) -> list[str]:
 def same(mine: bytes, fresh: bytes) -> bool:
     """Whether two files hold the same; line ends do not count."""
     return mine.replace(b"\r\n", b"\n") == fresh.replace(b"\r\n", b"\n")
+
+
+def differences(fresh: Path, project: Path) -> dict[str, str]:
+    """Each policy file of a fresh render that the project has otherwise.
+
+    It is "edited", "missing", or "not executable" where its run bit is lost. Line ends do not count.
+    """
+    states = {}
+    for name in policy_files(fresh):
+        mine = project / name
+        if not mine.is_file():
+            states[name] = "missing"
+        elif not same(mine.read_bytes(), (fresh / name).read_bytes()):
+            states[name] = "edited"
+        elif _runs(fresh / name) and not _runs(mine):
+            states[name] = "not executable"
+    return states
+
+
+def _runs(path: Path) -> bool:
+    return os.name != "nt" and bool(path.stat().st_mode & 0o100)

@@ -1,0 +1,74 @@
+"""What in the command may import what: the table in docs/architecture.md, and nothing else."""
+
+import ast
+import re
+from collections.abc import Iterator
+from importlib.util import resolve_name
+from pathlib import Path
+
+import pytest
+from support import ROOT
+
+from copier_fastmcp.cli import NAMES, VERBS
+
+SOURCE = ROOT / "src/copier_fastmcp"
+MODULES = sorted(path.relative_to(SOURCE) for path in SOURCE.rglob("*.py"))
+VERB_MODULES = {NAMES.get(verb, (verb,))[0] for verb in VERBS}
+# `cli` finds a verb by its name; what lies beside the verbs every module may import.
+STARTS = {"__init__", "__main__", "cli"}
+SHARED = {path.stem for path in MODULES if path.parent == Path()} - VERB_MODULES - STARTS
+
+
+def written() -> dict[str, set[str]]:
+    """The packages that each package may import, as the guide has them."""
+    text = (ROOT / "docs/architecture.md").read_text("utf-8")
+    rows = re.findall(r"(?m)^\| `(\w+)/` \|[^|]*\| ([^|]*) \|$", text)
+    return {package: set(re.findall(r"`(\w+)/`", others)) for package, others in rows}
+
+
+def imported(module: Path, text: str) -> Iterator[str]:
+    """The first part below copier_fastmcp of everything that a module imports, early or late."""
+    package = ".".join(["copier_fastmcp", *module.parts[:-1]])
+    for node in ast.walk(ast.parse(text)):
+        names = [each.name for each in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom):
+            source = resolve_name(f"{'.' * node.level}{node.module or ''}", package)
+            names = [f"{source}.{each.name}" for each in node.names]
+        yield from (name.split(".")[1] for name in names if name.startswith("copier_fastmcp."))
+
+
+def forbidden(module: Path, text: str, packages: dict[str, set[str]]) -> set[str]:
+    """What a module imports and must not."""
+    own = module.parts[0].removesuffix(".py")
+    may = {own, *packages[own]} if own in packages else set()
+    may |= {*packages} if own in VERB_MODULES else {"cli", "project"} if own in STARTS else set()
+    return set(imported(module, text)) - SHARED - may
+
+
+def test_every_package_is_in_the_guide_and_none_imports_in_a_circle() -> None:
+    packages = written()
+    assert packages.keys() == {path.parts[0] for path in MODULES if len(path.parts) > 1}
+    above: set[str] = set()
+    while free := {one for one, others in packages.items() if others <= above} - above:
+        above |= free
+    assert above == packages.keys()
+
+
+@pytest.mark.parametrize("module", MODULES, ids=str)
+def test_a_module_imports_what_it_may(module: Path) -> None:
+    assert forbidden(module, (SOURCE / module).read_text("utf-8"), written()) == set()
+
+
+@pytest.mark.parametrize(
+    ("module", "text", "found"),
+    [
+        ("bodies/scopes.py", "from ..adopting.survey import survey", {"adopting"}),
+        ("project/origin.py", "def f():\n    from .. import update", {"update"}),
+        ("adopting/living.py", "from copier_fastmcp.audit import audit", {"audit"}),
+        ("lock.py", "from .project.answers import read", {"project"}),
+        ("restore.py", "from .drift import drift", {"drift"}),
+        ("restore.py", "from .project import copying\nfrom .errors import tell", set()),
+    ],
+)
+def test_a_forbidden_import_is_seen(module: str, text: str, found: set[str]) -> None:
+    assert forbidden(Path(module), text, written()) == found
