@@ -7,8 +7,8 @@ from typing import Any
 
 
 @cache
-def tables() -> dict[str, Any]:
-    """What stands in tables.json."""
-    text = files(__package__).joinpath("tables.json").read_text(encoding="utf-8")
+def tables(name: str = "tables") -> dict[str, Any]:
+    """What stands in tables.json, or in language.json: what answers may hold."""
+    text = files(__package__).joinpath(f"{name}.json").read_text(encoding="utf-8")
     loaded: dict[str, Any] = json.loads(text)
     return loaded

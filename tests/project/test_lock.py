@@ -145,24 +145,10 @@ EQUIVALENT: list[tuple[tuple[str, ...], object]] = [
 ]
 
 
-OPTIONAL: list[object] = [
-    {"type": "string"},
-    {"type": ["null", "string"], "default": None},
-    {"anyOf": [{"type": "null"}, {"type": "string"}], "default": None},
-]
-
-
-@pytest.mark.parametrize("value", OPTIONAL)
-def test_an_argument_that_is_left_out_may_also_be_said_to_be_null(value: object) -> None:
-    assert lock.differences(PINNED, changed((*INPUT, "title"), value)) == []
-    never = changed((*INPUT, "title"), {"anyOf": [{"type": "string"}, {"type": "null"}]})
-    assert "BREAKING" in "".join(lock.differences(never, changed((*INPUT, "title"), value)))
-
-
 # The parts of a result as FastMCP writes them, and as the policy does
 RESULTS = [
     (
-        {"anyOf": [{"type": "string"}, {"type": "null"}], "default": None},
+        {"anyOf": [{"type": "string"}, {"type": "null"}]},
         {"type": ["string", "null"]},
     ),
     ({"anyOf": [{"enum": ["a"], "type": "string"}, {"type": "null"}]}, {"enum": ["a", None]}),
@@ -176,7 +162,6 @@ RESULTS = [
         {"type": ["object", "null"], "properties": {"b": {}}, "required": ["b"]},
     ),
     ({"type": "object", "additionalProperties": True}, {"type": "object"}),
-    ({"type": "boolean", "default": True}, {"type": "boolean"}),
 ]
 
 

@@ -8,7 +8,6 @@ import questionary as q
 from ..listing import NAME, verb_says
 from ..tables import tables
 
-TYPES = ["str", "int", "float", "bool", "date", "datetime", "uuid", "url", "email", "dict", "any"]
 LISTS = ["list[str]", "list[int]"]
 WIRE_NAME = re.compile("([A-Za-z][A-Za-z0-9_.-]{0,63})?")
 GATES = ["as the policy says", "ask, with a question made from the title", "ask in my words"]
@@ -24,7 +23,7 @@ def _parameters() -> list[dict[str, Any]]:
         "A parameter's name (empty: no more; none at all: those of its behavior):",
         validate=lambda text: bool(WIRE_NAME.fullmatch(text.strip())) or "as in note_id",
     ):
-        kind = q.select("Its type:", [*TYPES, *LISTS]).unsafe_ask()
+        kind = q.select("Its type:", [*tables("language")["types"], *LISTS]).unsafe_ask()
         about = _text("What it is:", validate=lambda text: bool(text.strip()) or "one sentence")
         optional = {} if q.confirm("Is it required?").unsafe_ask() else {"required": False}
         parameters.append({"name": name, "type": kind, "description": about} | optional)
