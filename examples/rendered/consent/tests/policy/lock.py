@@ -106,32 +106,6 @@ def normal(schema: Any, defs: Schema | None = None, within: tuple[str, ...] = ()
     return found
 
 
-def spare(schema: Any, side: str, absent: bool = False) -> Any:
-    """A normal form without what says nothing: the defaults of a result, and null for an argument left out.
-
-    `absent`: the object around it need not have it.
-    """
-    if isinstance(schema, list):
-        return [spare(item, side) for item in schema]
-    if not isinstance(schema, Mapping):
-        return schema
-    found, required = {**schema}, schema.get("required", ())
-    for key, value in schema.items():
-        if key in NAMED:
-            found[key] = {name: spare(of, side, name not in required) for name, of in value.items()}
-        elif key not in (*WORDS, "const", "enum"):
-            found[key] = spare(value, side)
-    if side == "output" or (absent and found.get("default", ...) is None):
-        found.pop("default", None)
-        if side == "input" and NULL in found.get("anyOf", ()):
-            others = [each for each in found.pop("anyOf") if each != NULL]
-            found = {**(others[0] if len(others) == 1 else {"anyOf": others}), **found}
-        elif side == "input" and isinstance(kinds := found.get("type"), list):
-            kinds = [each for each in kinds if each != "null"]
-            found["type"] = kinds[0] if len(kinds) == 1 else kinds
-    return found
-
-
 def covers(wide: Any, narrow: Any) -> bool:
     """Whether one schema accepts all that another one accepts; in doubt it does not."""
     if not (isinstance(wide, Mapping) and isinstance(narrow, Mapping)):
@@ -178,10 +152,7 @@ def differences(pinned: Lock, running: Lock) -> list[str]:
     RENAMED: the same tool under another name. RENDERED: other library versions, or another policy, write
     the same schema otherwise. No label: new tools, stricter hints, words.
     """
-    old, new = (
-        {name: pin | {side: spare(pin[side], side) for side in SIDES} for name, pin in each.items()}
-        for each in (pinned["tools"], running["tools"])
-    )
+    old, new = pinned["tools"], running["tools"]
     answers = {was: now for now, pin in new.items() for was in pin.get("formerly", ())}
     told = {was: answers[was] for was in old.keys() - new.keys() if was in answers}
     gone, fresh = old.keys() - new.keys() - told.keys(), new.keys() - old.keys()
