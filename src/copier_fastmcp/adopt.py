@@ -18,7 +18,7 @@ from .adopting.proposing import Proposal
 from .adopting.registering import registered
 from .adopting.survey import Survey, answered, survey, tell_what_is_left
 from .creating import placing
-from .errors import RefusedError, UnableError
+from .errors import RefusedError, UnableError, counted
 from .lock import FILE
 from .parsing.saying import Found
 from .phases import GATED
@@ -262,7 +262,7 @@ def _write(
     if gated := [each.found.name for each in chosen if each.behavior in GATED]:
         print(f"{', '.join(gated)}: {ANSWERS_CHANGE}", file=sys.stderr)
     verb = "would be changed" if dry_run else "changed"
-    count = f"{len(written)} file{'s' * (len(written) != 1)} {verb}"
+    count = f"{counted(len(written), 'file')} {verb}"
     print(f"{count}, {len(new)} {verb.replace('changed', 'added')}; next:", file=sys.stderr)
     steps = ("uv sync", "uv run tests/policy/pin.py", "uv run tests/policy/check.py", "git diff")
     print("\n".join(f"    {step}" for step in steps), file=sys.stderr)

@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from .adopting.annotating import edits
 from .adopting.survey import answered, survey, tell_what_is_left
-from .errors import RefusedError
+from .errors import RefusedError, counted
 from .project.repository import changed
 from .project.undoable import allowed, write
 
@@ -51,8 +51,10 @@ def annotate(
         for edited in files:
             print(edited.diff(edited.module.path.relative_to(root).as_posix()), end="")
     tell_what_is_left(seen, chosen, by_hand)
-    count = f"{len(written)} file{'s' * (len(written) != 1)}"
-    print(f"{count} {'would change' if dry_run else 'changed'}", file=sys.stderr)
+    print(
+        f"{counted(len(written), 'file')} {'would change' if dry_run else 'changed'}",
+        file=sys.stderr,
+    )
     return 1 if by_hand else 0
 
 

@@ -99,7 +99,7 @@ def new(
                     raise RefusedError(
                         'no tool is named; say --tools "search_notes, get_note", or --from FILE'
                     )
-                settled(plan, known, render(known))
+                settled(plan, render(known))
             else:
                 from .creating.dialog import Dialog
 
@@ -109,7 +109,7 @@ def new(
                     known,
                     lambda file: addressed(source(file, globs, asking=True) | given, asking=True),
                     render,
-                    lambda answers: settled(plan, answers, render(answers)),
+                    lambda answers: settled(plan, render(answers)),
                     dest,
                     given,
                 ).ask

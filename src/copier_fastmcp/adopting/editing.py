@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ..errors import RefusedError
-from ..parsing.sources import FUNCTIONS, Module
+from ..parsing.sources import FUNCTIONS, Module, encoding_of
 
 
 @dataclass
@@ -185,11 +185,8 @@ class Edited:
 
     def encoded(self) -> bytes:
         """The bytes to write, in the encoding of the file."""
-        import io
-        import tokenize
-
         held = self.module.path.read_bytes()
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(held).readline)
+        encoding = encoding_of(held)
         if held.decode(encoding) != self.module.text:
             raise RefusedError(
                 f"{self.module.path.name}: it was edited in the meantime; do it again"

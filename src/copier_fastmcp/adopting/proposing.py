@@ -20,7 +20,6 @@ from ..rules import Tool
 from ..tables import tables
 from .defining import definition, edits_a_part
 
-BEHAVIORS = ("read", "create", "ensure", "append", "update", "put", "delete", "action")
 # The most cautious first: what each behavior loses and repeats.
 CAUTION = ("action", "delete", "put", "update", "append", "create", "ensure")
 OF_KIND = {"add": "create", "ensure": "ensure", "change": "put", "remove": "delete"}
@@ -73,12 +72,12 @@ def proposals(project: Project, found: Sequence[Found]) -> list[Proposal]:
     made = []
     for one, subject in zip(found, subjects(wires), strict=True):
         body = reader.body(one.function, one.home) if one.function and one.home else Body()
-        verb = _verb(one.name, subject.named)
+        verb = _verb(subject.named)
         made.append(_weighed(one, body, verb, subject.described, signals(subject)))
     return made
 
 
-def _verb(name: str, said: Sequence[Says]) -> tuple[str, str]:
+def _verb(said: Sequence[Says]) -> tuple[str, str]:
     """The behavior that a name says, and the word that says so."""
     words = [one.word for one in said]
     for behavior, verbs in tables()["verbs"].items():
@@ -151,13 +150,13 @@ def _weighed(
 
     if told == "read" and hinted and named in ("read", ""):
         sure = [e for e in sure if e.depth <= 1]  # its author says so three times
-    written = _written(sure, found)
+    written = _written(sure)
     chooser = CHOOSERS & set(definition(found)["inputSchema"]["properties"])
     if not named and chooser and (sure or weak or told != "read"):
         unsure = told == "read" and not sure
         return made("action", f"its words say read, but {_told(weak[0])}" if unsure else "", "read")
     if named == "read":
-        clash = written or (_written(weak, found) if told not in ("read", "") else "")
+        clash = written or (_written(weak) if told not in ("read", "") else "")
         if not clash and against:
             clash = "action"
         if not clash and told not in ("read", "") and not (hinted or "read" in tagged):
@@ -220,7 +219,7 @@ def _weighed(
     hidden = all(e.depth and WHOLE.search(e.text) for e in sure)
     if written == "put" and hidden and not body.of("sets", "guarded", "fresh"):
         written = "action"  # a file is written as a whole; what has changed in it is not seen
-    did = written or (_written(weak, found) if told != "read" else "")
+    did = written or (_written(weak) if told != "read" else "")
     if did:
         behavior = told if told not in ("", "read") else did
         if told == "read" and hinted is not False:
@@ -273,7 +272,7 @@ def _told(effect: Effect) -> str:
     return effect.text + (f" ({effect.depth} calls down)" if effect.depth > 1 else "")
 
 
-def _written(effects: Sequence[Effect], found: Found) -> str:
+def _written(effects: Sequence[Effect]) -> str:
     """The behavior that writing effects come to; empty where there is none."""
     kinds = [OF_EFFECT.get(e.kind, e.kind) for e in effects]
     return _cautious([k for k in kinds if k in CAUTION]) if kinds else ""

@@ -36,43 +36,29 @@ class Survey:
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each tool, in the order of the files."""
+
+        def row(name: str, found: Found | None, reason: str | None) -> dict[str, Any]:
+            return {
+                "tool": name,
+                "file": self.place(found) if found else None,
+                "line": found.line if found else None,
+                "behavior": None,
+                "evidence": [],
+                "asked": False,
+                "not_adoptable": reason,
+            }
+
         made = [
-            {
-                "tool": each.found.name,
-                "file": self.place(each.found),
-                "line": each.found.line,
+            row(each.found.name, each.found, None)
+            | {
                 "behavior": each.behavior,
                 "evidence": list(each.evidence),
                 "asked": bool(each.asked),
-                "not_adoptable": None,
             }
             for each in self.proposals
         ]
-        left: list[dict[str, Any]] = [
-            {
-                "tool": one.name,
-                "file": self.place(one),
-                "line": one.line,
-                "behavior": None,
-                "evidence": [],
-                "asked": False,
-                "not_adoptable": one.reason,
-            }
-            for one in self.left
-        ]
-        unread: list[dict[str, Any]] = [
-            {
-                "tool": name,
-                "file": None,
-                "line": None,
-                "behavior": None,
-                "evidence": [],
-                "asked": False,
-                "not_adoptable": UNREAD,
-            }
-            for name in self.unread
-        ]
-        return [*made, *left, *unread]
+        left = [row(one.name, one, one.reason) for one in self.left]
+        return [*made, *left, *(row(name, None, UNREAD) for name in self.unread)]
 
     def show(self) -> None:
         """Print the table for people."""

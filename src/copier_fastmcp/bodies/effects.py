@@ -43,9 +43,9 @@ class Body:
     effects: list[Effect] = field(default_factory=list)
     whole: bool = False
 
-    def of(self, *kinds: str, sure: bool | None = None) -> list[Effect]:
+    def of(self, *kinds: str) -> list[Effect]:
         """The effects of some kinds."""
-        return [e for e in self.effects if e.kind in kinds and sure in (None, e.sure)]
+        return [e for e in self.effects if e.kind in kinds]
 
     def writes(self, *, sure: bool) -> list[Effect]:
         """What changes something, the nearest first."""

@@ -17,6 +17,7 @@ FRESH = re.compile(
 )
 MADE = {"dict", "list", "set", "defaultdict", "deque"}
 LITERALS = (ast.Dict, ast.List, ast.Set, ast.DictComp, ast.ListComp, ast.SetComp, ast.Constant)
+NAMES_DEEP = 3  # how often a name is followed to what it was given
 ADDS = {"append", "extend", "insert", "appendleft"}
 # These come to the same the second time: a | b, a & b.
 SETTLES = (ast.BitOr, ast.BitAnd)
@@ -87,11 +88,11 @@ class Stores:
         texts = [ast.unparse(one) for one in self._spread(target.slice)]
         return "fresh" if any(FRESH.search(text) for text in texts) else "sets"
 
-    def _spread(self, expression: ast.AST, depth: int = 3) -> Iterator[ast.AST]:
+    def _spread(self, expression: ast.AST) -> Iterator[ast.AST]:
         """The parts of an expression, and of what its local names were given; each once."""
         seen: set[ast.AST] = set()
         level = [expression]
-        for _ in range(depth + 1):
+        for _ in range(1 + NAMES_DEEP):
             names: dict[str, None] = {}
             for node in (inner for one in level for inner in ast.walk(one)):
                 if node in seen:

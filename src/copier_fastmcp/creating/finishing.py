@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..errors import BackError, RefusedError, UnableError, one_line, tell
+from ..errors import BackError, RefusedError, UnableError, counted, one_line, tell
 from ..listing import entries
 from ..project.answers import ANSWERS, read
 from ..project.pinning import pin
@@ -32,7 +32,9 @@ class Plan:
     Attributes:
         dest: The folder that was named.
         conflicts: What was said of files that differ: keep or replace.
+        asking: Whether there is somebody to ask.
         install: Whether it is installed and pinned.
+        json_output: Whether a program reads what is printed.
         met: How its files meet those that are there.
         replace: Whether files that differ are replaced.
     """
@@ -50,7 +52,7 @@ class Plan:
         return self.dest or Path(str(read(project / ANSWERS)["server_name"]))
 
 
-def settled(plan: Plan, known: Mapping[str, Any], project: Path) -> None:
+def settled(plan: Plan, project: Path) -> None:
     """Decide everything that is left; nothing is written yet.
 
     Raises:
@@ -151,8 +153,7 @@ def finish(plan: Plan, known: Mapping[str, Any], project: Path) -> int:
         cells = [dict(zip(keys, row, strict=True)) for row in rows(known)]
         print(json.dumps({**made, "tools": cells}, indent=1, ensure_ascii=False))
     else:
-        count = len(entries(known.get("tools")))
-        tools = f"{count} tool{'s' * (count != 1)}"
+        tools = counted(len(entries(known.get("tools"))), "tool")
         print(f"{server} is in {destination}: {len(written)} files, {tools}")
         if not plan.asking:
             lines = rows(known)

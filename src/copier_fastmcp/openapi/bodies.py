@@ -14,7 +14,7 @@ from .inputs import (
     param,
     python_name,
 )
-from .operations import FORM, Operation, is_form, is_json
+from .operations import FORM, Operation, bare, is_form, is_json
 from .schemas import merged, properties_of, required_of
 from .texts import clean, sentences
 from .typed import typed
@@ -22,10 +22,6 @@ from .typed import typed
 SENTENCE, NULL = re.compile(r"(?<=[.!?;])\s+"), re.compile(r"(?i)\bnull\b")
 # What a request in the answers can name; any other kind of JSON goes as application/json.
 SUFFIXED = re.compile(r"application/[a-z0-9.-]+\+json")
-
-
-def _bare(kind: str) -> str:
-    return kind.partition(";")[0].strip().lower()
 
 
 def body(operation: Operation, found: Inputs, *, gated: bool) -> None:
@@ -44,7 +40,7 @@ def body(operation: Operation, found: Inputs, *, gated: bool) -> None:
     json_kinds = [kind for kind in json_kinds if "json-patch" not in kind]
     if not json_kinds and not forms:
         raise LeftOutError("its body is a JSON Patch, a list of changes")
-    chosen = next((kind for kind in json_kinds if not SUFFIXED.fullmatch(_bare(kind))), "")
+    chosen = next((kind for kind in json_kinds if not SUFFIXED.fullmatch(bare(kind))), "")
     suffixed = not chosen
     chosen = chosen or [*json_kinds, *forms][0]
     if others := [kind for kind in kinds if kind != chosen and not is_json(kind)]:
@@ -74,7 +70,7 @@ def body(operation: Operation, found: Inputs, *, gated: bool) -> None:
         found.left_out.append(
             f"which of {schema['variants']} forms its body takes (all fields are optional)"
         )
-    found.type = _bare(chosen) if suffixed else ""
+    found.type = bare(chosen) if suffixed else ""
     asked = required_of(schema)
     for name, inner in sorted(fields.items(), key=lambda item: item[0] not in asked):
         _field(operation, name, inner, name in asked, found, gated=gated)

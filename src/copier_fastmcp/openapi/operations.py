@@ -186,15 +186,20 @@ class Operation:
         return {}
 
 
+def bare(kind: str) -> str:
+    """A media type without its parameters, as in `application/json; charset=utf-8`."""
+    return kind.partition(";")[0].strip().lower()
+
+
 def is_json(kind: str) -> bool:
     """Whether a media type holds JSON."""
-    plain = kind.partition(";")[0].strip().lower()
+    plain = bare(kind)
     return plain in ("application/json", "text/json", "*/*") or plain.endswith("+json")
 
 
 def is_form(kind: str) -> bool:
     """Whether a media type is that of a plain form."""
-    return kind.partition(";")[0].strip().lower() == FORM
+    return bare(kind) == FORM
 
 
 def operations(document: Document) -> Iterator[Operation]:

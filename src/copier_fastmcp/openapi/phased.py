@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..errors import counted
 from ..listing import entries, source_of
 from ..phases import GATED, Phase, table
 
@@ -49,7 +50,7 @@ def to_do(tools: Sequence[Any], left_out: int) -> list[str]:
         if names
     ]
     if rows and left_out:
-        rest = f"{left_out} operation{'s' * (left_out != 1)}"
+        rest = counted(left_out, "operation")
         rows.insert(
             len(rows) - bool(shown[-1]), ("Write by hand what was left out", "medium", rest)
         )

@@ -59,8 +59,7 @@ def versioned(operation: Operation) -> str:
     if operation.parameter("header", "If-Match").get("required") is True:
         return "it requires If-Match"
     _, schema = operation.json_body
-    needed = schema.get("required")
-    required = set(map(str, needed)) if isinstance(needed, list) else set()
+    required = required_of(schema)
     for name in tables()["versions"]:
         if name in required and isinstance(schema.get("properties"), dict):
             return f"its body requires {name!r}"

@@ -49,7 +49,7 @@ def _chosen(operation: Operation) -> Derived:
     return Derived("action", "asked", f"{reason}, and nothing says what that does", asked=True)
 
 
-def _several(operation: Operation, signals: Signals) -> Derived | None:
+def _several(operation: Operation) -> Derived | None:
     """Calls that do one thing or another: RPC, a choice of actions, batches."""
     names = set(properties(operation))
     if GRAPH & set(words(operation.tail)) or {"jsonrpc", "method"} <= names:
@@ -64,7 +64,7 @@ def _several(operation: Operation, signals: Signals) -> Derived | None:
 
 def _post(operation: Operation) -> Derived:
     signals = Signals(operation)
-    if several := _several(operation, signals):
+    if several := _several(operation):
         return several
     pros, cons = reading(operation, signals)
     if len(pros) > 1 and not cons:
@@ -174,7 +174,7 @@ def _kind(voices: list[str]) -> str:
 
 def _not_plain(operation: Operation, signals: Signals) -> Derived | None:
     """What a PUT or PATCH does that is not an assignment."""
-    if several := _several(operation, signals):
+    if several := _several(operation):
         return several
     fields = {word for name in properties(operation) for word in words(name)}
     if voices := signals.voices(DELETE):

@@ -213,8 +213,16 @@ class Project:
 
 def decoded(held: bytes) -> str:
     """The text of a Python file, in the encoding that it declares, its line ends kept."""
-    encoding, _ = tokenize.detect_encoding(io.BytesIO(held).readline)
-    return held.decode(encoding)
+    return held.decode(encoding_of(held))
+
+
+def encoding_of(held: bytes) -> str:
+    """The encoding that a Python file declares.
+
+    Raises:
+        SyntaxError: It is none that Python knows.
+    """
+    return tokenize.detect_encoding(io.BytesIO(held).readline)[0]
 
 
 def _files(root: Path) -> Iterator[Path]:

@@ -15,7 +15,7 @@ from .. import lock
 from ..errors import RefusedError, UnableError, one_line, tell
 from ..project import answers, copying
 from ..project.pinning import PIN, TABLE, renewed
-from ..project.repository import changed, git
+from ..project.repository import changed, git, setting
 from . import behind
 from .branches import begun, keep, leave, pick_up, taken, undone
 from .guard import ORIGINAL
@@ -273,8 +273,7 @@ def rehearse(project: Path, release: Release) -> Result:
             _ready(project, release.ref)
             git(project, "clone", "--quiet", ".", str(clone))
             for key in ("user.name", "user.email"):
-                value = git(project, "config", "--default", "", key).strip()
-                if value:
+                if value := setting(project, key):
                     git(clone, "config", key, value)
         except (UnableError, OSError) as error:
             return Result(str(project), "failed", [one_line(error)])
