@@ -25,7 +25,7 @@ from .phases import GATED
 from .project import copying, origin
 from .project.answers import ANSWERS, read
 from .project.repository import changed
-from .project.undoable import allowed, clean, write
+from .project.undoable import clean, reachable, write
 
 # What clients of a tool see that asks a person from now on.
 ANSWERS_CHANGE = (
@@ -73,7 +73,7 @@ def adopt(
     seen = survey(folder)
     root = seen.project.root
     if not dry_run:
-        clean(root)
+        clean(root, "so that git can undo what adopt writes")
     if not (json_output and dry_run):
         dependencies.recent(root, seen.frameworks)
     if live is not None:
@@ -251,7 +251,7 @@ def _write(
         for name in sorted(new):
             print(f"+++ {name}")
     if not dry_run:
-        allowed(root, [*written, *(root / name for name in new)])
+        reachable(root, [*written, *(root / name for name in new)])
         write(written | {root / name: held for name, held in new.items()})
     if not say:
         return

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -9,9 +10,8 @@ from cyclopts import Parameter
 
 from .adopting.annotating import edits
 from .adopting.survey import answered, survey, tell_what_is_left
-from .errors import RefusedError, counted
-from .project.repository import changed
-from .project.undoable import allowed, write
+from .errors import counted
+from .project.undoable import clean, reachable, write
 
 
 def annotate(
@@ -36,13 +36,13 @@ def annotate(
     seen = survey(folder)
     root = seen.project.root
     if not dry_run:  # before anything is asked
-        dirty(root, [edited.module.path for edited in edits(seen, seen.proposals)[0]])
+        _committed(root, [edited.module.path for edited in edits(seen, seen.proposals)[0]])
     chosen = answered(seen, unattended=unattended or json_output or not sys.stdin.isatty())
     files, by_hand = edits(seen, chosen)
     written = {edited.module.path: edited.encoded() for edited in files}
     if not dry_run:
-        dirty(root, list(written))
-        allowed(root, written)
+        _committed(root, written)
+        reachable(root, written)
         write(written)
     if json_output:
         print(json.dumps(seen.rows(), indent=2, ensure_ascii=False))
@@ -58,13 +58,7 @@ def annotate(
     return 1 if by_hand else 0
 
 
-def dirty(root: Path, paths: list[Path]) -> None:
-    """Make sure that git can undo what is written.
-
-    Raises:
-        RefusedError: A file has uncommitted changes.
-        UnableError: Git is not there, or this is not a repository.
-    """
-    names = [path.relative_to(root).as_posix() for path in paths]
-    if held := changed(root, "--", *dict.fromkeys(names)) if names else {}:
-        raise RefusedError(f"{', '.join(sorted(held)[:3])}: commit first, so that git can undo it")
+def _committed(root: Path, files: Iterable[Path]) -> None:
+    """Make sure that nothing in these files is lost; where there are none, there is nothing to ask git."""
+    if names := [path.relative_to(root).as_posix() for path in files]:
+        clean(root, "so that git can undo it", names)

@@ -3,6 +3,7 @@
 import ast
 import json
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -123,5 +124,8 @@ def test_uncommitted_work_is_not_touched(
     folder = project(tmp_path, **{"server.py": ORDINARY})
     (folder / "server.py").write_text(ORDINARY + "# mine\n")
     assert main(["annotate", str(folder), "--unattended"]) == 1
-    assert "server.py: commit first" in capsys.readouterr().err
+    assert "commit server.py first" in capsys.readouterr().err
     assert (folder / "server.py").read_text() == ORDINARY + "# mine\n"
+    shutil.rmtree(folder / ".git")
+    assert main(["annotate", str(folder), "--unattended"]) == 1
+    assert "run `git init` and commit first, so that git" in capsys.readouterr().err

@@ -226,7 +226,7 @@ def test_annotating_twice_before_a_commit_has_nothing_to_do(
         after.replace('"readOnlyHint": True', '"readOnlyHint": False', 1)
     )
     assert main(["annotate", str(folder), "--unattended"]) == 1
-    assert "server.py: commit first" in capsys.readouterr().err
+    assert "commit server.py first" in capsys.readouterr().err
 
 
 STARTED = """

@@ -108,7 +108,7 @@ def test_uncommitted_changes_are_named(mine: Path) -> None:
     done = add(mine, "archive_note")
     assert done.returncode == 1
     assert done.stderr == (
-        "copier-fastmcp: commit README.md, new.txt first; Copier needs a clean tree\n"
+        "copier-fastmcp: commit README.md, new.txt first, since Copier needs a clean tree\n"
     )
     assert uncommitted(mine) == {"README.md", "new.txt"}
 
@@ -123,7 +123,9 @@ def test_work_elsewhere_in_the_repository_is_not_touched(started: Path, tmp_path
     commit(tmp_path / "all")
     other.write_text("theirs, changed\n")
     done = add(mine, "archive_note")
-    assert done.stderr == "copier-fastmcp: commit other.txt first; Copier needs a clean tree\n"
+    assert (
+        done.stderr == "copier-fastmcp: commit other.txt first, since Copier needs a clean tree\n"
+    )
     assert other.read_text() == "theirs, changed\n"
     commit(tmp_path / "all")
     done = add(mine, "archive_note")
@@ -135,10 +137,7 @@ def test_outside_of_git(mine: Path) -> None:
     shutil.rmtree(mine / ".git")
     done = add(mine, "archive_note", GIT_CEILING_DIRECTORIES=str(mine.parent))
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
-    assert (
-        "run `git init` and commit first, since tools are changed in a git repository"
-        in done.stderr
-    )
+    assert "run `git init` and commit first, since Copier needs a clean tree" in done.stderr
 
 
 def test_a_file_of_that_name_stays_its_owners(mine: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import RefusedError
 from ..project import copying
-from ..project.undoable import allowed
+from ..project.undoable import reachable
 from . import layout
 from .editing import Edited
 from .survey import survey
@@ -62,5 +62,5 @@ def added(
     edited.imported(f"from {above + '.' if above else ''}{name} import {name}")
     edited.below(server.statement, f"{server.held}.tool({name})")
     files[server.module.path] = edited.encoded()
-    allowed(root, files)
+    reachable(root, files)
     return path.relative_to(root), files, ""

@@ -7,24 +7,14 @@ from typing import Any
 
 from ..errors import RefusedError, UnableError, tell
 from ..lock import FILE as LOCK
-from . import copying
+from . import copying, undoable
 from .pinning import PIN, TABLE, pin
-from .repository import changed, git
+from .repository import git
 
 
 def clean() -> None:
-    """Make sure that what is undone later is not somebody's work.
-
-    Raises:
-        RefusedError: There are uncommitted changes, or this is not a git repository.
-    """
-    try:
-        names = list(changed(Path()))
-    except UnableError as error:
-        raise RefusedError(f"{error}, since tools are changed in a git repository") from error
-    if names:
-        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-        raise RefusedError(f"commit {', '.join(names[:3])}{more} first; Copier needs a clean tree")
+    """Make sure that what is undone later is not somebody's work; errors as in `undoable.clean`."""
+    undoable.clean(Path(), "since Copier needs a clean tree")
 
 
 def unknown(name: str) -> RefusedError:

@@ -1,34 +1,37 @@
 """Files of a repository written so that git, or we ourselves, can take all of it back."""
 
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from ..errors import RefusedError, UnableError
 from .repository import changed, ignored
 
 
-def clean(root: Path) -> None:
-    """Make sure that git can undo all that comes.
+def clean(root: Path, why: str, names: Sequence[str] = ()) -> None:
+    """Make sure that git can undo what comes, and that this takes nobody's work.
+
+    Args:
+        root: A folder of the repository.
+        why: What a clean tree is for, as a sentence ends.
+        names: Only these paths of it.
 
     Raises:
         RefusedError: There are uncommitted changes, or this is not a git repository.
         UnableError: Git is not there.
     """
     try:
-        held = changed(root)
+        held = sorted(changed(root, *(["--", *names] if names else [])))
     except UnableError as error:
         if shutil.which("git") is None:
             raise
-        raise RefusedError(f"{error}, so that git can undo what adopt writes") from error
+        raise RefusedError(f"{error}, {why}") from error
     if held:
-        names = ", ".join(sorted(held)[:3])
-        raise RefusedError(
-            f"commit {names}{' ...' * (len(held) > 3)} first, so that git can undo it"
-        )
+        more = f" and {len(held) - 3} more" if len(held) > 3 else ""
+        raise RefusedError(f"commit {', '.join(held[:3])}{more} first, {why}")
 
 
-def allowed(root: Path, paths: Iterable[Path]) -> None:
+def reachable(root: Path, paths: Iterable[Path]) -> None:
     """Make sure that each path lies in a repository, and that git sees it there.
 
     Raises:
