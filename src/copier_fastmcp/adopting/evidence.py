@@ -1,0 +1,171 @@
+"""What speaks for what one tool does: its body, its name, its description, its parameters, its hints."""
+
+import re
+from collections.abc import Sequence
+
+from ..auditing.reading import Says
+from ..auditing.signals import signals
+from ..auditing.votes import READ_ONLY, Subject
+from ..bodies.effects import Body, Effect
+from ..parsing.saying import Found
+from ..tables import tables
+from .defining import definition
+
+# The most cautious first: what each behavior loses and repeats.
+CAUTION = ("action", "delete", "put", "update", "append", "create", "ensure")
+OF_KIND = {"add": "create", "ensure": "ensure", "change": "put", "remove": "delete"}
+OF_EFFECT = {"consume": "delete", "save": "put"}
+# Reads by convention, whatever their body hides.
+SURE_READS = {
+    "get",
+    "list",
+    "find",
+    "fetch",
+    "read",
+    "show",
+    "describe",
+    "search",
+    "lookup",
+    "count",
+}
+CHOOSERS = {"action", "operation"}  # a parameter that says what to do
+# A file is written as a whole, whatever has changed in it.
+WHOLE = re.compile(r"\.(?:write\w*|dump|save\w*)\(\)|\(\) to write")
+REPEATS = {"put", "ensure", "delete"}  # they say that the same call again changes nothing more
+
+
+class Evidence:
+    """What is known of one tool before it is weighed.
+
+    Attributes:
+        found: The tool.
+        body: What its body does.
+        by_name: The behavior that its name says, and `word` the verb that says it; empty: none does.
+        by_words: The behavior that its description says; empty: it says none.
+        upserts: Words of a description that both creates and changes.
+        sure: Effects of its body that write for certain, and `weak` those that may.
+        reads: Effects that read.
+        again: Effects by which the same call changes more the second time.
+        stores: The one effect that shows best how it stores.
+        written: The behavior that `sure` comes to; empty: none.
+        against: Signals of its definition that it writes, and `for_reads` that it reads.
+        hinted: Its readOnlyHint, None where it has none.
+        tagged: Its tags.
+        vague: Whether neither its verb nor its description is sure.
+        chooses: Whether a parameter says what it does.
+        texts: All of it in words, the strongest first.
+    """
+
+    def __init__(self, found: Found, body: Body, subject: Subject) -> None:
+        """Gather it."""
+        self.found, self.body, self.described = found, body, subject.described
+        parameters = set(definition(found)["inputSchema"]["properties"])
+        self.chooses = bool(CHOOSERS & parameters)
+        self.by_name, self.word = _verb(subject.named)
+        if self.by_name == "update" and not parameters & set(tables()["versions"]):
+            self.by_name = "put"
+        self.vague = not self.describes_surely and self.word not in SURE_READS
+        self.by_words = ""
+        if self.described:
+            writing = (_of(one) for one in self.described if one.kind != "read")
+            self.by_words = next(writing, "read")
+        creates = self.by_words == "create"
+        self.upserts = [one.word for one in self.described if one.kind == "change" and creates]
+        self.by_words = "put" if self.upserts else self.by_words  # `create or update`
+        voices = [each for each in signals(subject) if each.hint == READ_ONLY and each.votes > 1]
+        schema = ("parameters", "choices", "result", "phrases")
+        self.against = [each for each in voices if each.source in schema and not each.value]
+        self.for_reads = [each for each in voices if each.value]
+        self.hinted = found.hints.get("readOnlyHint")
+        self.tagged = {tag.lower() for tag in found.tags}
+        self.sure, self.weak = body.writes(sure=True), body.writes(sure=False)
+        self.reads = body.of("read")
+        self.again = [effect for effect in body.of("again") if effect.depth < 3]
+        shown = self.sure or self.weak or self.by_name in REPEATS
+        self.stores = [*self.again, *body.of("guarded", "fresh")][:1] if shown else []
+        self.texts = self._texts()
+        if self.by_words == "read" and self.hinted and self.by_name in ("read", ""):
+            # Its author says so three times.
+            self.sure = [effect for effect in self.sure if effect.depth <= 1]
+        self.written = written(self.sure)
+
+    @property
+    def describes_surely(self) -> bool:
+        """Whether a word of its description says alone what it does."""
+        return any(one.sure for one in self.described)
+
+    def _texts(self) -> tuple[str, ...]:
+        shown = self.reads[: 1 if self.sure else 2]
+        texts = [in_words(e) for e in (*self.stores, *self.sure[:2], *self.weak[:1], *shown)]
+        texts += [self.name_says] if self.word else []
+        texts += [self.description_says] if self.described else []
+        texts += [each.text for each in self.against]
+        if self.hinted is not None:
+            texts.append(f"its hints say readOnly={str(self.hinted).lower()}")
+        if tags := sorted(self.tagged & {"read", "write"}):
+            texts.append(f"its tags say {', '.join(tags)}")
+        return tuple(texts)
+
+    @property
+    def name_says(self) -> str:
+        """Its verb, in words."""
+        return f"its name says {self.word!r}"
+
+    @property
+    def description_says(self) -> str:
+        """The first word of its description that says what it does, in words."""
+        return f"its description says {self.described[0].word!r}"
+
+    @property
+    def besides_its_name(self) -> str:
+        """The strongest evidence that is not its name."""
+        others = (text for text in self.texts if text != self.name_says)
+        return next(others, "something else says that it writes")
+
+    def stored(self, behavior: str) -> str:
+        """A behavior, or what is said in its place where the way in which it stores contradicts it."""
+        if behavior in REPEATS and self.again:
+            deletes = behavior == "delete" and self.body.of("delete", "consume")
+            return behavior if deletes else "action"
+        if behavior == "put" and self.body.of("guarded", "fresh") and self.only_inserts:
+            return "create"
+        return behavior
+
+    @property
+    def only_inserts(self) -> bool:
+        """Whether all that is stored is new: a file that is written as a whole holds nothing else."""
+        adds = ("create", "append", "ensure")
+        others = [e for e in self.body.writes(sure=True) if e.kind not in adds]
+        return not self.body.of("sets", "again") and all(WHOLE.search(e.text) for e in others)
+
+
+def _verb(said: Sequence[Says]) -> tuple[str, str]:
+    """The behavior that a name says, and the word that says so."""
+    words = [one.word for one in said]
+    for behavior, verbs in tables()["verbs"].items():
+        for word in words[:1]:
+            if word in verbs:
+                return str(behavior), word
+    for one in sorted(said, key=lambda each: each.kind == "read"):
+        return _of(one), one.word
+    return "", ""
+
+
+def _of(said: Says) -> str:
+    return "read" if said.kind == "read" else OF_KIND.get(said.kind, "action")
+
+
+def cautious(behaviors: Sequence[str]) -> str:
+    """The one of some behaviors that loses most."""
+    return next((one for one in CAUTION if one in behaviors), "action")
+
+
+def in_words(effect: Effect) -> str:
+    """An effect, and how far down it is."""
+    return effect.text + (f" ({effect.depth} calls down)" if effect.depth > 1 else "")
+
+
+def written(effects: Sequence[Effect]) -> str:
+    """The behavior that writing effects come to; empty where there is none."""
+    kinds = [OF_EFFECT.get(effect.kind, effect.kind) for effect in effects]
+    return cautious([kind for kind in kinds if kind in CAUTION]) if kinds else ""
