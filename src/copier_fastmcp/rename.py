@@ -13,8 +13,7 @@ from .errors import RefusedError
 from .listing import NAME, entry, listed, name_of, verb_says
 from .project.answers import ANSWERS, recorded
 from .project.repository import changed, git
-from .project.tools import apply, clean, file_of, mentions, unknown
-from .tables import tables
+from .project.tools import FUNCTIONS, apply, clean, declared, file_of, mentions, unknown
 
 DECLARATIONS, WIDTH = "src/*/policy/declarations.py", 100
 
@@ -28,14 +27,9 @@ def renamed(text: str, old: str, new: str) -> str:
 
 def _declared(text: bytes, name: str) -> tuple[str, ast.Call | None]:
     """The behavior that a tool's file declares, and the decorator; empty where none says one."""
-    known = tables()["behaviors"]
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == name:
-            for one in node.decorator_list:
-                called = getattr(one, "func", one)
-                behavior = getattr(called, "id", getattr(called, "attr", ""))
-                if behavior in known:
-                    return behavior, one if isinstance(one, ast.Call) else None
+        if isinstance(node, FUNCTIONS) and node.name == name and (found := declared(node))[0]:
+            return found
     return "", None
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from ..auditing.reading import tokens
 from ..parsing.saying import Found
+from ..parsing.sources import asked
 
 # Parameters of a tool that replaces a part of a text.
 OLD = {"old", "old_string", "old_str", "old_text", "find", "find_text", "search_text", "search"}
@@ -23,17 +24,14 @@ NEW = {
 def definition(found: Found) -> dict[str, Any]:
     """As much of a tool's definition as its source shows."""
     properties: dict[str, Any] = {}
-    arguments = found.function.args if found.function else None
-    for argument in (*arguments.args, *arguments.kwonlyargs) if arguments else ():
-        text = ast.unparse(argument.annotation) if argument.annotation else ""
-        if argument.arg in ("self", "cls", "ctx", "context") or "Context" in text:
-            continue
-        schema: dict[str, Any] = {"type": "boolean"} if text.startswith("bool") else {}
-        for node in ast.walk(argument.annotation) if argument.annotation else ():
+    for name, annotation in asked(found.function):
+        boolean = annotation is not None and ast.unparse(annotation).startswith("bool")
+        schema: dict[str, Any] = {"type": "boolean"} if boolean else {}
+        for node in ast.walk(annotation) if annotation else ():
             if isinstance(node, ast.Subscript) and ast.unparse(node.value).endswith("Literal"):
                 values = [n.value for n in ast.walk(node.slice) if isinstance(n, ast.Constant)]
                 schema["enum"] = values
-        properties[argument.arg] = schema
+        properties[name] = schema
     schema = {"type": "object", "properties": properties}
     return {"name": found.name, "description": found.docstring, "inputSchema": schema}
 

@@ -4,6 +4,7 @@ import ast
 import re
 from typing import Any
 
+from ..parsing.sources import asked
 from .proposing import Proposal
 
 PROBE = '''"""Yours: the proof of {name}."""
@@ -42,13 +43,11 @@ SAMPLES = {"str": "a", "int": 1, "float": 1.0, "bool": False}
 
 def probe(proposal: Proposal) -> str:
     """The skeleton of a tool's proof, with the arguments that can be guessed."""
-    function = proposal.found.function
     arguments: dict[str, Any] = {}
-    for argument in (*function.args.args, *function.args.kwonlyargs) if function else ():
-        text = ast.unparse(argument.annotation) if argument.annotation else "str"
-        kind = next((one for one in SAMPLES if re.search(rf"\b{one}\b", text)), None)
-        if argument.arg not in ("self", "cls", "ctx", "context") and "Context" not in text and kind:
-            arguments[argument.arg] = SAMPLES[kind]
+    for name, annotation in asked(proposal.found.function):
+        text = ast.unparse(annotation) if annotation else "str"
+        if kind := next((one for one in SAMPLES if re.search(rf"\b{one}\b", text)), None):
+            arguments[name] = SAMPLES[kind]
     return PROBE.format(name=proposal.found.name, arguments=arguments)
 
 

@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from ..parsing.sources import FUNCTIONS, Function, Module, Project
+from ..parsing.sources import FUNCTIONS, Module, Project, parameters
 from .methods import calls
 from .scopes import Scope, root
 
@@ -107,14 +107,9 @@ def _calls_parameter(node: ast.AST) -> bool:
     """Whether a function calls what it is given."""
     if not isinstance(node, FUNCTIONS):
         return False
-    names = {argument.arg for argument in _arguments(node)}
+    names = {argument.arg for argument in parameters(node)}
     called = (n.func for n in ast.walk(node) if isinstance(n, ast.Call))
     return any(isinstance(one, ast.Name) and one.id in names for one in called)
-
-
-def _arguments(function: Function) -> list[ast.arg]:
-    arguments = function.args
-    return [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
 
 
 def _getattr(module: Module, call: ast.Call) -> ast.Attribute | None:

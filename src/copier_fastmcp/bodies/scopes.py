@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from ..parsing.sources import FUNCTIONS, Function, Module
+from ..parsing.sources import FUNCTIONS, Function, Module, parameters
 
 PASSING = {
     "tmp",
@@ -34,11 +34,9 @@ class Scope:
         self.module = module
         self.assigned: dict[str, ast.expr] = {}
         self.annotations: dict[str, ast.expr] = {}
-        arguments = function.args
-        every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
-        self.parameters = {argument.arg for argument in every}
+        self.parameters = {argument.arg for argument in parameters(function)}
         self.globals: set[str] = set()
-        for argument in every:
+        for argument in parameters(function):
             if argument.annotation:
                 self.annotations[argument.arg] = argument.annotation
         for node in ast.walk(function):
@@ -108,8 +106,7 @@ class Scope:
 
 def _given(function: Function) -> Iterator[str]:
     """The parameters of a function that may hold data."""
-    arguments = function.args
-    for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+    for argument in parameters(function):
         if argument.arg not in ("self", "cls", "mcp", "app", "server"):
             yield argument.arg
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from .mounting import mounts, server_of
 from .saying import Found, Sayings
-from .sources import FUNCTIONS, Function, Module, Place, Project
+from .sources import FUNCTIONS, Function, Module, Place, Project, parameters
 
 SERVERS = ("FastMCP", "MCPServer")
 MADE_ELSEWHERE = {
@@ -100,7 +100,7 @@ class Finder(Sayings):
     def _takes_parameter(self, module: Module, call: ast.Call, around: Function) -> bool:
         """Whether what a call registers comes from outside: it is given, or it is a parameter."""
         inner = [n for n in ast.walk(around) if isinstance(n, FUNCTIONS)]
-        names = {arg.arg for one in inner for arg in (*one.args.args, *one.args.kwonlyargs)}
+        names = {arg.arg for one in inner for arg in parameters(one)}
         outer = module.parents.get(call)
         calls = [call, *([outer] if isinstance(outer, ast.Call) else [])]
         used = {n.id for c in calls for a in c.args for n in ast.walk(a) if isinstance(n, ast.Name)}
@@ -168,8 +168,8 @@ class Finder(Sayings):
         names = {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)}
         for around in module.above(expression):
             if isinstance(around, FUNCTIONS):
-                parameters = {arg.arg for arg in (*around.args.args, *around.args.kwonlyargs)}
-                if names & (parameters - {"self", "cls", "mcp", "app", "server"}):
+                given = {arg.arg for arg in parameters(around)}
+                if names & (given - {"self", "cls", "mcp", "app", "server"}):
                     return True
         return False
 

@@ -12,6 +12,8 @@ from ..errors import RefusedError
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+# What is given to a tool by its framework, and so is not a parameter of it.
+INJECTED = ("self", "cls", "ctx", "context")
 # What is beside a server in its repository: functions decorated there are not tools of it.
 BESIDE = {"testing", "docs", "build", "dist"}
 NEVER = {"test", "tests", "example", "examples", "benchmarks"}  # at any depth
@@ -209,6 +211,20 @@ class Project:
         """The one method of a name that the project defines; None where there are several."""
         places = self.methods.get(name, [])
         return places[0] if len(places) == 1 else None
+
+
+def parameters(function: Function) -> list[ast.arg]:
+    """Every parameter of a function, but for those that take any number."""
+    arguments = function.args
+    return [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+
+
+def asked(function: Function | None) -> Iterator[tuple[str, ast.expr | None]]:
+    """The parameters of a tool's function that a caller gives, each with its annotation."""
+    for one in parameters(function) if function else ():
+        text = ast.unparse(one.annotation) if one.annotation else ""
+        if one.arg not in INJECTED and "Context" not in text:
+            yield one.arg, one.annotation
 
 
 def decoded(held: bytes) -> str:

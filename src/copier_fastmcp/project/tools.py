@@ -7,9 +7,14 @@ from typing import Any
 
 from ..errors import RefusedError, UnableError, tell
 from ..lock import FILE as LOCK
+from ..tables import tables
 from . import copying, undoable
 from .pinning import PIN, TABLE, pin
 from .repository import git
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+FILES = "src/*/tools/**/*.py"
 
 
 def clean() -> None:
@@ -63,10 +68,20 @@ def apply(
 
 def file_of(name: str) -> Path | None:
     """The file below tools/ that defines a function of a tool's name; None where there is none."""
-    for path in sorted(Path().glob("src/*/tools/**/*.py")):
+    for path in sorted(Path().glob(FILES)):
         if name in functions(path):
             return path
     return None
+
+
+def declared(function: Function) -> tuple[str, ast.Call | None]:
+    """The behavior that a decorator of a function names, and its call; empty where none does."""
+    for one in function.decorator_list:
+        called = one.func if isinstance(one, ast.Call) else one
+        name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+        if name in tables()["behaviors"]:
+            return name, one if isinstance(one, ast.Call) else None
+    return "", None
 
 
 def functions(path: Path) -> list[str]:
@@ -79,8 +94,7 @@ def functions(path: Path) -> list[str]:
         body = ast.parse(path.read_bytes()).body
     except (SyntaxError, ValueError) as error:
         raise RefusedError(f"{path.as_posix()} is not Python: {error}") from error
-    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
-    return [node.name for node in body if isinstance(node, kinds) and node.decorator_list]
+    return [node.name for node in body if isinstance(node, FUNCTIONS) and node.decorator_list]
 
 
 def mentions(name: str) -> list[str]:

@@ -13,10 +13,9 @@ from typing import Any
 from ..errors import UnableError, one_line
 from ..listing import behavior_of, entries
 from ..project.repository import git
-from ..tables import tables
+from ..project.tools import FILES, FUNCTIONS, declared
 
 Tool = dict[str, Any]
-FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 @dataclass(frozen=True)
@@ -37,26 +36,17 @@ class Served:
 def served(project: Path) -> dict[str, Served]:
     """The tools that the files of a project declare; what is not Python declares none."""
     found = {}
-    for path in sorted(project.glob("src/*/tools/**/*.py")):
+    for path in sorted(project.glob(FILES)):
         try:
             body = ast.parse(path.read_bytes()).body
         except (SyntaxError, ValueError):
             continue
         for node in body:
-            if isinstance(node, FUNCTIONS) and (behavior := _behavior(node.decorator_list)):
+            if isinstance(node, FUNCTIONS) and (behavior := declared(node)[0]):
                 takes = frozenset(one.arg for one in [*node.args.args, *node.args.kwonlyargs])
                 file = path.relative_to(project).as_posix()
                 found[node.name] = Served(file, behavior, takes)
     return found
-
-
-def _behavior(decorators: list[ast.expr]) -> str:
-    for one in decorators:
-        called = one.func if isinstance(one, ast.Call) else one
-        name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
-        if name in tables()["behaviors"]:
-            return str(name)
-    return ""
 
 
 def after_update(project: Path, old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
