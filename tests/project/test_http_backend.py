@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 from inside import ATTACKS, attack
-from support import PYTEST, Answers, python, render, rendered
+from support import PYTEST, Answers, answers, check, python, render, rendered
 
 ANSWERS: Answers = yaml.safe_load((ATTACKS / "api/answers.yml").read_text("utf-8"))
 # A line before what the body of a tool does -> what its suite finds: none of them leaves a trace in the data.
@@ -47,6 +47,22 @@ def http(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_client_holds(http: Path) -> None:
     attack(http, "api")
+
+
+@pytest.fixture(scope="module")
+def granted(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A server before an API, with consent."""
+    url = answers("consent") | {"backend": "http", "api": "http://api.invalid/v1"}
+    return render(template, tmp_path_factory.mktemp("url"), url)
+
+
+def test_with_consent_requests_carry_what_their_user_granted(granted: Path) -> None:
+    attack(granted, "consent/api")
+
+
+@pytest.mark.nightly
+def test_with_consent_its_own_gate_holds(granted: Path) -> None:
+    assert check(granted) == {}
 
 
 def test_the_suite_finds_what_only_requests_show(http: Path, tmp_path: Path) -> None:

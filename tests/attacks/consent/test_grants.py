@@ -109,7 +109,7 @@ async def test_replicas_share_links_and_grants(
             cookies = {cookie(begun.state): begun.secret}
             back = httpx2.URL((await browser.get(begun.address, sub="ann")).headers["location"])
             await flow.consent_of(one).finish(dict(back.params), cookies)
-            with pytest.raises(Exception, match="not valid any more"):
+            with pytest.raises(Exception, match="used already"):
                 await flow.consent_of(other).finish(dict(back.params), cookies)
         async with calling(other, LEGACY) as call:
             token = (await grant_of(one, "ann")).access_token

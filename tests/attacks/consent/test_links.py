@@ -5,7 +5,6 @@ import httpx2
 import pytest
 from attacks.consent.granting import (
     COMPLETE,
-    FAILED,
     STALE,
     TOKEN,
     YES,
@@ -30,7 +29,7 @@ async def test_a_replayed_answer_is_worth_nothing(
         back = await browser.log_in(call.link, "ann")
         assert heading(await browser.get(back)) == COMPLETE
         asked = provider.asked.count(TOKEN)
-        assert heading(await browser.get(back)) == FAILED
+        assert heading(await browser.get(back)) == STALE
         assert heading(await browser.get(call.link)) == STALE
         assert provider.asked.count(TOKEN) == asked
 
@@ -40,7 +39,7 @@ async def test_a_link_that_was_opened_twice_works_once(server: FastMCP, browser:
         first, other = await browser.log_in(call.link, "ann"), Browser()
         second = await other.log_in(call.link, "ann")
         assert heading(await other.get(second)) == COMPLETE
-        assert heading(await browser.get(first)) == FAILED
+        assert heading(await browser.get(first)) == STALE
 
 
 async def test_an_expired_link_is_worth_nothing(
@@ -49,7 +48,7 @@ async def test_an_expired_link_is_worth_nothing(
     async with calling(server, MODERN) as call:
         back = await browser.log_in(call.link, "ann")
         await end(server, call.link)
-        assert heading(await browser.get(back)) == FAILED
+        assert heading(await browser.get(back)) == STALE
         assert heading(await browser.get(call.link)) == STALE
         assert TOKEN not in provider.asked
         await nothing(server)
@@ -63,7 +62,7 @@ async def test_a_guessed_link_or_state_is_worth_nothing(
         guess = changed(call.link, elicitationId=link)
         assert heading(await browser.get(guess)) == STALE
         back = changed(call.link.split("/oauth/")[0] + "/oauth/callback", state=link, code="c")
-        assert heading(await browser.get(back)) == FAILED
+        assert heading(await browser.get(back)) == STALE
         assert provider.asked == []
 
 
@@ -98,7 +97,7 @@ async def test_two_callbacks_at_once_grant_once(
         async with anyio.create_task_group() as tasks:
             for _ in range(8):
                 tasks.start_soon(visit)
-        assert sorted(pages) == [COMPLETE, *[FAILED] * 7]
+        assert sorted(pages) == [COMPLETE, *[STALE] * 7]
         assert provider.asked.count(TOKEN) == 1
 
 
@@ -116,7 +115,7 @@ async def test_two_states_of_one_link_grant_once(
         async with anyio.create_task_group() as tasks:
             for who, back in ways:
                 tasks.start_soon(visit, who, back)
-        assert sorted(pages) == [COMPLETE, FAILED]
+        assert sorted(pages) == [COMPLETE, STALE]
         assert provider.asked.count(TOKEN) == 1
 
 

@@ -10,6 +10,7 @@ from attacks.consent.granting import (
     COMPLETE,
     ERAS,
     FAILED,
+    STALE,
     TOKEN,
     calling,
     flow,
@@ -44,7 +45,7 @@ async def test_a_login_page_forwarded_by_its_starter_is_refused_in_the_other_bro
         there = (await browser.get(call.link)).headers["location"]
         victim = Browser()
         back = str((await victim.get(there, sub="ann")).headers["location"])
-        assert heading(await victim.get(back)) == FAILED
+        assert heading(await victim.get(back)) == STALE
         assert TOKEN not in provider.asked
         await nothing(server)
 

@@ -259,7 +259,7 @@ async def test_a_real_browser_walks_the_way(provider: Provider, tmp_path: Path) 
         with anyio.fail_after(60):
             seen = (await anyio.run_process(command)).stdout.decode()
         assert f"<h1>{COMPLETE}</h1>" in seen
-        assert "You may close this window" in seen
+        assert "You can close this window" in seen
         assert "structuredContent" in (await call.go_on())["result"]
     assert (await grant_of(server, "ann")).subject == "ann"
 

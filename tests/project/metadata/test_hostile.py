@@ -44,7 +44,7 @@ HOSTILE: dict[str, tuple[str | bytes, str]] = {
     "list of tools": ("tools: [get_meter]", ": tools: Input should be a valid dictionary"),
     "10 MiB": (b"#" * (10 * 2**20), " is 10485760 bytes long; the limit is 65536"),
     "one byte too many": (b"#" * 65_537, " is 65537 bytes long; the limit is 65536"),
-    "BOM": ("\ufeffversion: 1\n", ":1: U+FEFF is a hidden character"),
+    "a mark of order inside": ("version: 1\n\ufeff# x\n", ":2: U+FEFF is a hidden character"),
     "NUL": ("version: 1\n# \0\n", ":2: U+0000 is a hidden character"),
     "escaped NUL": (
         'tools: {get_meter: {title: "a\\0b"}}',

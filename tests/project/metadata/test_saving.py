@@ -1,5 +1,6 @@
 """What a kill and a full disk leave behind, and `metadata edit`: a whole file, the new one or the old."""
 
+import io
 import random
 import re
 import shlex
@@ -182,7 +183,7 @@ def test_edit_opens_the_editor_and_saves_what_is_valid(
     assert mine.read_text() == LAID_OUT.replace("title: Old", "title: New")
     monkeypatch.delenv("VISUAL")
     done = cli("edit")
-    assert done.out.startswith("Command '['false', ")
+    assert done.out.startswith("the editor 'false', of VISUAL or EDITOR: Command")
     assert done.err.startswith(f"{mine} is unchanged; your text is in ")
 
 
@@ -198,7 +199,19 @@ def test_edit_begins_a_file(
 def test_edit_without_any_editor_names_both_variables(lab: Path, home: Path) -> None:
     bare = {"VISUAL": "", "EDITOR": "", "PATH": str(home)}
     done = server(lab, "metadata", "edit", HOME=str(home), **bare)
-    assert done.stderr == "no editor found; set VISUAL or EDITOR, e.g. EDITOR=nano\n"
+    line = "the editor 'vi', of VISUAL or EDITOR: [Errno 2] No such file or directory: 'vi'\n"
+    assert (done.returncode, done.stdout) == (1, line)
+
+
+@pytest.mark.parametrize("named", ["no-such-editor --wait", "'", " "])
+def test_edit_with_an_editor_that_is_not_there_is_one_line(
+    cli: Cli, home: Path, mine: Path, monkeypatch: pytest.MonkeyPatch, named: str
+) -> None:
+    monkeypatch.setenv("VISUAL", named)
+    done = cli("edit")
+    assert done.out.startswith(f"the editor {named!r}, of VISUAL or EDITOR: ")
+    assert done.err.startswith(f"{mine} is unchanged; your text is in ")
+    assert (done.code, done.out.count("\n"), mine.exists()) == (1, 1, False)
 
 
 def test_edit_keeps_the_old_file_when_the_new_one_is_invalid(
@@ -214,6 +227,25 @@ def test_edit_keeps_the_old_file_when_the_new_one_is_invalid(
     assert stat.S_IMODE(Path(kept[1]).parent.stat().st_mode) == 0o700
     shutil.rmtree(Path(kept[1]).parent)
     assert mine.read_text() == LAID_OUT
+
+
+class Terminal(io.StringIO):
+    """A terminal at which Ctrl-D is pressed."""
+
+    def isatty(self) -> bool:
+        """Yes."""
+        return True
+
+
+def test_ctrl_d_is_a_no(cli: Cli, home: Path, mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VISUAL", editor(home, "path.write_text('version: 9')"))
+    monkeypatch.setattr("sys.stdin", Terminal())
+    done = cli("edit")
+    assert done.out.endswith("Open it again? [Y/n] ")
+    kept = re.fullmatch(f"{mine} is unchanged; your text is in (.*)\n", done.err)
+    assert kept
+    assert Path(kept[1]).read_text() == "version: 9"
+    shutil.rmtree(Path(kept[1]).parent)
 
 
 def test_edit_does_not_undo_what_was_changed_meanwhile(

@@ -84,6 +84,20 @@ def test_set_begins_a_file_of_its_own(cli: Cli, lab: Path, mine: Path) -> None:
     assert "create_meter" in texts(served(mine))["tools"]
 
 
+def test_the_mark_that_windows_writes_is_no_text(cli: Cli, mine: Path) -> None:
+    write(mine, b"\xef\xbb\xbftools:\n  get_meter:\n    title: A\n")
+    assert cli("validate").out == f"{mine} is valid\n"
+    cli("set", "get_meter", "title", "B")
+    assert mine.read_bytes() == b'tools:\n  get_meter:\n    title: "B"\n'
+
+
+def test_what_is_set_already_is_not_written(cli: Cli, mine: Path) -> None:
+    write(mine, 'tools:\n  get_meter:\n    title: "A"\n')
+    before = mine.stat()
+    assert cli("set", "get_meter", "title", "A") == (0, f"{mine} is unchanged\n", "")
+    assert mine.stat() == before
+
+
 def test_windows_line_ends_stay(cli: Cli, mine: Path) -> None:
     write(mine, "tools:\r\n  get_meter:\r\n    title: A\r\n# end\r\n")
     cli("set", "get_meter", "description", "B")
@@ -126,7 +140,7 @@ REFUSED = {
     ),
     "empty title": (
         ["set", "get_meter", "title", ""],
-        "{mine}: tools.get_meter.title: Input should be one line of text (got )",
+        "{mine}: tools.get_meter.title: Input should be one line of text (got '')",
     ),
     "too long": (
         ["set", "get_meter", "description", "a" * 2001],
