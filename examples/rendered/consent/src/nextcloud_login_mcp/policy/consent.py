@@ -6,10 +6,11 @@ protocol stays whole.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from typing import Any, Literal, TypeVar
 
 import anyio
+import httpx2
 from fastmcp import Context
 from fastmcp.exceptions import ToolError
 from fastmcp.server.dependencies import get_context
@@ -28,7 +29,7 @@ from .asking import (
     log_step,
     shows_forms,
 )
-from .consent_flow import Consent, consent_of, user_of
+from .consent_flow import Consent, consent_of, known_user, user_of
 from .consent_settings import TITLE
 from .consent_store import Elicitation, User
 from .listener import shows_links
@@ -68,25 +69,55 @@ def requires_consent(function: Declared) -> Declared:
     return function
 
 
-async def granted_token() -> str:
+async def granted_token(refused: str | None = None) -> str:
     """The token that the user of this call granted, for the body of a tool that `requires_consent`.
 
     A client's own token is never handed on: it was issued for this server, and for no other.
 
+    Args:
+        refused: A token that the service takes no more: another one is got for it, or the user is asked again.
+
     Raises:
         ToolError: This server keeps no tokens, or the grant has ended meanwhile.
     """
+    if token := await _token(refused):
+        return token
     ctx = get_context()
-    consent = consent_of(SERVER.get())
+    if consent_of(SERVER.get()).mode != "offline":
+        raise ToolError("this server keeps no tokens; enable offline access, or set credentials")
+    await require(ctx, "the tool")
+    raise ToolError(REQUIRED)
+
+
+async def _token(refused: str | None = None) -> str | None:
+    """What this call can work with, without asking anybody."""
+    ctx, consent = get_context(), consent_of(SERVER.get())
     if (fixed := consent.settings.static_credentials) is not None:
         consent.refuse_strangers(ctx)
         return fixed.get_secret_value()
-    if consent.mode != "offline":
-        raise ToolError("this server keeps no tokens; enable offline access, or set credentials")
-    if grant := await consent.fresh(user_of(ctx)):
-        return grant.access_token
-    await require(ctx, "the tool")
-    raise ToolError(REQUIRED)
+    user = known_user(ctx) if consent.mode == "offline" else None
+    grant = await consent.fresh(user, refused) if user else None
+    return grant.access_token if grant else None
+
+
+class Granted(httpx2.Auth):
+    """The `auth` of an HTTP client: requests in a call carry the token that its user granted.
+
+    A service that answers 401 gets a renewed one, once; without one the user is asked. Outside of a call
+    requests go as they are.
+    """
+
+    async def async_auth_flow(
+        self, request: httpx2.Request
+    ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+        """Send the request with a token, and once more with another one if that is refused."""
+        called = SERVER.get(None) is not None
+        if token := await _token() if called else None:
+            request.headers["Authorization"] = f"Bearer {token}"
+        answer = yield request
+        if called and answer.status_code == 401 and (other := await granted_token(token)) != token:
+            request.headers["Authorization"] = f"Bearer {other}"
+            yield request
 
 
 class Refusal(ToolResult):

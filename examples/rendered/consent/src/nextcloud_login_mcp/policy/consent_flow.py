@@ -20,7 +20,7 @@ from fastmcp.server.dependencies import get_access_token
 from mcp.server.session import ServerSession
 
 from .consent_grants import Grants
-from .consent_routes import Begun, LoginListener, Refused, cookie, routes
+from .consent_routes import STALE, Begun, LoginListener, Refused, cookie, routes
 from .consent_rows import Row
 from .consent_settings import AUTHORIZE, CALLBACK, PREFIX, SERVICE, STRANGERS, local, removed
 from .consent_store import KEEP, Elicitation, Grant, Store, User, keyring_secret
@@ -33,7 +33,6 @@ logger = logging.getLogger(__name__)
 
 MOST_LINKS, WITHIN = 10, 600  # so many new links a user gets within so many seconds
 MOST_STARTS = 10  # so often one link may be opened
-STALE = "This link is not valid any more. Return to the application and ask for a new one."
 ANOTHER = "another account granted access"
 WHO = "the subject of the provider's ID token is not that of the client's token"
 OTHER = "Another account granted access than the one that asked for it. Nothing was stored."
@@ -42,19 +41,24 @@ OTHER = "Another account granted access than the one that asked for it. Nothing 
 LOCAL = User("local", None)  # whoever started this process
 
 
+def known_user(ctx: Context) -> User | None:
+    """Who calls, if a verified token or stdio says so."""
+    token = get_access_token()
+    if token is None and ctx.transport in (None, "stdio"):
+        return LOCAL
+    subject = token and (token.subject or token.claims.get("sub"))
+    return User(f"user:{subject}", str(subject)) if subject else None
+
+
 def user_of(ctx: Context) -> User:
     """Who calls: the user of the verified token; over stdio, whoever started the server.
 
     Raises:
         ToolError: The call came over HTTP and names nobody.
     """
-    token = get_access_token()
-    if token is None and ctx.transport in (None, "stdio"):
-        return LOCAL
-    subject = token and (token.subject or token.claims.get("sub"))
-    if not subject:
-        raise ToolError(f"no verified token names a user; set {PREFIX}JWT_AUDIENCE and send one")
-    return User(f"user:{subject}", str(subject))
+    if user := known_user(ctx):
+        return user
+    raise ToolError(f"no verified token names a user; set {PREFIX}JWT_AUDIENCE and send one")
 
 
 class Consent(Grants):

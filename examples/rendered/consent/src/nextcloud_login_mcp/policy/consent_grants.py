@@ -71,8 +71,8 @@ class Grants:
         left = None if grant.refresh_token else max(grant.expires_at - time.time(), 1)
         await self.store.put("grants", name, grant.model_dump(), left)
 
-    async def fresh(self, user: User) -> Grant | None:
-        """A grant whose access token can be used now, or None: the user has to be asked.
+    async def fresh(self, user: User, refused: str | None = None) -> Grant | None:
+        """A grant whose access token can be used now, and is not the refused one, or None: the user has to be asked.
 
         Of many that find it ended, here and in other replicas, one renews it and the others wait: a provider that
         gives each refresh token for one use would take the second for a thief's, and end the grant.
@@ -81,13 +81,14 @@ class Grants:
             ToolError: It has to be renewed, and the provider cannot be reached, or takes too long.
         """
         name, grant = await self._kept(user)
-        if grant is None or name is None or _usable(grant):
+        if grant is None or name is None or _usable(grant, refused):
             return grant
         async with self.store.turn(name):
             name, grant = await self._kept(user)
-            if grant is None or name is None or _usable(grant):
+            if grant is None or name is None or _usable(grant, refused):
                 return grant
             if not grant.refresh_token:
+                await self.store.drop("grants", name)
                 return None
             # A caller that leaves must not tear up what the provider is about to answer
             with anyio.CancelScope(shield=True), anyio.fail_after(LEASE - 5):
@@ -133,5 +134,6 @@ class Grants:
         return f"{self.provider.issuer} {user.key}"
 
 
-def _usable(grant: Grant) -> bool:
-    return time.time() < grant.expires_at - (LEEWAY if grant.refresh_token else 0)
+def _usable(grant: Grant, refused: str | None = None) -> bool:
+    left = grant.expires_at - time.time()
+    return left > (LEEWAY if grant.refresh_token else 0) and grant.access_token != refused

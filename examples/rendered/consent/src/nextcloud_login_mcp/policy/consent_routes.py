@@ -24,7 +24,11 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
-DONE = "You may close this window and return to the application."
+DONE = "You can close this window and return to the application."
+STALE = (
+    "This link was used already, or its time is over. If access is still missing, return to the application "
+    "and ask for a new one."
+)
 
 
 class Refused(Exception):
@@ -65,6 +69,12 @@ def page(title: str, text: str, status: int = 200) -> Response:
     return HTMLResponse(body, status, HEADERS)
 
 
+def refusal(refused: Refused) -> Response:
+    """The page for what is refused; one that is only loaded again says nothing of a failure."""
+    stale = str(refused) == STALE
+    return page("Link Not Valid" if stale else "Authorization Failed", str(refused), 400)
+
+
 def routes(flow: Flow) -> dict[str, Callable[[Request], Awaitable[Response]]]:
     """The two addresses, each with the function that serves it."""
 
@@ -74,7 +84,7 @@ def routes(flow: Flow) -> dict[str, Callable[[Request], Awaitable[Response]]]:
             link = request.query_params.get("elicitationId", "")
             begun = await flow.start(link)
         except Refused as refused:
-            return page("Link Not Valid", str(refused), 400)
+            return refusal(refused)
         except (ProviderError, ToolError):
             return page("Try Again Later", "The login service cannot be reached now.", 503)
         response = RedirectResponse(begun.address, 302, HEADERS)
@@ -95,7 +105,7 @@ def routes(flow: Flow) -> dict[str, Callable[[Request], Awaitable[Response]]]:
         try:
             await flow.finish(request.query_params, request.cookies)
         except Refused as refused:
-            return page("Authorization Failed", str(refused), 400)
+            return refusal(refused)
         except ToolError:
             return page("Authorization Failed", "Nothing was stored; try again later.", 503)
         return page("Authorization Complete!", DONE)

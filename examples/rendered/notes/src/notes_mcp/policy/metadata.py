@@ -92,7 +92,7 @@ def read_text(path: Path, *, trusted: bool = False) -> str | None:
         elif info.st_size > MOST_BYTES:
             problem = f"is {info.st_size} bytes long; the limit is {MOST_BYTES}"
         else:
-            return path.read_bytes().decode()
+            return path.read_bytes().decode("utf-8-sig")  # Windows writes a mark before the text
     except FileNotFoundError:
         return None
     except UnicodeDecodeError:
@@ -170,7 +170,7 @@ def mend(name: str, names: Iterable[str], otherwise: str = ALL) -> str:
 def _explained(error: ValidationError) -> str:
     """The first thing wrong with the form."""
     first = error.errors()[0]
-    where, value = [shown(str(part)) for part in first["loc"]], shortened(first["input"])
+    where, value = [shown(str(part)) for part in first["loc"]], shown(first["input"])
     place, name = ".".join(where), "".join(where[-1:])
     if first["type"] == "extra_forbidden" and name in HINTS:
         return f"{place}: overrides change words, never hints; change the tool itself"
@@ -185,7 +185,7 @@ def _explained(error: ValidationError) -> str:
     if first["type"] == "string_pattern_mismatch":
         kind = "an https:// or data:image/ address" if "icons" in where else "one line of text"
         return f"{place}: Input should be {kind} (got {value})"
-    return f"{place or 'the file'}: {first['msg']} (got {value})"
+    return f"{place or 'the file'}: {first['msg'].partition(' or instance')[0]} (got {value})"
 
 
 def amiss(config: Mapping[str, Any], texts: Texts) -> Iterator[Problem]:

@@ -54,9 +54,9 @@ def shortened(value: object, longest: int = IN_A_QUESTION) -> str:
     return cut(text, longest, f" ({size:,} {kind})").replace("\n", "⏎")
 
 
-def shown(name: str) -> str:
-    """A name from a file as one short line, visible even when it is empty or blank."""
-    return shortened(name) if name.strip() else repr(name)
+def shown(name: object) -> str:
+    """A name or value from a file as one short line, visible even when it is empty or blank."""
+    return shortened(name) if str(name).strip() else repr(name)
 
 
 def _defaults(schema: Mapping[str, Any]) -> dict[str, object]:

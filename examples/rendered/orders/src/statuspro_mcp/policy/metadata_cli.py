@@ -118,6 +118,9 @@ def _save(path: Path, edit: Callable[[str | None], str], texts: Texts) -> None:
             metadata.check(path, parse(path, text), texts)
             if len(text.encode()) > MOST_BYTES:
                 raise StartError(f"{path} would exceed {MOST_BYTES} bytes; nothing was changed")
+            if text == before:
+                print(f"{path} is unchanged")
+                return
             if read_text(path) != before:
                 raise StartError(f"{path} was changed in the meantime; nothing was changed")
             handle, draft = tempfile.mkstemp(prefix=".metadata-", dir=target.parent)
@@ -165,23 +168,17 @@ def _change(name: str, field: str | None, value: object) -> None:
 def init() -> None:
     """Write a metadata file of your own that holds commented examples."""
     own, (texts, every) = _path(), _texts()
+    if read_text(own) is not None:
+        sys.exit(f"{own} already exists; change it with `{SERVER_NAME} metadata edit`")
     first = {section: dict(islice(items.items(), 1)) for section, items in every.items()}
-
-    def begun(before: str | None) -> str:
-        if before is not None:
-            sys.exit(f"{own} already exists; change it with `{SERVER_NAME} metadata edit`")
-        return HEAD + "".join(f"# {line}\n" for line in _yaml(first).splitlines())
-
-    _save(own, begun, texts)
+    _save(own, lambda _: HEAD + textwrap.indent(_yaml(first), "# "), texts)
 
 
 @app.command
 def edit() -> None:
     """Open your file in $VISUAL or $EDITOR; what the server would refuse is not saved."""
     own, texts = _path(), _texts()[0]
-    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or shutil.which("vi")
-    if not editor:
-        sys.exit("no editor found; set VISUAL or EDITOR, e.g. EDITOR=nano")
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     before = read_text(own)
     draft = Path(tempfile.mkdtemp(prefix="metadata-")) / "metadata.yaml"
     draft.write_text(HEAD if before is None else before, encoding="utf-8", newline="")
@@ -196,10 +193,14 @@ def edit() -> None:
             subprocess.run([*shlex.split(editor), str(draft)], check=True)
             _save(own, edited, texts)
             return shutil.rmtree(draft.parent)
-        except (StartError, subprocess.SubprocessError) as error:
+        except StartError as error:
             print(error)
-            if not sys.stdin.isatty() or input("Open it again? [Y/n] ").lower().startswith("n"):
-                sys.exit(f"{own} is unchanged; your text is in {draft}")
+        except (OSError, ValueError, subprocess.SubprocessError) as error:
+            print(f"the editor {editor!r}, of VISUAL or EDITOR: {error}")
+        if sys.stdin.isatty():
+            print("Open it again? [Y/n] ", end="", flush=True)
+        if not sys.stdin.isatty() or next(sys.stdin, "n").lower().startswith("n"):
+            sys.exit(f"{own} is unchanged; your text is in {draft}")
 
 
 @app.command(name=["list", "show"])
@@ -248,18 +249,17 @@ def validate(*, server: Server = "") -> None:
 async def _asked(server: str, config: Mapping[str, Any]) -> Texts:
     """What a server answers that it has, with the tools that the file takes off the wire."""
     off = {n: it for n, it in config.get("tools", {}).items() if not it.get("enabled", True)}
-    texts: Texts = {"tools": off, "resources": {}, "resource_templates": {}}
     try:
         program, *words = shlex.split(server)
         stdio = StdioTransport(program, words, dict(os.environ))
         asked = Client[Any](server if "://" in program else stdio)
         async with asyncio.timeout(PATIENCE), asked as client:
-            for tool in await client.list_tools():
-                texts["tools"][tool.name] = {"arguments": tool.input_schema.get("properties", {})}
-            texts["resources"] = {str(item.uri): {} for item in await client.list_resources()}
-            for template in await client.list_resource_templates():
-                texts["resource_templates"][template.uri_template] = {}
-            return texts
+            listed = await client.list_tools()
+            tools = {t.name: {"arguments": t.input_schema.get("properties", {})} for t in listed}
+            uris: Texts = {"resources": {str(r.uri): {} for r in await client.list_resources()}}
+            found = await client.list_resource_templates()
+            uris["resource_templates"] = {t.uri_template: {} for t in found}
+            return uris | {"tools": off | tools}
     except TimeoutError as error:
         raise CouldNotError(f"{server} does not answer within {PATIENCE} seconds") from error
     except Exception as error:
