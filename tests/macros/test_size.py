@@ -14,7 +14,7 @@ def lines(folder: str) -> int:
 
 
 def test_the_macros_are_short() -> None:
-    assert lines("macros") <= 1_185  # 300 of them are about requests, 22 about adoption
+    assert lines("macros") <= 1_190  # 300 of them are about requests, 22 about adoption
     assert (
         lines("writing") <= 962
     )  # 80 of them list the settings, 280 write requests and their probes

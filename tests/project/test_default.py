@@ -43,7 +43,7 @@ def test_no_release_renders_what_pinning_writes(files: dict[str, int]) -> None:
 def test_the_template_is_small() -> None:
     assert len((ROOT / "copier.yml").read_text(encoding="utf-8").splitlines()) <= 190
     macros = [path.read_text("utf-8").splitlines() for path in (ROOT / "macros").glob("*.jinja")]
-    assert sum(map(len, macros)) <= 1_185
+    assert sum(map(len, macros)) <= 1_190
     assert [line for lines in macros for line in lines if len(line) > 120] == []
 
 
