@@ -118,7 +118,9 @@ def test_each_record_has_every_part_in_order(profile: str) -> None:
         assert title.startswith(f"{number} ")
         assert "\n**Status.** Accepted. Managed by the template" in text
         assert re.search(r"^\*\*Date\.\*\* 2\d{3}-\d\d-\d\d; ", text, re.MULTILINE), name
-        _, benefits, consequences, *_ = re.split("^## (?:Benefits|Consequences|Alternatives)$", text, flags=re.MULTILINE)
+        _, benefits, consequences, *_ = re.split(
+            "^## (?:Benefits|Consequences|Alternatives)$", text, flags=re.MULTILINE
+        )
         assert len(re.findall(r"^- \*[A-Z][a-z ]+\* ", benefits, re.MULTILINE)) >= 3, name
         assert table(consequences, "cost"), name
         assert f"| [{number}]({Path(name).name}) | {title[5:]} |" in index
@@ -127,9 +129,7 @@ def test_each_record_has_every_part_in_order(profile: str) -> None:
     assert re.findall("^## (.+)$", skeleton, re.MULTILINE) == WANTED
 
 
-def test_the_tools_that_a_record_shows_are_served_as_it_says(
-    project: Path, tmp_path: Path
-) -> None:
+def test_the_tools_that_a_record_shows_are_served_as_it_says(project: Path, tmp_path: Path) -> None:
     copied = shutil.copytree(project, tmp_path / "copied")
     text = (copied / ADRS / "0005-tool-interface.md").read_text(encoding="utf-8")
     first, second, asks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
@@ -151,7 +151,9 @@ UNASKED = {
     "`manifest.json`": {"packages": ["bundle"]},
     "`server.json`": {"packages": ["registry"]},
     "`LICENSE`": {"license": "MIT"},
-    "`resources/`": {"resources": [{"uri": "notes://help", "name": "Help", "description": "Help."}]},
+    "`resources/`": {
+        "resources": [{"uri": "notes://help", "name": "Help", "description": "Help."}]
+    },
     "docs/consent.md": {"consent": "url"},
 }
 
