@@ -58,11 +58,10 @@ class PolicyTool(Slim, FunctionTool):
         if SERVER.get(None) is None:
             raise ToolError(f"{self.name} runs through its own server only; mount this one there")
         gated, own = self.declaration.gated(), self._own_confirm
-        return await serve(self, self.declaration, arguments, self._told, confirms=gated, own=own)
-
-    async def _told(self, arguments: dict[str, Any]) -> ToolResult:
         try:
-            return await super().run(arguments)
+            return await serve(
+                self, self.declaration, arguments, super().run, confirms=gated, own=own
+            )
         except ValidationError as error:  # whose text has many lines, and repeats what was sent
             if isinstance(wrong := error.__cause__, pydantic.ValidationError):
                 raise ValidationError(schemas.amiss(wrong)) from wrong
