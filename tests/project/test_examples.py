@@ -137,7 +137,7 @@ def test_orders_keep_the_defaults_and_bounds_of_their_seed(
                     await client.call_tool("bulk_update_order_status", change | {"order_ids": ids})
             wrong = {"status_code": "x", "public": "\n", "secret": "hunter2"}
             with pytest.raises(
-                ToolError, match="^order_id: Missing .*; status_code: .*; secret: Un"
+                ToolError, match=r"^order_id: Missing .*; status_code: .*; secret: Un"
             ) as raised:
                 await client.call_tool("update_order_status", wrong)
             assert "\n" not in str(raised.value)
