@@ -121,7 +121,7 @@ def test_each_record_has_every_part_in_order(profile: str) -> None:
         _, benefits, consequences, *_ = re.split(
             "^## (?:Benefits|Consequences|Alternatives)$", text, flags=re.MULTILINE
         )
-        assert len(re.findall(r"^- \*[A-Z][a-z ]+\* ", benefits, re.MULTILINE)) >= 3, name
+        assert len(re.findall(r"^- \*[A-Z][a-z ]+\*", benefits, re.MULTILINE)) >= 3, name
         assert table(consequences, "cost"), name
         assert f"| [{number}]({Path(name).name}) | {title[5:]} |" in index
     assert len(re.findall(r"^\| \[\d{4}\]", index, re.MULTILINE)) == len(files)
