@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from listening import PATIENCE, free_port, listens
+from listening import free_port, running
 from support import clone_template, render
 
 from benchmarks import figures
@@ -98,20 +98,9 @@ def serving(project: Path, *, hand: bool = False, audit: bool = False) -> Iterat
             "NOTES_MCP_DATABASE": str(folder / "notes.db"),
             "NOTES_MCP_AUDIT": str(folder / "trail.jsonl") if audit else "",
         }
-        with (folder / "log").open("wb") as log:
-            started = subprocess.Popen(
-                [sys.executable, *words],
-                env=environ,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-            )
-        try:
-            listens(port, started, folder / "log")
+        own = [sys.executable, *words]
+        with running(own, port, folder / "log", env=environ) as started:
             yield Served(not hand, folder, started, port)
-        finally:
-            started.terminate()
-            started.wait(PATIENCE)
 
 
 class Client:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import forked
 from compiled import SITE
 from support import ROOT
 
@@ -36,7 +37,7 @@ def call(
     return subprocess.run(
         [sys.executable, "-P", "-m", "copier_fastmcp", *map(str, words)],
         cwd=folder,
-        env=environment(**environ),
+        env=environment(**(forked.handing_on() | environ)),
         input=stdin,
         stdin=subprocess.DEVNULL if stdin is None else None,
         capture_output=True,

@@ -1,23 +1,29 @@
-"""Each template is compiled once for a run of the tests, however often Copier renders it: a third of what a render costs.
+"""What is compiled is compiled once for a run of the tests: each template, and each module of the projects.
 
-In this process, and in those of Copier that it starts: they find `tests/site/sitecustomize.py`, which calls `once`.
+A third of what a render costs is Jinja's compiler, in this process and in those of Copier that it starts: they find
+`tests/site/sitecustomize.py`, which calls `once`. The same modules and tests are in hundreds of projects; the programs
+that run there (`warm.py`) call `modules`.
 """
 
 import hashlib
+import importlib
 import marshal
 import os
 import tempfile
 from functools import cache
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import CodeType
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import jinja2
 from jinja2 import Environment, nodes
 
 SITE = Path(__file__).parent / "site"
 _compile = Environment.compile
-_codes: dict[tuple[object, ...], CodeType] = {}
+_codes: dict["Key", CodeType] = {}
+Key = tuple[object, ...]
+T = TypeVar("T")
 
 
 def _once(
@@ -36,34 +42,63 @@ def _once(
     settings = (self.autoescape, self.optimized, self.trim_blocks, self.keep_trailing_newline)
     key = (str(type(self)), settings, *sorted(self.extensions), source, name)
     if key not in _codes:
-        _codes[key] = _kept(key) or _keep(key, _compile(self, source, name, *rest))
+        _codes[key] = _kept(key, CodeType) or _keep(key, _compile(self, source, name, *rest))
     self.preprocess(source, name)  # where Copier's `yield` forgets the template before
     return _codes[key]
 
 
-def _path(key: tuple[object, ...]) -> Path:
+def _path(key: Key) -> Path:
     """The file that holds a code for the other processes."""
     name = hashlib.sha256(repr((jinja2.__version__, key)).encode()).hexdigest()
     return Path(os.environ["COMPILED_TEMPLATES"], name)
 
 
-def _kept(key: tuple[object, ...]) -> CodeType | None:
-    """What another process compiled."""
+def _kept(key: Key, kind: type[T]) -> T | None:
+    """What another process compiled, or None."""
     try:
-        code: CodeType = marshal.loads(_path(key).read_bytes())
+        made = marshal.loads(_path(key).read_bytes())
     except (OSError, ValueError, EOFError, KeyError):
         return None
-    return code
+    return made if isinstance(made, kind) else None
 
 
-def _keep(key: tuple[object, ...], code: CodeType) -> CodeType:
-    """Write a code for the other processes, whole or not at all."""
+def _keep(key: Key, made: T) -> T:
+    """Write what was compiled for the other processes, whole or not at all."""
     if "COMPILED_TEMPLATES" in os.environ:
-        path = _path(key)
+        path, said = _path(key), marshal.dumps(cast("Any", made))
         with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-            file.write(marshal.dumps(code))
+            file.write(said)
         Path(file.name).replace(path)
-    return code
+    return made
+
+
+@cache
+def modules() -> None:
+    """Begin to keep what Python makes of a module, and pytest of a file of tests; what lies elsewhere has its own path."""
+    rewriting: Any = importlib.import_module("_pytest.assertion.rewrite")
+    compiled, rewritten = SourceFileLoader.source_to_code, rewriting._rewrite_test
+
+    def source_to_code(self: Any, data: Any, path: Any, **more: Any) -> CodeType:
+        key = ("module", data, *more.items())
+        if code := _kept(key, CodeType):
+            return _placed(code, str(path))
+        return _keep(key, compiled(self, data, path, **more))
+
+    def rewrite(path: Path, config: Any) -> tuple[bytes, CodeType]:
+        key = ("tests", path.read_bytes())
+        if found := _kept(key, tuple):
+            return found[0], _placed(found[1], str(path))
+        made: tuple[bytes, CodeType] = rewritten(path, config)
+        return _keep(key, made)
+
+    SourceFileLoader.source_to_code = source_to_code  # type: ignore[method-assign]
+    rewriting._rewrite_test = rewrite
+
+
+def _placed(code: CodeType, path: str) -> CodeType:
+    """The code as if it had been compiled at a path."""
+    consts = (_placed(c, path) if isinstance(c, CodeType) else c for c in code.co_consts)
+    return code.replace(co_filename=path, co_consts=tuple(consts))
 
 
 @cache

@@ -1,6 +1,7 @@
-"""Servers that fork from a process that has FastMCP imported: the hundredth costs no import.
+"""Programs that fork from a process that has FastMCP and Copier imported: the hundredth costs no import.
 
-A client starts a small program that hands its standard streams on; that process forks, and the server runs there.
+A client starts a small program that hands its standard streams on; that process forks, and the server runs there. With
+the variables of `handing_on`, each Python that starts hands itself on so: `tests/site/sitecustomize.py` asks `FORKS`.
 """
 
 import atexit
@@ -14,20 +15,15 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
 import warm
 
-RELAY = """
-import json, os, socket, sys
-with socket.socket(socket.AF_UNIX) as there:
-    there.connect(sys.argv[1])
-    order = {"words": sys.argv[2:], "folder": os.getcwd(), "environ": dict(os.environ)}
-    socket.send_fds(there, [json.dumps(order).encode() + b"\\n"], [0, 1, 2])
-    there.recv(1)
-"""
+# What Copier and the programs of makers import; not our own modules, of which a template brings its release's.
+MAKERS = ("copier._cli", "jinja2_ansible_filters", "questionary", "tomlkit")
+RELAY = ["-IS", str(Path(__file__).parent / "site/relay.py")]
 
 
 @contextmanager
@@ -46,7 +42,7 @@ def forking(serve: Callable[[list[str]], object]) -> Iterator[list[str]]:
             _wait(here, watched, serve)
         os.close(watched)
         try:
-            yield [sys.executable, "-ISc", RELAY, address]
+            yield [sys.executable, *RELAY, address]
         finally:
             os.close(held)
             os.waitpid(child, 0)
@@ -58,14 +54,24 @@ def _wait(here: socket.socket, watched: int, serve: Callable[[list[str]], object
     while watched not in select.select([here.fileno(), watched], [], [])[0]:
         there, _ = here.accept()
         if not os.fork():
-            atexit._clear()  # what the tests clean up at their end, such as the folder of the socket
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            if child := os.fork():
+                _tell(there, child)
+            atexit._clear()  # what the tests clean up at their end, such as the folder of the socket
             words = _become(there)
             try:
                 serve(words)
             finally:
                 warm.leave(1)
         there.close()
+    os._exit(0)
+
+
+def _tell(there: socket.socket, child: int) -> None:
+    """Wait for a program, and tell how it ended."""
+    _, status = os.waitpid(child, 0)
+    with suppress(OSError):  # who started it may be gone
+        there.send(str(os.waitstatus_to_exitcode(status)).encode())
     os._exit(0)
 
 
@@ -77,11 +83,14 @@ def _become(there: socket.socket) -> list[str]:
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
-    sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")  # noqa: SIM115
+    sys.stdin, sys.stdout = open(0), open(1, "w")  # noqa: SIM115
+    sys.stderr = open(2, "w", buffering=1, errors="backslashreplace")  # noqa: SIM115
     order = json.loads(told)
     os.chdir(order["folder"])
     os.environ.clear()
     os.environ.update(order["environ"])
+    if plumbum := sys.modules.get("plumbum"):
+        plumbum.local.env.__init__()  # else Copier hands on the variables from when it was imported
 
     def watch() -> None:
         there.recv(1)
@@ -108,15 +117,20 @@ def _started() -> tuple[str, object]:
     return address, (folder, process)
 
 
+def handing_on() -> dict[str, str]:
+    """The variables with which a program and those that it starts fork, where the system can."""
+    return {"FORKS": _started()[0]} if hasattr(os, "fork") else {}
+
+
 def python(words: Sequence[str]) -> list[str]:
     """The words of a Python program, which forks where the system can."""
-    relay = ["-ISc", RELAY, _started()[0]] if hasattr(os, "fork") else []
+    relay = [*RELAY, _started()[0]] if hasattr(os, "fork") else []
     return [sys.executable, *relay, *words]
 
 
 if __name__ == "__main__":
     sys.path.remove(str(Path(__file__).parent))  # no program finds what is beside this file
-    warm.imported()
+    warm.imported(*MAKERS)
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(sys.argv[1])
         listening.listen()

@@ -1,12 +1,13 @@
 """Programs that listen on a port of this machine: a port for them, the wait until they are there, a Redis."""
 
 import contextlib
+import os
 import shutil
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,23 @@ def listens(port: int, process: "subprocess.Popen[Any]", log: Path | None = None
 
 
 @contextlib.contextmanager
+def running(
+    words: Sequence[str], port: int, log: Path | None = None, **settings: Any
+) -> Iterator["subprocess.Popen[bytes]"]:
+    """A program that listens on a port, from when it does until the block ends; what it says is added to its log."""
+    with (log or Path(os.devnull)).open("ab") as said:
+        process = subprocess.Popen(
+            words, stdin=subprocess.DEVNULL, stdout=said, stderr=said, **settings
+        )
+    try:
+        listens(port, process, log)
+        yield process
+    finally:
+        process.terminate()
+        process.wait(PATIENCE)
+
+
+@contextlib.contextmanager
 def redis(folder: Path) -> Iterator[str]:
     """The address of a Redis of our own; where there is none, the test is skipped."""
     program = shutil.which("redis-server")
@@ -47,10 +65,5 @@ def redis(folder: Path) -> Iterator[str]:
         pytest.skip("redis-server is not installed (apt-get install redis-server)")
     with free_port() as port:
         words = ["--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(folder)]
-        process = subprocess.Popen([program, *words], stdout=subprocess.DEVNULL)
-        try:
-            listens(port, process)
+        with running([program, *words], port):
             yield f"redis://127.0.0.1:{port}/0"
-        finally:
-            process.terminate()
-            process.wait(PATIENCE)

@@ -14,6 +14,7 @@ from typing import Any
 
 import compiled
 import copier
+import forked
 import pytest
 import warm
 import yaml
@@ -179,11 +180,15 @@ def python(project: Path, *words: str, **environ: str) -> subprocess.CompletedPr
     """Run Python in a project with its package importable and its user's own settings out of reach."""
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("FASTMCP_", "PYTEST_"))}
     own = {
-        "PYTHONPATH": str(project / "src"),
+        "PYTHONPATH": os.pathsep.join([str(project / "src"), str(compiled.SITE)]),
         "HOME": str(project),
         "XDG_DATA_HOME": str(project / ".data"),
         "NO_COLOR": "1",
         "CI": "",  # where a missing lock is an error
+        # Of the plugins that are installed here, a project has one.
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        "PYTEST_ADDOPTS": "-p anyio",
+        **forked.handing_on(),
     }
     variables = clean | own | environ
     if done := warm.run(words, project, variables, SECONDS):

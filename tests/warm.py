@@ -21,14 +21,22 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import compiled
+
 SHARED = [
     "anyio._backends._asyncio",
     "anyio.pytest_plugin",
     "authlib.integrations.httpx_client",
     "cyclopts",
+    "fastmcp.apps.app",
     "fastmcp.client.transports",
     "fastmcp.server.auth.providers.jwt",
+    "fastmcp.server.middleware.dereference",
+    "fastmcp.server.providers.prefab_synthesis",
     "fastmcp.server.providers.proxy",
+    "fastmcp.server.sessions",
+    "fastmcp.server.transforms.catalog",
+    "griffe",
     "hypothesis",
     "key_value.aio.stores.filetree",
     "key_value.aio.stores.memory",
@@ -43,6 +51,7 @@ SHARED = [
     "pytest",
     "rich.console",
     "rich.table",
+    "sqlite3",
     "starlette.testclient",
     "uvicorn",
     "yaml",
@@ -102,7 +111,7 @@ def environment() -> dict[str, str]:
 def _started() -> subprocess.Popen[str]:
     """A process that forks; it ends with this one."""
     return subprocess.Popen(
-        [sys.executable, "-P", __file__],
+        [sys.executable, __file__],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -125,13 +134,15 @@ def _serve() -> list[str]:
     return []
 
 
-def imported() -> None:
+def imported(*more: str) -> None:
     """Import what programs share."""
-    for name in SHARED:
+    plugins = importlib.import_module("_pytest.config").default_plugins
+    for name in (*SHARED, *more, *(f"_pytest.{plugin}" for plugin in plugins)):
         importlib.import_module(name)
     for name, module in [*sys.modules.items()]:
         if "." not in name:  # imported before pytest could rewrite them, and it need not
             module.__doc__ = f"{module.__doc__ or ''}\nPYTEST_DONT_REWRITE"
+    compiled.modules()
     gc.freeze()  # else each fork copies what it looks through
 
 
@@ -150,10 +161,12 @@ def _become(order: dict[str, Any]) -> list[str]:
 
 def settled(words: list[str]) -> list[str]:
     """Look for modules where a program that is started with these words looks for them; the words."""
+    safe = words[0] == "-P"
+    words = words[safe:]
     script = not words[0].startswith("-")
     first = str(Path(words[0]).resolve().parent) if script else os.getcwd()
     path = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    sys.path[:0] = [first, *filter(None, path)]
+    sys.path[:0] = [*([] if safe else [first]), *filter(None, path)]
     sys.argv = words if script else ["-c", *words[2:]]
     return words
 
@@ -188,5 +201,7 @@ def leave(code: int) -> None:
     os._exit(code & 255)
 
 
-if __name__ == "__main__" and (program := _serve()):
-    leave(play(program))
+if __name__ == "__main__":
+    sys.path.remove(str(Path(__file__).parent))  # no program finds what is beside this file
+    if program := _serve():
+        leave(play(program))

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +11,7 @@ import forked
 from fastmcp import Client
 from fastmcp.client.elicitation import ElicitResult
 from fastmcp.client.transports import StdioTransport
-from listening import PATIENCE, free_port, listens
+from listening import free_port, running
 from mcp_types import Tool
 
 ERAS = ["legacy", "2026-07-28"]
@@ -55,21 +54,10 @@ def stdio(
 def http(project: Path, home: Path) -> Iterator[str]:
     """The address of a server on a free loopback port, for as long as the block runs."""
     with free_port() as port:
-        with (home / "stderr").open("ab") as log:
-            process = subprocess.Popen(
-                forked.python(command(project, "run", "--http", "--port", str(port))[1:]),
-                env=environ(project, home),
-                cwd=project,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-            )
-        try:
-            listens(port, process, home / "stderr")
+        words = forked.python(command(project, "run", "--http", "--port", str(port))[1:])
+        own = {"env": environ(project, home), "cwd": project}
+        with running(words, port, home / "stderr", **own):
             yield f"http://127.0.0.1:{port}/mcp"
-        finally:
-            process.terminate()
-            process.wait(PATIENCE)
 
 
 async def agree(*asked: object) -> ElicitResult[dict[str, bool]]:

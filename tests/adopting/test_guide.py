@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import forked
 import pytest
 import yaml
 from adopting.samples import ORDINARY
@@ -40,6 +41,7 @@ def shell(tmp_path: Path) -> dict[str, str]:
     return {
         **os.environ,
         **who,
+        **forked.handing_on(),
         "PATH": f"{programs}{os.pathsep}{own}{os.pathsep}{os.environ['PATH']}",
     }
 

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import foreign_server
+import forked
 import pytest
 from calling import call
 from foreign_server import DIRECTORIES, GOOD, PLANTED, RAW
-from listening import PATIENCE, free_port, listens
+from listening import free_port, running
 
 from copier_fastmcp.auditing.running import over_the_wire
 from copier_fastmcp.errors import UnableError
@@ -40,7 +41,7 @@ def check(tmp_path: Path) -> Check:
 
 def command(which: str, log: Path, *words: str) -> str:
     """The command line that starts a foreign server."""
-    return shlex.join([sys.executable, SERVER, which, str(log), *words])
+    return shlex.join(forked.python([SERVER, which, str(log), *words]))
 
 
 def findings(done: "subprocess.CompletedProcess[str]") -> Findings:
@@ -61,13 +62,9 @@ def requests(log: Path) -> set[str]:
 def over_http(which: str, log: Path) -> Iterator[str]:
     """A foreign server at an address of its own."""
     with free_port() as port:
-        running = subprocess.Popen([sys.executable, SERVER, which, str(log), "--http", str(port)])
-        try:
-            listens(port, running)
+        words = [SERVER, which, str(log), "--http", str(port)]
+        with running(forked.python(words), port):
             yield f"http://127.0.0.1:{port}/mcp"
-        finally:
-            running.terminate()
-            running.wait(PATIENCE)
 
 
 @pytest.mark.parametrize(
@@ -152,7 +149,7 @@ def test_a_directory_asks_its_own_rules(directory: str, check: Check, started: P
     done = check("--file", "-", "--json", "--directory", directory, stdin=tools)
     assert done.returncode == 1
     assert {rule for rule, _ in findings(done)} == everybody | own
-    run = shlex.join([sys.executable, "-m", "notes_mcp", "run"])
+    run = shlex.join(forked.python(["-m", "notes_mcp", "run"]))
     environ = {"PYTHONPATH": str(started / "src"), "NOTES_MCP_METADATA": "none"}
     words = ("--directory", directory)
     served = check("--server", run, *words, **environ, NOTES_MCP_DATABASE=":memory:")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import yaml
 from calling import at_hand, call, environment
+from forked import handing_on
 from support import PYTEST, ROOT, git, python
 
 TEXT = (ROOT / "docs/api.md").read_text(encoding="utf-8")
@@ -51,7 +52,7 @@ def test_the_guide_is_true(template: Path, tmp_path: Path) -> None:
     assert set(re.findall("PARCELS_MCP_[A-Z_]+", TEXT)) <= set(
         re.findall("PARCELS_MCP_[A-Z_]+", (project / "README.md").read_text())
     )
-    prompt = {**environment(), **at_hand(project)}
+    prompt = {**environment(), **at_hand(project), **handing_on()}
     for line in [
         "uv run tests/policy/pin.py",
         "mv ../answers",

@@ -3,9 +3,9 @@
 import os
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
+import forked
 from inside import ATTACKS
 from support import python
 
@@ -15,7 +15,7 @@ STORE = str(ATTACKS / "server/store.py")
 def writer(project: Path, verb: str, path: Path) -> subprocess.Popen[str]:
     """A process that writes to the store."""
     return subprocess.Popen(
-        [sys.executable, STORE, verb, str(path)],
+        forked.python([STORE, verb, str(path)]),
         env=dict(os.environ, PYTHONPATH=str(project / "src")),
         stdout=subprocess.PIPE,
         text=True,

@@ -1,4 +1,4 @@
-"""For the Copier processes that tests start: once Jinja is imported, templates are taken from tests/compiled.py."""
+"""For what tests start: it runs where tests/forked.py says; else, once Jinja is imported, tests/compiled.py is asked."""
 
 import importlib.machinery
 import importlib.util
@@ -34,5 +34,10 @@ class Finder:
         return spec
 
 
+if FORKS := os.environ.get("FORKS"):
+    import relay
+
+    if relay.can(sys.orig_argv[1:]):
+        relay.hand_on(FORKS, sys.orig_argv[1:])
 if "COMPILED_TEMPLATES" in os.environ:
     sys.meta_path.insert(0, Finder())

@@ -4,6 +4,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import forked
 import pytest
 from plumbum import local
 from support import clone_template
@@ -14,7 +15,8 @@ def unguarded(request: pytest.FixtureRequest) -> Iterator[None]:
     """What an update does is asked without its guard, which renders twice more; the files named here ask the guard."""
     asked = request.path.stem in ("test_guard", "test_life", "test_imported")
     # Copier hands on the variables that plumbum saw when it was imported
-    with local.env(**({} if asked else {"COPIER_FASTMCP_CHECKED": "1"})):
+    checked = {} if asked else {"COPIER_FASTMCP_CHECKED": "1"}
+    with local.env(**checked, **forked.handing_on()):
         yield
 
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import forked
 import pexpect
 import pytest
 import wire
@@ -35,7 +36,7 @@ def test_a_killed_set_leaves_a_whole_file(lab: Path, home: Path, mine: Path) -> 
     dice = random.Random(3)
     for _ in range(3):
         process = subprocess.Popen(
-            [sys.executable, "-c", LOOP], env=environ(lab, home), stdout=subprocess.PIPE
+            forked.python(["-c", LOOP]), env=environ(lab, home), stdout=subprocess.PIPE
         )
         assert process.stdout
         assert process.stdout.readline() == b"ready\n"
@@ -69,7 +70,7 @@ def test_eight_changes_at_once_are_all_kept(lab: Path, home: Path, mine: Path) -
     changes += [["lab://meters", "name", "T 6"], ["lab://help", "description", "T 7"]]
     ends = [
         subprocess.Popen(
-            [sys.executable, "-c", EIGHT, *words],
+            forked.python(["-c", EIGHT, *words]),
             env=environ(lab, home),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -127,7 +128,7 @@ from lab_texts.policy import metadata_cli
 sys.addaudithook(lambda name, arguments: name == {event!r} and os.kill(os.getpid(), signal.SIGKILL))
 metadata_cli.set_("get_meter", "title", "New")
 """
-    done = subprocess.run([sys.executable, "-c", code], env=environ(lab, home), check=False)
+    done = subprocess.run(forked.python(["-c", code]), env=environ(lab, home), check=False)
     assert done.returncode == -signal.SIGKILL
     assert mine.read_text() == LAID_OUT
 

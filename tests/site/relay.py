@@ -1,0 +1,38 @@
+"""A program that runs in a process of tests/forked.py: it gets these streams, and this process ends as it does.
+
+usage: python -IS relay.py ADDRESS WORDS
+"""
+
+import json
+import os
+import socket
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+IN_TIME = {"PYTHONPATH", "PYTHONUNBUFFERED"}
+FORKING = ("copier", "copier_fastmcp", "pytest")
+
+
+def hand_on(address: str, words: Sequence[str]) -> NoReturn:
+    """Have the process at an address run the program with these words, and wait for its end."""
+    with socket.socket(socket.AF_UNIX) as there:
+        there.connect(address)
+        order = {"words": words, "folder": os.getcwd(), "environ": dict(os.environ)}
+        socket.send_fds(there, [json.dumps(order).encode() + b"\n"], [0, 1, 2])
+        code = int(there.recv(8) or 1)
+    if code < 0:
+        os.kill(os.getpid(), -code)
+    os._exit(code)
+
+
+def can(words: Sequence[str]) -> bool:
+    """Whether a program may run there: it imports much, and no variable would come too late."""
+    late = {n for n in os.environ if n.startswith(("FASTMCP_", "PYTHON"))} - IN_TIME
+    module, code, *_ = [*words[words[:1] == ["-P"] :], "", ""]
+    known = module == "-m" and code in FORKING
+    return not late and (known or module.endswith(".py") or (module == "-c" and "main()" in code))
+
+
+if __name__ == "__main__":
+    hand_on(sys.argv[1], sys.argv[2:])
