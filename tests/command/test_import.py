@@ -59,6 +59,13 @@ def imported(*words: object) -> int:
     return main(["import", *map(str, words), "--unattended"])
 
 
+def first(folder: Path) -> Path:
+    """The answers that the first import of the document writes."""
+    out = folder / "notes.yml"
+    assert imported(document(folder), "--out", out) == 0
+    return out
+
+
 def answers(path: Path) -> dict[str, Any]:
     found: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
     return found
@@ -67,8 +74,7 @@ def answers(path: Path) -> dict[str, Any]:
 def test_answers_are_written_with_what_says_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out = tmp_path / "notes.yml"
-    assert imported(document(tmp_path), "--out", out) == 0
+    out = first(tmp_path)
     found, said = answers(out), capsys.readouterr().err
     assert {key: found[key] for key in ("domain", "server_name", "backend", "api")} == {
         "domain": "notes",
@@ -153,8 +159,7 @@ def test_operations_are_chosen_by_globs(tmp_path: Path, capsys: pytest.CaptureFi
 def test_a_later_document_changes_what_is_not_yours(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out = tmp_path / "notes.yml"
-    imported(document(tmp_path), "--out", out)
+    out = first(tmp_path)
     mine = answers(out)
     by_name = {tool["name"]: tool for tool in mine["tools"]}
     by_name["get_note"]["title"] = "Read one note"

@@ -6,27 +6,26 @@ from typing import Any
 
 import pytest
 import yaml
-from command.test_import import answers, document, imported, paths
+from command.test_import import answers, document, first, imported, paths
 
 
-def names(out: Path) -> list[str]:
-    return [str(tool["name"]) for tool in answers(out)["tools"]]
+def names_of(out: Path) -> list[str]:
+    return [one if isinstance(one, str) else one["name"] for one in answers(out)["tools"]]
 
 
 def test_an_import_that_is_not_remembered_doubles_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Two tools of one name are answers that nothing takes."""
-    out = tmp_path / "notes.yml"
-    imported(document(tmp_path), "--out", out)
-    first = names(out)
+    out = first(tmp_path)
+    before = names_of(out)
     mine = answers(out)
     mine["tools"][0]["title"] = "Mine"
     out.write_text(yaml.safe_dump(mine, sort_keys=False))
     (tmp_path / "notes.import.json").unlink()
     capsys.readouterr()
     assert imported(document(tmp_path), "--out", out) == 0
-    assert names(out) == first
+    assert names_of(out) == before
     assert answers(out)["tools"][0]["title"] == "Mine"
     assert "kept: GET /notes (list_notes) stays as it is in the answers" in capsys.readouterr().err
     assert imported(document(tmp_path), "--out", out) == 0
@@ -34,8 +33,7 @@ def test_an_import_that_is_not_remembered_doubles_nothing(
 
 
 def test_a_name_is_given_once_and_stays(tmp_path: Path) -> None:
-    out = tmp_path / "notes.yml"
-    imported(document(tmp_path), "--out", out)
+    out = first(tmp_path)
     mine = answers(out)
     by_name = {tool["name"]: tool for tool in mine["tools"]}
     by_name["get_note"]["name"] = "open_note"
@@ -50,15 +48,10 @@ def test_a_name_is_given_once_and_stays(tmp_path: Path) -> None:
     assert len({*names_of(out)}) == len(names_of(out)) == 10
 
 
-def names_of(out: Path) -> list[str]:
-    return [one if isinstance(one, str) else one["name"] for one in answers(out)["tools"]]
-
-
 def test_what_is_remembered_may_be_damaged(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out = tmp_path / "notes.yml"
-    imported(document(tmp_path), "--out", out)
+    out = first(tmp_path)
     kept = tmp_path / "notes.import.json"
     whole = json.loads(kept.read_text())
     damages: list[dict[str, Any]] = [
