@@ -9,6 +9,7 @@ from functools import cache
 from itertools import zip_longest
 from pathlib import Path
 
+import forked
 import pytest
 from support import EXAMPLES, ROOT, Renders, answers, server
 
@@ -35,7 +36,7 @@ NOT_RENDERED = {
 
 def documents(folder: Path) -> list[Path]:
     """Every Markdown file of a project, and llms.txt."""
-    outside = {".venv", ".cache", ".git", "template", "rendered", "node_modules"}
+    outside = {".venv", ".cache", ".pytest_cache", ".git", "template", "rendered", "node_modules"}
     paths = sorted([*folder.rglob("*.md"), *folder.glob("llms.txt")])
     return [path for path in paths if not outside & set(path.relative_to(folder).parts)]
 
@@ -130,7 +131,7 @@ def missing(paths: Iterable[Path], *roots: Path) -> list[str]:
 def command_help(path: tuple[str, ...]) -> str:
     """What `copier-fastmcp ... --help` prints."""
     words = [sys.executable, "-m", "copier_fastmcp", *path, "--help"]
-    wide = os.environ | {"COLUMNS": "200"}
+    wide = os.environ | {"COLUMNS": "200"} | forked.handing_on()
     return subprocess.run(words, capture_output=True, text=True, check=False, env=wide).stdout
 
 
@@ -155,6 +156,20 @@ def test_the_documents_of_a_project_hold_together(example: Renders, name: str) -
 def test_the_templates_own_documents_hold_together() -> None:
     wrong = {str(p.relative_to(ROOT)): found for p in documents(ROOT) if (found := faults(p))}
     assert wrong == {}
+
+
+def test_a_reader_is_led_to_every_page() -> None:
+    """From the README, from page to page."""
+    pages, led = {path.resolve() for path in documents(ROOT)}, {ROOT / "README.md"}
+    ahead = [*led]
+    while ahead:
+        page = ahead.pop()
+        links = re.findall(r"\]\(([^)\s:#]+)", page.read_text(encoding="utf-8"))
+        found = {(page.parent / link).resolve() for link in links} & pages - led
+        led |= found
+        ahead += found
+    alone = {path.relative_to(ROOT.resolve()).as_posix() for path in pages - led}
+    assert alone == {".github/pull_request_template.md", "llms.txt"}, "those that programs show"
 
 
 def test_the_command_understands_what_the_documents_name(example: Renders) -> None:
