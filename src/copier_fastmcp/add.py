@@ -122,7 +122,7 @@ def add(
     source, version = known["_src_path"], known["_commit"]
     try:
         if asked:  # nobody answers ten questions to hear that they may not
-            copying.allowed(source, version, version, trust=trust)
+            copying.trusted_code(source, version, version, trust=trust)
         kept = {key: value for key, value in options.items() if value}
         tool = _asked() if asked else kept
         if known.get("adopted"):
@@ -133,7 +133,7 @@ def add(
             text = (fresh / place).read_text(encoding="utf-8")
         if place.exists():
             raise RefusedError(f"{place.as_posix()} is there; choose another name")
-        copying.allowed(source, version, version, trust=trust)
+        copying.trusted_code(source, version, version, trust=trust)
         if not json_output:
             print(f"{place.as_posix()}\n\n{text}")
         if asked and not _agreed():

@@ -20,7 +20,7 @@ from .adopting.survey import Survey, answered, survey, tell_what_is_left
 from .creating import placing
 from .errors import RefusedError, UnableError, counted
 from .lock import FILE
-from .parsing.saying import Found
+from .parsing.saying import SourceTool
 from .phases import GATED
 from .project import copying, origin
 from .project.answers import ANSWERS, read
@@ -101,10 +101,10 @@ def _undeclared(seen: Survey) -> Survey:
         return seen
     package = layout.package(known["adopted"]["place"])
 
-    def says(found: Found) -> bool:
+    def says(found: SourceTool) -> bool:
         return bool(found.function and found.home and declared(found.function, found.home, package))
 
-    return replace(seen, proposals=[one for one in seen.proposals if not says(one.found)])
+    return replace(seen, proposals=[one for one in seen.proposals if not says(one.tool)])
 
 
 def _known(root: Path) -> dict[str, Any]:
@@ -146,7 +146,7 @@ def adoption(
     """
     root = seen.project.root
     known = _known(root)
-    servers = layout.made(seen)
+    servers = layout.servers(seen)
     made = Adoption(by_hand=dict(seen.reasons()))
     if not servers:
         made.by_hand["(the server)"] = "call policy.govern(mcp) where it is made"
@@ -175,9 +175,9 @@ def adoption(
         if text is not None:
             made.files["pyproject.toml"] = text.encode()
     for proposal in chosen:
-        name = f"tests/tools/test_{proposal.found.name}.py"
+        name = f"tests/tools/test_{proposal.tool.name}.py"
         if why := skeletons.named(proposal):
-            made.by_hand[proposal.found.name] = why
+            made.by_hand[proposal.tool.name] = why
         elif not (root / name).exists():
             made.files[name] = skeletons.probe(proposal).encode()
     if not (root / "tests/tools").exists() and _twins(root, made.files):
@@ -197,7 +197,7 @@ def _twins(root: Path, files: Iterable[str]) -> bool:
 
 
 def _rendered(
-    seen: Survey, servers: list[layout.Made], where: str, template: str | None, ref: str | None
+    seen: Survey, servers: list[layout.Server], where: str, template: str | None, ref: str | None
 ) -> dict[str, bytes]:
     """The files of the template for an adopted server."""
     root = seen.project.root
@@ -259,7 +259,7 @@ def _write(
         print("adopted already; nothing changed", file=sys.stderr)
         return
     tell_what_is_left(seen, chosen, made.by_hand)
-    if gated := [each.found.name for each in chosen if each.behavior in GATED]:
+    if gated := [each.tool.name for each in chosen if each.behavior in GATED]:
         print(f"{', '.join(gated)}: {ANSWERS_CHANGE}", file=sys.stderr)
     verb = "would be changed" if dry_run else "changed"
     count = f"{counted(len(written), 'file')} {verb}"

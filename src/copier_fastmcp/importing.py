@@ -26,8 +26,8 @@ from .openapi.merging import (
     sidecar,
     written,
 )
+from .openapi.reporting import news, report, to_look_at
 from .openapi.selecting import Selection
-from .openapi.told import found_in, news, report
 from .openapi.tools import BUDGET, Options
 
 
@@ -106,7 +106,7 @@ def import_(
         _write(out, text, Before(now, options.behaviors, selection.kept()))
     if json_output:
         print(json.dumps([one.row() for one in rows], indent=1, ensure_ascii=False))
-        for line in found_in(rows):
+        for line in to_look_at(rows):
             tell(one_line(line))
         return 0
     if not out and answers["tools"]:

@@ -22,7 +22,7 @@ from .listing import entries, plain
 from .openapi.merging import load_answers
 from .openapi.phased import FILE, page
 from .project import copying
-from .project.answers import ANSWERS, read, said
+from .project.answers import ANSWERS, answers_only, from_options, read
 from .project.origin import Template, own
 
 Render = Callable[[Mapping[str, Any]], Path]
@@ -85,7 +85,7 @@ def new(
     if dest:
         usable(dest)
     globs = {"tag": tag, "path": path, "method": method, "operation": operation}
-    more = said(data)
+    more = from_options(data)
     given = more | _options(tools, domain, server_name, profile)
     plan = Plan(dest, conflicts, asking, install, json_output)
     try:
@@ -202,4 +202,4 @@ def source(file: Path, globs: Mapping[str, list[str] | None], *, asking: bool) -
         return from_document(file, globs, asking=asking)
     if "tools" not in root:
         raise RefusedError(f"{file} is neither an OpenAPI document nor an answers file with tools")
-    return {key: value for key, value in load_answers(file).items() if not str(key).startswith("_")}
+    return answers_only(load_answers(file))

@@ -9,10 +9,10 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from .errors import RefusedError, tell
-from .project.answers import said
+from .project.answers import answers_only, from_options
 from .updating.checkouts import Release, Result, rehearse
 from .updating.checkouts import update as bring
-from .updating.reports import told, writable, write
+from .updating.reports import as_text, writable, write
 
 
 def update(
@@ -58,20 +58,22 @@ def update(
     """
     writable(report)
     project = Path.cwd().resolve()
-    given = (_from(from_) if from_ else {}) | said(data)
+    given = (_from(from_) if from_ else {}) | from_options(data)
     release = Release(ref, check, trust, not unpinned, not roll_back, template, given)
     asks = sys.stdin.isatty() and not (unattended or json_output)
     result = rehearse(project, release) if dry_run or asks else bring(project, release)
     if asks and not dry_run and result.outcome in ("clean", "conflict"):
         from .terminal.describing import agreed
 
-        print(told(result))
+        print(as_text(result))
         if not agreed():
             tell("nothing was written")
             return 130
         result = bring(project, release)
     write(report, [result])
-    print(json.dumps(asdict(result), indent=2, ensure_ascii=False) if json_output else told(result))
+    print(
+        json.dumps(asdict(result), indent=2, ensure_ascii=False) if json_output else as_text(result)
+    )
     if result.branch and not json_output:
         print(_next(result))
     return 0 if result.outcome in ("clean", "up to date") else 1
@@ -86,7 +88,7 @@ def _from(file: Path) -> dict[str, Any]:
     from .openapi.merging import load_answers
 
     if found := load_answers(file):
-        return {name: value for name, value in found.items() if not str(name).startswith("_")}
+        return answers_only(found)
     raise RefusedError(f"--from {file}: holds no answers; `import --out {file}` writes them")
 
 

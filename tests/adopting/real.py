@@ -186,13 +186,13 @@ def measured(server: str, folder: Path) -> Figures:
     if server in UNSEEN:
         first, second = labels("unseen.tsv"), {}
     figures = Figures(server, tools=len(seen.proposals), listed=len(seen.left))
-    found = {one.found.name for one in seen.proposals} | {one.name for one in seen.left}
-    built = {one.found.name.split("_")[0] for one in seen.proposals if not one.found.exact}
+    found = {one.tool.name for one in seen.proposals} | {one.name for one in seen.left}
+    built = {one.tool.name.split("_")[0] for one in seen.proposals if not one.tool.exact}
     figures.missing = [
         name for name in sorted(wire(server) - found) if name.split("_")[0] not in built
     ]  # a name that is put together when it runs is found by its function
     for proposal in seen.proposals:
-        name = proposal.found.name
+        name = proposal.tool.name
         letters = first.get((server, name), "")
         figures.asked += [name] if proposal.asked else []
         if not letters or letters[0] == "?":

@@ -149,5 +149,5 @@ def tools(kind):
 
 def test_each_function_of_a_name_is_found_where_branches_define_it(tmp_path: Path) -> None:
     found = seen(tmp_path, **{"server.py": BRANCHES}).proposals
-    assert [(each.found.name, each.found.line) for each in found] == [("purge", 9), ("purge", 14)]
-    assert {each.found.title for each in found} == {"Purge of it"}
+    assert [(each.tool.name, each.tool.line) for each in found] == [("purge", 9), ("purge", 14)]
+    assert {each.tool.title for each in found} == {"Purge of it"}

@@ -76,7 +76,7 @@ def test_what_counts_on_from_what_was_is_never_called_idempotent(body: str, tmp_
         (folder := tmp_path / name).mkdir()
         proposal = shelved(folder, name, body)
         assert not hints_of(proposal)["idempotentHint"], (name, proposal.behavior)
-        claims = proposal.found.name in ("set_stock", "remove_stock")
+        claims = proposal.tool.name in ("set_stock", "remove_stock")
         assert bool(proposal.asked) is claims, (name, proposal.asked)
 
 

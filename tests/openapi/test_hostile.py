@@ -12,7 +12,7 @@ from copier_fastmcp.openapi import reading
 from copier_fastmcp.openapi.converting import convert
 from copier_fastmcp.openapi.document import read
 from copier_fastmcp.openapi.operations import operations
-from copier_fastmcp.openapi.told import report
+from copier_fastmcp.openapi.reporting import report
 from copier_fastmcp.openapi.tools import Imported, Options
 
 NINE = "[" + ",".join(["x"] * 9) + "]"

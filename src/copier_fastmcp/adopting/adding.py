@@ -36,8 +36,8 @@ def added(
         )
     seen = survey(root)
     for one in seen.proposals:
-        if one.found.name == name:
-            raise RefusedError(f"{name} is a tool of {seen.place(one.found)}; choose another name")
+        if one.tool.name == name:
+            raise RefusedError(f"{name} is a tool of {seen.place(one.tool)}; choose another name")
     path = root / place / f"{name}.py"
     package = layout.package(place)
     plain = {key: value for key, value in known.items() if key != "adopted"}
@@ -48,7 +48,7 @@ def added(
     files = {path: text.encode(), root / f"tests/tools/test_{name}.py": probe}
     if held := [one for one in files if one.exists()]:
         raise RefusedError(f"{held[0].relative_to(root).as_posix()} is there; choose another name")
-    server = next((s for s in layout.made(seen) if s.serves == known["adopted"]["serves"]), None)
+    server = next((s for s in layout.servers(seen) if s.serves == known["adopted"]["serves"]), None)
     if server is None:
         return (
             path.relative_to(root),

@@ -24,16 +24,16 @@ IMPORTS = {
 def hints_of(proposal: Proposal) -> dict[str, bool]:
     """What is true of a tool, by the names on the wire; openWorldHint follows from no body."""
     said = {"exceptions": proposal.exceptions}
-    truth = Meaning(proposal.found.name, proposal.behavior, policy_of({}), said).behaves()
+    truth = Meaning(proposal.tool.name, proposal.behavior, policy_of({}), said).behaves()
     names = tables()["hints"].items()
     return {wire: truth[hint] for hint, wire in names if hint != "open_world"}
 
 
 def title_of(proposal: Proposal) -> str:
     """What people read: what it has, else from its name."""
-    name = proposal.found.local or proposal.found.name
+    name = proposal.tool.local or proposal.tool.name
     words = name.replace("_", " ").replace("-", " ").replace(".", " ").split()
-    return proposal.found.title or " ".join(word[:1].upper() + word[1:] for word in words)
+    return proposal.tool.title or " ".join(word[:1].upper() + word[1:] for word in words)
 
 
 def _literal(text: str) -> str:
@@ -43,7 +43,7 @@ def _literal(text: str) -> str:
 def _form(seen: Survey, proposal: Proposal, edited: Edited) -> str:
     """The annotations of a tool that has none, as its framework takes them."""
     pairs: list[tuple[str, str]] = []
-    if proposal.found.title is None:
+    if proposal.tool.title is None:
         pairs.append(("title", _literal(title_of(proposal))))
     pairs += [(name, str(value)) for name, value in hints_of(proposal).items()]
     sdk = _framework(seen, proposal)
@@ -58,7 +58,7 @@ def _form(seen: Survey, proposal: Proposal, edited: Edited) -> str:
 
 def _framework(seen: Survey, proposal: Proposal) -> str:
     """What the file of a tool imports, else what the project does."""
-    targets = proposal.found.module.imports.values()
+    targets = proposal.tool.module.imports.values()
     if any(target.startswith("fastmcp") for target in targets):
         return "FastMCP"
     for sdk, name in (("SDK 2", "mcp.server.mcpserver"), ("SDK 1", "mcp.server.fastmcp")):
@@ -69,7 +69,7 @@ def _framework(seen: Survey, proposal: Proposal) -> str:
 
 def _edit(seen: Survey, proposal: Proposal, edited: Edited) -> str:
     """Note the edits of one tool; why it is left to a person, else nothing."""
-    found, given = proposal.found, proposal.found.annotated
+    found, given = proposal.tool, proposal.tool.annotated
     if found.own:
         return BY_HAND["own"].format(found.own)
     if given is None:
@@ -116,12 +116,12 @@ def edits(seen: Survey, chosen: list[Proposal]) -> tuple[list[Edited], dict[str,
     by_hand: dict[str, str] = dict(seen.reasons())
     sites: set[int] = set()
     for proposal in chosen:
-        module = proposal.found.module
+        module = proposal.tool.module
         edited = files.setdefault(module.path, Edited(module))
-        if id(proposal.found.site) in sites:
-            by_hand[proposal.found.name] = "one line registers several tools; write it out"
+        if id(proposal.tool.site) in sites:
+            by_hand[proposal.tool.name] = "one line registers several tools; write it out"
             continue
-        sites.add(id(proposal.found.site))
+        sites.add(id(proposal.tool.site))
         if why := _edit(seen, proposal, edited):
-            by_hand[proposal.found.name] = why
+            by_hand[proposal.tool.name] = why
     return [edited for edited in files.values() if edited.edits], by_hand

@@ -28,7 +28,7 @@ WHY = {
 
 def declare(proposal: Proposal, edits: dict[Path, Edited], package: str) -> None:
     """Put the decorator of a tool right above its function, below all that are there."""
-    function, home = proposal.found.function, proposal.found.home
+    function, home = proposal.tool.function, proposal.tool.home
     if function is None or home is None or declared(function, home, package):
         return
     edited = edits.setdefault(home.path, Edited(home))

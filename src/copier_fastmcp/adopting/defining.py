@@ -4,7 +4,7 @@ import ast
 from typing import Any
 
 from ..auditing.reading import tokens
-from ..parsing.saying import Found
+from ..parsing.saying import SourceTool
 from ..parsing.sources import asked
 
 # Parameters of a tool that replaces a part of a text.
@@ -21,7 +21,7 @@ NEW = {
 }
 
 
-def definition(found: Found) -> dict[str, Any]:
+def definition(found: SourceTool) -> dict[str, Any]:
     """As much of a tool's definition as its source shows."""
     properties: dict[str, Any] = {}
     for name, annotation in asked(found.function):
@@ -36,7 +36,7 @@ def definition(found: Found) -> dict[str, Any]:
     return {"name": found.name, "description": found.docstring, "inputSchema": schema}
 
 
-def edits_a_part(found: Found) -> bool:
+def edits_a_part(found: SourceTool) -> bool:
     """Whether a change is one of a part, by its parameters: the same call again changes more, or fails."""
     properties = definition(found)["inputSchema"]["properties"]
     words = {"_".join(tokens(name)) for name in properties}

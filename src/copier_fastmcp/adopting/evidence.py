@@ -7,7 +7,7 @@ from ..auditing.reading import Says
 from ..auditing.signals import signals
 from ..auditing.votes import READ_ONLY, Subject
 from ..bodies.effects import Body, Effect
-from ..parsing.saying import Found
+from ..parsing.saying import SourceTool
 from ..tables import tables
 from .defining import definition
 
@@ -38,7 +38,7 @@ class Evidence:
     """What is known of one tool before it is weighed.
 
     Attributes:
-        found: The tool.
+        tool: The tool as its source registers it.
         body: What its body does.
         by_name: The behavior that its name says, and `word` the verb that says it; empty: none does.
         by_words: The behavior that its description says; empty: it says none.
@@ -56,10 +56,10 @@ class Evidence:
         texts: All of it in words, the strongest first.
     """
 
-    def __init__(self, found: Found, body: Body, subject: Subject) -> None:
+    def __init__(self, tool: SourceTool, body: Body, subject: Subject) -> None:
         """Gather it."""
-        self.found, self.body, self.described = found, body, subject.described
-        parameters = set(definition(found)["inputSchema"]["properties"])
+        self.tool, self.body, self.described = tool, body, subject.described
+        parameters = set(definition(tool)["inputSchema"]["properties"])
         self.chooses = bool(CHOOSERS & parameters)
         self.by_name, self.word = _verb(subject.named)
         if self.by_name == "update" and not parameters & set(tables()["versions"]):
@@ -76,8 +76,8 @@ class Evidence:
         schema = ("parameters", "choices", "result", "phrases")
         self.against = [each for each in voices if each.source in schema and not each.value]
         self.for_reads = [each for each in voices if each.value]
-        self.hinted = found.hints.get("readOnlyHint")
-        self.tagged = {tag.lower() for tag in found.tags}
+        self.hinted = tool.hints.get("readOnlyHint")
+        self.tagged = {tag.lower() for tag in tool.tags}
         self.sure, self.weak = body.writes(sure=True), body.writes(sure=False)
         self.reads = body.of("read")
         self.again = [effect for effect in body.of("again") if effect.depth < 3]

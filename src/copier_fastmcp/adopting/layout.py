@@ -12,13 +12,13 @@ from .survey import Survey
 
 
 @dataclass(frozen=True)
-class Made:
-    """Where a server is made.
+class Server:
+    """A server that the project makes.
 
     Attributes:
         module: The file.
         statement: The statement that makes it.
-        held: The name that holds it there, as in `mcp` or `self.mcp`.
+        held: The name by which it is held there, as in `mcp` or `self.mcp`.
         serves: How the tests find it, as module:name; empty where they cannot.
     """
 
@@ -28,7 +28,7 @@ class Made:
     serves: str
 
 
-def made(seen: Survey) -> list[Made]:
+def servers(seen: Survey) -> list[Server]:
     """Every server that the project makes and does not mount in another one."""
     own = {
         node.name
@@ -52,7 +52,7 @@ def made(seen: Survey) -> list[Made]:
             held = ast.unparse(targets[0])
             child = f"{module.name}.{held}" in seen.mounted
             if name in (*SERVERS, *own) and not child and isinstance(node, ast.stmt):
-                found.append(Made(module, node, held, _serves(module, node, held)))
+                found.append(Server(module, node, held, _serves(module, node, held)))
     return found
 
 
@@ -74,15 +74,15 @@ def _serves(module: Module, node: ast.stmt, held: str) -> str:
     return ""
 
 
-def place(seen: Survey, servers: list[Made]) -> str:
+def place(seen: Survey, made: list[Server]) -> str:
     """The folder that policy/ goes in: the deepest that holds the server and every tool.
 
     Raises:
         RefusedError: Nothing here is a server's, or no folder of one package holds it all.
     """
     root = seen.project.root
-    homes = [each.found.home or each.found.module for each in seen.proposals]
-    folders = [module.path.parent for module in (*homes, *(one.module for one in servers))]
+    homes = [each.tool.home or each.tool.module for each in seen.proposals]
+    folders = [module.path.parent for module in (*homes, *(one.module for one in made))]
     if not folders:
         why = "no server is made here, and no tool that a decorator can declare"
         raise RefusedError(f"{why}; name the server's own folder")

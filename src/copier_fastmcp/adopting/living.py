@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from ..auditing.reading import tokens
 from ..errors import one_line
-from ..parsing.saying import Found
+from ..parsing.saying import SourceTool
 from .survey import Survey
 
 SECONDS = 60
@@ -21,7 +21,7 @@ def compared(seen: Survey, command: str) -> Survey:
 
     print(f"--live runs the server's code: {one_line(command)}", file=sys.stderr)
     names = [str(tool.get("name")) for tool in over_the_wire(command, None, {}, SECONDS)]
-    read = [each.found for each in seen.proposals] + seen.left
+    read = [each.tool for each in seen.proposals] + seen.left
     unread = tuple(name for name in names if not any(_is(one, name) for one in read))
     absent = [one.name for one in read if one.exact and one.name not in names]
     agree = "the same that its source shows"
@@ -33,7 +33,7 @@ def compared(seen: Survey, command: str) -> Survey:
     return replace(seen, unread=unread)
 
 
-def _is(found: Found, name: str) -> bool:
+def _is(found: SourceTool, name: str) -> bool:
     """Whether a listed name is that of a tool that was read; of one that is put together, its parts come in order."""
     if found.exact or found.name == name:
         return found.name == name

@@ -34,4 +34,4 @@ def phases(seen: Survey, chosen: Iterable[Proposal]) -> str:
 
 
 def _name(proposal: Proposal) -> str:
-    return f"`{proposal.found.name}`"
+    return f"`{proposal.tool.name}`"

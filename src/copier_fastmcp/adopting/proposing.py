@@ -11,7 +11,7 @@ from typing import Any
 
 from ..auditing.signals import subjects
 from ..bodies.effects import Body, Reader
-from ..parsing.saying import Found
+from ..parsing.saying import SourceTool
 from ..parsing.sources import Project
 from ..rules import Tool
 from .defining import definition, edits_a_part
@@ -27,7 +27,7 @@ class Proposal:
     """What a tool is said to do.
 
     Attributes:
-        found: The tool.
+        tool: The tool as its source registers it.
         behavior: The proposed behavior; the cautious one where it is a question.
         evidence: What speaks for it, and against it, the strongest first.
         asked: Why only a person can say; empty where the signals agree.
@@ -35,7 +35,7 @@ class Proposal:
         exceptions: Hints that differ from the behavior, each with its reason.
     """
 
-    found: Found
+    tool: SourceTool
     behavior: str
     evidence: tuple[str, ...]
     asked: str = ""
@@ -43,7 +43,7 @@ class Proposal:
     exceptions: tuple[dict[str, Any], ...] = field(default=())
 
 
-def proposals(project: Project, found: Sequence[Found]) -> list[Proposal]:
+def proposals(project: Project, found: Sequence[SourceTool]) -> list[Proposal]:
     """What each tool that has a function is said to do."""
     reader = Reader(project)
     made = []
@@ -83,7 +83,7 @@ def _made(of: Evidence, behavior: str, asked: str = "", *others: str) -> Proposa
         asked: Why only a person can say; empty where the evidence agrees.
         others: What else it may be.
     """
-    behavior = "update" if behavior == "put" and edits_a_part(of.found) else behavior
+    behavior = "update" if behavior == "put" and edits_a_part(of.tool) else behavior
     stored = of.stored(behavior)
     if stored != behavior and behavior == of.by_name and not asked:
         asked = f"{of.name_says}, but {in_words(of.stores[0])}"
@@ -93,7 +93,7 @@ def _made(of: Evidence, behavior: str, asked: str = "", *others: str) -> Proposa
     if stored == "delete" and of.body.of("consume"):
         exceptions = ({"hint": "idempotent", "value": False, "why": POPS},)
     options = tuple(dict.fromkeys([stored, *others])) if asked else ()
-    return Proposal(of.found, stored, of.texts, asked, options, exceptions)
+    return Proposal(of.tool, stored, of.texts, asked, options, exceptions)
 
 
 def _named_a_read(of: Evidence) -> Proposal:
@@ -144,7 +144,7 @@ def _named_an_addition(of: Evidence) -> Proposal:
     if whole and {e.kind for e in whole} <= {"put"} and named != "ensure" and not inserts:
         why = f"{of.name_says}, but {in_words(whole[0])}, which may replace"
         return _made(of, "put", why, named, "ensure")
-    if of.word in REPLACES and kinds & {"save", "put"} and of.found.hints.get("destructiveHint"):
+    if of.word in REPLACES and kinds & {"save", "put"} and of.tool.hints.get("destructiveHint"):
         return _made(of, "put")
     return _made(of, "append" if named == "create" and kinds == {"append"} else named)
 
@@ -158,7 +158,7 @@ def _named_an_action(of: Evidence) -> Proposal:
             return _made(of, "action", f"{of.name_says}, but {in_words(of.reads[0])}", "read")
     if of.by_words == "read" and of.hinted and not of.written:
         return _made(of, "action", "its name and its words say two things", "read")
-    if not of.sure and ("query" in of.found.name or of.for_reads):
+    if not of.sure and ("query" in of.tool.name or of.for_reads):
         return _made(of, "action", f"it may {of.word} what only reads", "read")
     return _made(of, "action")
 

@@ -2,9 +2,9 @@
 
 import ast
 
-from ..parsing.saying import Found
+from ..parsing.saying import SourceTool
 from ..parsing.sources import FUNCTIONS, Function, Module
-from .layout import Made
+from .layout import Server
 from .survey import Survey
 
 SERVER = '''
@@ -15,7 +15,7 @@ def server() -> object:
 '''
 
 
-def registered(seen: Survey, servers: list[Made]) -> str:
+def registered(seen: Survey, servers: list[Server]) -> str:
     """A function for tests/tools/backend.py that registers all tools; empty: it needs none, or only a person can tell."""
     module, _, held = servers[0].serves.partition(":") if len(servers) == 1 else ("", "", "")
     if not held or held != servers[0].held or "." in held:
@@ -24,7 +24,7 @@ def registered(seen: Survey, servers: list[Made]) -> str:
     imports: set[str] = set()
     calls: list[str] = []
     names = {module: {held}}
-    for found in (each.found for each in seen.proposals):
+    for found in (each.tool for each in seen.proposals):
         around = _around(found)
         if around is None:
             imports |= {found.module.name} - near
@@ -42,7 +42,7 @@ def registered(seen: Survey, servers: list[Made]) -> str:
     return SERVER.format(lines="\n".join(f"    {line}".rstrip() for line in spread))
 
 
-def _around(found: Found) -> Function | None:
+def _around(found: SourceTool) -> Function | None:
     """The outermost function in which a tool is registered."""
     arounds = [n for n in found.module.above(found.site) if isinstance(n, FUNCTIONS)]
     return next((n for n in reversed(arounds) if n is not found.function), None)

@@ -44,17 +44,17 @@ SAMPLES = {"str": "a", "int": 1, "float": 1.0, "bool": False}
 def probe(proposal: Proposal) -> str:
     """The skeleton of a tool's proof, with the arguments that can be guessed."""
     arguments: dict[str, Any] = {}
-    for name, annotation in asked(proposal.found.function):
+    for name, annotation in asked(proposal.tool.function):
         text = ast.unparse(annotation) if annotation else "str"
         if kind := next((one for one in SAMPLES if re.search(rf"\b{one}\b", text)), None):
             arguments[name] = SAMPLES[kind]
-    return PROBE.format(name=proposal.found.name, arguments=arguments)
+    return PROBE.format(name=proposal.tool.name, arguments=arguments)
 
 
 def named(proposal: Proposal) -> str:
     """Why only a person can name the file of a tool's proof; empty: its name does."""
-    name = proposal.found.name
-    if not proposal.found.exact and re.search("^_|__|_$", name):
+    name = proposal.tool.name
+    if not proposal.tool.exact and re.search("^_|__|_$", name):
         return "its name is known when it runs; write tests/tools/test_NAME.py for each"
     if not re.fullmatch(r"[\w.-]+", name):
         return "its name cannot be that of a file, so the suite cannot prove it; rename it"

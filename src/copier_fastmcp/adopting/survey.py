@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import BackError, RefusedError, UnableError, counted
 from ..listing import meanings
 from ..parsing.finding import Finder
-from ..parsing.saying import Found, frameworks
+from ..parsing.saying import SourceTool, frameworks
 from ..parsing.sources import Project
 from ..terminal.columns import table
 from .proposing import Proposal, proposals
@@ -25,11 +25,11 @@ class Survey:
     project: Project
     frameworks: set[str]
     proposals: list[Proposal]
-    left: list[Found]
+    left: list[SourceTool]
     mounted: set[str]
     unread: tuple[str, ...] = ()
 
-    def place(self, found: Found) -> str:
+    def place(self, found: SourceTool) -> str:
         """The file of a tool's function, seen from the folder of the server."""
         path = (found.home or found.module).path
         return path.relative_to(self.project.root).as_posix()
@@ -37,7 +37,7 @@ class Survey:
     def rows(self) -> list[dict[str, Any]]:
         """A row for each tool, in the order of the files."""
 
-        def row(name: str, found: Found | None, reason: str | None) -> dict[str, Any]:
+        def row(name: str, found: SourceTool | None, reason: str | None) -> dict[str, Any]:
             return {
                 "tool": name,
                 "file": self.place(found) if found else None,
@@ -49,7 +49,7 @@ class Survey:
             }
 
         made = [
-            row(each.found.name, each.found, None)
+            row(each.tool.name, each.tool, None)
             | {
                 "behavior": each.behavior,
                 "evidence": list(each.evidence),
@@ -64,9 +64,9 @@ class Survey:
         """Print the table for people."""
         cells = [
             [
-                each.found.name,
+                each.tool.name,
                 each.behavior + ("?" if each.asked else ""),
-                f"{self.place(each.found)}:{each.found.line}",
+                f"{self.place(each.tool)}:{each.tool.line}",
                 each.asked or "; ".join(each.evidence[:3]),
             ]
             for each in self.proposals
@@ -143,8 +143,8 @@ def _ask(seen: Survey, proposal: Proposal) -> str:
 
     known = {row[0]: row for row in meanings()}
     order = dict.fromkeys((*proposal.others, *known))
-    where = f"{seen.place(proposal.found)}:{proposal.found.line}"
-    name = proposal.found.name
+    where = f"{seen.place(proposal.tool)}:{proposal.tool.line}"
+    name = proposal.tool.name
     prompts.say(f"{name} ({where}): {proposal.asked}", "")
     return str(prompts.choose(f"What does {name} do?", [known[one] for one in order]))
 
@@ -153,8 +153,8 @@ def tell_what_is_left(seen: Survey, chosen: list[Proposal], by_hand: dict[str, s
     """Say what needs a person: on stderr, a line for each tool."""
     for each in chosen:
         if each.asked:
-            where = f"{seen.place(each.found)}:{each.found.line}"
-            line = f"review {each.found.name} ({where}), taken for {each.behavior}: {each.asked}"
+            where = f"{seen.place(each.tool)}:{each.tool.line}"
+            line = f"review {each.tool.name} ({where}), taken for {each.behavior}: {each.asked}"
             print(line, file=sys.stderr)
     for name, why in by_hand.items():
         print(f"by hand {name}: {why}", file=sys.stderr)

@@ -4,7 +4,7 @@ import ast
 import builtins
 
 from ..parsing.sources import Module, Project
-from .methods import known, words
+from .methods import vocabulary, words
 from .scopes import Scope, root
 from .statements import RUN, joined, named, sql
 
@@ -33,7 +33,7 @@ def computes(
     if not isinstance(call.func, ast.Attribute):
         return False
     name = call.func.attr
-    if name in known()["containers"]:
+    if name in vocabulary()["containers"]:
         return isinstance(scope.assigned.get(root(call.func.value)), LITERALS)
     if name in RUN:
         return all(_shown(project, module, given, scope, said) for given in call.args[:1])

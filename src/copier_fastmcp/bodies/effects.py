@@ -8,7 +8,7 @@ from ..parsing.sources import FUNCTIONS, Function, Module, Place, Project
 from .computing import computes
 from .given import dispatched, sends, written_out
 from .indirect import chosen, reached
-from .methods import known, words
+from .methods import vocabulary, words
 from .outside import outside, prepares
 from .scopes import Scope, passing, root, short
 from .statements import RUN, named, sql, text_of
@@ -207,7 +207,7 @@ class Reader:
         if owner and (method := self._method(owner, name)):
             return [method]
         places = self.project.methods.get(name, [])
-        if name in words("nothing") or name in known()["containers"]:
+        if name in words("nothing") or name in vocabulary()["containers"]:
             return []
         if root(held) in ("self", "cls") or 0 < len(places) <= 3:
             return places[:3]

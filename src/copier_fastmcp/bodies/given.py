@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from ..parsing.sources import FUNCTIONS, Function
-from .methods import known
+from .methods import vocabulary
 from .scopes import Scope
 
 PARAMETERS = {
@@ -28,7 +28,7 @@ METHOD = re.compile("GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS")
 def dispatched(function: ast.AST, call: ast.Call) -> list[tuple[str, bool, str]] | None:
     """What a call of a helper sends that can send anything, as request(url, method="DELETE"); None: it is not such a helper."""
     calls = [n.func for n in ast.walk(function) if isinstance(n, ast.Call)]
-    sent = {f.attr for f in calls if isinstance(f, ast.Attribute)} & {*known()["http"], "post"}
+    sent = {f.attr for f in calls if isinstance(f, ast.Attribute)} & {*vocabulary()["http"], "post"}
     if not isinstance(function, FUNCTIONS) or len(sent) < 3:
         return None
     return sends(function, call)
@@ -47,7 +47,7 @@ def sends(function: Function, call: ast.Call) -> list[tuple[str, bool, str]]:
         return []
     usual = next((d for a, d in defaults if a.arg in METHODS), None)
     verb = method_said(call) or str(getattr(usual, "value", "")).lower()
-    kind = known()["http"].get(verb)
+    kind = vocabulary()["http"].get(verb)
     return [(kind, True, f"it sends {verb.upper()}")] if kind else []
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 
 @cache
-def known() -> dict[str, Any]:
+def vocabulary() -> dict[str, Any]:
     """The vocabulary of client methods."""
     text = files(__package__).joinpath("effects.json").read_text(encoding="utf-8")
     loaded: dict[str, Any] = json.loads(text)
@@ -17,10 +17,10 @@ def known() -> dict[str, Any]:
 @cache
 def calls(group: str) -> dict[str, str]:
     """What each name of a group does."""
-    return {name: kind for kind, names in known()[group].items() for name in names.split()}
+    return {name: kind for kind, names in vocabulary()[group].items() for name in names.split()}
 
 
 @cache
 def words(group: str) -> frozenset[str]:
     """The names of a group."""
-    return frozenset(known()[group].split())
+    return frozenset(vocabulary()[group].split())

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from ..auditing.reading import of_name, tokens
 from ..parsing.sources import Module, Project
 from .given import method_said, mode_of, passed
-from .methods import calls, known, words
+from .methods import calls, vocabulary, words
 from .scopes import Scope, passing, root, short
 from .statements import RUN
 
@@ -72,7 +72,7 @@ def outside(
         yield "create", False, "it sends POST"
     if isinstance(call.func, ast.Attribute):
         yield from _method(call, call.func, scope, said, text, temporary=temporary)
-    elif kind := known()["http"].get(verb := method_said(call, scope)):
+    elif kind := vocabulary()["http"].get(verb := method_said(call, scope)):
         yield kind, True, f"it sends {verb.upper()}"
     elif isinstance(call.func, ast.Name):
         yield from _function(module, call.func.id, scope, text)
@@ -114,19 +114,19 @@ def _method(
     origin = root(held)
     if origin in ("logger", "logging", "log", "ctx", "context", "json", "re", "math"):
         return
-    client = re.search(rf"(?:^|[._])_?(?:{known()['senders']})", short(held).lower())
-    if client and (kind := known()["http"].get(name)) and (call.args or call.keywords):
+    client = re.search(rf"(?:^|[._])_?(?:{vocabulary()['senders']})", short(held).lower())
+    if client and (kind := vocabulary()["http"].get(name)) and (call.args or call.keywords):
         yield kind, True, text
         return
     if verb := method_said(call, scope):
-        if kind := known()["http"].get(verb):
+        if kind := vocabulary()["http"].get(verb):
             yield kind, True, f"it sends {verb.upper()}"
         return
     if client and name == "request" and call.args:
         if ast.unparse(call.args[0]) not in said and not isinstance(call.args[0], ast.Constant):
             yield "action", False, f"it sends what {short(call.args[0])} says"
         return
-    if kind := known()["containers"].get(name):
+    if kind := vocabulary()["containers"].get(name):
         yield from _container(call, kind, name, held, scope, text)
         return
     if name in RUN and (given := passed(call, name, scope, said)):

@@ -5,7 +5,7 @@ import re
 from functools import cache
 
 from ..parsing.sources import FUNCTIONS, Module, Project
-from .methods import known
+from .methods import vocabulary
 
 ORDER = ("action", "delete", "put", "create", "ensure", "read")  # the most cautious first
 # What calls run a text that they are given.
@@ -36,7 +36,7 @@ REMARKS = re.compile(r"(?s)--[^\n]*|/\*.*?\*/")
 @cache
 def _patterns() -> list[tuple[str, re.Pattern[str]]]:
     flags = re.IGNORECASE | re.DOTALL
-    return [(kind, re.compile(rf"(?:{text})", flags)) for kind, text in known()["sql"].items()]
+    return [(kind, re.compile(rf"(?:{text})", flags)) for kind, text in vocabulary()["sql"].items()]
 
 
 def text_of(module: Module, node: ast.expr) -> str:

@@ -9,9 +9,9 @@ from .choices import parts
 from .document import Document, read
 from .naming import Names
 from .operations import Operation, operations
+from .reporting import report
 from .selecting import MANY, Selection
 from .server import about
-from .told import report
 from .tools import Imported, Options, imported
 
 MOST_TOOLS = 3000

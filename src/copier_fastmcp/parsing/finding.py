@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from .mounting import mounts, server_of
-from .saying import Found, Sayings
+from .saying import Sayings, SourceTool
 from .sources import FUNCTIONS, Function, Module, Place, Project, parameters
 
 SERVERS = ("FastMCP", "MCPServer")
@@ -27,9 +27,9 @@ class Finder(Sayings):
         self.project = project
         self.mounted, self.prefixes = mounts(project)
 
-    def tools(self) -> list[Found]:
+    def tools(self) -> list[SourceTool]:
         """Every tool, in the order of the files."""
-        rows: dict[tuple[str, int], Found] = {}
+        rows: dict[tuple[str, int], SourceTool] = {}
         for module in self.project.modules.values():
             for node in module.nodes:
                 for found in (*self._decorated(module, node), *self._called(module, node)):
@@ -42,7 +42,7 @@ class Finder(Sayings):
 
     # decorators
 
-    def _decorated(self, module: Module, node: ast.AST) -> Iterator[Found]:
+    def _decorated(self, module: Module, node: ast.AST) -> Iterator[SourceTool]:
         if not isinstance(node, FUNCTIONS):
             return
         for decorator in node.decorator_list:
@@ -109,7 +109,7 @@ class Finder(Sayings):
 
     # calls
 
-    def _called(self, module: Module, node: ast.AST) -> Iterator[Found]:
+    def _called(self, module: Module, node: ast.AST) -> Iterator[SourceTool]:
         if not isinstance(node, ast.Call):
             return
         function = node.func
@@ -119,7 +119,7 @@ class Finder(Sayings):
             of = self.project.dotted(module, function.value)
             if function.attr in MADE_ELSEWHERE and (of.endswith(SERVERS) or "proxy" in of.lower()):
                 reason = f"{MADE_ELSEWHERE[function.attr]} are known when it runs; {DECLARE}"
-                yield Found("*", module, node, exact=False, reason=reason)
+                yield SourceTool("*", module, node, exact=False, reason=reason)
             elif function.attr == "from_function" and of.endswith("Tool"):
                 yield from self._registered(module, node, node.args[:1] or _keyword(node, "fn"))
             elif (
@@ -144,7 +144,7 @@ class Finder(Sayings):
 
     def _registered(
         self, module: Module, call: ast.Call, given: Sequence[ast.expr]
-    ) -> Iterator[Found]:
+    ) -> Iterator[SourceTool]:
         for expression in given:
             places = list(self._functions(module, expression))
             if not places and isinstance(expression, ast.Lambda):
@@ -222,8 +222,8 @@ class Finder(Sayings):
 
     def _made(
         self, module: Module, site: ast.expr, call: ast.Call | None, place: Place | None
-    ) -> Found:
-        said = self.said(module, call) if call else Found("", module, site)
+    ) -> SourceTool:
+        said = self.said(module, call) if call else SourceTool("", module, site)
         function = place.node if place and isinstance(place.node, FUNCTIONS) else None
         target = call.func if call else site
         held = target.value if isinstance(target, ast.Attribute) else None
@@ -240,7 +240,7 @@ class Finder(Sayings):
             server=server,
         )
 
-    def _low_level(self) -> Iterator[Found]:
+    def _low_level(self) -> Iterator[SourceTool]:
         """The tools of a server that lists and calls them by hand, with the SDK's low-level Server."""
         for module in self.project.modules.values():
             calls = [node for node in module.nodes if isinstance(node, ast.Call)]

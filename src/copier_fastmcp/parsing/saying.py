@@ -18,7 +18,7 @@ FRAMEWORKS = {"fastmcp": "FastMCP", "mcp.server.fastmcp": "SDK 1", "mcp.server.m
 
 
 @dataclass(frozen=True)
-class Found:
+class SourceTool:
     """A tool as its source registers it.
 
     Attributes:
@@ -64,9 +64,9 @@ class Sayings:
 
     project: Project
 
-    def said(self, module: Module, call: ast.AST) -> Found:
+    def said(self, module: Module, call: ast.AST) -> SourceTool:
         """The name, the title, the hints and the tags that a call says."""
-        found = Found("", module, call if isinstance(call, ast.expr) else ast.Constant(None))
+        found = SourceTool("", module, call if isinstance(call, ast.expr) else ast.Constant(None))
         if not isinstance(call, ast.Call):
             return found
         named = {word.arg: word.value for word in call.keywords if word.arg}

@@ -50,13 +50,13 @@ def recorded(template: str | None = None) -> dict[str, Any]:
     return known
 
 
-def given(known: dict[str, Any]) -> dict[str, Any]:
+def answers_only(known: dict[str, Any]) -> dict[str, Any]:
     """The answers alone, without what Copier keeps beside them."""
-    return {name: value for name, value in known.items() if not name.startswith("_")}
+    return {name: value for name, value in known.items() if not str(name).startswith("_")}
 
 
-def said(items: list[str] | None) -> dict[str, Any]:
-    """Answers from `name=value`, the value in YAML.
+def from_options(items: list[str] | None) -> dict[str, Any]:
+    """Answers from `--data name=value`, the value in YAML.
 
     Raises:
         RefusedError: One is not such a pair.

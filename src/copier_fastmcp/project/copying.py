@@ -21,7 +21,7 @@ import yaml
 
 from ..errors import RefusedError, UnableError, one_line
 from . import origin
-from .answers import given
+from .answers import answers_only
 
 if TYPE_CHECKING:
     from copier._template import Template
@@ -102,7 +102,7 @@ def rendered(known: dict[str, Any]) -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as place:
         project = Path(place) / "project"
         where = ["--vcs-ref", known["_commit"], known["_src_path"], str(project)]
-        _copier("copy", "--skip-tasks", *where, data=given(known), folder=Path(place))
+        _copier("copy", "--skip-tasks", *where, data=answers_only(known), folder=Path(place))
         yield project
 
 
@@ -202,7 +202,7 @@ def code(source: str, before: str, ref: str | None) -> str:
     return one_line(f"{source} at {version} may run: {'; '.join(run)}") if run else ""
 
 
-def allowed(source: str, before: str, ref: str | None, *, trust: bool) -> str:
+def trusted_code(source: str, before: str, ref: str | None, *, trust: bool) -> str:
     """The code that an update would run, when whoever runs it trusts the template.
 
     They do when they say so, when Copier's own settings do, or when it is the template that this

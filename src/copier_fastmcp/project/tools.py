@@ -50,7 +50,7 @@ def apply(
     """
     clean()  # asking takes a while; what was edited meanwhile must not be undone below
     source, version = known["_src_path"], known["_commit"]
-    code = copying.allowed(source, version, version, trust=trust) if tools is not None else ""
+    code = copying.trusted_code(source, version, version, trust=trust) if tools is not None else ""
     if code:
         tell(code)
     try:

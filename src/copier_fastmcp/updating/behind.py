@@ -22,7 +22,7 @@ Tool = dict[str, Any]
 class Served:
     """What a file says of a tool.
 
-    Args:
+    Attributes:
         file: Where it is, as a path in the project.
         behavior: What its decorator is called.
         takes: The names of its parameters.

@@ -52,7 +52,7 @@ class Result:
 class Release:
     """What a checkout is brought to, and how.
 
-    Args:
+    Attributes:
         ref: The version; None is the newest.
         check: A command that must pass; `own` is that of each server.
         trust: Whether the template may run its code.
@@ -60,6 +60,7 @@ class Release:
         keep: Whether a conflict stays, on its branch.
         template: The template's address, where it is another one now.
         data: Answers that replace recorded ones.
+        told: The code of templates that was named already.
     """
 
     ref: str | None
@@ -69,7 +70,7 @@ class Release:
     keep: bool = False
     template: str | None = None
     data: dict[str, Any] = field(default_factory=dict)
-    told: list[str] = field(default_factory=list)  # of the code that runs, once
+    told: list[str] = field(default_factory=list)
 
 
 def version(project: Path) -> str:
@@ -190,7 +191,7 @@ def update(project: Path, release: Release) -> Result:
         known = answers.read(project / answers.ANSWERS)
         source = release.template or _recorded(known, "_src_path")
         moved = release.template and release.template != known.get("_src_path")
-        code = copying.allowed(source, before, release.ref, trust=release.trust)
+        code = copying.trusted_code(source, before, release.ref, trust=release.trust)
         if code and code not in release.told:
             tell(code)
             release.told.append(code)

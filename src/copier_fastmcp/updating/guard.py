@@ -40,7 +40,7 @@ Answers = dict[str, Any]
 class Update:
     """An update that is about to happen.
 
-    Args:
+    Attributes:
         project: The folder whose files would be written.
         recorded: The answers that it keeps.
         wanted: The same after the release's migrations.

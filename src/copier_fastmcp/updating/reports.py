@@ -50,7 +50,7 @@ def _section(result: Result) -> Iterator[str]:
         yield ""
 
 
-def told(result: Result) -> str:
+def as_text(result: Result) -> str:
     """The same on one checkout, for a terminal."""
     lines = [f"{result.outcome}: {', '.join(result.detail)}"]
     for title, facts in _facts(result).items():

@@ -14,7 +14,7 @@ FEW = 5  # of what is alike is named
 LONGEST = 160
 
 
-def found_in(rows: Sequence[Imported]) -> list[str]:
+def to_look_at(rows: Sequence[Imported]) -> list[str]:
     """What a person should look at, whatever else is printed."""
     return [f"! {key_of(one)}: {text}" for one in rows if one.tool for text in one.findings]
 
@@ -62,7 +62,7 @@ def report(rows: Sequence[Imported]) -> list[str]:
         lines.append(f"{len(lost)} inputs and results were left out of tools; --json lists them")
     elif lost:
         lines += [f"- {one}" for one in lost]
-    lines += found_in(rows)
+    lines += to_look_at(rows)
     if warning := cost(len(made), sum(one.bytes for one in made)):
         lines.append(warning)
     return [*lines, *to_do([one.tool for one in rows if one.tool], len(rows) - len(made))]
