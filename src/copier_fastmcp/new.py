@@ -15,14 +15,14 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from .creating.finishing import Plan, finish, settled
-from .creating.placing import about, usable
+from .creating.placing import usable
 from .creating.reviewing import wrong_names
 from .errors import BackError, RefusedError, tell
 from .listing import entries, plain
 from .openapi.merging import load_answers
 from .openapi.phased import FILE, page
 from .project import copying
-from .project.answers import ANSWERS, answers_only, from_options, read
+from .project.answers import ANSWERS, answers_only, domain_of, from_options, read
 from .project.origin import Template, own
 
 Render = Callable[[Mapping[str, Any]], Path]
@@ -92,7 +92,7 @@ def new(
         with renders(origin, more) as render:
             known = source(from_, globs, asking=asking) | given if from_ else given
             if "server_name" not in known and (known.get("tools") or not asking):
-                known = about(dest) | known
+                known = domain_of(dest) | known
             known = addressed(known, asking=asking)
             if not asking:
                 if not known.get("tools"):

@@ -13,6 +13,7 @@ from support import git, python
 
 from copier_fastmcp import adopt
 from copier_fastmcp.adopting import survey
+from copier_fastmcp.adopting.adoption import Adoption, adoption
 from copier_fastmcp.cli import main
 from copier_fastmcp.project import undoable
 
@@ -23,15 +24,15 @@ TOOL = '\n\n@mcp.tool\ndef get_it() -> str:\n    """Get it."""\n    return ""\n'
 @pytest.fixture
 def bare(monkeypatch: pytest.MonkeyPatch) -> None:
     """No render of the template: what is asked here is what comes of the author's own files."""
-    monkeypatch.setattr(adopt, "_rendered", lambda *_: {})
+    monkeypatch.setattr("copier_fastmcp.adopting.adoption._rendered", lambda *_: {})
 
 
-def written(folder: Path, **files: str | bytes) -> adopt.Adoption:
+def written(folder: Path, **files: str | bytes) -> Adoption:
     for name, text in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
     seen = survey.survey(folder)
-    return adopt.adoption(seen, seen.proposals, None, None)
+    return adoption(seen, seen.proposals, None, None)
 
 
 SOURCES = {

@@ -8,10 +8,11 @@ import pytest
 import yaml
 from calling import call
 
-from copier_fastmcp.creating.placing import about, compare, placed
+from copier_fastmcp.creating.placing import compare, placed
 from copier_fastmcp.creating.reviewing import rows, wrong_names
 from copier_fastmcp.new import addressed
 from copier_fastmcp.openapi.phased import page
+from copier_fastmcp.project.answers import domain_of
 from copier_fastmcp.tables import tables
 
 QUIET = {"hint": "confirm", "value": False, "why": "It can be restored."}
@@ -53,14 +54,14 @@ def test_a_server_from_names(template: Path, tmp_path: Path) -> None:
 )
 def test_what_nobody_named_is_named_after_its_folder(folder: str, domain: str) -> None:
     """Two servers of a fleet that nobody named must not have one name, one package and one prefix."""
-    assert about(Path(folder)) == ({"domain": domain} if domain else {})
+    assert domain_of(Path(folder)) == ({"domain": domain} if domain else {})
 
 
 def test_the_folder_at_hand_has_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "orders").mkdir()
     monkeypatch.chdir(tmp_path / "orders")
-    assert about(Path()) == {"domain": "orders"}
-    assert about(None) == {}
+    assert domain_of(Path()) == {"domain": "orders"}
+    assert domain_of(None) == {}
 
 
 def test_any_other_answer_can_be_said(template: Path, tmp_path: Path) -> None:

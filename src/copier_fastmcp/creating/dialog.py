@@ -7,10 +7,11 @@ from typing import Any
 
 from ..errors import BackError, RefusedError
 from ..listing import entries, meanings, plain
+from ..project.answers import domain_of
 from ..tables import tables
 from ..terminal import prompts
 from .changing import change, more
-from .placing import about, is_project
+from .placing import is_project
 from .reviewing import HINTS, show, wrong_names
 
 SERVER = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
@@ -139,7 +140,7 @@ class Dialog:
         """What names are about."""
         if self.way != "names" or "domain" in self.given:
             return False
-        known = self.answers.get("domain") or about(self.destination).get("domain", "notes")
+        known = self.answers.get("domain") or domain_of(self.destination).get("domain", "notes")
         found = prompts.text("What is it about, as a plural noun?", known, _domain)
         if found != self.answers.get("domain"):
             for key in ("server_name", "package_name"):
@@ -181,7 +182,7 @@ class Dialog:
     def name(self) -> None:
         """The name of the server, which is that of its folder where none was named."""
         if "server_name" not in self.answers:
-            self.answers = about(self.destination) | self.answers
+            self.answers = domain_of(self.destination) | self.answers
         domain = str(self.answers.get("domain", "notes")).replace("_", "-")
         known = self.answers.get("server_name") or f"{domain}-mcp"
 

@@ -2,7 +2,6 @@
 
 import difflib
 import json
-import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,7 +11,7 @@ from typing import Any
 from ..errors import BackError, RefusedError, UnableError, counted, one_line, tell
 from ..listing import entries
 from ..project.answers import ANSWERS, read
-from ..project.pinning import pin
+from ..project.pinning import pin, uv
 from ..terminal.columns import table
 from .placing import Placed, compare, placed
 from .reviewing import HEADS, rows
@@ -142,26 +141,26 @@ def finish(plan: Plan, known: Mapping[str, Any], project: Path) -> int:
                 _install(destination, shown=plan.asking)
             except UnableError as error:
                 failed = one_line(error)
+    installed = plan.install and not failed
     if plan.json_output:
-        made = {
-            "destination": str(destination),
-            "server": server,
-            "files": written,
-            "installed": plan.install and not failed,
-        }
+        made = {"destination": str(destination), "server": server, "files": written}
         keys = ("tool", "behavior", "hints", "asks", "source")
-        cells = [dict(zip(keys, row, strict=True)) for row in rows(known)]
-        print(json.dumps({**made, "tools": cells}, indent=1, ensure_ascii=False))
+        tools = [dict(zip(keys, row, strict=True)) for row in rows(known)]
+        print(
+            json.dumps(
+                {**made, "installed": installed, "tools": tools}, indent=1, ensure_ascii=False
+            )
+        )
     else:
-        tools = counted(len(entries(known.get("tools"))), "tool")
-        print(f"{server} is in {destination}: {len(written)} files, {tools}")
+        count = counted(len(entries(known.get("tools"))), "tool")
+        print(f"{server} is in {destination}: {len(written)} files, {count}")
         if not plan.asking:
             lines = rows(known)
             table(HEADS, lines if sys.stdout.isatty() else [[*HEADS], *lines])
     if failed:
         tell(f"{failed}; the files of {destination} are written")
     if not plan.json_output:
-        _next(destination, server, installed=plan.install and not failed)
+        _next(destination, server, installed=installed)
     return 2 if failed else 0
 
 
@@ -191,15 +190,8 @@ def _install(destination: Path, *, shown: bool) -> None:
     """
     if shown:
         print("  uv sync installs it; the first time this takes a minute ...", flush=True)
-    try:
-        command = ["uv", "sync", "--quiet"]
-        done = subprocess.run(command, cwd=destination, capture_output=True, text=True, check=False)
-    except OSError as error:
-        raise UnableError("uv is not installed; get it from https://docs.astral.sh/uv") from error
-    if done.returncode:
-        lines = (done.stdout + done.stderr).strip().splitlines()
-        lines = lines or [f"exit code {done.returncode}"]
-        raise UnableError(f"uv sync: {lines[-1]}")
+    if reason := uv(destination, "sync", "--quiet"):
+        raise UnableError(f"uv sync: {reason}")
     if shown:
         print("  tests/policy/pin.py writes its lock and tool table ...", flush=True)
     pin(destination)

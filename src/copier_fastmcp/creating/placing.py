@@ -1,9 +1,7 @@
 """A rendered project brought to its destination: nothing of somebody else's is overwritten unasked."""
 
 import filecmp
-import re
 import shutil
-import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -28,19 +26,6 @@ class Placed:
 def is_project(folder: Path) -> bool:
     """Whether a folder is a project of this template already."""
     return (folder / ".copier-answers.yml").exists()
-
-
-def about(folder: Path | None) -> dict[str, str]:
-    """What a folder's name says a server in it is about, as an answer: orders and orders-mcp, orders.
-
-    Nothing where no folder is named, or none of its name can be used.
-    """
-    plain = unicodedata.normalize("NFKD", folder.resolve().name if folder else "").lower()
-    words = re.findall(r"[a-z0-9]+", re.sub(r"[\u0300-\u036f]", "", plain))
-    while words and words[-1] == "mcp":
-        words.pop()
-    name = "_".join(words).lstrip("0123456789_")[:32].strip("_")
-    return {"domain": name} if name else {}
 
 
 def usable(destination: Path) -> None:

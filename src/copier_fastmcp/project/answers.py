@@ -1,5 +1,7 @@
 """What a project answered the template, and where it came from."""
 
+import re
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +55,19 @@ def recorded(template: str | None = None) -> dict[str, Any]:
 def answers_only(known: dict[str, Any]) -> dict[str, Any]:
     """The answers alone, without what Copier keeps beside them."""
     return {name: value for name, value in known.items() if not str(name).startswith("_")}
+
+
+def domain_of(folder: Path | None) -> dict[str, str]:
+    """What a folder's name says a server in it is about, as an answer: orders and orders-mcp, orders.
+
+    Nothing where no folder is named, or none of its name can be used.
+    """
+    plain = unicodedata.normalize("NFKD", folder.resolve().name if folder else "").lower()
+    words = re.findall(r"[a-z0-9]+", re.sub(r"[\u0300-\u036f]", "", plain))
+    while words and words[-1] == "mcp":
+        words.pop()
+    name = "_".join(words).lstrip("0123456789_")[:32].strip("_")
+    return {"domain": name} if name else {}
 
 
 def from_options(items: list[str] | None) -> dict[str, Any]:

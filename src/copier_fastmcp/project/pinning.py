@@ -16,20 +16,27 @@ def pin(project: Path) -> None:
     Raises:
         UnableError: The server does not start, or uv is not there; nothing was written.
     """
+    if reason := uv(project, "run", "--quiet", PIN.as_posix()):
+        raise UnableError(f"{PIN.as_posix()}: {reason}; nothing was written")
+
+
+def uv(project: Path, *words: str) -> str:
+    """Run uv in a project.
+
+    Returns:
+        What it says last where it fails, on one line; nothing where it does not.
+
+    Raises:
+        UnableError: uv is not there.
+    """
     try:
         done = subprocess.run(
-            ["uv", "run", "--quiet", PIN.as_posix()],
-            cwd=project,
-            capture_output=True,
-            text=True,
-            check=False,
+            ["uv", *words], cwd=project, capture_output=True, text=True, check=False
         )
     except OSError as error:
-        raise UnableError(f"uv: {error}; install uv, which pins the tools") from error
-    if done.returncode:
-        lines = (done.stdout + done.stderr).strip().splitlines()
-        reason = lines[-1] if lines else f"exit code {done.returncode}"
-        raise UnableError(f"{PIN.as_posix()}: {one_line(reason)}; nothing was written")
+        raise UnableError("uv is not installed; get it from https://docs.astral.sh/uv") from error
+    lines = (done.stdout + done.stderr).strip().splitlines() or [f"exit code {done.returncode}"]
+    return one_line(lines[-1]) if done.returncode else ""
 
 
 def renewed(project: Path) -> list[str]:

@@ -1,0 +1,158 @@
+"""Everything that an adoption writes, made in memory: the author's files edited, and ours beside them."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..errors import RefusedError
+from ..project import copying, origin
+from ..project.answers import ANSWERS, domain_of, read
+from . import dependencies, layout, phased, skeletons
+from .declaring import WORD, declare, imported
+from .editing import Edited
+from .proposing import Proposal
+from .registering import registered
+from .survey import Survey
+
+
+@dataclass
+class Adoption:
+    """Everything that an adoption writes.
+
+    Attributes:
+        edited: The author's files, with what is added to them.
+        files: Files of ours, by their path in the project.
+        by_hand: What is left to a person, by tool.
+    """
+
+    edited: list[Edited] = field(default_factory=list)
+    files: dict[str, bytes] = field(default_factory=dict)
+    by_hand: dict[str, str] = field(default_factory=dict)
+
+
+def recorded(root: Path) -> dict[str, Any]:
+    """The answers of a server that was adopted before; empty: it was not.
+
+    Raises:
+        RefusedError: They are those of a project that came from a template.
+    """
+    known = read(root / ANSWERS) if (root / ANSWERS).is_file() else {}
+    if known and not known.get("adopted"):
+        raise RefusedError(f"{ANSWERS} is here: this project came from a template; `update` it")
+    return known
+
+
+def adoption(
+    seen: Survey, chosen: list[Proposal], template: str | None, ref: str | None
+) -> Adoption:
+    """What adopting a server writes, all of it in memory.
+
+    Raises:
+        RefusedError: A file is in the way, or the project came from a template.
+        UnableError: The template cannot be reached.
+    """
+    root = seen.project.root
+    known = recorded(root)
+    servers = layout.servers(seen)
+    made = Adoption(by_hand=dict(seen.reasons()))
+    if not servers:
+        made.by_hand["(the server)"] = "call policy.govern(mcp) where it is made"
+    where = known["adopted"]["place"] if known else layout.place(seen, servers)
+    package = layout.package(where)
+    made.edited = _declared(chosen, servers, package)
+    if len({(server.module.name, server.held) for server in servers}) > 1:
+        first = next((server.serves for server in servers if server.serves), "one of them")
+        made.by_hand["(the tests)"] = (
+            f"{len(servers)} servers are made; tests/policy proves {first}"
+        )
+    if not known:
+        made.files = _rendered(seen, servers, where, template, ref)
+        text, by_hand = dependencies.depends(root)
+        made.by_hand |= {"(dependencies)": by_hand} if by_hand else {}
+        if text is not None:
+            made.files["pyproject.toml"] = text.encode()
+    _prove(made, chosen, root)
+    if not known and not (root / phased.FILE).exists():
+        made.files[phased.FILE] = phased.phases(seen, chosen).encode()
+    if not (root / "tests/tools/backend.py").exists():
+        text = skeletons.BACKEND + registered(seen, servers)
+        made.files["tests/tools/backend.py"] = text.encode()
+    return made
+
+
+def _declared(
+    chosen: Iterable[Proposal], servers: Iterable[layout.Server], package: str
+) -> list[Edited]:
+    """The author's files with a decorator for each tool, and a line that governs each server."""
+    edits: dict[Path, Edited] = {}
+    for proposal in chosen:
+        declare(proposal, edits, package)
+    for server in servers:
+        edited = edits.setdefault(server.module.path, Edited(server.module))
+        word = imported(edited, package)
+        if f"{word}.govern({server.held})" not in server.module.text:
+            edited.below(server.statement, f"{word}.govern({server.held})")
+    return [edited for edited in edits.values() if edited.edits]
+
+
+def _prove(made: Adoption, chosen: Iterable[Proposal], root: Path) -> None:
+    """Add the skeleton of a proof for each tool that has none."""
+    for proposal in chosen:
+        name = f"tests/tools/test_{proposal.tool.name}.py"
+        if why := skeletons.named(proposal):
+            made.by_hand[proposal.tool.name] = why
+        elif not (root / name).exists():
+            made.files[name] = skeletons.probe(proposal).encode()
+    if not (root / "tests/tools").exists() and _twins(root, made.files):
+        made.files["tests/tools/conftest.py"] = skeletons.APART.encode()
+
+
+def _twins(root: Path, files: Iterable[str]) -> bool:
+    """Whether the author has a test of the name of one of ours; pytest would confuse the two."""
+    own = {Path(name).name for name in files if name.startswith("tests/tools/")}
+    return any(path.name in own for path in root.rglob("test_*.py"))
+
+
+def _rendered(
+    seen: Survey, servers: list[layout.Server], where: str, template: str | None, ref: str | None
+) -> dict[str, bytes]:
+    """The files of the template for an adopted server."""
+    root = seen.project.root
+    project = dependencies.described(root).get("project", {})
+    own = origin.own(template, ref)
+    serves = next((server.serves for server in servers if server.serves), "")
+    name = re.sub("[^a-z0-9]+", "-", str(project.get("name", root.name)).lower()).strip("-")
+    known = {
+        "_src_path": own.source,
+        "_commit": own.ref,
+        "adopted": {"place": where, "serves": serves},
+        "server_name": name,
+        "package_name": name.replace("-", "_"),
+        "description": str(project.get("description") or f"The server {name}.")[:300],
+        "tools": [],
+        "backend": "none",
+        "license": "none",
+    } | domain_of(Path(_subject(name)))
+    with copying.rendered(known) as fresh:
+        files = {
+            path.relative_to(fresh).as_posix(): path.read_bytes()
+            for path in fresh.rglob("*")
+            if path.is_file()
+        }
+    for folder in (f"{where}/{WORD}", "tests/policy", "docs/adr/policy"):
+        if (root / folder).exists():
+            name = (root / folder).relative_to(root).as_posix()
+            raise RefusedError(f"{name}: in the way of the policy; move or rename it")
+    if held := sorted(name for name in files if (root / name).exists()):
+        raise RefusedError(f"{', '.join(held[:3])}: in the way of the policy; move or rename it")
+    if (root / where / f"{WORD}.py").exists():
+        raise RefusedError(f"{where}/{WORD}.py: has the name of the policy's folder; rename it")
+    return files
+
+
+def _subject(name: str) -> str:
+    """What a server is about, by its name: tickets of mcp-server-tickets; all of it where nothing is left."""
+    words = [word for word in name.split("-") if word not in ("mcp", "server", "fastmcp")]
+    return "-".join(words) or name
