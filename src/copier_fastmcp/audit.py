@@ -12,7 +12,7 @@ from cyclopts import Parameter
 
 from .auditing.recorded import Tools, recorded
 from .auditing.running import over_the_wire
-from .errors import RefusedError, UnableError, tell
+from .errors import RefusedError, UnableError, one_line, tell
 from .lock import FILE
 from .project.locked import as_served, locked
 
@@ -185,9 +185,9 @@ def _explained(name: str, read: Sequence[tuple[str, Tools]], json_output: bool) 
         print(json.dumps(rows, indent=2, ensure_ascii=False))
         return 0
     for row in rows:
-        print(f"{row['tool']}")
+        print(one_line(row["tool"]))
         for line in row["signals"]:
-            print(f"  {line}")
+            print(f"  {one_line(line)}")
         for hint, verdict in row["hints"].items():
             declared = verdict["declared"]
             said = "left out" if declared is None else f"declared {json.dumps(declared)}"

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from .errors import RefusedError, UnableError, counted
+from .errors import RefusedError, UnableError, counted, one_line
 from .project.answers import recorded
 from .project.copying import rendered
 from .project.ownership import differences, files_of
@@ -60,7 +60,7 @@ def drift(
         for line in tools:
             print(line)
         for name, state in states.items():
-            print(f"{name}: {state}")
+            print(one_line(f"{name}: {state}"))
         ours = [name for name, state in states.items() if state != "unknown"]
         if ours:
             print("to put them back: copier-fastmcp restore, or name the files after it")

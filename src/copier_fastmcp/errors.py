@@ -28,4 +28,4 @@ def counted(count: int, noun: str) -> str:
 
 def tell(text: str) -> None:
     """Say something to a person; what a program reads is on stdout."""
-    print(f"copier-fastmcp: {text}", file=sys.stderr)
+    print(f"copier-fastmcp: {one_line(text)}", file=sys.stderr)

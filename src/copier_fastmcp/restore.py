@@ -10,7 +10,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from .errors import RefusedError, counted
+from .errors import RefusedError, counted, one_line
 from .project.answers import recorded
 from .project.copying import rendered
 from .project.ownership import differences, files_of, policy_files, same
@@ -87,7 +87,8 @@ def restore(
         json_output: Print JSON.
 
     Raises:
-        RefusedError: A file is not a policy file, or has changes that are not committed.
+        RefusedError: A file is not a policy file, lies behind a link that leads out of the project, or
+            has changes that are not committed.
         UnableError: The recorded version cannot be rendered, or git cannot be asked.
     """
     known = recorded(template)
@@ -102,13 +103,16 @@ def restore(
             why = f"{', '.join(unsaved)} {many} changes that are not committed"
             raise RefusedError(f"{why}; commit them, or say --force to lose them")
         for name in wanted:
+            if not Path(name).parent.resolve().is_relative_to(Path.cwd().resolve()):
+                raise RefusedError(f"{name}: a link leads out of the project; take the link away")
+        for name in wanted:
             _put(fresh / name, Path(name))
     source, version = known["_src_path"], known["_commit"]
     if json_output:
         print(json.dumps({"template": source, "version": version, "restored": wanted}, indent=2))
         return 0
     for name, state in wanted.items():
-        print(f"{name}: was {state}, restored")
+        print(one_line(f"{name}: was {state}, restored"))
     for name in names:
         if name not in wanted:
             print(f"{name}: is as the template has it")

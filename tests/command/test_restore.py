@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -92,6 +93,18 @@ def test_a_link_is_replaced_and_not_followed(mine: Path, tmp_path: Path) -> None
     assert call(mine, "restore", RUFF).returncode == 0
     assert not (mine / RUFF).is_symlink()
     assert elsewhere.read_text() == "theirs\n"
+
+
+def test_nothing_is_written_behind_a_folder_that_is_a_link(mine: Path, tmp_path: Path) -> None:
+    """A hostile checkout, whose template is its author's too, would write any file anywhere."""
+    (tmp_path / "elsewhere").mkdir()
+    shutil.rmtree(mine / "config")
+    (mine / "config").symlink_to(tmp_path / "elsewhere")
+    commit(mine)
+    done = call(mine, "restore", "--force")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+    assert "a link leads out of the project" in done.stderr
+    assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
 @pytest.mark.parametrize("name", ["README.md", SRC + "backend.py", "nothing.txt", "../x"])

@@ -18,6 +18,14 @@ MISTAKES = {
 HIDDEN = ["\x00", "\x07", "\x1b", "\x7f", "\x85", "\u00ad", "\u061c", "\u200b", "\u200d", "\u200f"]
 HIDDEN += ["\u2800", "\ufe00", "\ufe0f", "\U000e0100"]
 HIDDEN += [
+    "\u180b",
+    "\u180f",
+    "\ufff0",
+    "\U0001bca0",
+    "\U0001d173",
+    "\U0001d17a",
+]  # drawn by no font
+HIDDEN += [
     "\u202a",
     "\u202e",
     "\u2028",

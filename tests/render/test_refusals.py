@@ -9,6 +9,7 @@ from typing import Any
 import copier
 import pytest
 import yaml
+from support import ROOT
 
 BAD = {"tools": ["get_note", {"name": "shelve_note"}, {"name": "get_note"}]}
 LAST = '"get_note": named twice; e.g. get_note_2 (tools[3])'
@@ -60,6 +61,10 @@ def test_the_last_line_on_the_terminal_is_ours(template: Path, tmp_path: Path) -
         ({"tools": [{"name": "delete_note", "confirm": False}]}, "or take confirm out"),
         ({"domain": "Notes"}, "then a-z, 0-9 and _, 32 at most)"),
         ({"tools": [{dt.date(2026, 1, 31): 1}]}, 'put it in quotes, e.g. "name"'),
+        ({"specs": [{"name": "get_x"}]}, "it is computed from the other answers; take it out"),
+        ({"before": {"domain": "x"}}, "it is computed from the other answers; take it out"),
+        ({"adopted": {"place": "src/../..", "serves": ""}}, 'serves: "notes.server:mcp"}'),
+        ({"adopted": {"place": "src", "serves": 'a"; b()'}}, 'serves: "notes.server:mcp"}'),
     ],
 )
 def test_every_question_stops_it(
@@ -71,3 +76,11 @@ def test_every_question_stops_it(
         )
     assert str(caught.value).endswith(message)
     assert not (tmp_path / "p").exists()
+
+
+def test_nothing_that_is_computed_can_be_said() -> None:
+    """What no validator has looked at would be rendered as it is, code and all."""
+    known = yaml.safe_load((ROOT / "copier.yml").read_text(encoding="utf-8"))
+    computed = {name: it for name, it in known.items() if name[0] != "_" and it["type"] == "json"}
+    assert {"before", "policy", "specs", "resource_specs", "layout"} <= computed.keys()
+    assert all("computed" in each["validator"] for each in computed.values())

@@ -46,6 +46,7 @@ def added(
         probe = (fresh / f"tests/tools/test_{name}.py").read_bytes()
     text = re.sub(r"(?m)^from \.\.+policy import", f"from {package} import", text)
     files = {path: text.encode(), root / f"tests/tools/test_{name}.py": probe}
+    reachable(root, files)
     if held := [one for one in files if one.exists()]:
         raise RefusedError(f"{held[0].relative_to(root).as_posix()} is there; choose another name")
     server = next((s for s in layout.servers(seen) if s.serves == known["adopted"]["serves"]), None)
@@ -62,5 +63,5 @@ def added(
     edited.imported(f"from {above + '.' if above else ''}{name} import {name}")
     edited.below(server.statement, f"{server.held}.tool({name})")
     files[server.module.path] = edited.encoded()
-    reachable(root, files)
+    reachable(root, [server.module.path])
     return path.relative_to(root), files, ""

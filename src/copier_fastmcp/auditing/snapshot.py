@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,34 @@ from .judging import Judged
 from .sound import sound
 
 LOUD = ("RELAXED", "BREAKING")
+MOST_PARTS = 2_000_000  # of all schemas, with each reference in its place
+
+
+def _counted(
+    schema: Any, defs: Mapping[str, Any], within: tuple[str, ...], left: Iterator[int]
+) -> None:
+    """Walk a schema as `lock.normal` does; StopIteration: it has more parts than are left."""
+    next(left)
+    if isinstance(schema, Mapping):
+        target = str(schema.get("$ref", "")).removeprefix("#/$defs/")
+        if target in defs and target not in within:
+            _counted(defs[target], defs, (*within, target), left)
+        schema = [part for name, part in schema.items() if name != "$defs"]
+    for part in schema if isinstance(schema, list) else ():
+        _counted(part, defs, within, left)
 
 
 def pinned(tools: Sequence[Mapping[str, Any]]) -> lock.Lock:
     """A server's definitions in the form of a lock; a title counts wherever it stands."""
-    served = []
+    served, left = [], iter(range(MOST_PARTS))
     for tool in tools:
         each, _ = sound(tool)
+        for schema in filter(None, (each.get("inputSchema"), each.get("outputSchema"))):
+            try:
+                _counted(schema, schema.get("$defs", {}), (), left)
+            except StopIteration:
+                why = f"the schemas unfold to over {MOST_PARTS:,} parts, at {tool.get('name')!r}"
+                raise UnableError(f"{why}; its author has to shorten them") from None
         hints = Tool(each).annotations
         served.append(Tool({**each, "title": each.get("title") or hints.get("title")}))
     return lock.lock_of(served, {})

@@ -3,14 +3,16 @@
 import json
 import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import Any, TextIO
 
 import anyio
+import httpx2
 from fastmcp import Client
 from fastmcp.client.transports import SSETransport, StdioTransport, StreamableHttpTransport
 from fastmcp.mcp_config import infer_transport_type_from_url
 from mcp.client.session import ClientSession
+from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp.shared.dispatcher import CallOptions
 from mcp_types import ListToolsRequest, PaginatedRequestParams
 from pydantic import BaseModel, Field, ValidationError
@@ -23,6 +25,40 @@ class Page(BaseModel):
 
     tools: list[dict[str, Any]]
     cursor: str | None = Field(default=None, alias="nextCursor")
+
+
+class _Bounded(httpx2.AsyncByteStream):
+    """The bytes of an answer, which ends in an error where it is larger than a whole list may be."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for chunk in self._stream:
+            size += len(chunk)
+            if size > LARGEST:
+                raise httpx2.ReadError(f"an answer of more than {LARGEST >> 20} MiB")
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+async def _bounded(response: httpx2.Response) -> None:
+    """Read no more than anybody has, and nothing compressed, which may unfold to a thousand times its size."""
+    if response.headers.get("content-encoding", "identity") != "identity":
+        raise httpx2.ReadError("a compressed answer, which was not asked for")
+    response.stream = _Bounded(response.stream)
+
+
+def _http(headers: Any = None, timeout: Any = None, auth: Any = None, **_: Any) -> Any:
+    """The client of the SDK, with bounds."""
+    client = create_mcp_http_client(
+        {**(headers or {}), "Accept-Encoding": "identity"}, timeout, auth
+    )
+    client.event_hooks = {"response": [_bounded]}
+    return client
 
 
 async def _page(session: ClientSession, cursor: str | None) -> Page:
@@ -83,7 +119,8 @@ async def served(
         )
     else:
         sse = infer_transport_type_from_url(url) == "sse"
-        transport = (SSETransport if sse else StreamableHttpTransport)(url, dict(headers))
+        kind = SSETransport if sse else StreamableHttpTransport
+        transport = kind(url, dict(headers), httpx_client_factory=_http)
 
     async def unheard(message: object) -> None:
         """A server's log is not our output."""

@@ -96,6 +96,8 @@ async def test_retry_after_is_waited_for_up_to_a_limit(scripted: Scripted) -> No
          "GET /notes/1 was answered 422: title is too long " + "x" * 181 + "…; mend the arguments and call again"),
         (httpx2.Response(401, json={"message": f"Bad token {SECRET}"}),
          "GET /notes/1 was answered 401: Bad token ***; the API refuses the token of this server; tell who runs it"),
+        (httpx2.Response(401, json={"message": "x" * 190 + SECRET}),
+         "GET /notes/1 was answered 401: " + "x" * 190 + "***; the API refuses the token of this server; tell who runs it"),
         (httpx2.Response(500, text="<html>Traceback: password=hunter2</html>"),
          "GET /notes/1 was answered 500; try again later"),
         (httpx2.Response(200, text="<html>hunter2</html>", headers={"Content-Type": "text/html; charset=x"}),
@@ -119,6 +121,13 @@ async def test_a_failure_is_one_sentence_without_secrets(
     assert (failed, text) == (True, said)
     assert SECRET not in caplog.text
     assert "hunter2" not in text
+
+
+async def test_no_part_of_a_password_is_said(scripted: Scripted) -> None:
+    scripted.answers = [httpx2.Response(422, json={"message": "ann, hunter2, YW5uOmh1bnRlcjI="})]
+    server = served(scripted, api_auth="basic", api_token="ann:hunter2")
+    _, text = await called(server, "get_note", note_id=1)
+    assert text.startswith("GET /notes/1 was answered 422: ann, ***, ***; ")
 
 
 async def test_a_write_that_timed_out_may_have_been_done(scripted: Scripted) -> None:

@@ -89,6 +89,7 @@ WRONG: dict[str, Message] = {
     "no-cookie": {"no_cookie": True},
     "no-proof": {"proof": ""},
     "another-proof": {"proof": "0" * 64},
+    "odd-proof": {"proof": "é"},
     "another-origin": {"headers": {"Origin": "https://example.com"}},
     "no-origin": {"headers": {"Origin": "null"}},
     "another-host": {"headers": {"Host": "rebound.example.com"}},

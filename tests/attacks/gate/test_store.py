@@ -9,6 +9,7 @@ from attacks.gate.attacked import SETTINGS
 from attacks.raw import LEGACY, MODERN
 from fastmcp import Client
 from notes_mcp.backend import backend
+from notes_mcp.policy.errors import StartError
 from notes_mcp.server import create_server
 
 
@@ -33,3 +34,18 @@ def test_a_folder_of_questions_is_its_owners_alone(tmp_path: Path) -> None:
     finally:
         os.umask(before)
     assert stat.S_IMODE((tmp_path / "state").stat().st_mode) == 0o700
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs modes")
+def test_a_folder_in_which_anybody_could_approve_stops_the_start(tmp_path: Path) -> None:
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state").chmod(0o777)
+    with pytest.raises(StartError, match="anybody could approve; run `chmod o-w "):
+        create_server(SETTINGS.model_copy(update={"state": str(tmp_path / "state")}))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs modes")
+def test_records_lie_in_a_folder_of_their_owner(tmp_path: Path) -> None:
+    place = str(tmp_path / "data/data.db")
+    create_server(SETTINGS.model_copy(update={"database": place}))
+    assert stat.S_IMODE((tmp_path / "data").stat().st_mode) == 0o700
