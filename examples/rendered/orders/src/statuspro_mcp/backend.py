@@ -76,7 +76,7 @@ class Backend:
 
     def __init__(self, path: str) -> None:
         path = str(Path(path).expanduser())
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        Path(path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.lock = threading.Lock()
         self.db = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=10)
         self.close = weakref.finalize(self, self.db.close)

@@ -12,7 +12,7 @@ import logging
 from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from enum import StrEnum
-from pathlib import Path
+from pathlib import Path, PosixPath
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 import anyio
@@ -55,10 +55,9 @@ class Gate:
     def __init__(self, where: str, seconds: float, trail: "Trail") -> None:
         self.seconds, self.trail, self._puts = seconds, trail, 0
         self.pages: Any = None  # where a server has them: see page.py
-        self.store: AsyncKeyValue
         try:
             if where == "memory":
-                self.store = MemoryStore(max_entries_per_collection=MOST)
+                self.store: AsyncKeyValue = MemoryStore(max_entries_per_collection=MOST)
             elif where.startswith(("redis://", "rediss://")):
                 from key_value.aio.stores.redis import RedisStore
 
@@ -71,10 +70,11 @@ class Gate:
 
                 folder = Path(where).expanduser()
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # who writes there, approves
+                if isinstance(folder, PosixPath) and folder.stat().st_mode & 0o002:
+                    raise PermissionError(f"anybody could approve; run `chmod o-w {folder}`")
                 self.store = FileTreeStore(data_directory=folder)
         except (ImportError, OSError, ValueError, RuntimeError) as error:
-            why = because(error, where)
-            raise StartError(f"setting state: {place(where)!r}: {why}") from error
+            raise StartError(f"setting state: {place(where)!r}: {because(error, where)}") from error
 
     async def put(self, name: str, entry: Mapping[str, Any], seconds: float = 0) -> None:
         """Remember something until the time of a question, or so many seconds, are over."""
