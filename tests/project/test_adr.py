@@ -86,3 +86,12 @@ def test_each_record_has_every_part_in_order(profile: str) -> None:
     assert len(re.findall(r"^\| \[\d{4}\]", index, re.MULTILINE)) == len(files)
     skeleton = index.split("```")[1]
     assert re.findall("^## (.+)$", skeleton, re.MULTILINE) == WANTED
+
+
+def test_each_test_that_a_record_names_is_in_the_suite() -> None:
+    files = rendered({})
+    suite = "".join(text for name, text in files.items() if name.startswith("tests/policy/"))
+    records = "".join(text for name, text in files.items() if name.startswith(ADRS))
+    named = set(re.findall(r"`(test_\w+)`", records))
+    assert len(named) >= 9
+    assert {name for name in named if not re.search(rf"\b{name}( =|\()", suite)} == set()
