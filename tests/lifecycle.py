@@ -18,7 +18,7 @@ TEAM = "team:\n  type: str\n  default: ''\n  help: Who is asked\n\n"
 AGENTS = "template/AGENTS.md.jinja"
 MIGRATIONS = "_migrations: # the guard is the last: it sees the answers that the others repaired\n"
 NEW_QUESTION: list[Edit] = [
-    ("copier.yml", "license:\n  type", TEAM + "license:\n  type"),
+    ("copier.yml", "license:\n  <<", TEAM + "license:\n  <<"),
     (AGENTS, "", "{% if team %}\nAsk {{ team }}.\n{% endif %}"),
 ]
 
@@ -121,13 +121,13 @@ def rename_author(repository: Path, version: str) -> Path:
             if old in text:
                 edits.append((name, old, new))
     text = (repository / "copier.yml").read_text()
-    start, end = text.index("author:\n  type"), text.index("license:\n  type")
+    start, end = text.index("author:\n  type"), text.index("license:\n  <<")
     question = text[start:end]
     new = (
         question.replace("author:", "maintainer:")
         .replace("before.author", "before.maintainer")
         .replace("if author", "if maintainer")
-        .replace("(author", "(maintainer")
+        .replace(", author)", ", maintainer)")
     )
     return released(
         repository,

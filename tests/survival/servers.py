@@ -74,7 +74,7 @@ def _default(name: str, old: str, new: str) -> Edit:
 def _question(name: str) -> Edit:
     default = f"\"{{{{ before.{name} | default('') }}}}\""
     text = f"{name}:\n  type: str\n  default: {default}\n  help: Who is asked\n\n"
-    return ("copier.yml", "license:\n  type", text + "license:\n  type")
+    return ("copier.yml", "license:\n  <<", text + "license:\n  <<")
 
 
 def _second(template: Path) -> None:

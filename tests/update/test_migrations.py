@@ -60,7 +60,7 @@ def test_e_a_stricter_validator_with_a_migration(repository: Path, tmp_path: Pat
 def test_e_an_answer_that_is_still_good_is_kept(repository: Path, tmp_path: Path) -> None:
     """Two repairs, listed against the order of the questions; only one is needed."""
     project = start(repository, tmp_path / "p", author="Ann", description="Old words.")
-    strict = "{% import 'macros/check.jinja' as c %}{{ c.text(description, 300) }}"
+    strict = "{% import 'macros/check.jinja' as c %}{{ c.value('description', description) }}"
     refused = "{% if description == 'Old words.' %}it is old{% endif %}"
     released(
         repository,
@@ -103,7 +103,7 @@ def test_policy_that_needs_a_new_file_of_the_owner_creates_it(
 ) -> None:
     project = start(repository, tmp_path / "p", domain="my_notes", package_name="notes_mcp")
     seam = SRC + "seam.py"
-    listed = "'src/*/extend.py',"
+    listed = "/src/*/extend.py "
     released(
         repository,
         repository,
