@@ -94,9 +94,8 @@ def _field(
     if plain.get("deprecated") is True and not required:
         return note(f"field {shown} (deprecated)")
     if not WIRE_NAME.fullmatch(name) or (name == "confirm" and gated and one.type != "bool"):
-        if required:
-            raise LeftOutError(f"its field {shown} has a name that no parameter can have")
-        return note(f"field {shown} (its name)")
+        whole = f"its field {shown} has a name that no parameter can have"
+        return found.leave(required, whole, f"field {shown} (its name)")
     about = one.description
     if one.nullable and not required:  # what is not given is not sent, and null is not given
         about = " ".join(text for text in SENTENCE.split(about) if not NULL.search(text))
@@ -110,13 +109,10 @@ def _field(
     if operation.method == "DELETE" or is_version(name):
         made["in"] = "body"
     if found.type == FORM and (one.type in ("dict", "any") or one.type.startswith("list[")):
-        if required:
-            raise LeftOutError(f"its field {shown} has no place in a form")
-        return note(f"field {shown} (no place in a form)")
+        whole = f"its field {shown} has no place in a form"
+        return found.leave(required, whole, f"field {shown} (no place in a form)")
     if mixed(made):
-        if required:
-            raise LeftOutError(f"its field {shown} {MIXED}")
-        return note(f"field {shown} ({MIXED})")
+        return found.leave(required, f"its field {shown} {MIXED}", f"field {shown} ({MIXED})")
     if not found.add(made):
         if found.plain.get(python_name(name).lower()) != name or required:
             note(f"field {shown} of the body (its name is taken)")

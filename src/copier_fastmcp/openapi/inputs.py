@@ -35,6 +35,16 @@ class Inputs:
     plain: dict[str, str] = field(default_factory=dict)
     wires: set[str] = field(default_factory=set)  # what the path names
 
+    def leave(self, required: bool, whole: str, part: str) -> None:
+        """Leave a part out, as `part` says.
+
+        Raises:
+            LeftOutError: It is required, so that all of the operation is left out, as `whole` says.
+        """
+        if required:
+            raise LeftOutError(whole)
+        self.left_out.append(part)
+
     def add(self, param: dict[str, Any]) -> bool:
         """Take a parameter unless another one has its name in Python."""
         name = python_name(str(param["name"])).lower()

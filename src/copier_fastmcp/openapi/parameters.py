@@ -14,6 +14,7 @@ from .typed import Typed, typed
 
 VERSION_HEADERS = {"if-match"}
 KEYS = {"idempotency-key", "x-idempotency-key"}
+CURSOR = "The `next_cursor` of the previous page."
 A_KEY = "A text of your own choice, the same when you repeat this very call."
 REFUSED_HEADERS = {
     "authorization",
@@ -195,35 +196,64 @@ def _one(
     if place == "header" and name.lower() in REFUSED_HEADERS:
         return None
     if place not in ("query", "header"):
-        if required:
-            raise LeftOutError(f"it requires the {place} parameter {shown}")
-        return note(f"{place} parameter {shown} (not sent)")
+        whole = f"it requires the {place} parameter {shown}"
+        return found.leave(required, whole, f"{place} parameter {shown} (not sent)")
     one = typed(operation.document, _schema(operation, given))
     if place == "query":
         given = dict(given)
         _apart(given, one)
-    free = one.type in ("dict", "any", "list[dict]", "list[any]")
-    if place == "header" and (
-        free or one.type.startswith("list[") or not WIRE_NAME.fullmatch(name)
-    ):
-        free = True
-    if free and one.type == "any" and place == "query" and not given.get("content"):
-        one.keys, free = {"type": "str"}, False
-    if free or given.get("style") == "deepObject" or (given.get("content") and place == "query"):
-        if required:
-            raise LeftOutError(f"it requires the {place} parameter {shown}, which is an object")
-        return note(f"{place} parameter {shown} (an object)")
+        if one.type == "any" and not given.get("content"):
+            one.keys = {"type": "str"}
+    if _is_object(given, one, place, name):
+        whole = f"it requires the {place} parameter {shown}, which is an object"
+        return found.leave(required, whole, f"{place} parameter {shown} (an object)")
     if place == "header" and not required and name.lower() not in VERSION_HEADERS:
         return note(f"header {shown} (optional)")
-    mine, wire = name, ""
     if place == "query" and not QUERY_NAME.fullmatch(name):
-        if required:
-            raise LeftOutError(f"it requires the parameter {shown}, whose name cannot be sent")
-        return note(f"query parameter {shown} (its name)")
+        whole = f"it requires the parameter {shown}, whose name cannot be sent"
+        return found.leave(required, whole, f"query parameter {shown} (its name)")
     if place == "query" and any(pair.startswith(f"{name}=") for pair in found.query):
         return note(f"query parameter {shown} (it is there twice)")
-    if place == "query":
-        mine, wire = _query_name(name, one, paged, found)
+    made, wire = _made(given, one, place, name, found, paged=paged, gated=gated)
+    if place == "header":
+        made["in"] = "header"
+    elif operation.method not in ("GET", "HEAD", "DELETE") or is_version(made["name"]):
+        made["in"] = "query"
+    if mixed(made):
+        part = f"{place} parameter {shown} ({MIXED})"
+        return found.leave(required, f"its parameter {shown} {MIXED}", part)
+    if not found.add(made):
+        part = f"{place} parameter {shown} (its name is taken)"
+        return found.leave(required, f"two of its parameters are called {shown}", part)
+    if wire:
+        made.pop("in", None)
+        found.query.append(f"{wire}={{{made['name']}}}")
+    found.left_out += [f"{shown}: {text}" for text in one.notes]
+    return None
+
+
+def _is_object(given: dict[str, Any], one: Typed, place: str, name: str) -> bool:
+    """Whether a parameter is more than a text or a list can say."""
+    if place == "header":
+        listed = one.type.startswith("list[") or one.type in ("dict", "any")
+        return listed or given.get("style") == "deepObject" or not WIRE_NAME.fullmatch(name)
+    free = one.type in ("dict", "any", "list[dict]", "list[any]")
+    return free or given.get("style") == "deepObject" or bool(given.get("content"))
+
+
+def _made(
+    given: dict[str, Any],
+    one: Typed,
+    place: str,
+    name: str,
+    found: Inputs,
+    *,
+    paged: bool,
+    gated: bool,
+) -> tuple[dict[str, Any], str]:
+    """A parameter under our name, and its name in the query where that differs."""
+    required = given.get("required") is True
+    mine, wire = _query_name(name, one, paged, found) if place == "query" else (name, "")
     if mine == "confirm" and gated and one.type != "bool":
         if place == "header":
             raise LeftOutError("its header confirm has the name of the answer of who is asked")
@@ -233,33 +263,12 @@ def _one(
         about = A_KEY
     made = param(mine, one, required, about)
     if mixed(made) and place == "query" and not gated:  # what is read is filtered by it
-        mine, wire = f"{mine}_filter", name
-        made["name"] = mine
-    if mine == "cursor" and paged:
-        made = {
-            "name": "cursor",
-            "required": False,
-            "description": "The `next_cursor` of the previous page.",
-        }
+        made["name"], wire = f"{mine}_filter", name
+    if made["name"] == "cursor" and paged:
+        made = {"name": "cursor", "required": False, "description": CURSOR}
         if one.type == "int" and 0 in (one.keys.get("ge"), one.default) and "page" in wire.lower():
-            made = {"name": "cursor", "default": "0", "description": made["description"]}
-    if place == "header":
-        made["in"] = "header"
-    elif operation.method not in ("GET", "HEAD", "DELETE") or is_version(mine):
-        made["in"] = "query"
-    if mixed(made):
-        if required:
-            raise LeftOutError(f"its parameter {shown} {MIXED}")
-        return note(f"{place} parameter {shown} ({MIXED})")
-    if not found.add(made):
-        if required:
-            raise LeftOutError(f"two of its parameters are called {shown}")
-        return note(f"{place} parameter {shown} (its name is taken)")
-    if wire:
-        made.pop("in", None)
-        found.query.append(f"{wire}={{{mine}}}")
-    found.left_out += [f"{shown}: {text}" for text in one.notes]
-    return None
+            made = {"name": "cursor", "default": "0", "description": CURSOR}
+    return made, wire
 
 
 def _query_name(name: str, one: Typed, paged: bool, found: Inputs) -> tuple[str, str]:
