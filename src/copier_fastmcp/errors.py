@@ -17,8 +17,12 @@ class BackError(Exception):
 
 def one_line(text: object) -> str:
     """A text on one line, without what a terminal would obey."""
-    joined = " ".join(str(text).split())
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in joined)
+    return visible(" ".join(str(text).split()))
+
+
+def visible(line: str) -> str:
+    """A line with an escape for each character that nobody sees, or that a terminal would obey."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
 
 
 def counted(count: int, noun: str) -> str:

@@ -69,7 +69,7 @@ def _listed(words: tuple[str, ...]) -> list[str]:
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or "not UTF-8"
             raise UnableError(f"{word}: {why}") from error
-        names += [line.strip() for line in lines if line.strip() and line[0] != "#"]
+        names += [line for line in map(str.strip, lines) if line and line[0] != "#"]
     if not names:
         raise UnableError("no project is named; name checkouts, or @FILE with one on each line")
     return names

@@ -11,6 +11,7 @@ from lifecycle import bytes_of, commit
 from support import git, render
 
 from copier_fastmcp.errors import UnableError
+from copier_fastmcp.fleet import _listed
 from copier_fastmcp.updating.checkouts import OWN_CHECKS, _check
 
 
@@ -285,3 +286,9 @@ def test_wrong_usage(words: list[str], why: str, tmp_path: Path) -> None:
     )
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert why in done.stderr
+
+
+def test_a_comment_in_a_list_of_checkouts_may_be_indented(tmp_path: Path) -> None:
+    listed = tmp_path / "all.txt"
+    listed.write_text("# ours\none\n\n  # theirs\n  two\n")
+    assert _listed((f"@{listed}", "three")) == ["one", "two", "three"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from copier_fastmcp.errors import UnableError
-from copier_fastmcp.project import origin
+from copier_fastmcp.project import copying, origin
 from copier_fastmcp.project.origin import Template, is_own, own
 
 ADDRESS = "https://code.example.org/us/copier-fastmcp"
@@ -122,3 +122,12 @@ def test_a_folder_by_another_name_is_the_same(
     assert is_own(f"{tmp_path}/")
     assert is_own(tmp_path.as_uri())
     assert not is_own(str(tmp_path.parent))
+
+
+def test_an_error_of_copiers_without_a_word_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(self: object) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr("copier._template.Template.tasks", property(fails))
+    with pytest.raises(UnableError, match="the template /nowhere: RuntimeError; name another"):
+        copying.code("/nowhere", "v1.0.0", None)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..errors import BackError, RefusedError, UnableError, counted, one_line, tell
+from ..errors import BackError, RefusedError, UnableError, counted, one_line, tell, visible
 from ..listing import entries
 from ..project.answers import ANSWERS, read
 from ..project.pinning import pin, uv
@@ -121,7 +121,7 @@ def _show(mine: Path, new: Path, name: str) -> None:
     one, other = (path.read_text("utf-8", errors="replace").splitlines() for path in (mine, new))
     lines = [*difflib.unified_diff(one, other, f"yours/{name}", f"new/{name}", lineterm="")]
     for line in lines[:LINES]:
-        print("".join(c if c.isprintable() else ascii(c)[1:-1] for c in line.expandtabs(4)))
+        print(visible(line.expandtabs(4)))
     if len(lines) > LINES:
         print(f"... and {len(lines) - LINES} lines more")
 

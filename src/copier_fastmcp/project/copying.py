@@ -86,7 +86,8 @@ def _failure(output: str) -> Exception:
 def _last(output: str) -> str:
     """The line that says what went wrong: git's own, else the last one."""
     lines = [line.strip(" |") for line in output.splitlines() if line.strip(" |")]
-    return one_line(next((line for line in lines if line.startswith("fatal: ")), lines[-1]))
+    fatal = (line for line in lines if line.startswith("fatal: "))
+    return one_line(next(fatal, lines[-1] if lines else output))
 
 
 @contextmanager
@@ -151,7 +152,7 @@ def _template(source: str, ref: str | None) -> Iterator["Template"]:
         with warnings.catch_warnings(action="ignore"):
             yield template
     except Exception as error:  # git's, plumbum's, YAML's and Copier's own
-        why = _last(f"{getattr(error, 'stderr', '') or error}")
+        why = _last(f"{getattr(error, 'stderr', '') or error}") or type(error).__name__
         where = "" if source in why else f"the template {source}: "
         raise UnableError(f"{where}{why}; name another with --template") from error
     finally:
