@@ -1,10 +1,12 @@
 """The generated server against a hand-written FastMCP server with the same tools, and what `--help` takes.
 
-Both serve the same bodies on the same backend over stdio; the other has no policy: no registry, no gate, no log line.
+Both serve the same bodies on the same backend over stdio, and are asked in turns; the other has no policy: no registry,
+no gate, no log line.
 usage: python -m benchmarks.serve [TURNS]
 """
 
 import asyncio
+import contextlib
 import os
 import re
 import statistics
@@ -12,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -58,29 +60,48 @@ def by_hand(project: Path) -> Path:
     return script
 
 
-async def timed(work: Callable[[], Any], calls: int) -> float:
-    """The median milliseconds of many calls."""
-    taken = []
-    for _ in range(calls):
-        started = time.perf_counter()
-        await work()
-        taken.append(time.perf_counter() - started)
-    return statistics.median(taken) * 1000
+Work = Callable[[Client[Any]], Awaitable[object]]
 
 
-async def served(
-    words: list[str], environ: dict[str, str], calls: int = CALLS
-) -> tuple[float, float, float]:
-    """Milliseconds from the start to the first tools/list, of one tools/list, of one tools/call."""
+async def timed(clients: Sequence[Client[Any]], work: Work, times: int) -> list[float]:
+    """The median milliseconds of the same work of several clients, one after the other at each time."""
+    taken: list[list[float]] = [[] for _ in clients]
+    for _ in range(times):
+        for client, mine in zip(clients, taken, strict=True):
+            started = time.perf_counter()
+            await work(client)
+            mine.append((time.perf_counter() - started) * 1000)
+    return [statistics.median(mine) for mine in taken]
+
+
+@contextlib.asynccontextmanager
+async def started(words: list[str], environ: dict[str, str]) -> AsyncIterator[Client[Any]]:
+    """A client of a server that is started with these words."""
     with Path(os.devnull).open("w") as log:
-        started = time.perf_counter()
         transport = StdioTransport(sys.executable, words, env=environ, log_file=log)
         async with Client[Any](transport) as client:
+            yield client
+
+
+def first(words: list[str], environ: dict[str, str]) -> float:
+    """Milliseconds from the start to the first tools/list."""
+
+    async def listed() -> float:
+        began = time.perf_counter()
+        async with started(words, environ) as client:
             await client.list_tools()
-            began = (time.perf_counter() - started) * 1000
-            listed = await timed(client.list_tools, calls)
-            reading: tuple[str, dict[str, Any]] = ("search_notes", {})
-            return began, listed, await timed(lambda: client.call_tool(*reading), calls)
+            return (time.perf_counter() - began) * 1000
+
+    return asyncio.run(listed())
+
+
+async def answers(
+    kinds: Sequence[list[str]], environ: dict[str, str], work: Work, times: int
+) -> list[float]:
+    """The median milliseconds of what servers of several kinds answer; all of them run, and are asked in turns."""
+    async with contextlib.AsyncExitStack() as stack:
+        clients = [await stack.enter_async_context(started(each, environ)) for each in kinds]
+        return await timed(clients, work, times)
 
 
 def seconds(words: list[str], environ: dict[str, str]) -> float:
@@ -92,53 +113,49 @@ def seconds(words: list[str], environ: dict[str, str]) -> float:
 
 def measured(turns: int) -> Iterator[figures.Answer]:
     """A figure each for start, list, call and help."""
-    with tempfile.TemporaryDirectory() as work:
-        template = clone_template(Path(work, "template"))
-        project = render(template, Path(work, "project"), {"tools": TOOLS})
+    with tempfile.TemporaryDirectory() as place:
+        template = clone_template(Path(place, "template"))
+        project = render(template, Path(place, "project"), {"tools": TOOLS})
         environ = os.environ | {
             "PYTHONPATH": str(project / "src"),
             "NOTES_MCP_DATABASE": ":memory:",
         }
         command = ["-c", "from notes_mcp.cli import main; main()"]
         theirs = [str(by_hand(project))]
-        kinds: tuple[tuple[str, float, list[float], list[float]], ...] = (
-            ("start to the first tools/list", 1.05, [], []),
-            ("tools/list", 1.05, [], []),
-            ("tools/call", 1.1, [], []),
+        kinds = [[*command, "run"], theirs]
+        starts = [partial(first, words, environ) for words in kinds]
+        figures.in_turns(1, *starts)  # which compiles the bytecode
+        aims = [("start to the first tools/list", 1.05, figures.in_turns(turns, *starts))]
+        calls: list[tuple[str, float, Work]] = [
+            ("tools/list", 1.05, lambda client: client.list_tools()),
+            ("tools/call", 1.1, lambda client: client.call_tool("search_notes", {})),
+        ]
+        for what, aim, work in calls:
+            found = asyncio.run(answers(kinds, environ, work, CALLS * turns))
+            aims.append((what, aim, found))
+        names = ", ".join(["search_notes", *(f"get_note{n}" for n in range(MANY - 1))])
+        many = render(template, Path(place, "many"), {"tools": names})
+        listed = asyncio.run(
+            answers(
+                [[*command, "run"], [str(by_hand(many))]],
+                environ | {"PYTHONPATH": str(many / "src")},
+                lambda client: client.list_tools(),
+                max(7, turns * 2),
+            )
         )
-        for turn in range(turns + 1):  # the first compiles the bytecode
-            both = [asyncio.run(served(words, environ)) for words in ([*command, "run"], theirs)]
-            for (_, _, ours, floor), mine, other in zip(kinds, *both, strict=True):
-                if turn:
-                    ours.append(mine)
-                    floor.append(other)
-        for what, aim, ours, floor in kinds:
+        aims.append((f"tools/list of {MANY:,} tools", 1.0, listed))
+        for what, aim, (ours, floor) in aims:
             yield figures.Figure(
                 what=what,
                 unit="ms",
-                ours=statistics.median(ours),
-                floor=statistics.median(floor),
+                ours=ours,
+                floor=floor,
                 beside="by hand",
                 ratio_at_most=aim,
             )
-        names = ", ".join(["search_notes", *(f"get_note{n}" for n in range(MANY - 1))])
-        many = render(template, Path(work, "many"), {"tools": names})
-        environ |= {"PYTHONPATH": str(many / "src")}
-        listed: tuple[list[float], list[float]] = ([], [])
-        for _ in range(min(turns, 3)):
-            for found, words in zip(listed, ([*command, "run"], [str(by_hand(many))]), strict=True):
-                found.append(asyncio.run(served(words, environ, 7))[1])
-        yield figures.Figure(
-            what=f"tools/list of {MANY:,} tools",
-            unit="ms",
-            ours=min(listed[0]),
-            floor=min(listed[1]),
-            beside="by hand",
-            ratio_at_most=1.0,
-        )
         makers = ["-c", "from copier_fastmcp.cli import main; main()"]
         for name, words in (("notes-mcp", command), ("copier-fastmcp", makers)):
-            mine, other = figures.in_turns(
+            ours, floor = figures.in_turns(
                 turns * 2,
                 partial(seconds, [*words, "--help"], environ),
                 partial(seconds, ["-c", "pass"], environ),
@@ -146,8 +163,8 @@ def measured(turns: int) -> Iterator[figures.Answer]:
             yield figures.Figure(
                 what=f"{name} --help",
                 unit="s",
-                ours=mine,
-                floor=other,
+                ours=ours,
+                floor=floor,
                 beside="a Python that does nothing",
                 at_most=HELPED,
             )
