@@ -47,7 +47,7 @@ VERBS = {verb for verbs in TABLES["verbs"].values() for verb in verbs}
 HEAD = "Tool | Title | Behavior | Read-only | Destructive | Idempotent | Open world | Gate | Scopes | Why"
 TOP = """# Tools
 
-Written by `uv run tests/policy/pin.py` from the running server; a test fails when it is stale. Hints
+Written by `uv run tests/policy/pin.py` from the running server; a test fails when it is stale. [Hints](adr/policy/0001-tool-annotations.md)
 are advisory: `-` is one left to the protocol's default. A tool that `asks` waits for a person."""
 SHOWN = ("name", "title", "description", "annotations")
 WIRE = "\n## On the wire\n\n`tools/list` begins so, schemas left out:\n"

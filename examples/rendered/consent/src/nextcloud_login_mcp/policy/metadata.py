@@ -257,7 +257,7 @@ class Overrides(Transform):
     """Lays what the files say over what was registered at start, in lists and look-ups alike."""
 
     def __init__(self, items: Iterable[Item]) -> None:
-        self.layered: Texts = {}
+        self.layered, self._became = Texts(), dict[str, list[Item | None]]()
         self.texts: Texts = {section: {} for section in SECTIONS.values()}
         for item in items:
             section, name = _address(item)
@@ -269,8 +269,10 @@ class Overrides(Transform):
         override = self.layered.get(section, {}).get(name)
         if override is None or name not in self.texts[section]:
             return item
-        made = item.model_copy(update=_changes(item, override))
-        return made if override.get("enabled", True) else None
+        if self._became.get(item.key, [None])[0] is not item:
+            made = item.model_copy(update=_changes(item, override))
+            self._became[item.key] = [item, made if override.get("enabled", True) else None]
+        return self._became[item.key][1]
 
     async def _all(self, items: Iterable[Item]) -> list[Item]:
         return [overridden for item in items if (overridden := self._one(item))]

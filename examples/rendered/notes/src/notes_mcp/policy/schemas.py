@@ -93,12 +93,17 @@ def flattened(
         try:
             return rest | {request: model.model_validate(values, by_alias=False, by_name=True)}
         except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(str(part) for part in first["loc"]) or "arguments"
-            raise ToolError(f"{where}: {first['msg']}") from error
+            raise ToolError(amiss(error)) from error
 
     keywords = [each.replace(kind=KEYWORD) for each in others]
     return signature.replace(parameters=fields + keywords), bound
+
+
+def amiss(error: ValidationError) -> str:
+    """What is wrong with the arguments of a call, five things at most, on one line; no value, as one may be secret."""
+    found = error.errors(include_url=False, include_input=False)[:5]
+    named = (f"{'.'.join(map(str, each['loc'])) or 'arguments'}: {each['msg']}" for each in found)
+    return " ".join("; ".join(named).split())
 
 
 def confused(value: object, schema: Schema, root: Schema | None = None, at: str = "") -> str:

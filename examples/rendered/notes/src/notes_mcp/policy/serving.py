@@ -7,8 +7,9 @@ from collections.abc import Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar, cast
 
+import pydantic
 from fastmcp import FastMCP
-from fastmcp.exceptions import ToolError
+from fastmcp.exceptions import ToolError, ValidationError
 from fastmcp.server.auth import require_scopes
 from fastmcp.server.context import set_transport
 from fastmcp.server.providers.fastmcp_provider import FastMCPProviderTool
@@ -57,7 +58,14 @@ class PolicyTool(Slim, FunctionTool):
         if SERVER.get(None) is None:
             raise ToolError(f"{self.name} runs through its own server only; mount this one there")
         gated, own = self.declaration.gated(), self._own_confirm
-        return await serve(self, self.declaration, arguments, super().run, confirms=gated, own=own)
+        try:
+            return await serve(
+                self, self.declaration, arguments, super().run, confirms=gated, own=own
+            )
+        except ValidationError as error:  # whose text has many lines, and repeats what was sent
+            if isinstance(wrong := error.__cause__, pydantic.ValidationError):
+                raise ValidationError(schemas.amiss(wrong)) from wrong
+            raise
 
 
 def declared(tool: Tool | None) -> Declaration | None:
