@@ -121,7 +121,7 @@ class ConsentSettings(BaseSettings):
                 yield f"{PREFIX}{name.upper()} {address!r} is neither https nor on this machine"
         back = self.elicitation_callback_url
         if back and not (secure(back) and back.endswith(CALLBACK)):
-            yield f"{PREFIX}ELICITATION_CALLBACK_URL {back!r}: write an https address ending in {CALLBACK}"
+            yield f"{PREFIX}ELICITATION_CALLBACK_URL {back!r}: write an address with https, or on this machine, that ends in {CALLBACK}"
         elif back and not self._sees_its_cookie(back):
             where = self.server_url or "http://127.0.0.1"
             yield f"{PREFIX}ELICITATION_CALLBACK_URL {back!r}: a browser that began at {where} has no cookie for it"
