@@ -8,6 +8,7 @@ from attacks.consent.granting import (
     REQUIRED,
     Held,
     calling,
+    flow,
     grant_of,
     serving,
     text_of,
@@ -17,6 +18,7 @@ from attacks.raw import LEGACY
 from fastmcp import Client, FastMCP
 from fastmcp.exceptions import ToolError
 from nextcloud_login_mcp.policy import Granted, read, requires_consent
+from nextcloud_login_mcp.policy.consent_store import User
 from nextcloud_login_mcp.policy.serving import build_tool
 
 pytestmark = pytest.mark.anyio
@@ -72,7 +74,9 @@ async def test_each_request_carries_the_token_of_who_calls(
             assert service.seen == []
             assert await browser.walk(call.link, who) == COMPLETE
             assert text_of(await call.go_on()) == '{"token":"200"}'
-        assert service.seen == [f"Bearer {(await grant_of(server, who)).access_token}"]
+        by_itself = await flow.consent_of(server).fresh(User(f"user:{who}", who))
+        assert by_itself  # as work without a call gets it
+        assert service.seen == [f"Bearer {by_itself.access_token}"]
         service.seen.clear()
 
 

@@ -66,12 +66,17 @@ async def test_a_guessed_link_or_state_is_worth_nothing(
         assert provider.asked == []
 
 
-async def test_the_link_of_another_user_is_unknown(server: FastMCP) -> None:
+async def test_the_link_of_another_user_is_unknown(
+    server: FastMCP, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
     async with calling(server, MODERN) as call:
         link = httpx2.URL(call.link).params["elicitationId"]
     watched = {"tool": "check_provisioning_status", "elicitation_id": link}
     async with calling(server, MODERN, who="bob", **watched) as call:
         assert text_of(call.message) == f"Unknown elicitation ID: {link}"
+    (line,) = [text for text in caplog.messages if "another user's" in text]
+    assert link not in line
     async with calling(server, MODERN, who="ann", **watched) as call:
         assert call.message["result"]["structuredContent"]["status"] == "pending"
 

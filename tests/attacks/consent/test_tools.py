@@ -34,6 +34,7 @@ from attacks.raw import LEGACY, MODERN, Message, connect, user
 from fastmcp import Client, FastMCP
 from fastmcp.client.transports import StreamableHttpTransport
 from fastmcp.exceptions import ToolError
+from nextcloud_login_mcp.policy.errors import CouldNotError
 
 pytestmark = pytest.mark.anyio
 
@@ -151,6 +152,18 @@ def test_the_one_user_of_stdio_has_commands(
     assert "with openid; it ends" in printed[1]
     assert printed[2] == "revoked"
     assert provider.revoked == ["t"]
+
+
+def test_a_store_that_is_away_is_one_line(
+    provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("redis")
+    kept = {"STATE": "redis://127.0.0.1:1/0", "SECRET_KEYS": SECRET}
+    for name, value in variables(provider, **kept).items():
+        monkeypatch.setenv(name, value)
+    for command in (commands.status, commands.revoke):
+        with pytest.raises(CouldNotError, match="cannot be looked up now; try again later"):
+            command()
 
 
 async def test_in_pass_through_mode_nothing_is_kept_nor_served_for_it(provider: Provider) -> None:
