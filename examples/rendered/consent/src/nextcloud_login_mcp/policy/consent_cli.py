@@ -2,15 +2,19 @@
 
 import asyncio
 import sys
+from collections.abc import Coroutine
 from datetime import datetime
+from typing import Any, TypeVar
 
 from cyclopts import App
+from fastmcp.exceptions import ToolError
 
 from ..settings import Settings
 from .consent_flow import LOCAL, Consent
 from .consent_settings import TITLE
-from .errors import StartError
+from .errors import CouldNotError, StartError
 
+Answer = TypeVar("Answer")
 app = App(name="consent", help=f"What this server may do with your {TITLE} account.")
 
 
@@ -24,10 +28,17 @@ def _consent() -> Consent:
     return consent
 
 
+def _now(work: Coroutine[Any, Any, Answer]) -> Answer:
+    try:
+        return asyncio.run(work)
+    except ToolError as error:
+        raise CouldNotError(str(error)) from error
+
+
 @app.command
 def status() -> None:
     """Report whether access was granted over stdio, and how long it lasts."""
-    grant = asyncio.run(_consent().grant(LOCAL))
+    grant = _now(_consent().grant(LOCAL))
     if grant is None:
         print(f"no access to {TITLE} was granted")
         return
@@ -42,7 +53,7 @@ def status() -> None:
 @app.command
 def revoke() -> None:
     """Delete what was granted over stdio, and tell the provider."""
-    gone, told = asyncio.run(_consent().revoke(LOCAL))
+    gone, told = _now(_consent().revoke(LOCAL))
     if not gone:
         print(f"no access to {TITLE} was granted")
     else:

@@ -256,7 +256,8 @@ class Consent(Grants):
         await self._save(elicitation)
         await self._close(elicitation)
         self._waiting.pop(elicitation.id, None)
-        raise Refused(shown or f"Access was not granted: {why}. Return to the application to try again.")
+        again = "Return to the application to try again."
+        raise Refused(shown or f"Access was not granted: {why}. {again}")
 
     async def _close(self, elicitation: Elicitation) -> None:
         row = await self.store.get("current", elicitation.user)

@@ -10,7 +10,7 @@ from fastmcp import Context
 from fastmcp.exceptions import ToolError
 from pydantic import BaseModel, Field
 
-from .asking import SERVER
+from .asking import SERVER, log_step
 from .consent import REQUIRED, TIMED_OUT, Answer, ask, track
 from .consent_flow import consent_of, user_of
 from .consent_settings import TITLE
@@ -133,6 +133,8 @@ async def check_provisioning_status(
         return Status(provisioned=granted, status=None, message=message)
     link = await consent.elicitation(elicitation_id)
     if link is None or link.user != user.key:
+        if link:
+            log_step("consent", ctx, "check_provisioning_status", {"outcome": "another user's"})
         raise ToolError(f"Unknown elicitation ID: {elicitation_id}")
     link = await track(ctx, consent, link, wait_seconds)
     if link.status == "pending" and (wait_seconds or not link.waits):
