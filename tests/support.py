@@ -76,13 +76,23 @@ def _text(source: str) -> Template:
     return environment().from_string(source)
 
 
+@cache
+def _questions() -> Answers:
+    found: Answers = yaml.safe_load((ROOT / "copier.yml").read_text(encoding="utf-8"))
+    return {name: asked for name, asked in found.items() if not name.startswith("_")}
+
+
+@cache
+def _sources() -> dict[str, str]:
+    paths = filter(Path.is_file, sorted((ROOT / "template").rglob("*")))
+    return {p.relative_to(ROOT / "template").as_posix(): p.read_text("utf-8") for p in paths}
+
+
 def answered(answers: Answers) -> Answers:
     """The context of a render, computed as Copier does with `--defaults`; ValueError for a refused answer."""
     known: Answers = dict(answers) | {"_copier_conf": {"answers_file": ".copier-answers.yml"}}
     known["_copier_answers"] = remembered = {"_commit": "v99.0.0", "_src_path": "here"}
-    for name, asked in yaml.safe_load((ROOT / "copier.yml").read_text(encoding="utf-8")).items():
-        if name.startswith("_"):
-            continue
+    for name, asked in _questions().items():
         wanted = (
             asked.get("when", True) is True or _text(str(asked["when"])).render(known) == "True"
         )
@@ -106,17 +116,14 @@ def rendered(answers: Answers) -> dict[str, str]:
     """Every file of a project by its path, without Copier: fast enough for thousands of projects."""
     context = answered(answers)
     found = {}
-    for path in sorted((ROOT / "template").rglob("*")):
-        if path.is_dir():
-            continue
-        source = path.relative_to(ROOT / "template").as_posix()
+    for source, text in _sources().items():
         each = YIELD.search(source)
         for item in context[each[2]] if each else [None]:
             local = context | ({each[1]: item} if each else {})
-            parts = [_text(part).render(local) for part in YIELD.sub(r"\3", source).split("/")]
+            whole = YIELD.sub(r"\3", source)
+            parts = [_text(p).render(local) if "{" in p else p for p in whole.split("/")]
             if not all(part.removesuffix(".jinja") for part in parts):
                 continue
-            text = path.read_text(encoding="utf-8")
             found["/".join(parts).removesuffix(".jinja")] = (
                 environment().get_template(f"template/{source}").render(local)
                 if source.endswith(".jinja")

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,19 +24,24 @@ SETS = int(os.environ.get("ANSWER_SETS", "300"))
 SEED = int(os.environ.get("ANSWER_SEED", "20261121"))
 
 
+PARSERS: dict[str, Callable[[str], Any]] = {
+    ".toml": tomllib.loads,
+    ".json": json.loads,
+    ".yaml": yaml.safe_load,
+    ".yml": yaml.safe_load,
+}
+
+
+@cache
+def said_in(suffix: str, text: str) -> Any:
+    """What a document holds; most are the same whatever was answered."""
+    return PARSERS[suffix](text)
+
+
 def check_documents(files: dict[str, str], answers: Answers) -> None:
     """TOML, YAML, JSON and Markdown parse and hold what was answered."""
-    parsers: dict[str, Callable[[str], Any]] = {
-        ".toml": tomllib.loads,
-        ".json": json.loads,
-        ".yaml": yaml.safe_load,
-        ".yml": yaml.safe_load,
-    }
-    data = {
-        path: parsers[Path(path).suffix](text)
-        for path, text in files.items()
-        if Path(path).suffix in parsers
-    }
+    suffixes = {path: Path(path).suffix for path in files}
+    data = {path: said_in(of, files[path]) for path, of in suffixes.items() if of in PARSERS}
     project = data["pyproject.toml"]["project"]
     if "description" in answers:
         assert project["description"] == answers["description"]
