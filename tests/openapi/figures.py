@@ -74,7 +74,8 @@ def fact(name: str, one: Operation) -> dict[str, Any]:
         kept["callbacks"] = True
     if scopes := [way for way in one.scopes if way]:
         kept["scopes"] = scopes
-    if any(path.startswith(below) and "/" not in path[len(below) :] for path in one.paths):
+    paths = one.document.root.get("paths") or {}
+    if any(path.startswith(below) and "/" not in path[len(below) :] for path in paths):
         kept["items_below"] = True
     partner = one.siblings.get("put")
     if isinstance(partner, dict):

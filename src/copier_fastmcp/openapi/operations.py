@@ -31,7 +31,6 @@ class Operation:
     raw: Mapping[str, Any]
     parameters: list[dict[str, Any]]
     siblings: Mapping[str, Any]
-    paths: Mapping[str, Any]
     broken: str = ""
     extensions: dict[str, Any] = field(default_factory=dict)
     chosen: tuple[str, str] = ("", "")  # the field of its body that is fixed, and its value
@@ -204,22 +203,21 @@ def is_form(kind: str) -> bool:
 
 def operations(document: Document) -> Iterator[Operation]:
     """Every operation of a document, in its order; one that cannot be read says so in `broken`."""
-    paths = document.root.get("paths") or {}
-    for path, given in paths.items():
+    for path, given in (document.root.get("paths") or {}).items():
         if not path.startswith("/"):
             if not path.startswith("x-"):
                 why = "its path does not begin with /"
-                yield Operation(document, "ANY", path, {}, [], {}, paths, why)
+                yield Operation(document, "ANY", path, {}, [], {}, why)
             continue
         try:
             item = document.follow(given)
         except UnresolvedError as error:
-            yield Operation(document, "ANY", path, {}, [], {}, paths, str(error))
+            yield Operation(document, "ANY", path, {}, [], {}, str(error))
             continue
         more = item.get("additionalOperations")
         named = {key: value for key, value in item.items() if key.lower() in METHODS}
         for method, raw in {**named, **(more if isinstance(more, dict) else {})}.items():
-            yield _operation(document, method.upper(), path, raw, item, paths)
+            yield _operation(document, method.upper(), path, raw, item)
 
 
 def _operation(
@@ -228,7 +226,6 @@ def _operation(
     path: str,
     raw: Any,
     item: Mapping[str, Any],
-    paths: Mapping[str, Any],
 ) -> Operation:
     broken = ""
     try:
@@ -251,4 +248,4 @@ def _operation(
         if key.startswith("x-")
     }
     made = [*merged.values()]
-    return Operation(document, method, path, raw, made, item, paths, broken, extensions)
+    return Operation(document, method, path, raw, made, item, broken, extensions)

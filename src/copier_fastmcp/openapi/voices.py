@@ -32,8 +32,7 @@ class Signals:
         """Read them off an operation."""
         tail = [] if operation.ends_in_parameter else words(operation.tail)
         self.tail = tail  # as written: at the end of a path a plural is a noun
-        self.id = [*operation.id_words[:1]]
-        self.verb = base(self.id[0]) if self.id else ""
+        self.verb = base(operation.id_words[0]) if operation.id_words else ""
         said = [word for word in operation.said("summary") if word not in ("the", "a", "an")]
         if not said:
             said = operation.said("description")

@@ -17,6 +17,16 @@ def taken(project: Path, branch: str) -> bool:
     return False
 
 
+def make_sure_it_is_free(project: Path, branch: str) -> None:
+    """Refuse a branch that could not be written without losing what it holds.
+
+    Raises:
+        UnableError: It holds work that is not merged here.
+    """
+    if taken(project, branch):
+        raise UnableError(f"the branch {branch} is there; merge it or delete it")
+
+
 def undone(project: Path, steps: list[tuple[str, ...]]) -> bool:
     """Put a checkout back; whether that went well."""
     try:
@@ -53,8 +63,7 @@ def keep(project: Path, target: str) -> None:
     Raises:
         UnableError: The branch is there, and holds other work.
     """
-    if taken(project, target):
-        raise UnableError(f"the branch {target} is there; merge it or delete it")
+    make_sure_it_is_free(project, target)
     git(project, "branch", "--force", target)
     git(project, "symbolic-ref", "HEAD", f"refs/heads/{target}")
 

@@ -17,7 +17,7 @@ from ..project import answers, copying
 from ..project.pinning import PIN, TABLE, renewed
 from ..project.repository import changed, git, setting
 from . import behind
-from .branches import begun, keep, leave, pick_up, taken, undone
+from .branches import begun, keep, leave, make_sure_it_is_free, pick_up, undone
 from .guard import ORIGINAL
 
 HALF = "and it could not be put back; see git status"
@@ -149,8 +149,8 @@ def _ready(project: Path, ref: str | None) -> str:
         raise UnableError("not the root of its repository; run `copier update` in it by hand")
     if changed(project):
         raise UnableError("uncommitted changes; commit or stash them")
-    if ref and taken(project, f"template-{ref}"):
-        raise UnableError(f"the branch template-{ref} is there; merge it or delete it")
+    if ref:
+        make_sure_it_is_free(project, f"template-{ref}")
     return before
 
 
@@ -220,8 +220,7 @@ def update(project: Path, release: Release) -> Result:
                 leave(project, branch, start)
                 return result
         else:
-            if taken(project, result.branch):
-                raise UnableError(f"the branch {result.branch} is there; merge it or delete it")
+            make_sure_it_is_free(project, result.branch)
             _finish(project, release, result, start)
             git(project, "switch", "--quiet", "--force-create", result.branch)
             back = ("--detach", start) if branch == "HEAD" else (branch,)
