@@ -96,9 +96,13 @@ class Project:
         try:
             text = decoded(path.read_bytes())
             tree = ast.parse(text)
-        except (SyntaxError, ValueError, RecursionError) as error:
+        except (SyntaxError, ValueError, LookupError, RecursionError, MemoryError) as error:
             line = f":{error.lineno}" if isinstance(error, SyntaxError) else ""
-            why = error.msg if isinstance(error, SyntaxError) else error
+            why = (
+                error.msg
+                if isinstance(error, SyntaxError)
+                else str(error) or "it is nested too deeply"
+            )
             raise RefusedError(
                 f"{relative.as_posix()}{line}: not read as Python: {why}; mend it, or {NEWER}"
             ) from error

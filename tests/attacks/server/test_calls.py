@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from typing import Any, Self
 from unittest.mock import Mock
 
+import httpx2
 import pytest
 from attacks.gate.attacked import SETTINGS, built
 from fastmcp import Client, Context
@@ -192,3 +193,15 @@ def test_over_http_no_answer_waits_for_the_client(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(server, "run", run)
     server.listen(Settings(host="127.0.0.1", port=0))
     assert delayed == [False]
+
+
+async def test_whoever_serves_it_a_page_in_a_browser_reaches_it_by_no_other_name() -> None:
+    """As `fastmcp run` and an ASGI server do, which leave hosts unchecked: DNS rebinding."""
+    app = create_server(SETTINGS).http_app()
+    statuses = []
+    for host in ("localhost", "evil.example"):
+        local = httpx2.ASGITransport(app, client=("127.0.0.1", 1))
+        async with httpx2.AsyncClient(transport=local, base_url="http://127.0.0.1") as client:
+            found = await client.get("/health", headers={"Host": host})
+            statuses.append(found.status_code)
+    assert statuses == [200, 421]
