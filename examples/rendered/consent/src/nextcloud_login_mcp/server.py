@@ -8,6 +8,7 @@ import secrets
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+import fastmcp
 from mcp.server.request_state import RequestStateSecurity
 
 from . import extend as seam
@@ -36,6 +37,8 @@ def create_server(settings: Settings | None = None) -> PolicyServer:
     A StartError names in one line the tool, resource, setting or file that cannot be served.
     """
     settings = settings or Settings()
+    if not fastmcp.settings.http_host_origin_protection:  # by which `fastmcp run` serves, too
+        fastmcp.settings.http_host_origin_protection = "auto"
     try:
         connect(settings)
     except Exception as error:

@@ -43,7 +43,7 @@ class PolicySettings(ConsentSettings):
     """A metadata file to use instead of the one in your home folder; none for none."""
     state: str = "memory"
     """Where pending confirmations live: memory, a folder, or a redis:// address."""
-    state_keys: Listed = Field(default_factory=list)
+    state_keys: Listed = Field(default_factory=list, repr=False)
     """Secrets that seal a question between replicas, newest first."""
     confirm_seconds: float = Field(default=600, gt=0, le=86_400)
     """How long a person may take to answer, in seconds."""
