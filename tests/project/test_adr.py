@@ -1,18 +1,53 @@
 """The decision records say what the code does: their tables are held against the generated policy and server."""
 
+import json
 import re
+import shutil
+import textwrap
 import types
 from pathlib import Path
 
 import pytest
-from support import Answers, rendered
+from support import Answers, rendered, server
 from tables import TABLES
 
 ADRS = "docs/adr/policy/"
 HEADINGS = """Context Decision Benefits Consequences Alternatives; Resolved questions; Future
-    considerations; Decision timeline"""
+    considerations; Decision timeline; References"""
 WANTED = [*HEADINGS.split(";")[0].split()]
 WANTED += [" ".join(part.split()) for part in HEADINGS.split(";")[1:]]
+HEAD = '''"""What the record shows, with what it leaves out."""
+
+from typing import Annotated
+
+from fastmcp import Context
+from pydantic import BaseModel, Field
+
+from ..policy import ConfirmationResult, action, delete, put, require_confirmation
+
+
+class MoveDraftsResult(BaseModel):
+    """Result of move_drafts."""
+
+    moved: int = Field(description="How many were moved.")
+
+
+class SendRemindersResult(BaseModel):
+    """Result of send_reminders."""
+
+    sent: int = Field(description="How many were sent.")
+
+
+'''
+ASKS = '''
+
+@action(title="Send Reminders", why="Each goes out once more.")
+async def send_reminders(ctx: Context) -> SendRemindersResult:
+    """Send reminders."""
+    due = ["ann", "bob"]
+{body}
+    return SendRemindersResult(sent=len(due))
+'''
 CUSTOM = {"profile": "custom", "hints": "narrow", "destructive": "deletes", "confirm": "writes"}
 ANSWERS: dict[str, Answers] = {
     name: {"profile": name} for name in ("explicit", "end-state", "narrow", "confirm-all")
@@ -82,10 +117,55 @@ def test_each_record_has_every_part_in_order(profile: str) -> None:
         number, title = Path(name).stem[:4], text.splitlines()[0].removeprefix("# ")
         assert title.startswith(f"{number} ")
         assert "\n**Status.** Accepted. Managed by the template" in text
+        assert re.search(r"^\*\*Date\.\*\* 2\d{3}-\d\d-\d\d; ", text, re.MULTILINE), name
+        _, benefits, consequences, *_ = re.split(
+            "^## (?:Benefits|Consequences|Alternatives)$", text, flags=re.MULTILINE
+        )
+        assert len(re.findall(r"^- \*[A-Z][a-z ]+\*", benefits, re.MULTILINE)) >= 3, name
+        assert table(consequences, "cost"), name
         assert f"| [{number}]({Path(name).name}) | {title[5:]} |" in index
     assert len(re.findall(r"^\| \[\d{4}\]", index, re.MULTILINE)) == len(files)
     skeleton = index.split("```")[1]
     assert re.findall("^## (.+)$", skeleton, re.MULTILINE) == WANTED
+
+
+def test_the_tools_that_a_record_shows_are_served_as_it_says(project: Path, tmp_path: Path) -> None:
+    copied = shutil.copytree(project, tmp_path / "copied")
+    text = (copied / ADRS / "0005-tool-interface.md").read_text(encoding="utf-8")
+    first, second, asks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    shown = HEAD + f"{first}\n\n{second}" + ASKS.format(body=textwrap.indent(asks, "    "))
+    (copied / "src/notes_mcp/tools/drafts.py").write_text(shown, encoding="utf-8")
+    served = {}
+    for name in ("delete_draft", "move_drafts", "send_reminders"):
+        done = server(copied, "tools", "wire", name)
+        assert done.returncode == 0, done.stderr
+        served[name] = json.loads(done.stdout)
+    (answer,) = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
+    assert [*served["delete_draft"]["outputSchema"]["properties"]] == [*json.loads(answer)]
+    assert [*served["move_drafts"]["inputSchema"]["properties"]] == ["draft_ids", "folder"]
+    assert served["move_drafts"]["inputSchema"]["properties"]["draft_ids"]["maxItems"] == 50
+
+
+UNASKED: dict[str, Answers] = {
+    "`Dockerfile`": {"packages": ["container"]},
+    "`manifest.json`": {"packages": ["bundle"]},
+    "`server.json`": {"packages": ["registry"]},
+    "`LICENSE`": {"license": "MIT"},
+    "`resources/`": {
+        "resources": [{"uri": "notes://help", "name": "Help", "description": "Help."}]
+    },
+    "docs/consent.md": {"consent": "url"},
+}
+
+
+def test_nothing_is_said_of_what_was_not_answered() -> None:
+    def said(answers: Answers) -> str:
+        files = rendered(answers)
+        return "\n".join(text for name, text in files.items() if name.endswith((".md", ".txt")))
+
+    nothing = said({"license": "none", "packages": []})
+    assert [word for word in UNASKED if word in nothing] == []
+    assert [word for word, answers in UNASKED.items() if word not in said(answers)] == []
 
 
 def test_each_test_that_a_record_names_is_in_the_suite() -> None:
