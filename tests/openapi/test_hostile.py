@@ -14,6 +14,7 @@ from copier_fastmcp.openapi.document import read
 from copier_fastmcp.openapi.operations import operations
 from copier_fastmcp.openapi.reporting import report
 from copier_fastmcp.openapi.tools import Imported, Options
+from copier_fastmcp.project import answers
 
 NINE = "[" + ",".join(["x"] * 9) + "]"
 BOMB = f"a0: &a0 {NINE}\n" + "".join(
@@ -61,6 +62,12 @@ def test_one_line(tmp_path: Path, name: str) -> None:
         read(written(tmp_path, text))
     assert len(str(error.value)) < 400
     assert time.process_time() - began < 10
+
+
+def test_answers_unfold_no_further_than_documents(tmp_path: Path) -> None:
+    path = written(tmp_path, BOMB + "tools: *a11\n")
+    with pytest.raises(RefusedError, match="unfolds to over"):
+        answers.read(path)
 
 
 def test_what_is_too_large_or_no_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

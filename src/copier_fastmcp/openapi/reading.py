@@ -65,7 +65,7 @@ def load(path: Path) -> dict[str, Any]:
     try:
         plain = _is_json(text)
         found = json.loads(text, parse_constant=str) if plain else _yaml(path, text)
-        _measure(path, found, plain=plain)
+        measured(path, found, plain=plain)
         if re.search(r"(?i)\\ud[89a-f]", text):  # half of a character cannot be written anywhere
             whole = json.dumps(found, ensure_ascii=False, default=str).encode("utf-8", "replace")
             found = json.loads(whole)
@@ -97,7 +97,7 @@ def _yaml(path: Path, text: str) -> Any:
         raise RefusedError(f"{path} is neither JSON nor YAML: {error}") from error
 
 
-def _measure(path: Path, value: Any, *, plain: bool) -> None:
+def measured(path: Path, value: Any, *, plain: bool) -> None:
     """Make keys texts, and count what the document comes to when every alias is written out."""
     sizes: dict[int, int] = {}
     open_: set[int] = set()

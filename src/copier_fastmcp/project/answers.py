@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 
 from ..errors import RefusedError, UnableError
+from ..openapi.reading import measured
 
 ANSWERS = Path(".copier-answers.yml")
 
@@ -16,17 +17,19 @@ def read(path: Path = ANSWERS) -> dict[str, Any]:
     """The answers in a file, that of the current folder if none is named.
 
     Raises:
+        RefusedError: They unfold to more than anybody answers.
         UnableError: There are none here, or they cannot be read.
     """
     try:
         known = yaml.safe_load(path.read_text(encoding="utf-8"))
+        measured(path, known, plain=False)
         return {str(name): value for name, value in known.items()}
     except FileNotFoundError as error:
         folder = path.parent.resolve()
         if not folder.is_dir():
             raise UnableError(f"{folder} is not a folder; name a checkout") from error
         raise UnableError(f"{ANSWERS} is not in {folder}; run this in the project") from error
-    except (yaml.YAMLError, ValueError, AttributeError) as error:
+    except (yaml.YAMLError, ValueError, AttributeError, RecursionError) as error:
         raise _damaged(error) from error
 
 
