@@ -6,6 +6,7 @@ program. What the tests see is the same: a process of its own, with its own fold
 """
 
 import atexit
+import functools
 import gc
 import importlib
 import json
@@ -143,6 +144,9 @@ def imported(*more: str) -> None:
         if "." not in name:  # imported before pytest could rewrite them, and it need not
             module.__doc__ = f"{module.__doc__ or ''}\nPYTEST_DONT_REWRITE"
     compiled.modules()
+    # Each client would read a hundred certificates anew, and none here asks over TLS.
+    network: Any = importlib.import_module("httpcore2")
+    network.default_ssl_context = functools.cache(network.default_ssl_context)
     gc.freeze()  # else each fork copies what it looks through
 
 
