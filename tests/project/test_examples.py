@@ -131,9 +131,17 @@ def test_orders_keep_the_defaults_and_bounds_of_their_seed(
             order = (await client.call_tool("get_order", {"order_id": 2})).structured_content
             assert order is not None
             assert (order["status_code"], order["public"]) == ("st000003", False)
-            for ids in ([], list(range(51))):
-                with pytest.raises(ToolError, match="order_ids"):
+            for ids, limit in (([], "at least 1 item"), ([7] * 51, "at most 50 items")):
+                told = f"^order_ids: List should have {limit} after validation, not {len(ids)}$"
+                with pytest.raises(ToolError, match=told):
                     await client.call_tool("bulk_update_order_status", change | {"order_ids": ids})
+            wrong = {"status_code": "x", "public": "\n", "secret": "hunter2"}
+            with pytest.raises(
+                ToolError, match=r"^order_id: Missing .*; status_code: .*; secret: Un"
+            ) as raised:
+                await client.call_tool("update_order_status", wrong)
+            assert "\n" not in str(raised.value)
+            assert "hunter2" not in str(raised.value)
             assert {str(found.uri) for found in await client.list_resources()} == {
                 "statuspro://statuses",
                 "statuspro://help",
