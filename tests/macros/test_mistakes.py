@@ -3,6 +3,7 @@
 import datetime as dt
 import re
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,14 @@ def test_one_mistake_one_message(file: str, number: int) -> None:
         macro("validate", "resource_errors", answer, "get_note") if resources else heard(answer)
     )
     assert message == case["hear"]
+
+
+@pytest.mark.parametrize("pattern", ["^(a+)+$", "a*a*a*a*a*a*a*a*b"])
+def test_a_pattern_that_may_be_matched_for_ever_is_not_tried(pattern: str) -> None:
+    param = {"name": "q", "type": "str", "pattern": pattern, "default": "a" * 60 + "!"}
+    began = time.process_time()
+    assert heard([{"name": "get_note", "params": [param]}]) == ""
+    assert time.process_time() - began < 5
 
 
 def test_several_mistakes_are_heard_together() -> None:
