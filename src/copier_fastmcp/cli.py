@@ -4,10 +4,12 @@ The page that `--help` prints needs nothing but this module and `errors`, so it 
 """
 
 import os
+import signal
 import subprocess
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from importlib import import_module
 
 from .errors import RefusedError, UnableError, one_line
@@ -144,6 +146,8 @@ def main(words: Sequence[str] | None = None) -> int:
     """Run the command; the exit code is 0 done or clean, 1 findings or refused, 2 could not."""
     words, debug = _without_debug(sys.argv[1:] if words is None else words)
     os.environ.update(QUIET_SSH | os.environ | QUIET_GIT)
+    with suppress(ValueError):  # outside the main thread
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # it puts back what it did, too
     try:
         code = _dispatch(words)
         sys.stdout.flush()

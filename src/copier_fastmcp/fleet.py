@@ -79,7 +79,10 @@ def _table(results: list[Result]) -> None:
     width = max(len(result.project) for result in results)
     for result in results:
         row = f"{result.project:{width}}  {result.outcome:10}  {result.seconds:5.1f} s"
-        print(f"{row}  {', '.join(result.detail)}")
+        count = len(result.differs)
+        files = f"{counted(count, 'policy file')} {'is' if count == 1 else 'are'}"
+        note = f"; {files} not as it has them: copier-fastmcp drift" if count else ""
+        print(f"{row}  {', '.join(result.detail)}{note}")
     counts = {one: sum(r.outcome == one for r in results) for one in ("clean", "up to date")}
     bad = len(results) - sum(counts.values())
     spread = ", ".join(f"{count} {what}" for what, count in counts.items())

@@ -12,7 +12,8 @@ from support import git, render
 
 from copier_fastmcp.errors import UnableError
 from copier_fastmcp.fleet import _listed
-from copier_fastmcp.updating.checkouts import OWN_CHECKS, _check
+from copier_fastmcp.updating.branches import begun, pick_up
+from copier_fastmcp.updating.checkouts import OWN_CHECKS, Release, Result, _check, _finish, _moved
 
 
 @pytest.fixture(scope="module")
@@ -57,11 +58,15 @@ def test_each_outcome_and_going_on(three: list[Path], tmp_path: Path) -> None:
     assert git(three[1], "status", "--porcelain") == ""
     path = three[1] / "pyproject.toml"
     path.write_text(path.read_text().replace('"fastmcp==4.1.0"', '"fastmcp>=4.1,<5"'))
+    (three[1] / "CLAUDE.md").unlink()
     commit(three[1])
     (three[2] / "notes.txt").unlink()
     again = fleet(*three, "--ref", "v2.0.0", "--state", state)
     assert again.returncode == 0, again.stdout
     assert str(three[0]) not in again.stderr, "what was done is not done again"
+    note = "clean; v1.0.0 -> v2.0.0; 1 policy file is not as it has them: copier-fastmcp drift"
+    told = [re.sub(r"\s{2,}[\d.]+ s\s+", "; ", line) for line in again.stdout.splitlines()]
+    assert [line.endswith(note) for line in told[:3]] == [False, True, False]
     assert again.stdout.endswith("3 projects: 3 clean, 0 up to date, 0 to look at\n")
     last = fleet(*three, "--ref", "v2.0.0")
     assert last.stdout.endswith("3 projects: 0 clean, 3 up to date, 0 to look at\n")
@@ -162,14 +167,55 @@ def test_files_that_git_was_told_not_to_show_are_kept(three: list[Path]) -> None
     assert (three[1] / "notes.txt").read_text() == "mine\n"
 
 
-def test_leaving_puts_back_the_project_at_hand(three: list[Path]) -> None:
+@pytest.mark.parametrize("signal", ["INT", "TERM"])
+def test_leaving_puts_back_the_project_at_hand(three: list[Path], signal: str) -> None:
     before = bytes_of(three[0])
-    done = fleet(
-        *three[:2], "--ref", "v2.0.0", "--check", "touch left.txt; kill -INT $PPID; sleep 9"
-    )
+    leave = f"touch left.txt; kill -{signal} $PPID; sleep 9"
+    done = fleet(*three[:2], "--ref", "v2.0.0", "--check", leave)
     assert (done.returncode, done.stderr.splitlines()[-1]) == (130, "copier-fastmcp: stopped")
     assert bytes_of(three[0]) == before
     assert git(three[0], "status", "--porcelain") == ""
+
+
+def test_a_server_that_was_never_pinned(tmp_path: Path) -> None:
+    git(tmp_path, "init", "--quiet")
+    (tmp_path / "tests/policy").mkdir(parents=True)
+    pin = tmp_path / "tests/policy/pin.py"
+    pin.write_text("raise SystemExit('the server does not start')\n")
+    commit(tmp_path)
+    start = git(tmp_path, "rev-parse", "HEAD").strip()
+    result = Result(str(tmp_path), "failed")
+    _finish(tmp_path, Release(None, None, False, pin=True), result, start)
+    assert result.tools[0].startswith("not pinned: tests/policy/pin.py: the server does not start")
+    pin.write_text("open('annotations.lock.json', 'w').write('{}')\n")
+    _finish(tmp_path, Release(None, None, False, pin=True), result, start)
+    assert result.tools == ["pinned for the first time: there was no lock to compare with"]
+    assert git(tmp_path, "diff", "--cached", "--name-only").split()[0] == "annotations.lock.json"
+
+
+def test_what_a_killed_update_to_another_address_left(tmp_path: Path) -> None:
+    """The commit that records the address is on the owner's branch then; it goes, and an owner's own stays."""
+    git(tmp_path, "init", "--quiet")
+    file = tmp_path / ".copier-answers.yml"
+    file.write_text("_src_path: /old\n")
+    commit(tmp_path)
+    start, branch = (
+        git(tmp_path, "rev-parse", *words).strip() for words in (["HEAD"], ["--abbrev-ref", "HEAD"])
+    )
+    for _ in range(2):
+        begun(tmp_path).write_text(f"{branch} {start}")
+        _moved(tmp_path, "/new")
+        (tmp_path / "half.txt").write_text("half\n")
+        pick_up(tmp_path)
+        assert git(tmp_path, "rev-parse", branch).strip() == start
+        assert file.read_text() == "_src_path: /old\n"
+        assert git(tmp_path, "status", "--porcelain") == ""
+        assert not begun(tmp_path).exists()
+    begun(tmp_path).write_text(f"{branch} {start}")
+    (tmp_path / "mine.txt").write_text("mine\n")
+    commit(tmp_path)
+    pick_up(tmp_path)
+    assert (tmp_path / "mine.txt").exists()
 
 
 @pytest.mark.nightly  # an update is killed in every run, by tests/update/test_faults.py

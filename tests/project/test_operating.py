@@ -246,7 +246,7 @@ def test_each_line_of_the_log_is_as_the_guide_says(mine: Path, tmp_path: Path) -
         request("delete_note", {"note_id": 1, "confirm": True}, 3),
         request("search_notes", {"limit": "many"}, 4),
     ]
-    with running(mine, tmp_path, AUDIT="stderr") as process:
+    with running(mine, tmp_path, AUDIT="stderr", READONLY="yes", DATABASES="") as process:
         assert process.stdin
         for number, call in enumerate(calls, 1):
             process.stdin.write(json.dumps(call) + "\n")
@@ -255,6 +255,9 @@ def test_each_line_of_the_log_is_as_the_guide_says(mine: Path, tmp_path: Path) -
         process.stdin.close()
         process.wait(PATIENCE)
     lines = events(tmp_path / "stderr")
+    typo = "NOTES_MCP_READONLY: this server has no such setting; is NOTES_MCP_READ_ONLY meant?"
+    said = (tmp_path / "stderr").read_text(encoding="utf-8").splitlines()
+    assert [line for line in said if "no such setting" in line] == [typo]
     assert {each["event"] for each in lines} == known.keys()
     for line in lines:
         always, sometimes = known[line.pop("event")]

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 SECONDS = 600
 REFUSED_ANSWERS = ("ValueError: Validation error for question ", "ValueError: Invalid choice for ")
 REFUSAL, LOST = "not updated: ", "lost: "  # what the guard's lines begin with, before and after
+DIFFERS = "differs: "  # and those of policy files that an update did not bring to its release
 CHECKED = "COPIER_FASTMCP_CHECKED"  # set, the guard trusts that somebody has looked
 PYTHON, SOURCE = "{{ _copier_python }}", "{{ _copier_conf.src_path }}/"
 WHEN = {"{{ _copier_operation == 'copy' }}": "in a new project only"}
@@ -37,8 +38,8 @@ CONFLICT = "<<<<<<< before updating"
 
 def _copier(
     verb: str, *words: str, data: dict[str, Any] | None = None, folder: Path, **environ: str
-) -> None:
-    """Run Copier without questions.
+) -> str:
+    """Run Copier without questions; what it said on stderr.
 
     Raises:
         RefusedError: An answer is refused; the validator's own sentence says why.
@@ -67,6 +68,7 @@ def _copier(
         output = (done.stdout + done.stderr).strip() or f"exit code {done.returncode}"
         reason = subprocess.CalledProcessError(done.returncode, command, output)
         raise _failure(output) from reason
+    return done.stderr
 
 
 def _failure(output: str) -> Exception:
@@ -122,7 +124,7 @@ def update(
     *,
     trust: bool,
     guarded: bool = True,
-) -> None:
+) -> list[str]:
     """Run `copier update` in a project.
 
     Args:
@@ -132,6 +134,9 @@ def update(
         trust: Whether the template may run its code.
         guarded: Whether the template looks for what would be lost; a caller may know it.
 
+    Returns:
+        The policy files that are not as the release has them, a line each.
+
     Raises:
         RefusedError: The template refuses an answer, or something would be lost.
         UnableError: Copier failed; the project may be half updated.
@@ -139,7 +144,9 @@ def update(
     wanted = ["--vcs-ref", ref] if ref else []
     allowed = ["--trust"] if trust else []
     environ = {} if guarded else {CHECKED: "1"}
-    _copier("update", *allowed, *wanted, ".", data=data, folder=project, **environ)
+    said = _copier("update", *allowed, *wanted, ".", data=data, folder=project, **environ)
+    lines = said.splitlines()
+    return [line.removeprefix(DIFFERS) for line in lines if line.startswith(DIFFERS)]
 
 
 @contextmanager
@@ -154,7 +161,8 @@ def _template(source: str, ref: str | None) -> Iterator["Template"]:
     except Exception as error:  # git's, plumbum's, YAML's and Copier's own
         why = _last(f"{getattr(error, 'stderr', '') or error}") or type(error).__name__
         where = "" if source in why else f"the template {source}: "
-        raise UnableError(f"{where}{why}; name another with --template") from error
+        mend = "" if "--template" in why else "; name another with --template"  # told by another
+        raise UnableError(f"{where}{why}{mend}") from error
     finally:
         template._cleanup()
 

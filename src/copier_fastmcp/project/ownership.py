@@ -30,6 +30,11 @@ def policy_files(fresh: Path) -> list[str]:
     )
 
 
+def text_of(path: Path) -> bytes:
+    """What a file holds; line ends do not count."""
+    return path.read_bytes().replace(b"\r\n", b"\n")
+
+
 def same(mine: bytes, fresh: bytes) -> bool:
     """Whether two files hold the same; line ends do not count."""
     return mine.replace(b"\r\n", b"\n") == fresh.replace(b"\r\n", b"\n")

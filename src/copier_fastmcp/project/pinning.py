@@ -41,9 +41,12 @@ def uv(project: Path, *words: str) -> str:
 
 def renewed(project: Path) -> list[str]:
     """Pin anew, and say what changed for clients, a line each; a reason where that cannot be."""
+    first = not (project / lock.FILE).exists()
     try:
-        before = lock.read(project / lock.FILE)
+        before = {} if first else lock.read(project / lock.FILE)
         pin(project)
+        if first:
+            return ["pinned for the first time: there was no lock to compare with"]
         return lock.differences(before, lock.read(project / lock.FILE))
     except (UnableError, ValueError) as error:
         return [f"not pinned: {one_line(error)}"]

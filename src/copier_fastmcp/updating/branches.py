@@ -5,6 +5,8 @@ from pathlib import Path
 from ..errors import UnableError, tell
 from ..project.repository import changed, git
 
+MOVED = "The template is at "  # how the commit begins that records a new address of the template
+
 
 def taken(project: Path, branch: str) -> bool:
     """Whether a branch holds work that is not merged here."""
@@ -47,11 +49,15 @@ def pick_up(project: Path) -> None:
     if not (mark := begun(project)).is_file():
         return
     branch, _, start = mark.read_text(encoding="utf-8").partition(" ")
-    if git(project, "rev-parse", "HEAD").strip() == start:
+    head, parents, subject = git(project, "log", "-1", "--format=%H%n%P%n%s").splitlines()
+    moved = parents == start and subject.startswith(MOVED)
+    if head == start or moved:
         if changed(project):
             left = "what an update left that was killed"
             git(project, "stash", "push", "--quiet", "--include-untracked", "--message", left)
             tell(f"{project}: {left} is stashed; `git stash drop` forgets it")
+        if moved:
+            git(project, "reset", "--hard", "--quiet", start)
         if branch != "HEAD":
             git(project, "switch", "--quiet", branch)
     mark.unlink()

@@ -17,7 +17,7 @@ from ..project import answers, copying
 from ..project.pinning import PIN, TABLE, renewed
 from ..project.repository import changed, git, setting
 from . import behind
-from .branches import begun, keep, leave, make_sure_it_is_free, pick_up, undone
+from .branches import MOVED, begun, keep, leave, make_sure_it_is_free, pick_up, undone
 from .guard import ORIGINAL
 
 HALF = "and it could not be put back; see git status"
@@ -46,6 +46,7 @@ class Result:
     behind: list[str] = field(
         default_factory=list
     )  # tools whose answers changed, and whose files stay
+    differs: list[str] = field(default_factory=list)  # policy files that are not as the release's
 
 
 @dataclass(frozen=True)
@@ -160,7 +161,7 @@ def _moved(project: Path, template: str) -> None:
     line = yaml.safe_dump({"_src_path": template}, width=1000).strip()
     text = re.sub("(?m)^_src_path:.*$", lambda _: line, file.read_text(encoding="utf-8"))
     file.write_text(text, encoding="utf-8", newline="\n")
-    git(project, "commit", "--quiet", "--all", "-m", f"The template is at {template}")
+    git(project, "commit", "--quiet", "--all", "-m", MOVED + template)
 
 
 def _files(project: Path, start: str) -> dict[str, str]:
@@ -205,7 +206,7 @@ def update(project: Path, release: Release) -> Result:
             undone(project, restore)
         if moved:
             _moved(project, source)
-        copying.update(project, release.ref, release.data, trust=bool(code))
+        result.differs = copying.update(project, release.ref, release.data, trust=bool(code))
         if not changed(project) and not moved:
             return replace(result, outcome="up to date", detail=[before])
         after = version(project)
@@ -255,7 +256,8 @@ def _finish(project: Path, release: Release, result: Result, start: str) -> None
     result.files = _files(project, start)
     if release.pin and (project / PIN).is_file():
         result.tools = renewed(project)
-        git(project, "add", "--", lock.FILE, TABLE)
+        there = [name for name in (lock.FILE, TABLE) if (project / name).is_file()]
+        git(project, "add", "--", *there)
     if release.check:
         command = _check(project, release.check)
         result.check.append(_said(project, command))

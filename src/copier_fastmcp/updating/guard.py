@@ -20,8 +20,8 @@ import yaml
 
 from ..errors import RefusedError, UnableError, one_line
 from ..project.answers import ANSWERS, read
-from ..project.copying import CHECKED, CONFLICT, LOST, REFUSAL, rendered_both
-from ..project.ownership import OWNERS, files_of, same
+from ..project.copying import CHECKED, CONFLICT, DIFFERS, LOST, REFUSAL, rendered_both
+from ..project.ownership import OWNERS, files_of, policy_files, same, text_of
 from ..project.repository import changed, git, setting
 from . import behind
 
@@ -138,8 +138,8 @@ def _settings(project: Path) -> Iterator[str]:
 
 
 def inventory(project: Path, old: Path, new: Path) -> dict[str, Any]:
-    """What an update must leave: `kept`, the hash of each file that it has no business with; and
-    `lines`, those of the owner's in each file that it merges.
+    """What an update must leave: `kept`, the hash of each file that it has no business with; `lines`,
+    those of the owner's in each file that it merges; and `policy`, the hashes of the release's own files.
     """
     kept: dict[str, str] = {}
     lines: dict[str, list[str]] = {}
@@ -152,7 +152,8 @@ def inventory(project: Path, old: Path, new: Path) -> dict[str, Any]:
             kept[name] = _hash(mine)
         elif name != ".copier-answers.yml" and (added := _added(mine, old / name, new / name)):
             lines[name] = list(added.elements())
-    return {"kept": kept, "lines": lines}
+    policy = {name: _digest(text_of(new / name)) for name in policy_files(new)}
+    return {"kept": kept, "lines": lines, "policy": policy}
 
 
 def missing(project: Path, seen: dict[str, Any]) -> list[str]:
@@ -170,9 +171,28 @@ def missing(project: Path, seen: dict[str, Any]) -> list[str]:
     return gone
 
 
+def differing(project: Path, seen: dict[str, Any], release: str) -> list[str]:
+    """Policy files that an update did not bring to its release, a line each.
+
+    Git merges without a conflict where a file was deleted before, or where an answer was changed by hand and the
+    files were not: a rule of the release may not have arrived then, and nothing else would say so.
+    """
+    lines = []
+    for name, known in seen["policy"].items():
+        mine = project / name
+        if not mine.is_file():
+            lines.append(f"{name}: missing; `copier-fastmcp restore` brings that of {release}")
+        elif _digest(text := text_of(mine)) != known and CONFLICT.encode() not in text:
+            lines.append(f"{name}: edited; `copier-fastmcp restore` has that of {release}")
+    return lines
+
+
 def _hash(path: Path) -> str:
     """The hash of a file, or of where a link points to."""
-    held = os.readlink(path).encode() if path.is_symlink() else path.read_bytes()
+    return _digest(os.readlink(path).encode() if path.is_symlink() else path.read_bytes())
+
+
+def _digest(held: bytes) -> str:
     return hashlib.sha256(held).hexdigest()
 
 
@@ -204,11 +224,12 @@ def main(template: Path, answers_file: str, data: str) -> int:
         if os.environ.get("STAGE") == "after":
             if not place.exists():
                 return 0
-            prefix, lost = LOST, missing(Path(), json.loads(place.read_text(encoding="utf-8")))
+            seen = json.loads(place.read_text(encoding="utf-8"))
+            prefix, lost = LOST, missing(Path(), seen)
             place.unlink()
-            for line in behind.after_update(
-                Path(), _recorded(answers_file), read(Path(answers_file))
-            ):
+            lines = behind.after_update(Path(), _recorded(answers_file), read(Path(answers_file)))
+            lines += [DIFFERS + line for line in differing(Path(), seen, _release())]
+            for line in lines:
                 print(one_line(line), file=sys.stderr)
         else:
             prefix, lost = (
@@ -224,6 +245,10 @@ def main(template: Path, answers_file: str, data: str) -> int:
     return 1 if lost else 0
 
 
+def _release() -> str:
+    return os.environ.get("VERSION_TO", "the release")
+
+
 def _recorded(answers_file: str) -> Answers:
     """The answers that the project had before the update."""
     place = Path(answers_file).as_posix()
@@ -236,8 +261,7 @@ def _before(template: Path, answers_file: Path, said: Answers, place: Path) -> l
     if Path(recorded["_src_path"]).is_dir():  # it may be relative, as seen from here
         recorded["_src_path"] = str(Path(recorded["_src_path"]).resolve())
     project = Path(os.environ.get(ORIGINAL, "."))
-    release = os.environ.get("VERSION_TO", "the release")
-    update = Update(project, recorded, read(answers_file), said, release)
+    update = Update(project, recorded, read(answers_file), said, _release())
     source = {"_src_path": str(template), "_commit": "HEAD"}
     questions = set(yaml.safe_load((template / "copier.yml").read_text(encoding="utf-8")))
     with rendered_both(recorded, update.wanted | said | source) as (old, new):

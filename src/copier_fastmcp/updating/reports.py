@@ -68,6 +68,7 @@ def _facts(result: Result) -> dict[str, list[str]]:
         "What clients see": result.tools,
         "Tools that the answers changed and your files did not": result.behind,
         "Answers": [f"{name}: {_was(*pair)}" for name, pair in result.answers.items()],
+        "Policy files that are not as this release has them": result.differs,
         "Check, before and after": result.check,
         "Policy and shared files": [", ".join(counted), *_named(result)] if counted else [],
         "Files that are yours now": [name for name in result.files if OWNERS.fullmatch(name)],
