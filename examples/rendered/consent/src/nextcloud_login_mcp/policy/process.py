@@ -9,7 +9,8 @@ import select
 import signal
 import sys
 import time
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterator, Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from types import FrameType
 
@@ -32,6 +33,20 @@ def tell_start(settings: PolicySettings, transport: str) -> None:
     kept = {name: place(str(getattr(settings, name) or "")) for name in named}
     known = {name: where for name, where in kept.items() if where}
     logger.info(json.dumps({"event": "start", "transport": transport, **known}))
+    for line in unknown(settings, os.environ):
+        logger.warning(line)
+
+
+def unknown(settings: PolicySettings, environ: Mapping[str, str]) -> Iterator[str]:
+    """Variables that set nothing, a line each: NOTES_READONLY for NOTES_READ_ONLY would let everybody write."""
+    prefix = str(settings.model_config["env_prefix"]).upper()
+    known = {it.upper() for it in type(settings).model_fields}
+    for name in sorted(name for name in environ if name.upper().startswith(prefix)):
+        setting = name.upper().removeprefix(prefix).partition("__")[0]
+        if setting not in known and environ[name]:
+            close = get_close_matches(setting, known, 1)
+            mend = f"; is {prefix}{close[0]} meant?" if close else ""
+            yield f"{name}: this server has no such setting{mend}"
 
 
 async def told(
