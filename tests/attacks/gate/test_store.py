@@ -23,6 +23,8 @@ async def test_a_store_that_is_away_lets_nothing_through(era: str, confirm: bool
     async with Client(server, mode=era) as client:
         answer = await client.call_tool("delete_note", arguments, raise_on_error=False)
     assert answer.is_error
+    (said,) = (getattr(block, "text", "") for block in answer.content)
+    assert said == "approvals cannot be kept at the moment; try again later", "no address of ours"
     assert list(await backend().snapshot()) == ["note/1"]
 
 
