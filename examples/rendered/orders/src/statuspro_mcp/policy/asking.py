@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 import anyio
 import mcp_types as wire
 from fastmcp import Context
-from fastmcp.exceptions import FastMCPError
+from fastmcp.exceptions import FastMCPError, ToolError
 from fastmcp.server.dependencies import get_access_token
 from fastmcp.tools.base import InputRequiredToolResult, ToolResult
 from key_value.aio.protocols.key_value import AsyncCullProtocol, AsyncKeyValue
@@ -78,20 +78,33 @@ class Gate:
 
     async def put(self, name: str, entry: Mapping[str, Any], seconds: float = 0) -> None:
         """Remember something until the time of a question, or so many seconds, are over."""
-        await self.store.put(name, entry, collection=QUESTIONS, ttl=seconds or self.seconds)
-        self._puts += 1
-        if self._puts % 500 == 1 and isinstance(self.store, AsyncCullProtocol):
-            await self.store.cull()
+        with _reached():
+            await self.store.put(name, entry, collection=QUESTIONS, ttl=seconds or self.seconds)
+            self._puts += 1
+            if self._puts % 500 == 1 and isinstance(self.store, AsyncCullProtocol):
+                await self.store.cull()
 
     async def get(self, name: str) -> dict[str, Any] | None:
         """What was remembered, unless its time is over."""
-        return await self.store.get(name, collection=QUESTIONS)
+        with _reached():
+            return await self.store.get(name, collection=QUESTIONS)
 
     async def take(self, name: str) -> dict[str, Any] | None:
         """The entry, out of the store: when two take it at once, one of them gets it."""
         entry = await self.get(name)
-        deleted = entry is not None and await self.store.delete(name, collection=QUESTIONS)
+        with _reached():
+            deleted = entry is not None and await self.store.delete(name, collection=QUESTIONS)
         return entry if deleted else None
+
+
+@contextlib.contextmanager
+def _reached() -> Iterator[None]:
+    """ToolError: the store is away. What it says names its address: that is for the log, not for models."""
+    try:
+        yield
+    except Exception as error:
+        logger.error("the store of setting state: %s", " ".join(str(error).split()))
+        raise ToolError("approvals cannot be kept at the moment; try again later") from error
 
 
 # The server of ours that a request came to, however deep it is mounted where it is answered.
