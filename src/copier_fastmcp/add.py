@@ -13,8 +13,8 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from .errors import RefusedError, tell
-from .listing import listed, plain
+from .errors import BackError, RefusedError, tell
+from .listing import entries, listed, plain
 from .lock import FILE as LOCK
 from .project import copying
 from .project.answers import recorded
@@ -124,7 +124,7 @@ def add(
         if asked:  # nobody answers ten questions to hear that they may not
             copying.trusted_code(source, version, version, trust=trust)
         kept = {key: value for key, value in options.items() if value}
-        tool = _asked() if asked else kept
+        tool = _asked(known) if asked else kept
         if known.get("adopted"):
             return _adopted(known, tool, asked=asked, json_output=json_output)
         tools = [*listed(known.get("tools")), *plain([tool])]
@@ -171,16 +171,22 @@ def _adopted(
     return 0
 
 
-def _asked() -> dict[str, Any]:
+def _asked(known: Mapping[str, Any]) -> dict[str, Any]:
     from .terminal.describing import ask
 
-    return ask()
+    try:
+        return ask([str(one.get("name")) for one in entries(known.get("tools"))])
+    except BackError as error:
+        raise KeyboardInterrupt from error
 
 
 def _agreed() -> bool:
     from .terminal.describing import agreed
 
-    return agreed()
+    try:
+        return agreed()
+    except BackError:
+        return False
 
 
 def _report(name: str, place: Path, *, json_output: bool) -> None:

@@ -6,7 +6,7 @@ destination, so leaving at any point leaves nothing.
 
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from copy import deepcopy
 from pathlib import Path
@@ -87,10 +87,11 @@ def new(
     globs = {"tag": tag, "path": path, "method": method, "operation": operation}
     more = from_options(data)
     given = more | _options(tools, domain, server_name, profile)
+    notes: list[str] = []
     plan = Plan(dest, conflicts, asking, install, json_output)
     try:
-        with renders(origin, more) as render:
-            known = source(from_, globs, asking=asking) | given if from_ else given
+        with renders(origin, more, notes) as render:
+            known = source(from_, globs, notes, asking=asking) | given if from_ else given
             if "server_name" not in known and (known.get("tools") or not asking):
                 known = domain_of(dest) | known
             known = addressed(known, asking=asking)
@@ -107,7 +108,9 @@ def new(
                     render(known)
                 ask = Dialog(
                     known,
-                    lambda file: addressed(source(file, globs, asking=True) | given, asking=True),
+                    lambda file: addressed(
+                        source(file, globs, notes, asking=True) | given, asking=True
+                    ),
                     render,
                     lambda answers: settled(plan, render(answers)),
                     dest,
@@ -141,10 +144,13 @@ def _options(
 
 
 @contextmanager
-def renders(origin: Template, asked: Mapping[str, Any]) -> Iterator[Render]:
+def renders(
+    origin: Template, asked: Mapping[str, Any], notes: Sequence[str] = ()
+) -> Iterator[Render]:
     """Render answers in a folder that goes away; the same answers again cost nothing.
 
-    `asked` are answers whose names somebody typed: one that the template does not know is refused.
+    `asked` are answers whose names somebody typed: one that the template does not know is refused. `notes` are
+    those of an import, for its page.
     """
     with ExitStack() as stack:
         held: list[tuple[dict[str, Any], Path]] = []
@@ -160,7 +166,7 @@ def renders(origin: Template, asked: Mapping[str, Any]) -> Iterator[Render]:
             if lost := [name for name in asked if name not in kept]:
                 names = ", ".join(name for name in kept if not name.startswith("_"))
                 raise RefusedError(f"--data {lost[0]}: is not asked here; the answers are {names}")
-            if left := page(kept):
+            if left := page(kept, notes):
                 (project / FILE).write_text(left, encoding="utf-8", newline="\n")
             held.append((deepcopy(dict(known)), project))
             return project
@@ -188,8 +194,12 @@ def addressed(known: dict[str, Any], *, asking: bool) -> dict[str, Any]:
     return {**known, "api": said.rstrip("/")}
 
 
-def source(file: Path, globs: Mapping[str, list[str] | None], *, asking: bool) -> dict[str, Any]:
+def source(
+    file: Path, globs: Mapping[str, list[str] | None], notes: list[str], *, asking: bool
+) -> dict[str, Any]:
     """The answers in a file: an answers file, or an OpenAPI document read as `import` does.
+
+    `notes` becomes what an import has to say besides.
 
     Raises:
         RefusedError: It is neither.
@@ -199,7 +209,8 @@ def source(file: Path, globs: Mapping[str, list[str] | None], *, asking: bool) -
 
     root = load(file)
     if "openapi" in root or "swagger" in root:
-        return from_document(file, globs, asking=asking)
+        return from_document(file, globs, notes, asking=asking)
     if "tools" not in root:
         raise RefusedError(f"{file} is neither an OpenAPI document nor an answers file with tools")
+    notes.clear()
     return answers_only(load_answers(file))

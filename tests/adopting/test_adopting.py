@@ -1,9 +1,12 @@
 """`adopt` as its user meets it: the dialog, the running server beside the source, the lock, what is left to do."""
 
+import ast
 import json
 import re
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from adopting.samples import ORDINARY
@@ -13,6 +16,7 @@ from calling import at_hand, environment, interruptible
 from lifecycle import commit, uncommitted
 from support import git, python
 
+from copier_fastmcp.adopting.skeletons import probe
 from copier_fastmcp.cli import main
 
 TERMINAL = pytest.mark.skipif(sys.platform == "win32", reason="needs a terminal of POSIX")
@@ -180,6 +184,8 @@ def test_the_lock_is_written_where_it_is_asked_for(
     new = {"annotations.lock.json", "docs/tools.md", "src/shop/archive_order.py"}
     assert uncommitted(folder) == new | {"src/shop/server.py", "tests/tools/test_archive_order.py"}
     assert "put" in capfd.readouterr().out
+    text = (folder / "src/shop/archive_order.py").read_text()
+    assert "write its body in src/shop/archive_order.py" in text
     done = python(folder, "tests/policy/check.py", "-p", "no:cacheprovider", PYTHONPATH="")
     assert done.returncode == 0, done.stdout + done.stderr
     git(folder, "add", "--all")
@@ -281,3 +287,10 @@ def test_without_git_nothing_is_written(
         (line,) = capsys.readouterr().err.splitlines()
         assert "git" in line
     assert before == {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_the_sample_of_a_choice_is_one_of_it() -> None:
+    text = "def rate(id: int, stars: Literal[5, 4], how: Optional[Literal['a b']], x: Literal[A.B]): ..."
+    tool = SimpleNamespace(name="rate", function=ast.parse(text).body[0])
+    made = probe(cast("Any", SimpleNamespace(tool=tool)))
+    assert "return {'id': 1, 'stars': 5, 'how': 'a b'}" in made

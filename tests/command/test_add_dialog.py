@@ -1,6 +1,7 @@
 """`add` in a terminal: every question, every way to leave."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -8,13 +9,21 @@ from calling import at_hand, environment, interruptible
 from lifecycle import SRC, bytes_of, uncommitted
 
 TERMINAL = pytest.mark.skipif(sys.platform == "win32", reason="needs a terminal of POSIX")
-DOWN, ENTER, LEAVE = "\x1b[B", "\r", "\x03"
-WALK = [
-    ("Name, its verb first:", "archive_note"),
+DOWN, ENTER, LEAVE, BACK = "\x1b[B", "\r", "\x03", "\x1b"
+WALK: list[tuple[str, str | None]] = [
+    ("Name, its verb first:", "archive note"),
+    ("'archive note' is not a name for a tool; write it as archive_note", None),
+    ("Name, its verb first:", "\x15get_note"),
+    ("'get_note' is another tool; write a name that none has", None),
+    ("Name, its verb first:", "\x15archive_note"),
+    ("What it does:", ""),
+    ("Title:", BACK),
     ("What it does:", ""),
     ("Title:", ""),
     ("Description, for the model", "Put a note away."),
-    ("A parameter's name", "note_id"),
+    ("A parameter's name", "note id"),
+    ("'note id' is not a name; write it as note_id", None),
+    ("A parameter's name", "\x15note_id"),
     ("Its type:", DOWN),
     ("What it is:", "The ID: a number."),
     ("Is it required?", "y"),
@@ -27,7 +36,7 @@ WALK = [
 
 
 def terminal(
-    project: Path, steps: list[tuple[str, str]], *, leave: bool = False
+    project: Path, steps: Sequence[tuple[str, str | None]], *, leave: bool = False
 ) -> tuple[int, str]:
     """Walk `add` in a terminal; its exit code and all that was on the screen."""
     pexpect = pytest.importorskip("pexpect")
@@ -48,10 +57,9 @@ def terminal(
         screen += child.before
         if leave and number == len(steps) - 1:
             child.send(LEAVE)
-        else:
-            child.send(
-                keys if question == "Is it required?" or question == "Write it?" else keys + ENTER
-            )
+        elif keys is not None:  # else it is a mistake, told before the question comes again
+            alone = question in ("Is it required?", "Write it?") or keys == BACK
+            child.send(keys if alone else keys + ENTER)
     child.expect(pexpect.EOF)
     screen += child.before
     child.close()
@@ -76,7 +84,7 @@ def test_in_a_terminal(mine: Path) -> None:
 
 
 @TERMINAL
-@pytest.mark.parametrize("at", [1, 2, 5, 10, len(WALK)])
+@pytest.mark.parametrize("at", [1, 6, 11, 18, len(WALK)])
 def test_leaving_writes_nothing(mine: Path, at: int) -> None:
     before = bytes_of(mine)
     code, screen = terminal(mine, WALK[:at], leave=True)

@@ -97,6 +97,10 @@ def test_what_is_wrong_is_one_line_and_nothing_is_written(template: Path, tmp_pa
     for words, why in (
         (["--tools", "Get Note"], "'Get Note' is not a good name; write it as get_note"),
         (["--tools", "note_get"], "'note' says nothing of what note_get does"),
+        (
+            ["--tools", "note_get, it_is"],
+            "'note' and 'it' say nothing of what note_get and it_is do",
+        ),
         (["--tools", "get_a, get_a"], "named twice"),
         (["--tools", "get_a=reed"], "'reed' is not a behavior"),
         ([], "no tool is named"),
@@ -237,4 +241,41 @@ def test_what_is_left_to_do_after_an_import_is_a_page_of_the_project() -> None:
         ["| 3. Prove what else writes", "medium", "1: `create_note`"],
         ["| 4. Describe reads", "low", "1: `get_note`"],
     ]
-    assert page({"tools": ["get_note"]}) == ""
+    assert page({"tools": ["get_note"]}, ["- GET /a: left out"]) == ""
+
+
+def test_what_the_api_wants_and_what_was_left_out_stays_with_the_project(
+    template: Path, tmp_path: Path
+) -> None:
+    document = tmp_path / "api.json"
+    paths: dict[str, Any] = {
+        "/notes/{id}": {
+            "put": {
+                "operationId": "Notes_Pin",
+                "tags": ["Notes"],
+                "summary": "Pin a note",
+                "parameters": [{"name": "id", "in": "path", "required": True}],
+                "responses": {"204": {"description": "Done."}},
+            },
+            "get": {"responses": {"200": {"content": {"image/png": {}}}}},
+        },
+    }
+    scheme = {"type": "apiKey", "in": "header", "name": "X-Key"}
+    root = {
+        "openapi": "3.1.0",
+        "info": {"title": "Notes", "version": "1"},
+        "servers": [{"url": "https://api.example.com"}],
+        "paths": paths,
+        "components": {"securitySchemes": {"key": scheme}},
+    }
+    document.write_text(json.dumps(root))
+    done = unattended(tmp_path, template, "mine", "--from", str(document))
+    assert done.returncode == 0, done.stderr
+    assert "export NOTES_MCP_API_TOKEN=..." in done.stdout
+    lines = (tmp_path / "mine/docs/import.md").read_text().splitlines()
+    assert lines[lines.index("```text") + 1 : -1] == [
+        "the API takes its key in the header X-Key: set NOTES_MCP_API_AUTH=X-Key and NOTES_MCP_API_TOKEN",
+        "- GET /notes/{id}: left out, it answers image/png, not JSON",
+    ]
+    text = (tmp_path / "mine/src/notes_mcp/tools/pin_note.py").read_text()
+    assert 'done: bool = Field(default=True, description="Whether it was done.")' in text

@@ -57,10 +57,10 @@ def terminal(
 
 WALK = [
     (FIRST, ENTER),
-    (ABOUT, ERASE + "Big Orders" + ENTER),
+    (ABOUT, "Big Orders" + ENTER),  # over what is there in gray
     ("write big_orders|" + ABOUT, ERASE + "orders" + ENTER),
-    (TOOLS, ERASE + "?" + ENTER),
-    ("anything else|" + TOOLS, ERASE + "search_orders, shelve_order" + ENTER),
+    (TOOLS, "?" + ENTER),
+    ("anything else|" + TOOLS, "search_orders, shelve_order" + ENTER),
     ("shelve_order=action|" + TOOLS, "=put" + ENTER),
     (NAME, BACK),
     (TOOLS, BACK),

@@ -261,3 +261,9 @@ def test_a_result_field_that_a_record_holds_otherwise_is_left_to_its_author() ->
     assert not spec({"name": "set_note", "params": params, "returns": returns})["implemented"]
     returns["etag"] = {"type": "str", "default": ""}
     assert spec({"name": "set_note", "params": params, "returns": returns})["implemented"]
+
+
+def test_only_what_appends_is_described_as_going_to_something() -> None:
+    added, watered = specs(["append_note", "water_plant=append"])
+    assert added["description"] == "Append to a note; existing content is kept."
+    assert watered["description"] == "Water a plant; existing content is kept."

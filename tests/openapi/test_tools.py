@@ -14,6 +14,7 @@ NOTE: dict[str, Any] = {
     "required": ["id"],
     "properties": {"id": {"type": "integer"}, "title": {"type": ["string", "null"]}},
 }
+PLACED = {"operationId": "placeNote", "responses": answers(NOTE, "201")}
 NAMES = [
     ("GET /notes", {"operationId": "listNotes"}, "list_notes"),
     ("GET /notes", {}, "list_notes"),
@@ -49,6 +50,10 @@ NAMES = [
     ("GET /search/repos", {"operationId": "search/repos", "tags": ["search"]}, "search_repos"),
     ("GET /items/{item_id}", {"operationId": "read_item_items__item_id__get"}, "get_item"),
     ("POST /posts/{id}/publish", {}, "publish_post"),
+    ("POST /notes", {**PLACED, "summary": "Place a note"}, "place_note"),
+    ("POST /notes", {**PLACED, "summary": "Place notes"}, "create_place_note"),
+    ("POST /a/{id}/shelve", {"operationId": "Notes_Shelve", "tags": ["Notes"]}, "shelve_note"),
+    ("POST /quotes", {"operationId": "quote"}, "quote"),
     (
         "GET /x",
         {"operationId": "getThing", "x-speakeasy-mcp": {"name": "find-thing"}},
@@ -153,6 +158,11 @@ def test_inputs_keep_types_limits_choices_and_texts() -> None:
 
 
 def test_a_body_is_flattened() -> None:
+    place = {
+        "city": {"type": "string"},
+        "floor": {"type": "integer"},
+        "to": {"enum": ["door", "shop"]},
+    }
     schema = {
         "type": "object",
         "required": ["title", "note_id"],
@@ -166,6 +176,7 @@ def test_a_body_is_flattened() -> None:
             "either": {"anyOf": [{"type": "string"}, {"type": "object"}]},
             "a b": {"type": "string"},
             "owner": {"type": "object", "properties": {"id": {"type": "integer"}}},
+            "at": {"type": "object", "required": ["city", "to"], "properties": place},
         },
     }
     body = {
@@ -174,9 +185,10 @@ def test_a_body_is_flattened() -> None:
     found = tool("PUT /notes/{note_id}", requestBody=body)
     assert found.tool is not None
     rows = {one["name"]: one for one in found.tool["params"]}
-    assert [*rows] == ["note_id", "title", "kind", "password", "either", "owner"]
+    assert [*rows] == ["note_id", "title", "kind", "password", "either", "owner", "at"]
     assert rows["kind"]["choices"] == ["a"]
-    assert rows["owner"]["description"] == "Fields: id."
+    assert rows["owner"]["description"] == "Fields: id (int)."
+    assert rows["at"]["description"] == "Fields: city, floor (int, optional), to (door or shop)."
     assert found.left_out == [
         "field note_id of the body (its name is taken)",
         "field old (deprecated)",

@@ -31,9 +31,9 @@ def test_the_default_project_passes_its_own_gate(project: Path) -> None:
 
 def test_the_project_is_small(files: dict[str, int]) -> None:
     assert len(files) <= 77
-    assert python_lines(files) <= 5417  # and scripts/check, which has no suffix
+    assert python_lines(files) <= 5420  # and scripts/check, which has no suffix
     assert python_lines(files, "src/notes_mcp/policy/") <= 2916
-    assert python_lines(files, "tests/policy/") <= 1626
+    assert python_lines(files, "tests/policy/") <= 1627
 
 
 def test_no_release_renders_what_pinning_writes(files: dict[str, int]) -> None:

@@ -90,6 +90,7 @@ PROBES = {
     "delete_both": 'return Case({"note_id": 1}, loses=["draft/9"])',
     "delete_draft": 'return {"note_id": 1}',
     "search_notes": 'return {"words": "x"}',
+    "delete_note": "return {}",
     "old": "return {}",
 }
 SAYS = {
@@ -97,8 +98,10 @@ SAYS = {
     "delete_draft": "delete_draft: it also changed draft/9.title, which note_id=1 does not name",
     "set_nothing": "set_nothing: it may lose what is there, but arrange() prepares nothing to lose",
     "search_notes": "search_notes: arrange() in tests/tools/test_search_notes.py still passes words",
+    "delete_note": "delete_note: arrange() in tests/tools/test_delete_note.py does not pass note_id",
+    "get_note": "get_note has no probe: in tests/tools/test_get_note.py write `async def arrange",
     "test_every_probe_has_its_tool": "tests/tools/test_old.py is of no tool; delete or rename it",
-    "test_the_lock_pins_every_hint_and_gate": "get_note: RELAXED: it was proven by its probe",
+    "test_the_lock_pins_every_hint_and_gate": "append_note: RELAXED: it was proven by its probe",
 }
 
 
@@ -113,7 +116,8 @@ def mine(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     empty = 'async def arrange(backend):\n    return {"note_id": 1}\n'
     (mine / "tests/tools/test_set_nothing.py").write_text(empty)
     pin(mine)
-    (mine / "tests/tools/test_get_note.py").write_text('unprobed = "it takes too long"\n')
+    (mine / "tests/tools/test_append_note.py").write_text('unprobed = "it takes too long"\n')
+    (mine / "tests/tools/test_get_note.py").write_text(empty.removeprefix("async "))
     return mine
 
 

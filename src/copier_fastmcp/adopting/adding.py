@@ -42,9 +42,11 @@ def added(
     package = layout.package(place)
     plain = {key: value for key, value in known.items() if key != "adopted"}
     with copying.rendered(plain | {"tools": [dict(tool)], "backend": "none"}) as fresh:
-        text = (fresh / written(fresh, name)).read_text(encoding="utf-8")
+        theirs = written(fresh, name)
+        text = (fresh / theirs).read_text(encoding="utf-8")
         probe = (fresh / f"tests/tools/test_{name}.py").read_bytes()
     text = re.sub(r"(?m)^from \.\.+policy import", f"from {package} import", text)
+    text = text.replace(theirs.as_posix(), path.relative_to(root).as_posix())  # what is to do there
     files = {path: text.encode(), root / f"tests/tools/test_{name}.py": probe}
     reachable(root, files)
     if held := [one for one in files if one.exists()]:

@@ -38,6 +38,7 @@ APART = '''"""Your own `pytest` leaves this folder out: its files prove tools, a
 
 collect_ignore_glob = ["*"]
 '''
+CHOICE = re.compile(r"\bLiteral\[('[^'\\]*'|-?\d+|True|False)[,\]]")  # as `ast.unparse` writes it
 SAMPLES = {"str": "a", "int": 1, "float": 1.0, "bool": False}
 
 
@@ -46,7 +47,10 @@ def probe(proposal: Proposal) -> str:
     arguments: dict[str, Any] = {}
     for name, annotation in asked(proposal.tool.function):
         text = ast.unparse(annotation) if annotation else "str"
-        if kind := next((one for one in SAMPLES if re.search(rf"\b{one}\b", text)), None):
+        kind = next((one for one in SAMPLES if re.search(rf"\b{one}\b", text)), None)
+        if choice := CHOICE.search(text):
+            arguments[name] = ast.literal_eval(choice[1])
+        elif kind:
             arguments[name] = SAMPLES[kind]
     return PROBE.format(name=proposal.tool.name, arguments=arguments)
 

@@ -140,8 +140,9 @@ class Dialog:
         """What names are about."""
         if self.way != "names" or "domain" in self.given:
             return False
-        known = self.answers.get("domain") or domain_of(self.destination).get("domain", "notes")
-        found = prompts.text("What is it about, as a plural noun?", known, _domain)
+        usual = domain_of(self.destination).get("domain", "notes")
+        known = self.answers.get("domain", "")
+        found = prompts.text("What is it about, as a plural noun?", known, _domain, usual=usual)
         if found != self.answers.get("domain"):
             for key in ("server_name", "package_name"):
                 self.answers.pop(key, None)
@@ -165,8 +166,9 @@ class Dialog:
             example = f"search_{domain}, get_{one}, create_{one}, delete_{one}"
             said = prompts.text(
                 "Tools, with commas between:",
-                shown or example,
+                shown,
                 lambda text: "" if text == "?" else wrong_names(text),
+                usual=example,
             )
             if said != "?":
                 break
@@ -184,7 +186,7 @@ class Dialog:
         if "server_name" not in self.answers:
             self.answers = domain_of(self.destination) | self.answers
         domain = str(self.answers.get("domain", "notes")).replace("_", "-")
-        known = self.answers.get("server_name") or f"{domain}-mcp"
+        known, usual = self.answers.get("server_name", ""), f"{domain}-mcp"
 
         def wrong(name: str) -> str:
             taken = self.destination is None and is_project(Path(name))
@@ -192,7 +194,7 @@ class Dialog:
                 f"{name} is a project already; write another name" if taken else ""
             )
 
-        found = prompts.text("The command that starts it:", known, wrong)
+        found = prompts.text("The command that starts it:", known, wrong, usual=usual)
         if found != self.answers.get("server_name"):
             self.answers["server_name"] = found
             if "package_name" not in self.given:

@@ -160,12 +160,13 @@ def finish(plan: Plan, known: Mapping[str, Any], project: Path) -> int:
     if failed:
         tell(f"{failed}; the files of {destination} are written")
     if not plan.json_output:
-        _next(destination, server, installed=installed)
+        _next(destination, read(destination / ANSWERS), installed=installed)
     return 2 if failed else 0
 
 
-def _next(destination: Path, server: str, *, installed: bool) -> None:
-    """The three commands that matter."""
+def _next(destination: Path, known: Mapping[str, Any], *, installed: bool) -> None:
+    """The commands that matter."""
+    server, setting = known["server_name"], f"{str(known['package_name']).upper()}_API_TOKEN"
     whole = destination.resolve()
     tracked = any((folder / ".git").exists() for folder in (whole, *whole.parents))
     start = "git add -A" if tracked else "git init && git add -A"
@@ -174,6 +175,8 @@ def _next(destination: Path, server: str, *, installed: bool) -> None:
         (f"uv run {server} run", "serve over stdio; --http: over HTTP"),
         (f'{start} && git commit -m "Start"', ""),
     ]
+    if known.get("backend") == "http":
+        lines.insert(1, (f"export {setting}=...", "the secret that the API wants, if any"))
     if not installed:
         lines.insert(0, ("uv sync && uv run tests/policy/pin.py", "install it, write its lock"))
     width = max(len(command) for command, about in lines if about)

@@ -74,11 +74,14 @@ def show(answers: Mapping[str, Any]) -> None:
 
 
 def wrong_names(text: str) -> str:
-    """The first mistake in names typed with commas between, with its mend; empty without one."""
+    """The first mistake in names typed with commas between, with its mend; empty without one.
+
+    Names that leave their behavior unsaid are one mistake.
+    """
     found = entries(text)
     if not found:
         return "name at least one tool, as in search_notes, get_note"
-    seen: set[str] = set()
+    seen, unsaid = set[str](), []
     for one in found:
         name, behavior = one["name"], one.get("behavior")
         if not NAME.fullmatch(name):
@@ -90,7 +93,13 @@ def wrong_names(text: str) -> str:
         if behavior is not None and behavior not in tables()["behaviors"]:
             return f"{behavior!r} is not a behavior; use one of {', '.join(tables()['behaviors'])}"
         if not behavior_of(one):
-            verb = name.split("_")[0]
-            return f"{verb!r} says nothing of what {name} does; add it, as in {name}=put or {name}=action"
+            unsaid.append(name)
         seen.add(name)
-    return ""
+    if not unsaid:
+        return ""
+    first, whole = unsaid[0], " and ".join(unsaid)
+    verbs = " and ".join(repr(name.split("_")[0]) for name in unsaid)
+    say, do = ("say", "do") if len(unsaid) > 1 else ("says", "does")
+    return (
+        f"{verbs} {say} nothing of what {whole} {do}; add it, as in {first}=put or {first}=action"
+    )

@@ -19,6 +19,7 @@ from .schemas import merged, properties_of, required_of
 from .texts import clean, sentences
 from .typed import typed
 
+LONGEST_FIELDS = 180
 SENTENCE, NULL = re.compile(r"(?<=[.!?;])\s+"), re.compile(r"(?i)\bnull\b")
 # What a request in the answers can name; any other kind of JSON goes as application/json.
 SUFFIXED = re.compile(r"application/[a-z0-9.-]+\+json")
@@ -100,7 +101,7 @@ def _field(
     if one.nullable and not required:  # what is not given is not sent, and null is not given
         about = " ".join(text for text in SENTENCE.split(about) if not NULL.search(text))
         one.description = about
-    if one.type in ("dict", "list[dict]") and (inner := inside(operation, plain)):
+    if one.type in ("dict", "list[dict]") and (inner := inside(operation, plain, typed_too=True)):
         about = clean(f"{sentences(about, 100)} Fields: {inner}.".strip(), 300)
         made = param(name, one, required, "")
         made["description"] = about
@@ -123,8 +124,10 @@ def _field(
     return None
 
 
-def inside(operation: Operation, plain: dict[str, Any], most: int = 12) -> str:
-    """The fields of an object or of the objects in a list, as a text for models."""
+def inside(
+    operation: Operation, plain: dict[str, Any], most: int = 12, *, typed_too: bool = False
+) -> str:
+    """The fields of an object or of the objects in a list, as a text for models; with what each takes if asked for."""
     try:
         schema = (
             merged(operation.document, plain.get("items") or {})
@@ -133,6 +136,28 @@ def inside(operation: Operation, plain: dict[str, Any], most: int = 12) -> str:
         )
     except UnresolvedError:
         return ""
-    names = [clean(name, 30) for name in properties_of(schema)]
-    shown = ", ".join(name for name in names[:most] if name)
-    return shown + (" and more" if len(names) > most else "")
+    fields, needed = properties_of(schema), required_of(schema)
+    names = [(clean(name, 30), name, inner) for name, inner in fields.items()][:most]
+    shown = ", ".join(text for text, _, _ in names if text)
+    if typed_too:
+        told = [
+            f"{text}{_about_field(operation, inner, not needed or name in needed)}"
+            for text, name, inner in names
+            if text
+        ]
+        longer = ", ".join(told)
+        shown = longer if len(longer) <= LONGEST_FIELDS else shown
+    return shown + (" and more" if len(fields) > most else "")
+
+
+def _about_field(operation: Operation, inner: Any, needed: bool) -> str:
+    """What a field takes, in parentheses; nothing of a text that has to be there."""
+    try:
+        one = typed(operation.document, inner)
+    except UnresolvedError:
+        return ""
+    choices = one.keys.get("choices", ())
+    kind = " or ".join(map(str, choices)) if 0 < len(choices) <= 6 else one.type
+    said = [kind] if kind not in ("str", "any") else []
+    said += [] if needed else ["optional"]
+    return f" ({', '.join(said)})" if said else ""

@@ -9,7 +9,7 @@ from .choices import parts
 from .document import Document, read
 from .naming import Names
 from .operations import Operation, operations
-from .reporting import report
+from .reporting import report, without
 from .selecting import MANY, Selection
 from .server import about
 from .tools import Imported, Options, imported
@@ -99,13 +99,14 @@ def answers_of(document: Document, rows: Sequence[Imported]) -> tuple[dict[str, 
 
 
 def from_document(
-    file: Path, globs: Mapping[str, list[str] | None], *, asking: bool
+    file: Path, globs: Mapping[str, list[str] | None], notes: list[str], *, asking: bool
 ) -> dict[str, Any]:
     """The answers of a document, for `new`.
 
     Args:
         file: The document.
         globs: Which operations, as the options of `import`.
+        notes: Becomes what the API wants to see, and what no tool does.
         asking: Whether there is somebody to ask.
 
     Raises:
@@ -116,8 +117,9 @@ def from_document(
     document, options = read(file), Options()
     selection = Selection(**{key: list(value or []) for key, value in globs.items()})
     rows, _ = gathered(document, selection, options, asking=asking)
-    answers, notes = answers_of(document, rows)
-    for line in [*report(rows), *notes]:
+    answers, more = answers_of(document, rows)
+    notes[:] = [*more, *without(rows)]
+    for line in [*report(rows), *more]:
         if asking:
             from ..terminal.prompts import say
 

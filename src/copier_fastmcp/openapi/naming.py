@@ -144,9 +144,11 @@ def wanted(operation: Operation, derived: Derived) -> list[str]:
             first, nouns = "create", _one_of(nouns)
         return [first, *nouns]
     found = list(given)
-    if found[0] not in ALL_VERBS:
+    if found[0] not in ALL_VERBS and not _says(operation, found, derived):
         at = _verb_at(found, derived)
-        if at or derived.behavior in ("read", "delete", "create"):
+        if not at and derived.behavior not in ("read", "delete", "create"):
+            found = _after_its_tag(operation, found)
+        elif at or derived.behavior in ("read", "delete", "create"):
             verb = found.pop(at) if at else FIRST[derived.behavior]
             single = derived.behavior == "create" or operation.ends_in_parameter
             found = [verb, *(_one_of(found) if single and verb not in MANY_OF else found)]
@@ -166,8 +168,26 @@ def wanted(operation: Operation, derived: Derived) -> list[str]:
         or rest[:1] == ["in"]
     ):
         tag = _tag_noun(operation, derived, found[0])
-        found = [found[0], *[word for word in tag if word != found[0]], *rest]
+        known = (found[0], f"{found[0]}s")
+        found = [found[0], *[word for word in tag if word not in known], *rest]
     return found
+
+
+def _says(operation: Operation, found: list[str], derived: Derived) -> bool:
+    """Whether the summary begins with the same verb, and what is done to what: placeOrder, Place an order."""
+    said = words(operation.text("summary"))[:2]
+    verb = derived.behavior in ("create", "delete") and len(found) > 1
+    return verb and said[:1] == found[:1] and said[1:] in (["a"], ["an"], ["the"])
+
+
+def _after_its_tag(operation: Operation, found: list[str]) -> list[str]:
+    """The words of Orders_Ship as ship_order: those behind the operation's tag are what is done."""
+    front = [ascii_words(tag) for tag in operation.tags]
+    own = next((tag for tag in front if tag and found[: len(tag)] == tag != found), None)
+    if own is None or not re.search(r"[_./:#-]", operation.operation_id):
+        return found
+    done = found[len(own) :]
+    return [*done, *[word for word in _one_of(own) if word not in done]]
 
 
 def _verb_at(found: list[str], derived: Derived) -> int:

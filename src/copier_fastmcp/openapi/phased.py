@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..errors import counted
+from ..errors import counted, one_line
 from ..listing import entries, source_of
 from ..phases import GATED, Phase, table
 
@@ -21,6 +21,7 @@ PHASES: tuple[Phase, ...] = (
     ),
 )
 SHOWN = 5
+NOTES = "What the API wants to see, and what of its document no tool does:"
 
 
 def groups(tools: object) -> list[list[str]]:
@@ -35,10 +36,14 @@ def groups(tools: object) -> list[list[str]]:
     return found
 
 
-def page(answers: Mapping[str, Any]) -> str:
-    """The page for the project's own folder; empty where nothing was imported."""
+def page(answers: Mapping[str, Any], notes: Sequence[str] = ()) -> str:
+    """The page for the project's own folder, with notes of the import; empty where nothing was imported."""
     named = [[f"`{name}`" for name in group] for group in groups(answers.get("tools"))]
-    return table("From the API's document to a server", PHASES, named) if any(named) else ""
+    if not any(named):
+        return ""
+    more = "".join(f"{one_line(note)}\n" for note in notes)
+    said = f"\n{NOTES}\n\n```text\n{more}```\n" if more else ""
+    return table("From the API's document to a server", PHASES, named) + said
 
 
 def to_do(tools: Sequence[Any], left_out: int) -> list[str]:

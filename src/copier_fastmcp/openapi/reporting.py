@@ -42,6 +42,17 @@ def _left_out(rows: Sequence[Imported]) -> list[str]:
     return lines
 
 
+def without(rows: Sequence[Imported]) -> list[str]:
+    """What no tool does, in lines for people: operations, then inputs and results of those that are tools."""
+    made = [one for one in rows if one.tool]
+    lost = [
+        f"- {key_of(one)}: left out of its tool: {text}" for one in made for text in one.left_out
+    ]
+    if len(lost) > FEW:
+        lost = [f"{len(lost)} inputs and results were left out of tools; --json lists them"]
+    return _left_out(rows) + lost
+
+
 def report(rows: Sequence[Imported]) -> list[str]:
     """What operations became what, what was asked, what was left out, in lines for people."""
     made = [one for one in rows if one.tool]
@@ -56,12 +67,7 @@ def report(rows: Sequence[Imported]) -> list[str]:
             lines.append(
                 f"? {key_of(one)}: {one.derived.behavior}, since {shortly(one.derived.reason)[0]}; change it in the answers"
             )
-    lines += _left_out(rows)
-    lost = [f"{key_of(one)}: left out of its tool: {text}" for one in made for text in one.left_out]
-    if len(lost) > FEW:
-        lines.append(f"{len(lost)} inputs and results were left out of tools; --json lists them")
-    elif lost:
-        lines += [f"- {one}" for one in lost]
+    lines += without(rows)
     lines += to_look_at(rows)
     if warning := cost(len(made), sum(one.bytes for one in made)):
         lines.append(warning)

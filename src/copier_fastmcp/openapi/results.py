@@ -63,12 +63,13 @@ LONGEST_TEXT = 90
 
 @dataclass
 class Answer:
-    """What a tool returns: fields of an object, or of the items under `key`; `paged` where it is a list."""
+    """What a tool returns: fields of an object, or of the items under `key`; `paged` where it is a list, `empty` where nothing is."""
 
     fields: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     paged: bool = False
     key: str = ""
     left_out: list[str] = field(default_factory=list)
+    empty: bool = False
 
     def returns(self) -> Any:
         """The key `returns` of the tool; None where nothing is known."""
@@ -97,7 +98,7 @@ def answer(operation: Operation) -> Answer:
     if media is None:
         if kinds:
             raise LeftOutError(f"it answers {clean(', '.join(dict.fromkeys(kinds)), 80)}, not JSON")
-        return Answer()
+        return Answer(empty=True)
     found = Answer()
     if any("event-stream" in kind for kind in kinds):
         found.left_out.append("the answer as a stream of events")

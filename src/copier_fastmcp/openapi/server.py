@@ -1,6 +1,7 @@
 """What a document says of the server as a whole: its names, its texts, its address."""
 
 import re
+import unicodedata
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -45,7 +46,7 @@ def about(document: Document) -> tuple[dict[str, Any], list[str]]:
 
 
 def _secret(document: Document, server: str) -> str:
-    """What has to be set for the way in which the API lets callers in; empty where a bearer token does."""
+    """What has to be set for the way in which the API lets callers in; empty where nothing is said."""
     components = document.followed(document.root.get("components") or {})
     schemes = document.followed(components.get("securitySchemes") or {})
     asked = [document.root.get("security")]
@@ -78,13 +79,14 @@ def _secret(document: Document, server: str) -> str:
                 f"set {setting}_API_AUTH=basic and {setting}_API_TOKEN=user:password"
             )
         elif kind in ("http", "oauth2", "openIdConnect"):
-            return ""
+            return f"the API takes a bearer token: set {setting}_API_TOKEN"
     return notes[0] if notes else ""
 
 
 def _name(title: str, address: str) -> str:
     """A name for the server: what the title and the address share, else the title's first words."""
-    found = re.findall(r"[a-z0-9]+", re.sub(r"['\u2019]s\b", "", title).lower())
+    plain = unicodedata.normalize("NFKD", re.sub(r"['\u2019]s\b", "", title).lower())
+    found = re.findall(r"[a-z0-9]+", re.sub(r"[\u0300-\u036f]", "", plain))  # käse is kase
     host = (urlsplit(address).hostname or "").split(".")
     shared = [word for word in host[:-1] if word in found and word not in DULL]
     kept = (

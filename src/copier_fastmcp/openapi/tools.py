@@ -245,6 +245,8 @@ def _fit(found: Imported, result: Answer, budget: int) -> None:
     cut(1, 1.5 * budget)
     result.fields = fields
     returns = result.returns()
+    if returns is None and result.empty and made["behavior"] in ("put", "append", "action"):
+        returns = {"done": {"type": "bool", "default": True, "description": "Whether it was done."}}
     if returns is not None:
         made["returns"] = returns
     found.bytes = size

@@ -1,59 +1,128 @@
-"""A tool as a person in a terminal describes it."""
+"""A tool as a person in a terminal describes it; Esc goes back a question."""
 
 import re
+from collections.abc import Collection
 from typing import Any
 
-import questionary as q
-
+from ..errors import BackError
 from ..listing import NAME, verb_says
 from ..tables import tables
+from . import prompts
 
 LISTS = ["list[str]", "list[int]"]
 WIRE_NAME = re.compile("([A-Za-z][A-Za-z0-9_.-]{0,63})?")
-GATES = ["as the policy says", "ask, with a question made from the title", "ask in my words"]
+GATES = [
+    ("as the policy says", "", None),
+    ("ask, with a question made from the title", "", True),
+    ("ask in my words", "", "own"),
+]
 
 
-def _text(question: str, default: str = "", **more: Any) -> str:
-    return str(q.text(question, default=default, **more).unsafe_ask()).strip()
+def _parameter(named: Collection[str]) -> dict[str, Any]:
+    """One parameter; nothing when there are no more.
+
+    Raises:
+        BackError: They want the one before.
+    """
+    made: dict[str, Any] = {}
+    ask = "A parameter's name (empty: no more; without any it gets those of its behavior):"
+
+    def wrong(text: str) -> str:
+        if text in named:
+            return f"{text!r} is a parameter already; write another name"
+        return "" if WIRE_NAME.fullmatch(text) else f"{text!r} is not a name; write it as note_id"
+
+    def name() -> None:
+        made["name"] = prompts.text(ask, made.get("name", ""), wrong)
+
+    def kind() -> bool:
+        known = [(one, "", one) for one in (*tables("language")["types"], *LISTS)]
+        if made["name"]:
+            made["type"] = prompts.choose("Its type:", known, made.get("type"))
+        return bool(made["name"])
+
+    def about() -> bool:
+        if made["name"]:
+            made["description"] = prompts.text("What it is:", made.get("description", ""), some)
+        return bool(made["name"])
+
+    def needed() -> bool:
+        if made["name"] and not prompts.yes("Is it required?"):
+            made["required"] = False
+        return bool(made["name"])
+
+    def some(text: str) -> str:
+        return "" if text else "models read it; write one sentence"
+
+    prompts.walk([name, kind, about, needed])
+    return made if made["name"] else {}
 
 
 def _parameters() -> list[dict[str, Any]]:
-    parameters = []
-    while name := _text(
-        "A parameter's name (empty: no more; none at all: those of its behavior):",
-        validate=lambda text: bool(WIRE_NAME.fullmatch(text.strip())) or "as in note_id",
-    ):
-        kind = q.select("Its type:", [*tables("language")["types"], *LISTS]).unsafe_ask()
-        about = _text("What it is:", validate=lambda text: bool(text.strip()) or "one sentence")
-        optional = {} if q.confirm("Is it required?").unsafe_ask() else {"required": False}
-        parameters.append({"name": name, "type": kind, "description": about} | optional)
-    return parameters
+    found: list[dict[str, Any]] = []
+    while True:
+        try:
+            one = _parameter([each["name"] for each in found])
+        except BackError:
+            if not found:
+                raise
+            found.pop()
+            continue
+        if not one:
+            return found
+        found.append(one)
 
 
-def ask() -> dict[str, Any]:
-    """The tool, in the form of the answer `tools`.
+def ask(taken: Collection[str] = ()) -> dict[str, Any]:
+    """The tool, in the form of the answer `tools`; `taken` are the names of others.
 
     Raises:
+        BackError: They want the question before the first.
         KeyboardInterrupt: They left.
     """
-    name = _text(
-        "Name, its verb first:",
-        validate=lambda text: bool(NAME.fullmatch(text.strip())) or "as in archive_note",
-    )
-    guess = verb_says(name) or None
-    behaviors = tables()["behaviors"].items()
-    meanings = [q.Choice(f"{one:7} {row['meaning']}", one) for one, row in behaviors]
-    behavior = q.select("What it does:", meanings, default=guess).unsafe_ask()
-    tool: dict[str, Any] = {"name": name} | ({"behavior": behavior} if behavior != guess else {})
-    tool["title"] = _text("Title:", name.replace("_", " ").title())
-    tool["description"] = _text("Description, for the model (empty: a sentence from the title):")
-    tool["params"] = _parameters()
-    gate = q.select("Before it runs:", GATES).unsafe_ask()
-    if gate != GATES[0]:
-        tool["confirm"] = gate == GATES[1] or _text("The question, as in Archive note {note_id}?")
-    if behavior != "read":
-        tool["why"] = _text("Why its hints are right, in a sentence (empty: one by its behavior):")
-    return {key: value for key, value in tool.items() if value not in ("", [])}
+    tool: dict[str, Any] = {}
+
+    def wrong(text: str) -> str:
+        if text in taken:
+            return f"{text!r} is another tool; write a name that none has"
+        fits = NAME.fullmatch(text)
+        return "" if fits else f"{text!r} is not a name for a tool; write it as archive_note"
+
+    def name() -> None:
+        tool["name"] = prompts.text("Name, its verb first:", tool.get("name", ""), wrong)
+
+    def behavior() -> None:
+        guess = verb_says(tool["name"]) or None
+        listed = [(one, row["meaning"], one) for one, row in tables()["behaviors"].items()]
+        found = prompts.choose("What it does:", listed, tool.get("behavior", guess))
+        tool["behavior"], tool["title"] = found, tool["name"].replace("_", " ").title()
+
+    def title() -> None:
+        tool["title"] = prompts.text("Title:", tool["title"])
+
+    def description() -> None:
+        words = "Description, for the model (empty: a sentence from the title):"
+        tool["description"] = prompts.text(words, tool.get("description", ""))
+
+    def parameters() -> None:
+        tool["params"] = _parameters()
+
+    def gate() -> None:
+        found = prompts.choose("Before it runs:", GATES)
+        if found == "own":
+            found = prompts.text("The question, as in Archive note {note_id}?")
+        tool["confirm"] = found
+
+    def why() -> bool:
+        if tool["behavior"] != "read":
+            words = "Why its hints are right, in a sentence (empty: one by its behavior):"
+            tool["why"] = prompts.text(words, tool.get("why", ""))
+        return bool(tool["behavior"] != "read")
+
+    prompts.walk([name, behavior, title, description, parameters, gate, why])
+    if tool["behavior"] == verb_says(tool["name"]):
+        del tool["behavior"]
+    return {key: value for key, value in tool.items() if value not in ("", [], None)}
 
 
 def agreed() -> bool:
@@ -62,4 +131,4 @@ def agreed() -> bool:
     Raises:
         KeyboardInterrupt: They left.
     """
-    return bool(q.confirm("Write it?").unsafe_ask())
+    return prompts.yes("Write it?")

@@ -70,10 +70,22 @@ def _asked(question: q.Question, words: str, shown: Callable[[Any], str]) -> Any
     return found
 
 
-def text(question: str, default: str = "", check: Callable[[str], str] = lambda _: "") -> str:
-    """A line of text that `check` finds nothing wrong with; what it answers is shown, and asked again."""
+def text(
+    question: str,
+    default: str = "",
+    check: Callable[[str], str] = lambda _: "",
+    *,
+    usual: str = "",
+) -> str:
+    """A line of text that `check` finds nothing wrong with; what it answers is shown, and asked again.
+
+    `default` stands there to be edited; `usual` is shown in gray, and is what nothing typed means.
+    """
     while True:
-        found = str(_asked(q.text(question, default=default), question, str)).strip()
+        gray = FormattedText([("fg:ansibrightblack", usual)])
+        made = q.text(question, default=default, placeholder=gray)
+        found = str(_asked(made, question, lambda said: str(said).strip() or usual)).strip()
+        found = found or usual
         wrong = check(found)
         if not wrong:
             return found

@@ -98,6 +98,8 @@ async def test_retry_after_is_waited_for_up_to_a_limit(scripted: Scripted) -> No
          "GET /notes/1 was answered 401: Bad token ***; the API refuses the token of this server; tell who runs it"),
         (httpx2.Response(401, json={"message": "x" * 190 + SECRET}),
          "GET /notes/1 was answered 401: " + "x" * 190 + "***; the API refuses the token of this server; tell who runs it"),
+        (httpx2.Response(404, json={"detail": "There is none."}),
+         "GET /notes/1 was answered 404: There is none; list or search to see what exists"),
         (httpx2.Response(500, text="<html>Traceback: password=hunter2</html>"),
          "GET /notes/1 was answered 500; try again later"),
         (httpx2.Response(200, text="<html>hunter2</html>", headers={"Content-Type": "text/html; charset=x"}),
@@ -151,6 +153,13 @@ async def test_the_token_goes_where_the_settings_say(
     await called(served(scripted, **settings), "get_note", note_id=1)
     assert scripted.requests[0].headers.get(header) == value
     assert str(scripted.requests[0].url) == "http://api.invalid/v1/notes/1"
+
+
+async def test_without_a_token_it_says_which_setting_there_is(scripted: Scripted) -> None:
+    scripted.answers = [httpx2.Response(401, json={"message": "Who are you?"})]
+    _, text = await called(served(scripted, api_token=""), "get_note", note_id=1)
+    said = "this server sends no token; who runs it sets NOTES_MCP_API_TOKEN"
+    assert text == f"GET /notes/1 was answered 401: Who are you?; {said}"
 
 
 async def test_a_token_that_no_header_carries_stops_the_start(scripted: Scripted) -> None:

@@ -71,7 +71,7 @@ class Strict(Settings):
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        ({}, "setting needed: Field required"),
+        ({}, "setting needed: Field required; set NOTES_MCP_NEEDED$"),
         ({"needed": "odd"}, "settings: Assertion failed, that does not fit"),
         ({"needed": "x", "other": "db://u:hunter2@h"}, "setting other: Input should be .*integer"),
         ({"needed": "x", "other": "password=hunter2"}, "setting other: Input should be .*integer"),
