@@ -113,8 +113,8 @@ def markdown(tools: Mapping[str, Mapping[str, Any]]) -> str:
     records = Counter(map(record_of, tools))
     sections: dict[str, list[str]] = {}
     for name in sorted(tools):
-        record = record_of(name)
-        group = record.capitalize() if records[record] > 1 else "other"
+        shared = (r for r in map(record_of, (name, *name.split("_"))) if records[r] > 1)
+        group = next(shared, "").capitalize() or "other"
         sections.setdefault(group, []).append(_row(name, tools[name]))
     lines = [TOP]
     for group, rows in sorted(sections.items()):  # "other" is in lower case, and so the last one

@@ -179,6 +179,8 @@ def _explained(error: Exception) -> tuple[int, str]:
         # Where one is missing, or several do not fit together, it is all of them
         shows = isinstance(given, str | int | float) and not SECRET.search(f"{where}={given}")
         got = f" (got {given!r})" if shows else ""
+        name = f"STATUSPRO_MCP_{where.upper()}"
+        got = f"; set {name}" if first["type"] == "missing" else got
         return 1, f"{f'setting {where}' if where else 'settings'}: {first['msg']}{got}"
     if isinstance(error, SettingsError):
         return 1, f"{error}; write it as JSON"
