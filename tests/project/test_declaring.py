@@ -98,7 +98,8 @@ def written(project: Path, decorators: list[str], body: str) -> Path:
 def test_other_decorators_and_plain_functions_work(mine: Path, name: str) -> None:
     decorators, body, expected = WORKS[name]
     written(mine, decorators, body)
-    done = python(mine, "-W", "error", "-c", CALL)
+    strict = "import warnings; warnings.simplefilter('error')"
+    done = python(mine, "-c", strict + CALL)
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
     assert answer.get("result", answer) == {"text": expected}
