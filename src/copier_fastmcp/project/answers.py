@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from ..errors import RefusedError, UnableError
-from ..openapi.reading import measured
+from ..unfolding import measured
 
 ANSWERS = Path(".copier-answers.yml")
 
