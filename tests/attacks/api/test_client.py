@@ -158,7 +158,7 @@ async def test_the_token_goes_where_the_settings_say(
 async def test_without_a_token_it_says_which_setting_there_is(scripted: Scripted) -> None:
     scripted.answers = [httpx2.Response(401, json={"message": "Who are you?"})]
     _, text = await called(served(scripted, api_token=""), "get_note", note_id=1)
-    said = "this server sends no token; who runs it sets NOTES_MCP_API_TOKEN"
+    said = "no token is sent; its operator sets NOTES_MCP_API_TOKEN"
     assert text == f"GET /notes/1 was answered 401: Who are you?; {said}"
 
 
