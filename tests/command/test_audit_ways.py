@@ -135,7 +135,7 @@ def test_in_a_pipe_a_finding_is_a_line_and_none_is_cut(listed: Path, tmp_path: P
     whole = {(one["tool"], one["message"], one["mend"]) for one in found}
     assert {(line.split("\t")[0], *line.split("\t")[2:]) for line in lines} == {
         tuple(" ".join(part.split()) for part in one) for one in whole
-    } or len(whole) == len(lines)
+    }
     assert all(one["mend"] in done.stdout for one in found)
 
 

@@ -64,8 +64,8 @@ def test_it_is_where_the_package_came_from(
     install(monkeypatch, package)
     assert own() == template
     assert own(ref="v9") == Template(template.source, "v9")
-    assert own("/else", "v9") == Template("/else", "v9")
-    assert own("/else") == Template("/else", "HEAD")
+    assert own("/", "v9") == Template("/", "v9")
+    assert own("/") == Template("/", "HEAD")
 
 
 @pytest.mark.parametrize("editable", [{}, {"editable": True}], ids=["built", "editable"])
@@ -131,3 +131,16 @@ def test_an_error_of_copiers_without_a_word_is_named(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("copier._template.Template.tasks", property(fails))
     with pytest.raises(UnableError, match="the template /nowhere: RuntimeError; name another"):
         copying.code("/nowhere", "v1.0.0", None)
+
+
+def test_a_folder_is_named_as_seen_from_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "fork").mkdir()
+    monkeypatch.chdir(tmp_path / "fork")
+    assert own("../fork") == own(".") == Template(str((tmp_path / "fork").resolve()), "HEAD")
+    assert own("gh:ann/fork", "v1") == Template("gh:ann/fork", "v1")
+    with pytest.raises(
+        UnableError, match=r"--template \.\./nowhere is not a folder; name a checkout"
+    ):
+        own("../nowhere")

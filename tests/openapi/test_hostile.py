@@ -270,11 +270,11 @@ SLOW: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", SLOW)
 def test_nothing_takes_for_ever(tmp_path: Path, name: str) -> None:
     made = {"openapi": "3.1.0", "components": {"schemas": growing()}, "paths": SLOW[name]}
-    began = time.monotonic()
+    began = time.process_time()
     rows = convert(list(operations(read(written(tmp_path, json.dumps(made))))), Options())
     assert len(rows) == len(SLOW[name])
     assert all(len(line) < 1000 for line in report(rows))
-    assert time.monotonic() - began < 10
+    assert time.process_time() - began < 10
 
 
 def test_half_a_character_is_a_question_mark(tmp_path: Path) -> None:

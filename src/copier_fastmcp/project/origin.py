@@ -47,12 +47,18 @@ def own(template: str | None = None, ref: str | None = None) -> Template:
     a file, it is the repository that the package names, at the tag of this version.
 
     Args:
-        template: An address to take instead.
+        template: An address, or a folder as seen from here, to take instead.
         ref: A tag, branch or commit to take instead.
 
     Raises:
-        UnableError: Nothing says where the template is; the message says how to name it.
+        UnableError: Nothing says where the template is, or `template` is not there; the message says how to name it.
     """
+    if template and ":" not in template:  # Copier would look for it from another folder
+        folder = Path(template).expanduser()
+        if not folder.is_dir():
+            why = f"--template {template} is not a folder"
+            raise UnableError(f"{why}; name a checkout of the template, or a repository's address")
+        return Template(str(folder.resolve()), ref or "HEAD")
     if template:
         return Template(template, ref or "HEAD")
     package = _distribution()
