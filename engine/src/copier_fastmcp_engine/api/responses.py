@@ -1,0 +1,323 @@
+"""Responses of the API, read within a limit of decoded bytes and otherwise unchanged."""
+
+import json
+import logging
+import math
+import re
+import zlib
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+import httpx2
+import pydantic_core
+from fastmcp.exceptions import ToolError
+from fastmcp.tools import ToolResult
+from fastmcp.utilities.types import Audio, File, Image
+from mcp_types import ContentBlock, TextContent
+
+from .encoding import is_json
+from .redaction import Redactor
+
+ENCODINGS = "gzip, deflate"
+# zlib's number for a gzip or zlib header, whichever there is.
+ANY_HEADER = 32 + zlib.MAX_WBITS
+TEXT_TYPES = frozenset(
+    (
+        "application/graphql",
+        "application/javascript",
+        "application/jsonl",
+        "application/ndjson",
+        "application/toml",
+        "application/x-javascript",
+        "application/x-jsonlines",
+        "application/x-ndjson",
+        "application/x-www-form-urlencoded",
+        "application/x-yaml",
+        "application/xml",
+        "application/yaml",
+    )
+)
+
+
+class BodyKind(StrEnum):
+    """What a body is."""
+
+    JSON = "json"
+    TEXT = "text"
+    BINARY = "binary"
+    EMPTY = "empty"
+
+
+@dataclass(frozen=True)
+class ApiResponse:
+    """A response without secrets. `body` is JSON, text or bytes as received, None where it is empty."""
+
+    request: str
+    status: int
+    headers: Mapping[str, str]
+    media_type: str
+    kind: BodyKind
+    body: Any
+    address: str = ""
+    reason: str = ""
+    next_link: str = ""
+    cut: str = ""
+    wrong_address: str = ""
+    logger: logging.Logger = field(default=logging.getLogger(__name__), repr=False, compare=False)
+
+    @property
+    def is_success(self) -> bool:
+        """Whether the status is 2xx."""
+        return 200 <= self.status < 300
+
+    @property
+    def empty_notice(self) -> str:
+        """The sentence that reports an empty body."""
+        return (
+            f"{self.request} answered {self.status} {self.reason}".rstrip() + " with an empty body."
+        )
+
+    def next_cursor(self, parameter: str) -> str | None:
+        """Return a parameter's value in the link to the next page, if the API sent such a link."""
+        query = dict(parse_qsl(urlsplit(self.next_link).query))
+        return query.get(parameter)
+
+    def structured(self) -> dict[str, Any]:
+        """Return the body as structured content: an object as it is, anything else as `result`."""
+        if self.kind is BodyKind.JSON and isinstance(self.body, dict):
+            return self.body
+        if self.kind is BodyKind.BINARY:
+            described = {
+                "media_type": self.media_type,
+                "bytes": len(self.body),
+                "file": self.file_name,
+            }
+            return {"result": described}
+        return {"result": self.body}
+
+    def content(self) -> list[ContentBlock]:
+        """Return the body as content blocks."""
+        blocks: list[ContentBlock]
+        if self.kind is BodyKind.EMPTY:
+            return [_text(self.empty_notice)]
+        if self.kind is BodyKind.TEXT:
+            blocks = [_text(self.body)]
+        elif self.kind is BodyKind.BINARY:
+            blocks = [self._file_block()]
+        else:
+            blocks = [_text(pydantic_core.to_json(self.structured()).decode())]
+        return [_text(self.cut), *blocks] if self.cut else blocks
+
+    def to_tool_result(self) -> ToolResult:
+        """Return the response as content alone, for a tool whose responses are files."""
+        return ToolResult(content=self.content())
+
+    @property
+    def file_name(self) -> str:
+        """The name of the file that a binary body is."""
+        disposition = self.headers.get("content-disposition", "")
+        match = re.search(r'filename="?([^";]+)', disposition)
+        path = match[1] if match else unquote(urlsplit(self.address).path)
+        name = re.sub(r"[^\w. -]", "_", re.split(r"[/\\]", path)[-1])
+        return name.strip(". ") or "file"
+
+    def _file_block(self) -> ContentBlock:
+        if self.media_type.startswith("image/"):
+            return Image(data=self.body).to_image_content(mime_type=self.media_type)
+        if self.media_type.startswith("audio/"):
+            return Audio(data=self.body).to_audio_content(mime_type=self.media_type)
+        file = File(data=self.body, name=self.file_name)
+        return file.to_resource_content(mime_type=self.media_type)
+
+
+def _text(text: str) -> TextContent:
+    return TextContent(type="text", text=text)
+
+
+async def read_limited(response: httpx2.Response, limit: int) -> tuple[bytes, bool]:
+    """Read and decode the body of a streamed response.
+
+    Args:
+        response: The response, whose body has not been read.
+        limit: The most decoded bytes to hold.
+
+    Returns:
+        The decoded bytes, and whether there are more than the limit.
+
+    Raises:
+        httpx2.DecodingError: The body is not encoded as its headers say.
+    """
+    if response.is_stream_consumed:  # a prepared response, as in tests
+        return response.content[:limit], len(response.content) > limit
+    coding = response.headers.get("Content-Encoding", "").strip().lower()
+    if coding in ("", "identity"):
+        chunks: AsyncIterator[bytes] = response.aiter_raw()
+    elif coding in ("gzip", "x-gzip", "deflate"):
+        chunks = _inflated_chunks(response, limit, coding)
+    else:
+        raise httpx2.DecodingError(f"unexpected content encoding {coding[:40]}")
+    content = bytearray()
+    async for chunk in chunks:
+        content += chunk
+        if len(content) > limit:
+            return bytes(content[:limit]), True
+    return bytes(content), False
+
+
+async def _inflated_chunks(
+    response: httpx2.Response, limit: int, coding: str
+) -> AsyncIterator[bytes]:
+    """Yield decoded chunks, none of which is larger than the limit and one byte."""
+    decoder = zlib.decompressobj(ANY_HEADER)
+    started = False
+    async for received in response.aiter_raw():
+        data = received
+        while data:
+            if decoder.eof:  # another gzip member follows
+                decoder = zlib.decompressobj(ANY_HEADER)
+            try:
+                decoded = decoder.decompress(data, limit + 1)
+            except zlib.error:
+                if started or coding != "deflate":
+                    raise httpx2.DecodingError("the body is not compressed as it says") from None
+                decoder, started = zlib.decompressobj(-zlib.MAX_WBITS), True
+                continue
+            started = True
+            yield decoded
+            data = decoder.unused_data if decoder.eof else decoder.unconsumed_tail
+    if started and not decoder.eof:
+        raise httpx2.DecodingError("the compressed body ends too early")
+
+
+def parse_body(
+    content: bytes, content_type: str, *, partial: bool = False
+) -> tuple[BodyKind, str, Any]:
+    """Parse a body by its media type.
+
+    Args:
+        content: The decoded bytes.
+        content_type: The header, empty where there is none.
+        partial: Whether the content was cut, so that JSON ends early.
+
+    Returns:
+        What the body is, its media type, and the value.
+    """
+    media_type = content_type.partition(";")[0].strip().lower()
+    if not content:
+        return BodyKind.EMPTY, media_type, None
+    charset = _charset(content_type)
+    if is_json(media_type) or not media_type:
+        value, parsed = _parse_json(content, charset, partial=partial)
+        if parsed:
+            return BodyKind.JSON, media_type, value
+    if media_type and not is_text(media_type):
+        return BodyKind.BINARY, media_type, content
+    if not media_type and b"\0" in content[:1000]:
+        return BodyKind.BINARY, "application/octet-stream", content
+    return BodyKind.TEXT, media_type, _decode(content, charset, partial=partial)
+
+
+def is_text(media_type: str) -> bool:
+    """Whether a body of a media type is text."""
+    textual = media_type.startswith("text/") or media_type.endswith(("+xml", "+yaml", "+text"))
+    return textual or is_json(media_type) or media_type in TEXT_TYPES
+
+
+def _charset(content_type: str) -> str:
+    match = re.search(r"(?i)charset=[\"']?([\w.:-]+)", content_type)
+    return match[1] if match else "utf-8"
+
+
+def _decode(content: bytes, charset: str, *, partial: bool) -> str:
+    """Decode text; bytes that do not fit are kept as the characters of Latin-1."""
+    if partial and charset.lower().replace("-", "") == "utf8":
+        return content.decode("utf-8", errors="ignore")
+    for name in (charset, "utf-8"):
+        try:
+            return content.decode(name).removeprefix("\ufeff")
+        except (UnicodeDecodeError, LookupError):
+            continue
+    return content.decode("latin-1")
+
+
+def _parse_json(content: bytes, charset: str, *, partial: bool) -> tuple[Any, bool]:
+    """Return a JSON value, and whether the content is one."""
+    try:
+        if partial:
+            return _storable(pydantic_core.from_json(content, allow_partial=True)), True
+        text = _decode(content, charset, partial=False)
+        value = json.loads(text, parse_constant=str, parse_float=_finite)
+        return _storable(value), True
+    except (ValueError, RecursionError):
+        return None, False
+
+
+def _finite(text: str) -> float | str:
+    """Return a number, as text where a float cannot hold it."""
+    number = float(text)
+    return number if math.isfinite(number) else text
+
+
+def _storable(value: Any) -> Any:
+    """Return a value whose texts can be encoded: half a surrogate pair is written out."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, list):
+        return [_storable(item) for item in value]
+    if isinstance(value, dict):
+        return {_storable(name): _storable(item) for name, item in value.items()}
+    return value
+
+
+def build_response(
+    response: httpx2.Response,
+    content: bytes,
+    *,
+    request: str,
+    redactor: Redactor,
+    cut: str = "",
+    wrong_address: str = "",
+    logger: logging.Logger,
+) -> ApiResponse:
+    """Build what a tool gets from a response that was read.
+
+    Args:
+        response: The response of the HTTP library.
+        content: Its decoded bytes.
+        request: The method and the path, for messages.
+        redactor: Removes the secrets.
+        cut: What was cut and how to get it; empty where the content is whole.
+        wrong_address: What to say where the response cannot be the API's.
+        logger: Gets one line where something is unusual.
+
+    Raises:
+        ToolError: A file is larger than the limit; half a file is of no use.
+    """
+    content_type = response.headers.get("Content-Type", "")
+    kind, media_type, body = parse_body(content, content_type, partial=bool(cut))
+    if kind is BodyKind.TEXT and is_json(media_type):
+        logger.warning("%s: the response is not the JSON that it claims to be", request)
+    if kind is BodyKind.BINARY:
+        if cut:
+            raise ToolError(cut)
+        body = redactor.data(body)
+    else:
+        body = redactor.value(body)
+    headers = {name.lower(): redactor.text(text) for name, text in response.headers.items()}
+    return ApiResponse(
+        request=request,
+        status=response.status_code,
+        headers=headers,
+        media_type=media_type,
+        kind=kind,
+        body=body,
+        address=redactor.text(str(response.url)),
+        reason=response.reason_phrase,
+        next_link=redactor.text(response.links.get("next", {}).get("url") or ""),
+        cut=cut,
+        wrong_address=wrong_address,
+        logger=logger,
+    )

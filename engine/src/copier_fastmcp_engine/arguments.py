@@ -1,0 +1,75 @@
+"""The arguments of a call: what is wrong with them, without the values, since one may be secret."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+Schema = Mapping[str, Any]
+MAX_ERRORS = 5
+
+
+def describe_errors(error: ValidationError) -> str:
+    """Return what is wrong with the arguments of a call, a few errors at most, on one line."""
+    lines = []
+    for row in error.errors(include_url=False, include_input=False)[:MAX_ERRORS]:
+        place = ".".join(map(str, row["loc"])) or "arguments"
+        lines.append(f"{place}: {row['msg']}")
+    return " ".join("; ".join(lines).split())
+
+
+def find_type_mistakes(
+    value: object, schema: Schema, root: Schema | None = None, place: str = ""
+) -> str:
+    """Name an argument that has a boolean for a number or text, or a number for a boolean; empty when none has.
+
+    Pydantic converts the one to the other. Text that spells a number is accepted, since models send it.
+    """
+    root = schema if root is None else root
+    leaves = list(_leaves(schema, root))
+    if isinstance(value, bool | int | float):
+        kinds = {str(leaf.get("type", "any")) for leaf in leaves}
+        wrong = {"integer", "number", "string"} if isinstance(value, bool) else {"boolean"}
+        right = {"any", "boolean", "integer", "number", "string"} - wrong
+        if kinds & wrong and not kinds & right:
+            wanted = " or ".join(sorted(kinds))
+            return f"{place[1:]}: {json.dumps(value)} is not of type {wanted}"
+    parts: dict[Any, Any] = {}
+    if isinstance(value, list):
+        parts = dict(enumerate(value))
+    elif isinstance(value, dict):
+        parts = value
+    for part, item in parts.items():
+        inner = [_inner_schema(leaf, part) for leaf in leaves]
+        schemas = [found for found in inner if isinstance(found, dict)]
+        if not schemas:
+            continue
+        mistake = find_type_mistakes(item, {"anyOf": schemas}, root, f"{place}.{part}")
+        if mistake:
+            return mistake
+    return ""
+
+
+def _inner_schema(leaf: Schema, part: str | int) -> object:
+    """Return the schema of a property of an object, or of an item of a list."""
+    named = leaf.get("properties") or dict(enumerate(leaf.get("prefixItems", ())))
+    return named.get(part, leaf.get("additionalProperties", leaf.get("items")))
+
+
+def _leaves(schema: Schema, root: Schema) -> Iterator[Schema]:
+    """Yield the schemas of one value, out of unions and references, none of which is followed twice."""
+    if not isinstance(schema, Mapping):  # true: anything
+        yield {}
+        return
+    if "$ref" in schema:
+        definitions = dict(root.get("$defs", {}))
+        target = definitions.pop(schema["$ref"].rpartition("/")[2], {})
+        yield from _leaves(target, {"$defs": definitions})
+        return
+    unions = [schema[key] for key in ("anyOf", "oneOf", "allOf") if key in schema]
+    for union in unions:
+        for member in union:
+            yield from _leaves(member, root)
+    if not unions:
+        yield schema

@@ -1,0 +1,254 @@
+"""The command line of a server. What a command needs is imported by it, so that `--help` loads no FastMCP."""
+
+import gc
+import json
+import logging
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import App, Parameter, validators
+
+from .policy import WIRE_NAMES, Policy
+from .project import Project
+
+EXITS = "Exit codes: 0 done, 1 refused or findings (a line on stderr), 2 not understood or not possible."
+PLAIN = Parameter(negative=())
+Port = Annotated[int | None, Parameter(validator=validators.Number(gte=0, lte=65535))]
+
+
+def make_cli(policy: Policy, description: str) -> App:
+    """Return the command line of a server; `commands(app)` in extend.py adds to it.
+
+    Args:
+        policy: The server's policy.
+        description: What the server does.
+    """
+    commands = ServerCommands(Project(policy))
+    app = App(
+        name=policy.server_name,
+        help=description,
+        help_epilogue=EXITS,
+        help_format="plaintext",
+        default_parameter=PLAIN,
+    )
+    tools_app = App(name="tools", help="Look at the tools as clients see them.")
+    app.command(tools_app)
+    app.command(
+        f"{policy.package}.policy:metadata_app",
+        name="metadata",
+        help="Look at and change the texts that models see.",
+    )
+    app.register_install_completion_command(help="Teach your shell to complete these commands.")
+    if policy.has_consent:
+        app.command(
+            f"{policy.package}.policy:consent_app",
+            name="consent",
+            help="Look at and take back what was granted on this machine.",
+        )
+    app.command(commands.run)
+    tools_app.command(commands.list_tools, name="list")
+    tools_app.command(commands.wire)
+    return app
+
+
+class ServerCommands:
+    """The commands that serve and show one project's tools."""
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        self.policy = project.policy
+
+    def run(
+        self,
+        *,
+        http: bool = False,
+        host: str | None = None,
+        port: Port = None,
+        toolsets: str | None = None,
+        tools: str | None = None,
+        exclude: str | None = None,
+        read_only: bool | None = None,
+        no_destructive: bool | None = None,
+        metadata: Path | None = None,
+    ) -> None:
+        """Serve over stdio, or over HTTP.
+
+        Args:
+            http: Serve Streamable HTTP at /mcp instead of stdio.
+            host: The address to listen on; else that of the settings, 127.0.0.1.
+            port: The port to listen on; else that of the settings, 8000.
+            toolsets: Serve only these folders or files of tools/, as in notes,calendar:readonly.
+            tools: Serve only tools of these names, as in get_*,search_notes.
+            exclude: Leave out tools of these names.
+            read_only: Serve only what changes nothing.
+            no_destructive: Leave out what may destroy.
+            metadata: A metadata file to use instead of your own; `none` for no file.
+        """
+        gc.disable()  # what is loaded now stays: looking for garbage in it is a tenth of the start
+        logging.basicConfig(format="%(message)s")
+        logging.getLogger(self.policy.package).setLevel(logging.INFO)
+        flags = {
+            "metadata": metadata,
+            "host": host,
+            "port": port,
+            "toolsets": toolsets,
+            "tools": tools,
+            "exclude": exclude,
+            "read_only": read_only,
+            "no_destructive": no_destructive,
+        }
+        given = {name: value for name, value in flags.items() if value is not None}
+        server_module = self.project.load("server")
+        settings = self.project.settings(**given)
+        if http and self.policy.has_consent:
+            from .consent.settings import serve_at
+
+            if reason := serve_at(settings, settings.host, settings.port):
+                sys.exit(f"{self.policy.server_name}: {reason}")
+        if settings.audit == "stdout" and not http:
+            why = "over stdio stdout is the client's; say stderr or a file"
+            sys.exit(f"{self.policy.server_name}: setting audit: {why}")
+        server = server_module.create_server(settings)
+        gc.freeze()
+        gc.enable()
+        if http:
+            server.listen(settings)
+            return
+        from .logs import log_startup
+        from .stdio import stops_at_once
+
+        log_startup(settings, "stdio")
+        stops_at_once()
+        server.run("stdio", show_banner=False)
+
+    def list_tools(
+        self,
+        *,
+        json_output: Annotated[bool, Parameter("--json")] = False,
+        sizes: Annotated[bool, Parameter("--bytes")] = False,
+    ) -> None:
+        """Show every tool with its behavior, hints and gate.
+
+        Args:
+            json_output: For programs.
+            sizes: Also show the bytes of its name, description and input, which a model reads, and of the rest.
+        """
+        rows = self._rows()
+        if json_output:
+            print(json.dumps(rows, indent=2, ensure_ascii=False))
+            return
+        table = [_heads(sizes), *(_cells(row, sizes) for row in rows)]
+        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+        for line in table:
+            print("  ".join(map(str.ljust, line, widths)).rstrip())
+        if sizes:
+            read = sum(row["bytes"]["model"] for row in rows)
+            rest = sum(row["bytes"]["rest"] for row in rows)
+            print(f"A model reads {read:,} bytes of {len(rows)} tools; {rest:,} are for programs.")
+
+    def _rows(self) -> list[dict[str, Any]]:
+        """Return a row for each tool of the server, sorted by name."""
+        from .tools import declared, run_now
+
+        server = self.project.create_server()
+        served = run_now(server.list_tools(run_middleware=False), server)
+        rows = []
+        for tool in sorted(served, key=lambda tool: str(tool.name)):
+            declaration = declared(tool)
+            facts = self.policy.facts(declaration) if declaration else {}
+            wire = tool.to_mcp_tool().model_dump(mode="json", by_alias=True, exclude_none=True)
+            read = {key: wire.get(key) for key in ("name", "description", "inputSchema")}
+            size = _size(read)
+            wire_size = _size(wire)
+            hints = wire.get("annotations", {})
+            title = hints.pop("title", None)
+            row: dict[str, Any] = {"name": tool.name, "title": title, "hints": hints}
+            for key in ("behavior", "gated", "scopes", "exceptions"):
+                row[key] = facts.get(key)
+            row["bytes"] = {"model": size, "rest": wire_size - size}
+            row["toolset"] = server.facts(tool).toolset
+            rows.append(row)
+        return rows
+
+    def wire(self, name: str) -> None:
+        """Print one tool, by its name, as tools/list puts it on the wire."""
+        from .tools import run_now
+
+        tool = run_now(self.project.create_server().get_tool(name))
+        if tool is None:
+            command = f"`{self.policy.server_name} tools list`"
+            sys.exit(f"{name!r} is not a tool of this server; {command} shows them")
+        definition = tool.to_mcp_tool().model_dump(mode="json", by_alias=True, exclude_none=True)
+        print(json.dumps(definition, indent=2))
+
+
+def _heads(sizes: bool) -> list[str]:
+    heads = ["Tool", "Toolset", "Behavior", "Read-only", "Destructive", "Idempotent", "Open-world"]
+    heads.append("Gate")
+    if sizes:
+        heads += ["Model's bytes", "Others"]
+    return heads
+
+
+def _cells(row: dict[str, Any], sizes: bool) -> list[str]:
+    words = {True: "yes", False: "no", None: "-"}
+    cells = [row["name"], row["toolset"], row["behavior"] or "?"]
+    for wire_name in WIRE_NAMES.values():
+        cells.append(words[row["hints"].get(wire_name)])
+    cells.append("asks" if row["gated"] else "")
+    if sizes:
+        cells += [f"{size:,}" for size in row["bytes"].values()]
+    return cells
+
+
+def _size(value: object) -> int:
+    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode())
+
+
+def run_cli(app: App, policy: Policy, commands: Callable[[App], None]) -> None:
+    """Run a command line; a server that cannot start ends with one line on stderr.
+
+    Args:
+        app: The command line.
+        policy: The server's policy.
+        commands: `commands` of the project's extend.py.
+    """
+    commands(app)
+    try:
+        app()
+    except Exception as error:
+        code, why = explain(error, policy)
+        print(f"{policy.server_name}: {why}", file=sys.stderr)
+        sys.exit(code)
+
+
+def explain(error: Exception, policy: Policy) -> tuple[int, str]:
+    """Return the exit code and the line of an error that a user can fix; any other is raised again."""
+    if isinstance(error, ImportError):
+        cause = error.__cause__ if isinstance(error.__cause__, ImportError) else error
+        if (cause.name or "").startswith((policy.package, str(__package__))):
+            return 2, f"{cause}; is a policy file gone? See `git status`"
+        raise error
+    from pydantic import ValidationError
+    from pydantic_settings import SettingsError
+
+    from .errors import CouldNotError, StartError
+    from .places import SECRET
+
+    if isinstance(error, ValidationError):
+        first = error.errors()[0]
+        where, given = "_".join(str(part) for part in first["loc"]), first["input"]
+        # Where one is missing, or several do not fit together, it is all of them
+        is_shown = isinstance(given, str | int | float) and not SECRET.search(f"{where}={given}")
+        got = f" (got {given!r})" if is_shown else ""
+        if first["type"] == "missing":
+            got = f"; set {policy.env_prefix}{where.upper()}"
+        subject = f"setting {where}" if where else "settings"
+        return 1, f"{subject}: {first['msg']}{got}"
+    if isinstance(error, SettingsError):
+        return 1, f"{error}; write it as JSON"
+    if isinstance(error, StartError | OSError):
+        return 2 if isinstance(error, CouldNotError) else 1, str(error)
+    raise error

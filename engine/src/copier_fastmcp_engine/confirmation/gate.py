@@ -1,0 +1,493 @@
+"""The gate: a person is asked before a tool that cannot be taken back.
+
+Which tools are gated follows from the policy; which client gets what, and what a gate does not protect against, is in
+docs/adr/policy. Authors write `confirm=` and `preview=`, or call `require_confirmation`.
+
+A call passes from top to bottom: `serve` validates its arguments and runs it, `run_gated` previews and asks, `settle`
+chooses the way of asking, and each way of asking is one function that returns a `Settlement`.
+"""
+
+import secrets
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from typing import Any, Literal
+
+from fastmcp import Context
+from fastmcp.exceptions import ToolError
+from fastmcp.server.dependencies import get_context
+from fastmcp.tools.base import InputRequiredToolResult, Tool, ToolResult
+from mcp_types import ElicitRequestFormParams, ElicitResult, InputRequiredResult
+from opentelemetry import metrics, trace
+from pydantic_core import to_jsonable_python
+
+from ..arguments import find_type_mistakes
+from ..audit_log import recording
+from ..declarations import Declaration
+from ..private_api import replaced_round
+from ..runtime import SERVER
+from . import elicitation
+from .elicitation import Asked, caller_of, digest
+from .envelope import (
+    FORM_SCHEMA,
+    REFUSALS,
+    Approver,
+    ConfirmationResult,
+    applied_result,
+    envelope_result,
+)
+from .pending import PendingStore
+from .wording import changed_arguments, filled_arguments, format_message, format_question
+
+NOTHING_PENDING = "nothing is pending for {} with these arguments: they were not previewed, or that preview is used up or over. Nothing was changed."
+Way = Literal["elicitation", "input_required", "two_step", "page", "refuse"]
+# A pending confirmation: the question `asked`, `answers` to earlier ones; once it is answered also `answer`, its `way`
+# and `by` whom
+Entry = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Interruption:
+    """What a question interrupted a body with, and the outcome that the audit log names."""
+
+    error: Exception | None
+    outcome: str
+
+
+@dataclass(frozen=True)
+class Settlement:
+    """How a question was settled: in which way, with what outcome, and what interrupts the body instead of an answer."""
+
+    way: Way
+    outcome: str
+    instead: Exception | None = None
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question of a call, as it is shown."""
+
+    key: str
+    text: str
+    details: Any
+    arguments: Mapping[str, object]
+    message: str
+    is_preview: bool  # the call only previews, whatever its client can show
+
+    @property
+    def form(self) -> ElicitRequestFormParams:
+        """The question as a form."""
+        return ElicitRequestFormParams(message=self.message, requested_schema=FORM_SCHEMA)
+
+
+@dataclass
+class Call:
+    """One tool's run within a request, with its arguments as the client sent them.
+
+    Attributes:
+        confirm: The client's `confirm`; None where the tool has no such parameter to set.
+        schema: The schema of the arguments.
+        remedy: What a refusal tells the client to do.
+        has_envelope: Whether the tool's output schema is that of an envelope.
+        is_nested: Whether it runs in the body of another tool, with which it shares `answers` and `applied`.
+        questions: How many questions the body has asked so far.
+        loaded: The pending confirmation that this request answered.
+        interruption: What a question interrupted the body with.
+    """
+
+    ctx: Context
+    tool: str
+    declaration: Declaration | None = None
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    confirm: bool | None = None
+    schema: Mapping[str, Any] = field(default_factory=dict)
+    remedy: str = "use a client that supports elicitation"
+    has_envelope: bool = True
+    is_nested: bool = False
+    answers: dict[str, ConfirmationResult] = field(default_factory=dict)
+    applied: list[str] = field(default_factory=list)
+    questions: int = 0
+    loaded: Entry = field(default_factory=dict)
+    approved_by: Approver | None = None
+    interruption: Interruption | None = None
+
+    def __post_init__(self) -> None:
+        """Remember the request, which is another one in another task, and where its questions wait."""
+        self.request = self.ctx.request_context
+        self.gate: PendingStore = SERVER.get().gate
+
+    @cached_property
+    def key(self) -> str:
+        """What an answer is bound to: this tool, these arguments, this caller."""
+        return digest(self.tool, self.arguments, caller_of(self.ctx))
+
+    @property
+    def fallback(self) -> Way:
+        """What a client gets that cannot be asked."""
+        if self.gate.policy.confirm_fallback == "page":
+            return "page" if self.gate.pages.reaches(self.ctx) else "refuse"
+        return "refuse" if self.confirm is None else self.gate.policy.confirm_fallback
+
+    def accept_answer(self, way: Way, entry: Entry) -> None:
+        """Keep what an earlier request was answered."""
+        answers = {**entry["answers"], entry["asked"]: entry["answer"]}
+        for key, text in answers.items():
+            self.answers[key] = ConfirmationResult(text)
+        hidden_round = {"requestState": None, "inputResponses": None}
+        self.loaded = {"way": way, "round": hidden_round, **entry}
+
+
+_running: ContextVar[Call | None] = ContextVar("gated_call", default=None)
+
+
+# 1. Validate and run --------------------------------------------------------------------------------------------------
+
+
+async def serve(
+    tool: Tool,
+    declaration: Declaration,
+    arguments: dict[str, Any],
+    run: Callable[[dict[str, Any]], Awaitable[ToolResult]],
+    *,
+    has_gate: bool,
+    passes_confirm: bool = False,
+    **options: Any,
+) -> ToolResult:
+    """Run a tool as a `Call`; a question out of a body, however deep, becomes the result of the outermost tool.
+
+    Args:
+        tool: The tool as it is served.
+        declaration: What it declares.
+        arguments: The arguments as the client sent them.
+        run: Runs it with its own arguments.
+        has_gate: Whether it has the gate's argument `confirm`.
+        passes_confirm: Whether what it runs has such an argument too.
+        options: Further fields of `Call`.
+
+    Raises:
+        ToolError: An argument has a wrong type, or what the tool itself raises.
+    """
+    confirm = arguments.get("confirm", False) if has_gate else None
+    own_arguments = dict(arguments)
+    if has_gate:
+        own_arguments.pop("confirm", None)
+    call = Call(
+        ctx=get_context(),
+        tool=_versioned_name(tool),
+        declaration=declaration,
+        arguments=own_arguments,
+        confirm=confirm,
+        schema=tool.parameters,
+        **options,
+    )
+    outer = _call_of(call.ctx)
+    if outer:
+        call.is_nested = True
+        call.confirm = None
+        call.answers = outer.answers
+        call.applied = outer.applied
+    token = _running.set(call)
+    try:
+        with recording(call, tool) as record_outcome:
+            if mistake := find_type_mistakes(arguments, tool.parameters):
+                raise ToolError(mistake)
+            if not isinstance(confirm, bool | None):
+                raise ToolError(f"confirm is true or false, not {confirm!r}")
+            if passes_confirm and has_gate:
+                own_arguments = {**own_arguments, "confirm": True}
+            return record_outcome(await run(own_arguments))
+    except Asked as asked:
+        if outer:
+            raise
+        return asked.instead
+    finally:
+        _running.reset(token)
+
+
+def _versioned_name(tool: Tool) -> str:
+    """Return a tool's name, with its version if it has one."""
+    return tool.key.partition(":")[2].removesuffix("@")
+
+
+def _call_of(ctx: Context) -> Call | None:
+    """Return the run that `ctx` belongs to; a context variable alone would follow into other requests."""
+    call = _running.get()
+    if call and call.request is ctx.request_context:
+        return call
+    return None
+
+
+# 2. Preview, ask, apply -----------------------------------------------------------------------------------------------
+
+
+async def run_gated(
+    declaration: Declaration,
+    run: Callable[[], Awaitable[ToolResult]],
+    preview: Callable[[], Awaitable[object]] | None,
+) -> ToolResult:
+    """Run `run` once the call's arguments, as the client sent them, are approved.
+
+    Raises:
+        ToolError: They are not approved and the tool has no envelope, or nobody can be asked.
+    """
+    call = _call_of(get_context())
+    if call is None or call.declaration is not declaration:  # the function left its tool
+        raise ToolError("a gated tool runs through its server only; nothing was changed")
+    question = format_question(declaration, filled_arguments(call.arguments, call.schema))
+    details = to_jsonable_python(await preview(), fallback=str) if preview else None
+    decision = await confirm(call, call.key, question, details)
+    if decision is not ConfirmationResult.CONFIRMED:
+        call.interruption = Interruption(None, decision.value)
+        refusal = f"{REFUSALS[decision]}; {call.tool} changed nothing."
+        if not call.has_envelope:
+            raise ToolError(refusal)
+        return envelope_result(refusal, decision.value)
+    return await _apply(call, run)
+
+
+async def _apply(call: Call, run: Callable[[], Awaitable[ToolResult]]) -> ToolResult:
+    """Run an approved call once; a later call with the same approval learns that it was applied."""
+    approved_by = call.approved_by
+    marker = f"done-{call.key}"
+    has_steps = call.loaded.get("way") in ("two_step", "page")
+    if has_steps:
+        await call.gate.put(marker, {"applied": call.tool})
+    is_done = False
+    try:
+        with replaced_round(call.ctx, call.loaded.get("round")):
+            result = await run()
+        if isinstance(result, InputRequiredToolResult):
+            raise await _continue_round(call, result.input_required)
+        is_done = not result.is_error
+    finally:
+        if has_steps and not is_done:
+            await call.gate.take(marker)
+        call.answers.pop(call.key, None)
+        call.applied.append(call.tool)
+    if is_done and call.has_envelope:
+        return applied_result(call.tool, result, approved_by)
+    return result
+
+
+async def _continue_round(call: Call, required: InputRequiredResult) -> Asked:
+    """Hand on what a tool asks the client itself; the answer comes with our approval, which is not used up yet."""
+    state = secrets.token_urlsafe(24)
+    entry = {
+        "asked": call.key,
+        "answers": call.answers,
+        "answer": ConfirmationResult.CONFIRMED,
+        "way": call.loaded.get("way"),
+        "by": call.approved_by,
+        "round": {"requestState": required.request_state},
+    }
+    await call.gate.put(f"asked-{state}", entry)
+    ours = required.model_copy(update={"request_state": state})
+    return Asked(InputRequiredToolResult(ours))
+
+
+async def require_confirmation(
+    ctx: Context, message: str, *, preview: Mapping[str, Any] | None = None
+) -> ConfirmationResult:
+    """Ask a question that only the body can word. Ask all of them before the first side effect.
+
+    On 2026-07-28 the body runs again from its start with the answer, so what comes before must be
+    safe to repeat. A client that cannot ask gets the preview when the tool is declared with
+    `confirm=`, else an error. `preview`, what would happen, is shown below the question.
+    Only the answer CONFIRMED allows the action; ToolError: this client cannot be asked.
+    """
+    call = _call_of(ctx) or Call(ctx, "this tool")
+    call.questions += 1
+    key = digest(call.key, call.questions, message)
+    return await confirm(call, key, message, to_jsonable_python(preview, fallback=str))
+
+
+# 3. Ask ---------------------------------------------------------------------------------------------------------------
+
+
+async def confirm(call: Call, key: str, text: str, details: Any) -> ConfirmationResult:
+    """Ask one question and return its decision; each decision is one log line and the span's attributes.
+
+    Raises:
+        Exception: What the client gets instead, while there is no decision.
+    """
+    started = time.perf_counter()
+    arguments = changed_arguments(call.arguments, call.schema)
+    question = Question(
+        key=key,
+        text=text,
+        details=details,
+        arguments=arguments,
+        message=format_message(call.ctx.fastmcp.name, text, arguments, details),
+        is_preview=call.gate.policy.preview_first and call.confirm is False,
+    )
+    settlement = await settle(call, question)
+    _report(call, settlement, started)
+    if settlement.instead:
+        call.interruption = Interruption(settlement.instead, settlement.outcome)
+        raise settlement.instead
+    return ConfirmationResult(settlement.outcome)
+
+
+def _report(call: Call, settlement: Settlement, started: float) -> None:
+    """Note who approved, and log, trace and count how a question was settled."""
+    approved_by: Approver | None = None
+    if settlement.outcome == ConfirmationResult.CONFIRMED:
+        is_form = settlement.way in ("elicitation", "input_required")
+        approved_by = call.loaded.get("by", "person" if is_form else "client")
+    # A no to a later question of the body takes back no earlier yes
+    call.approved_by = approved_by or call.approved_by
+    facts = {"way": settlement.way, "outcome": settlement.outcome, "approved_by": approved_by}
+    milliseconds = round((time.perf_counter() - started) * 1000, 1)
+    elicitation.log_step("confirmation", call.ctx, call.tool, {**facts, "ms": milliseconds})
+    attributes = {f"mcp.confirmation.{name}": value for name, value in facts.items() if value}
+    trace.get_current_span().set_attributes(attributes)
+    if settlement.way in ("two_step", "page", "refuse"):
+        counter = _fallback_counter(call.gate.policy.server_name)
+        counter.add(1, {"tool": call.tool, "way": settlement.way})
+
+
+@cache
+def _fallback_counter(server_name: str) -> metrics.Counter:
+    """Return the counter of questions that a client could not show, on the meter of a server."""
+    return metrics.get_meter(server_name).create_counter("mcp.confirmation.fallbacks")
+
+
+async def settle(call: Call, question: Question) -> Settlement:
+    """Decide how a question is settled in this request: by an earlier answer, or in one of the ways of asking."""
+    is_modern = elicitation.is_modern(call.ctx)
+    way: Way = "input_required" if is_modern else "elicitation"
+    if not await elicitation.shows_forms(call.ctx):
+        way = call.fallback
+    await _load_answer(call, way)
+    if question.key not in call.answers and way == "elicitation" and not question.is_preview:
+        if decision := await _ask_during_call(call, question):
+            return Settlement(way, decision)
+        # The client declared a form and could not show it
+        way = call.fallback
+        await _load_answer(call, way)
+    if decision := call.answers.get(question.key):
+        return Settlement(call.loaded.get("way", way), decision)
+    if call.applied:
+        return _refuse_rest(call)
+    if way == "input_required" and not question.is_preview:
+        return await _ask_by_result(call, question)
+    if way == "page":
+        return await _ask_on_page(call, question)
+    if way == "refuse":
+        return _refuse(call)
+    return await _preview(call, question, way)
+
+
+async def _load_answer(call: Call, way: Way) -> None:
+    """Take in what this request answers: only a question that we asked has an answer, and one."""
+    state = call.ctx.request_state  # unsealed: made for this tool, these arguments, this user
+    entry: Entry | None = None
+    pending = await call.gate.take(f"asked-{state}") if state is not None else None
+    if pending:
+        answer = _parse_response(elicitation.response_to(call.ctx, "confirmation"))
+        entry = {"way": "input_required", "by": "person", "answer": answer, **pending}
+    elif way == "two_step" and call.confirm:
+        previewed = await call.gate.take(f"preview-{call.key}")
+        if previewed:
+            entry = {**previewed, "by": "client", "answer": ConfirmationResult.CONFIRMED}
+    elif way == "page":
+        entry = await call.gate.pages.answer_for(call.key)
+    if entry:
+        call.accept_answer(way, entry)
+
+
+def _parse_response(response: object) -> ConfirmationResult:
+    """Return the person's decision; anything but an accepted form with `confirm: true` is no."""
+    if not isinstance(response, ElicitResult) or response.action == "cancel":
+        return ConfirmationResult.CANCELLED
+    if response.action == "accept" and (response.content or {}).get("confirm") is True:
+        return ConfirmationResult.CONFIRMED
+    return ConfirmationResult.DECLINED
+
+
+async def _ask_during_call(call: Call, question: Question) -> ConfirmationResult | None:
+    """Show a form while the call waits (up to 2025-11-25); None where the client could not show it."""
+    try:
+        response = await elicitation.elicit(call.ctx, question.form, call.gate.seconds)
+        decision = None if response is None else _parse_response(response)
+    except TimeoutError:
+        decision = ConfirmationResult.TIMED_OUT
+    if decision:
+        await call.gate.take(f"preview-{call.key}")
+    return decision
+
+
+async def _ask_by_result(call: Call, question: Question) -> Settlement:
+    """Answer the call with a form (2026-07-28); the client calls again with what was filled in."""
+    state = secrets.token_urlsafe(24)
+    await call.gate.put(f"asked-{state}", _pending_entry(call, question))
+    asked = elicitation.input_required("confirmation", question.form, state)
+    return Settlement("input_required", "asked", asked)
+
+
+async def _ask_on_page(call: Call, question: Question) -> Settlement:
+    """Ask on a page outside the conversation, for a client that cannot show a form."""
+    about = {**_pending_entry(call, question), **_shown(question)}
+    decided = await call.gate.pages.ask(call, about)
+    if not isinstance(decided, str):
+        call.accept_answer("page", decided)
+        return Settlement("page", call.answers[question.key])
+    return _preview_settlement(call, question, "page", "waiting", decided)
+
+
+async def _preview(call: Call, question: Question, way: Way) -> Settlement:
+    """Show what would happen; with `two_step` the same call with `confirm=true` then applies it."""
+    if way == "two_step" and call.confirm and not call.loaded:
+        refusal = await applied_before(call) or NOTHING_PENDING.format(call.tool)
+        return Settlement(way, "refused", ToolError(refusal))
+    if call.fallback == "two_step" and way != "input_required":
+        await call.gate.put(f"preview-{call.key}", _pending_entry(call, question))
+    minutes = max(1, round(call.gate.seconds / 60))
+    following = f"Nothing was changed. This waits {minutes} minutes for your decision."
+    return _preview_settlement(call, question, way, "preview", following)
+
+
+def _refuse(call: Call) -> Settlement:
+    """Refuse a call that nobody can be asked about."""
+    reason = "needs a person's confirmation, which this client cannot ask for here"
+    remedy = "call it by itself" if call.is_nested else call.remedy
+    error = ToolError(f"{call.tool} {reason}; {remedy}. Nothing was changed.")
+    return Settlement("refuse", "refused", error)
+
+
+def _refuse_rest(call: Call) -> Settlement:
+    """Refuse a question after a part was applied: asking would run the body, and that part, again."""
+    error = ToolError(f"{call.applied[0]} was applied; call {call.tool} by itself for the rest")
+    return Settlement("refuse", "refused", error)
+
+
+def _pending_entry(call: Call, question: Question) -> dict[str, Any]:
+    return {"asked": question.key, "answers": call.answers}
+
+
+def _shown(question: Question) -> dict[str, Any]:
+    return {
+        "question": question.text,
+        "arguments": question.arguments,
+        "details": question.details,
+    }
+
+
+def _preview_settlement(
+    call: Call, question: Question, way: Way, outcome: str, following: str
+) -> Settlement:
+    """Answer with what would happen and what follows; without `confirm`, and so without an envelope, as an error."""
+    if call.confirm is None:
+        return Settlement(way, outcome, ToolError(following))
+    preview = {**_shown(question), "next": following}
+    result = envelope_result(f"{question.message}\n{following}", outcome, preview=preview)
+    return Settlement(way, outcome, Asked(result))
+
+
+async def applied_before(call: Call) -> str | None:
+    """Tell that the same call was applied on the word of an earlier one."""
+    if not await call.gate.get(f"done-{call.key}"):
+        return None
+    return f"{call.tool} was applied before with these arguments, and is not applied twice"

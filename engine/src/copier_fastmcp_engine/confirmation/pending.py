@@ -1,0 +1,102 @@
+"""Pending confirmations: where questions, previews and answers wait between two requests."""
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from logging import Logger
+from pathlib import Path, PosixPath
+from typing import TYPE_CHECKING, Any
+
+from fastmcp.exceptions import ToolError
+from key_value.aio.protocols.key_value import AsyncCullProtocol, AsyncKeyValue
+from key_value.aio.stores.memory import MemoryStore
+
+from ..errors import StartError
+from ..places import describe_error, describe_place
+from ..policy import Policy
+
+if TYPE_CHECKING:
+    from ..audit_log import AuditLog
+
+MAX_ENTRIES = 10_000  # a flood of questions pushes out old ones, never fills the memory
+COLLECTION = "confirmations"
+CULL_EVERY = 500  # entries written between two removals of expired ones
+
+
+class PendingStore:
+    """The pending confirmations of one server, kept in `memory`, in a folder, or behind a `redis://` address.
+
+    Args:
+        policy: The server's policy.
+        where: The setting `state`.
+        seconds: How long a confirmation waits.
+        audit_log: Where the server's writes are recorded.
+
+    Raises:
+        StartError: Confirmations cannot be kept there.
+    """
+
+    def __init__(self, policy: Policy, where: str, seconds: float, audit_log: "AuditLog") -> None:
+        self.policy = policy
+        self.seconds = seconds
+        self.audit_log = audit_log
+        self.pages: Any = None  # the server's confirmation pages, if its policy has them
+        self._puts = 0
+        self._logger = policy.logger("confirmation")
+        try:
+            self.store = _open_store(where)
+        except (ImportError, OSError, ValueError, RuntimeError) as error:
+            reason = describe_error(error, where)
+            raise StartError(f"setting state: {describe_place(where)!r}: {reason}") from error
+
+    async def put(self, name: str, entry: Mapping[str, Any], seconds: float = 0) -> None:
+        """Keep an entry for the time of a question, or for so many seconds."""
+        with _reaching(self._logger):
+            await self.store.put(name, entry, collection=COLLECTION, ttl=seconds or self.seconds)
+            self._puts += 1
+            if self._puts % CULL_EVERY == 1 and isinstance(self.store, AsyncCullProtocol):
+                await self.store.cull()
+
+    async def get(self, name: str) -> dict[str, Any] | None:
+        """Return an entry, unless its time is over."""
+        with _reaching(self._logger):
+            return await self.store.get(name, collection=COLLECTION)
+
+    async def take(self, name: str) -> dict[str, Any] | None:
+        """Remove an entry and return it; when two requests take it at once, one of them gets it."""
+        entry = await self.get(name)
+        if entry is None:
+            return None
+        with _reaching(self._logger):
+            is_ours = await self.store.delete(name, collection=COLLECTION)
+        return entry if is_ours else None
+
+
+def _open_store(where: str) -> AsyncKeyValue:
+    """Open the key-value store that the setting `state` names."""
+    if where == "memory":
+        return MemoryStore(max_entries_per_collection=MAX_ENTRIES)
+    if where.startswith(("redis://", "rediss://")):
+        from key_value.aio.stores.redis import RedisStore
+
+        return RedisStore(url=where)
+    if "://" in where:
+        remedy = "name memory, a folder, or a redis:// address"
+        raise StartError(f"setting state: {describe_place(where)!r}: {remedy}")
+    from key_value.aio.stores.filetree import FileTreeStore
+
+    folder = Path(where).expanduser()
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # Whoever writes there can approve
+    if isinstance(folder, PosixPath) and folder.stat().st_mode & 0o002:
+        raise PermissionError(f"anybody could approve; run `chmod o-w {folder}`")
+    return FileTreeStore(data_directory=folder)
+
+
+@contextlib.contextmanager
+def _reaching(logger: Logger) -> Iterator[None]:
+    """Raise ToolError where the store is away; its own message names an address, so it goes to the log only."""
+    try:
+        yield
+    except Exception as error:
+        logger.error("the store of setting state: %s", " ".join(str(error).split()))
+        raise ToolError("approvals cannot be kept at the moment; try again later") from error

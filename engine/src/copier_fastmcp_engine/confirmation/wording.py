@@ -1,0 +1,93 @@
+"""The words of a confirmation: the question, its arguments, and what would happen."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic_core import to_jsonable_python
+
+from ..declarations import Declaration
+from ..texts import cut, shortened
+
+PARAMETER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_.-]*)\}")
+MAX_VALUE = 2000  # characters of one value in a message
+MAX_DETAILS = 50  # lines of a preview
+SECRET = '"writeOnly": true'  # as Pydantic marks one in a schema
+MASK = "**********"
+
+
+def _defaults(schema: Mapping[str, Any]) -> dict[str, object]:
+    """Return the default values of the parameters that have one."""
+    defaults = {}
+    for name, parameter in schema.get("properties", {}).items():
+        if parameter is not True and "default" in parameter:
+            defaults[name] = parameter["default"]
+    return defaults
+
+
+def _secret_names(schema: Mapping[str, Any]) -> list[str]:
+    """Return the parameters whose values must not be shown."""
+    definitions = json.dumps(schema.get("$defs", {}))
+    names = []
+    for name, parameter in schema.get("properties", {}).items():
+        text = json.dumps(parameter)
+        if SECRET in text or ("$ref" in text and SECRET in definitions):
+            names.append(name)
+    return names
+
+
+def filled_arguments(
+    arguments: Mapping[str, object], schema: Mapping[str, Any]
+) -> dict[str, object]:
+    """Return the arguments as the client sent them, with the defaults of the others, and secrets masked."""
+    masked = dict.fromkeys(_secret_names(schema), MASK)
+    return {**_defaults(schema), **arguments, **masked}
+
+
+def changed_arguments(
+    arguments: Mapping[str, object], schema: Mapping[str, Any]
+) -> dict[str, object]:
+    """Return the sent arguments that differ from their defaults; true is not 1."""
+    values = filled_arguments(arguments, schema)
+    defaults = _defaults(schema)
+    changed = {}
+    for name in arguments:
+        if name in defaults and _canonical(defaults[name]) == _canonical(arguments.get(name)):
+            continue
+        changed[name] = values[name]
+    return changed
+
+
+def _canonical(value: object) -> str:
+    return json.dumps(to_jsonable_python(value, fallback=str), sort_keys=True)
+
+
+def format_question(declaration: Declaration, values: Mapping[str, object]) -> str:
+    """Return the author's question with the values filled in, or the title's."""
+
+    def fill(match: re.Match[str]) -> str:
+        value = values.get(match[1], match[0])
+        return "none" if value is None else shortened(value)
+
+    if isinstance(declaration.confirm, str):
+        return PARAMETER.sub(fill, declaration.confirm)
+    return f"{declaration.title}?"
+
+
+def format_message(
+    server: str, question: str, arguments: Mapping[str, object], details: object
+) -> str:
+    """Return what a person reads: who asks, the question, each argument, and what would happen."""
+    count = f" ({len(question):,} characters)"
+    lines = [f"{server} asks: " + cut(question, MAX_VALUE, count)]
+    for name, value in arguments.items():
+        lines.append(f"{shortened(name)}: {shortened(value, MAX_VALUE)}")
+    if isinstance(details, Mapping):
+        for name, value in list(details.items())[:MAX_DETAILS]:
+            lines.append(f"{shortened(name)}: {shortened(value, MAX_VALUE)}")
+        if len(details) > MAX_DETAILS:
+            lines.append(f"… ({len(details)} lines)")
+    elif details is not None:
+        lines.append(shortened(details, MAX_VALUE))
+    return "\n".join(lines)

@@ -1,0 +1,80 @@
+"""How a provider fails, in words that quote nothing of its answer."""
+
+import json
+from contextlib import suppress
+from urllib.parse import urlsplit
+
+import httpx2
+from authlib.integrations.base_client import OAuthError
+from joserfc.errors import JoseError
+
+from ..policy import Policy
+
+BROKEN = (
+    OAuthError,
+    JoseError,
+    LookupError,
+    ArithmeticError,
+    AttributeError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+AWAY = (httpx2.HTTPError, httpx2.InvalidURL, TimeoutError)
+DENIED = "the login service did not grant access"
+ERRORS = {  # of RFC 6749 and OpenID Connect: what an answer may be called in the log, and what helps
+    "access_denied": "the person said no, or may not use this client",
+    "consent_required": "the provider wants a consent that it did not ask for",
+    "interaction_required": "the provider could not ask the person",
+    "invalid_client": "check OIDC_CLIENT_ID and OIDC_CLIENT_SECRET",
+    "invalid_grant": "a code or token that is used, too old, or made for another redirect address or client",
+    "invalid_request": "the provider wants something else of its clients",
+    "invalid_scope": "check OIDC_SCOPES",
+    "login_required": "the person did not log in",
+    "server_error": "the provider has a fault",
+    "temporarily_unavailable": "the provider is busy",
+    "unauthorized_client": "this client may not use the authorization code flow",
+    "unsupported_grant_type": "the provider knows no authorization code or refresh token",
+}
+
+
+class ProviderError(Exception):
+    """The provider did not do as asked.
+
+    The message is one line that quotes nothing of its answer; `cause` is more of it, for who runs this server.
+    """
+
+    def __init__(self, message: str, cause: object = None) -> None:
+        super().__init__(message)
+        self.cause = type(cause).__name__ if isinstance(cause, Exception) else cause
+        if isinstance(cause, ProviderError):
+            self.cause = cause.cause
+        if isinstance(cause, httpx2.HTTPStatusError):
+            self.cause = f"HTTP {cause.response.status_code}"
+        if isinstance(cause, OAuthError):
+            self.cause = explained(cause.error)
+
+
+class Withdrawn(ProviderError):
+    """The grant is over: the provider does not know its refresh token any more."""
+
+
+def explained(code: object) -> str:
+    """An error code of a provider, if it is one of the standard's, and what helps; never what it wrote itself."""
+    known = str(code)
+    return f"{known}: {ERRORS[known]}" if known in ERRORS else "an error that no standard names"
+
+
+def report(policy: Policy, error: ProviderError) -> None:
+    """One line for who runs this server: no token, code, link or user is in it."""
+    line = {"event": "consent", "outcome": "failed", "why": str(error), "cause": error.cause}
+    policy.logger("consent").warning(json.dumps(line))
+
+
+def away(error: Exception, address: str) -> ProviderError:
+    """The provider does not answer; the cause names its host and port, which `address` leads to."""
+    failed = ProviderError("the provider cannot be reached", error)
+    with suppress(ValueError):
+        there = urlsplit(address)
+        failed.cause = f"{failed.cause} at {there.hostname}:{there.port or there.scheme}"
+    return failed

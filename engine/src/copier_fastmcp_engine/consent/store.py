@@ -1,0 +1,197 @@
+"""What consent keeps: links that wait, and grants. SQLite, or the Redis that replicas share.
+
+Every row is encrypted, bound to its place, and expires; names are hashed, so
+whoever reads the file finds neither a token nor a link that still works.
+"""
+
+import hashlib
+import json
+import os
+import secrets
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import Any, Literal, NamedTuple
+
+import anyio
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from fastmcp.exceptions import ToolError
+from pydantic import BaseModel, Field
+
+from ..policy import Policy
+from .rows import Row, Rows, SqliteRows, redis_rows
+
+KEEP = 3600  # seconds after which a link that is over is forgotten
+LEASE = 40.0  # seconds after which what a process holds is free again, since it may have died
+TURN = 10.0  # seconds to wait for one's turn
+
+
+class User(NamedTuple):
+    """Who calls: what their rows are kept under, and the provider's name for them."""
+
+    key: str
+    subject: str | None
+
+
+class Elicitation(BaseModel):
+    """One link that a person was given, and what became of it."""
+
+    id: str = Field(repr=False)
+    user: str
+    subject: str | None = Field(description="Who must grant; None: whoever sits at this machine")
+    base: str = Field(description="Where its routes are served")
+    status: Literal["pending", "complete", "failed"] = "pending"
+    error_message: str | None = None
+    created_at: float
+    expires_at: float
+    completed_at: float | None = None
+
+    @property
+    def waits(self) -> bool:
+        """Whether it can still be completed."""
+        return self.status == "pending" and time.time() < self.expires_at
+
+
+class Grant(BaseModel):
+    """What one user let this server do, and the tokens for it."""
+
+    subject: str
+    access_token: str = Field(repr=False)
+    refresh_token: str | None = Field(default=None, repr=False)
+    scope: str = ""
+    asked: str = Field(default="", description="The scopes that the person was asked for")
+    expires_at: float
+    granted_at: float
+
+
+class Cipher:
+    """AES-256-GCM under the newest of several secrets; what an older one wrote can be read."""
+
+    def __init__(self, given: Sequence[str]) -> None:
+        self._keys = [
+            AESGCM(HKDF(SHA256(), 32, salt=None, info=b"consent/v1").derive(secret.encode()))
+            for secret in given or [secrets.token_hex(32)]
+        ]
+
+    def seal(self, place: str, value: Mapping[str, Any]) -> str:
+        """A text that only opens at the same place."""
+        nonce = os.urandom(12)
+        plain = json.dumps(dict(value)).encode()
+        return (nonce + self._keys[0].encrypt(nonce, plain, place.encode())).hex()
+
+    def open(self, place: str, sealed: str) -> Row | None:
+        """The value, or None when no secret of ours wrote it at this place."""
+        try:
+            whole = bytes.fromhex(sealed)
+        except ValueError:
+            return None
+        for key in self._keys:
+            try:
+                return dict(json.loads(key.decrypt(whole[:12], whole[12:], place.encode())))
+            except (InvalidTag, ValueError):
+                continue
+        return None
+
+
+def keyring_secret(policy: Policy) -> str:
+    """The secret that the keyring of this computer's user keeps; made when there is none.
+
+    Raises:
+        ValueError: There is no keyring here.
+    """
+    import keyring
+    from keyring.errors import KeyringError
+
+    try:
+        if not (secret := keyring.get_password(policy.server_name, "consent")):
+            secret = secrets.token_hex(32)
+            keyring.set_password(policy.server_name, "consent", secret)
+    except KeyringError as error:
+        why = "there is no keyring here; set SECRET_KEYS instead"
+        raise ValueError(f"{policy.env_prefix}SECRET_KEYRING: {why}") from error
+    return secret
+
+
+class Store:
+    """Encrypted rows by collection and name."""
+
+    def __init__(self, policy: Policy, state: str, database: str, given: Sequence[str]) -> None:
+        self._cipher = Cipher(given)
+        shared = state.startswith(("redis://", "rediss://"))
+        self._rows: Rows = redis_rows(state) if shared else SqliteRows(policy, database)
+
+    async def get(self, collection: str, name: str) -> Row | None:
+        """What is there, unless it has expired or was written under a secret that is gone."""
+        key = _hashed(name)
+        try:
+            row = await self._rows.get(key, collection=f"consent-{collection}")
+        except Exception as error:
+            raise _away() from error
+        return self._cipher.open(f"{collection}/{key}", str(row["sealed"])) if row else None
+
+    async def put(
+        self, collection: str, name: str, value: Mapping[str, Any], seconds: float | None = None
+    ) -> None:
+        """Write it, for so many seconds."""
+        key = _hashed(name)
+        row = {"sealed": self._cipher.seal(f"{collection}/{key}", value)}
+        try:
+            await self._rows.put(key, row, collection=f"consent-{collection}", ttl=seconds)
+        except Exception as error:
+            raise _away() from error
+
+    async def drop(self, collection: str, name: str) -> bool:
+        """Remove it; of two that do so at once, one is told that it was there."""
+        try:
+            return await self._rows.delete(_hashed(name), collection=f"consent-{collection}")
+        except Exception as error:
+            raise _away() from error
+
+    async def take(self, collection: str, name: str) -> Row | None:
+        """What is there, out of the store: of two that take it at once, one gets it."""
+        row = await self.get(collection, name)
+        return row if row is not None and await self.drop(collection, name) else None
+
+    async def add(self, collection: str, name: str, seconds: float) -> bool:
+        """Take a place for so many seconds; of two that do so at once, one gets it."""
+        try:
+            place = f"consent-{collection}"
+            return await self._rows.add(_hashed(name), collection=place, ttl=seconds)
+        except Exception as error:
+            raise _away() from error
+
+    async def count(self, collection: str, name: str, most: int, seconds: float) -> bool:
+        """Whether this is one of at most so many within so many seconds, however many come at once."""
+        for number in range(most):
+            if await self.add(collection, f"{name} {number}", seconds):
+                return True
+        return False
+
+    @asynccontextmanager
+    async def turn(self, name: str) -> AsyncIterator[None]:
+        """Let one at a time in, also of several processes; who died inside holds nobody up for long.
+
+        Raises:
+            ToolError: The others took too long.
+        """
+        until = time.monotonic() + TURN
+        while not await self.add("turns", name, LEASE):
+            if time.monotonic() > until:
+                raise ToolError("another call for this user takes long; try again later")
+            await anyio.sleep(0.05)
+        try:
+            yield
+        finally:
+            with anyio.CancelScope(shield=True), suppress(ToolError):
+                await self.drop("turns", name)
+
+
+def _hashed(name: str) -> str:
+    return hashlib.sha256(name.encode()).hexdigest()
+
+
+def _away() -> ToolError:
+    return ToolError("what was granted cannot be looked up now; try again later")

@@ -1,0 +1,105 @@
+"""A governed server over HTTP: the paths of its subsets, its health, and where it listens."""
+
+import socket
+from typing import TYPE_CHECKING, Any
+
+import fastmcp
+from fastmcp.exceptions import ToolError
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from . import subsets
+from .caches import RESOURCE_LISTS, list_components
+from .errors import CouldNotError, StartError
+from .logs import log_startup
+from .private_api import CACHED_TOOL_LISTS, servers_below
+from .settings import PolicySettings
+from .tools import demands, run_now
+
+if TYPE_CHECKING:
+    from .guard import PolicyServer
+
+LIST_REMEDY = "give it list_tools_settings={'enabled': False}"
+
+
+def check_list_caches(server: "PolicyServer") -> None:
+    """Raise StartError where a cache would answer the list of one client, with its own path and headers, to another."""
+    for below in servers_below(server):
+        for middleware in below.middleware:
+            settings = getattr(middleware, CACHED_TOOL_LISTS, {"enabled": False})
+            if settings.get("enabled") is not False:
+                why = f"{type(middleware).__name__} would list the tools of one client for another"
+                raise StartError(f"extend.py: {why}; {LIST_REMEDY}")
+
+
+def warn_unusable_scopes(server: "PolicyServer") -> None:
+    """Name in the log what needs scopes, where no token is verified and so nobody can have them."""
+    if server.auth is not None:
+        return
+    tools = [tool for _, tool in run_now(server.tool_pairs(), server)]
+    items = [*tools, *run_now(list_components(server, RESOURCE_LISTS))]
+    names = ", ".join(item.name for item in items if demands(item))
+    if names:
+        server.policy.logger("guard").warning(
+            "no token is verified, so nobody can use over HTTP: %s", names
+        )
+
+
+def extend_app(server: "PolicyServer", app: Any) -> Any:
+    """Add the paths of subsets and /health to an application; /health goes behind one of the author's own."""
+    tools = [tool for _, tool in run_now(server.tool_pairs(), server)]
+    places = [server.facts(tool).place or "" for tool in tools]
+    app.add_middleware(subsets.Paths, path=app.state.path, places=places)
+
+    async def health(_: Request) -> Response:
+        """Report whether it serves, and can write what it must record."""
+        try:
+            server.gate.audit_log.ready()
+        except ToolError as error:
+            return JSONResponse({"status": str(error)}, 503)
+        return JSONResponse({"status": "ok"})
+
+    app.router.routes.append(Route("/health", health))
+    return app
+
+
+def listen(server: "PolicyServer", settings: PolicySettings, *names: str) -> None:
+    """Serve at /mcp until stopped, to `names` and those of the settings.
+
+    Raises:
+        CouldNotError: It cannot listen there.
+    """
+    host, port = settings.host, settings.port
+    bound = _bind(host, port)
+    also = fastmcp.settings.http_allowed_hosts or []
+    allowed = [host, *settings.allowed_hosts, *also, *names]
+    shown = ", ".join(dict.fromkeys(["localhost", *allowed]))
+    variable = f"{settings.policy.env_prefix}ALLOWED_HOSTS adds names"
+    server.policy.logger("guard").info(
+        "requests to %s are answered, to other hosts with 421; %s", shown, variable
+    )
+    with bound:
+        log_startup(settings, "http")
+        server.run(
+            "http",
+            host=host,
+            port=port,
+            sockets=[bound],
+            show_banner=False,
+            host_origin_protection="auto",
+            allowed_hosts=allowed,
+        )
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        bound = socket.create_server((host, port), family=family)
+        # asyncio sets it on sockets of its own only; without, a second answer waits 40 ms for the client
+        bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    except (OSError, UnicodeError) as error:
+        why = str(getattr(error, "strerror", error)).partition(" (while")[0]
+        remedy = "say another with --host and --port"
+        raise CouldNotError(f"cannot listen on {host}:{port}: {why}; {remedy}") from error
+    return bound

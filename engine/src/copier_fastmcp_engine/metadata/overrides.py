@@ -1,0 +1,311 @@
+"""Metadata files, read and laid over the texts of the code: words only."""
+
+import difflib
+import os
+import stat
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from itertools import takewhile
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+import yaml
+from fastmcp import FastMCP
+from fastmcp.resources import Resource, ResourceTemplate
+from fastmcp.server.providers import Provider
+from fastmcp.server.transforms import Transform
+from fastmcp.tools import Tool
+from mcp_types import Icon, ToolAnnotations
+from pydantic import BaseModel, Field, ValidationError
+
+from ..errors import StartError
+from ..policy import WIRE_NAMES, Policy
+from ..project import package_folder
+from ..texts import HIDDEN, Image, Line, Text, hidden, shortened, shown
+from ..tools import run_now
+
+SECTIONS = {"tool": "tools", "resource": "resources", "template": "resource_templates"}
+Item = Tool | Resource | ResourceTemplate
+Texts = dict[str, dict[str, dict[str, Any]]]  # as in a file: by section, then by name or URI
+Problem = tuple[str, str, Iterable[str] | None]  # what; a name; if it is unknown, the known
+MOST_BYTES = 65_536
+HINTS = {*WIRE_NAMES, *WIRE_NAMES.values(), "annotations", "hints"}
+REFUSED: Any = partial(yaml.MarkedYAMLError, None, None)  # takes what is wrong, and where
+YAML_1_1: Any = yaml.SafeLoader("")  # knows which unquoted words some readers do not take for text
+
+
+class _Described(BaseModel, extra="forbid", strict=True):
+    description: Text = ""
+
+
+class _Tool(_Described):
+    title: Line = ""
+    arguments: dict[str, _Described] = Field(default_factory=dict)
+    icons: list[Image] = Field(default_factory=list)
+    enabled: bool = True
+
+
+class _Resource(_Described):
+    name: Line = ""
+    use_when: Text = ""
+    example: Text = ""
+
+
+class _File(BaseModel, extra="forbid", strict=True):
+    version: Annotated[int, Field(ge=1, le=1)] = 1
+    strict: bool = True
+    tools: dict[str, _Tool] = Field(default_factory=dict)
+    resources: dict[str, _Resource] = Field(default_factory=dict)
+    resource_templates: dict[str, _Resource] = Field(default_factory=dict)
+
+
+def packaged_file(policy: Policy) -> Path:
+    """The file that comes with the server."""
+    return package_folder(policy.package) / "metadata.yaml"
+
+
+def user_file(policy: Policy, setting: Path | None) -> Path | None:
+    """The user's own file: the one in the setting, else the one in the home folder; None for `none`."""
+    own = f"~/.{policy.server_name}/metadata.yaml" if setting in (None, Path()) else str(setting)
+    return None if own == "none" else Path(os.path.expanduser(own))  # Path's own needs a home
+
+
+def _shared(path: Path) -> Path | None:
+    """A folder on the way to a file in which everybody can rename: all may write, and no sticky bit."""
+    ways = {*path.absolute().parents, *Path(os.path.realpath(path)).parents}
+    for way in sorted(ways) if os.name == "posix" else ():
+        # A volume of settings in a container is mounted read-only, whatever its mode says
+        if way.stat().st_mode & 0o1002 == 0o002 and os.access(way, os.W_OK):
+            return way
+    return None
+
+
+def read_text(path: Path, *, trusted: bool = False) -> str | None:
+    """The text of a file, or None; StartError if it is odd, large or (unless trusted) others can change it."""
+    try:
+        info = path.stat()
+        if not stat.S_ISREG(info.st_mode):
+            problem = "is not a regular file"
+        elif os.name == "posix" and info.st_mode & 0o022 and not trusted:
+            problem = f"can be written by others; run `chmod go-w {path}`"
+        elif not trusted and (folder := _shared(path)):
+            problem = f"can be replaced by others; run `chmod o-w {folder}`"
+        elif info.st_size > MOST_BYTES:
+            problem = f"is {info.st_size} bytes long; the limit is {MOST_BYTES}"
+        else:
+            return path.read_bytes().decode("utf-8-sig")  # Windows writes a mark before the text
+    except FileNotFoundError:
+        return None
+    except UnicodeDecodeError:
+        problem = "is not UTF-8; save it as UTF-8"
+    except OSError as error:
+        problem = f"cannot be read: {error.strerror}"
+    raise StartError(f"{path} {problem}")
+
+
+def _value(events: Iterator[Any], event: Any, depth: int = 0) -> Any:
+    """The plain data that begins with an event; what YAML readers disagree about is refused."""
+    if event.anchor or event.tag or depth > 6:
+        why = "anchors, aliases, tags and deep nesting are not allowed; write the text out"
+        raise REFUSED(why, event.start_mark)
+    if isinstance(event, yaml.SequenceStartEvent):
+        items = takewhile(lambda e: not isinstance(e, yaml.SequenceEndEvent), events)
+        return [_value(events, item, depth + 1) for item in items]
+    if isinstance(event, yaml.MappingStartEvent):
+        pairs: dict[str, Any] = {}
+        for start in takewhile(lambda e: not isinstance(e, yaml.MappingEndEvent), events):
+            key = _value(events, start, depth + 1)
+            if not isinstance(key, str) or key in pairs:
+                why = "appears twice; keep one" if isinstance(key, str) else "is not text; quote it"
+                raise REFUSED(f"the key {shortened(key)} {why}", start.start_mark)
+            pairs[key] = _value(events, next(events), depth + 1)
+        return pairs
+    text = str(event.value)
+    tag = YAML_1_1.resolve(yaml.ScalarNode, text, (True, False)) if event.implicit[0] else "str"
+    if tag.endswith("str"):
+        return text
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    if tag.endswith("int") and text.isdecimal():
+        return int(text)
+    if tag.endswith("null") and not depth:
+        return {}
+    why = f"{shortened(text)} is not text to every YAML reader; quote it, or write true or false"
+    raise REFUSED(why if text else "a value is missing; add it or remove the key", event.start_mark)
+
+
+def parse(path: Path, text: str) -> dict[str, Any]:
+    """What a metadata file says; StartError names the file and the place where its form is wrong."""
+    text = text.replace("\r\n", "\n")
+    if unseen := HIDDEN.search(text.replace("\t", " ")):
+        line = text.count("\n", 0, unseen.start()) + 1
+        raise StartError(f"{path}:{line}: {hidden(unseen[0])} is a hidden character; remove it")
+    events = yaml.parse(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    try:
+        _, first = next(events), next(events)
+        data = {} if isinstance(first, yaml.StreamEndEvent) else _value(events, next(events))
+        if more := [event for event in events if isinstance(event, yaml.DocumentStartEvent)]:
+            raise REFUSED("a second document begins here; keep only one", more[0].start_mark)
+        return _File.model_validate(data).model_dump(exclude_unset=True)
+    except yaml.MarkedYAMLError as error:
+        mark: Any = error.problem_mark
+        why = f"{'' if type(error) is yaml.MarkedYAMLError else 'not YAML: '}{error.problem}"
+        raise StartError(f"{path}:{mark.line + 1}:{mark.column + 1}: {why}") from error
+    except ValidationError as error:
+        raise StartError(f"{path}: {_explained(error)}") from error
+
+
+def layers(policy: Policy, setting: Path | None) -> Iterator[tuple[Path, dict[str, Any] | None]]:
+    """The packaged file, then the user's, and what each says (None: there is none), or StartError."""
+    packaged = packaged_file(policy)
+    for path in filter(None, [packaged, user_file(policy, setting)]):
+        text = read_text(path, trusted=path == packaged)
+        yield path, None if text is None else parse(path, text)
+
+
+def all_names(policy: Policy) -> str:
+    """Where all names are listed."""
+    return f"`{policy.server_name} metadata export` lists them all"
+
+
+def mend(name: str, names: Iterable[str], otherwise: str) -> str:
+    """What to do about an unknown name, given the known ones."""
+    near = difflib.get_close_matches(name, names, 1, 0.5)
+    return f"did you mean '{near[0]}'?" if near else otherwise
+
+
+def _explained(error: ValidationError) -> str:
+    """The first thing wrong with the form."""
+    first = error.errors()[0]
+    where, value = [shown(str(part)) for part in first["loc"]], shown(first["input"])
+    place, name = ".".join(where), "".join(where[-1:])
+    if first["type"] == "extra_forbidden" and name in HINTS:
+        return f"{place}: overrides change words, never hints; change the tool itself"
+    if first["type"] == "extra_forbidden":
+        shapes: dict[int, type[BaseModel]] = {1: _File, 5: _Described}
+        item = _Tool if where[0] == "tools" else _Resource
+        fields = shapes.get(len(where), item).model_fields
+        near = mend(name, fields, f"the fields are {', '.join(fields)}")
+        return f"{place}: Unknown field '{name}', {near}"
+    if place == "version":
+        return f"version {value} is not supported; write `version: 1` or update this server"
+    if first["type"] == "string_pattern_mismatch":
+        kind = "an https:// or data:image/ address" if "icons" in where else "one line of text"
+        return f"{place}: Input should be {kind} (got {value})"
+    return f"{place or 'the file'}: {first['msg'].partition(' or instance')[0]} (got {value})"
+
+
+def amiss(config: Mapping[str, Any], texts: Texts) -> Iterator[Problem]:
+    """What is wrong with a file, a line each."""
+    for section, items in texts.items():
+        for name, override in config.get(section, {}).items():
+            if name not in items:
+                yield f"Unknown {section[:-1].replace('_', ' ')}: {shown(name)}", name, items
+                continue
+            known, argued = items[name].get("arguments", {}), override.get("arguments", {})
+            for argument in [n for n in argued if n not in known]:
+                yield f"Tool '{name}' has no argument '{shown(argument)}'", argument, known
+            described = {name: override, **{f"{name}.{n}": argued[n] for n in argued}}
+            for place in [n for n, words in described.items() if words.get("description") == ""]:
+                yield f"{shown(place)} is left without a description", place, None
+
+
+def check(policy: Policy, path: Path, config: Mapping[str, Any], texts: Texts) -> None:
+    """Warn of each unknown name in a file; StartError at the first one if the file is strict."""
+    for problem, name, known in amiss(config, texts):
+        if known is not None and config.get("strict", True):
+            raise StartError(f"{path}: {problem}; {mend(name, known, all_names(policy))}")
+        policy.logger("metadata").warning(
+            "%s: %s%s", path, problem, "" if known is None else " (skipped)"
+        )
+
+
+def merged(lower: Mapping[str, Any], upper: Mapping[str, Any]) -> dict[str, Any]:
+    """Two layers as one, field by field; the upper one wins."""
+    nested = {k: merged(lower.get(k, {}), v) for k, v in upper.items() if isinstance(v, dict)}
+    return {**lower, **upper, **nested}
+
+
+def _address(item: Item) -> tuple[str, str]:
+    kind, _, name = item.key.rpartition("@")[0].partition(":")
+    return SECTIONS[kind], name
+
+
+def _texts(item: Item) -> dict[str, Any]:
+    if not isinstance(item, Tool):
+        return {"name": item.name, "description": item.description}
+    schemas = item.parameters.get("properties", {}).items()
+    arguments = {name: {"description": schema.get("description")} for name, schema in schemas}
+    return {"title": item.title, "description": item.description, "arguments": arguments}
+
+
+def _changes(item: Item, override: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that differ from the code; an empty text is absent on the wire."""
+    text = override.get("description", item.description)
+    if not isinstance(item, Tool):
+        notes = [("When to use", override.get("use_when")), ("Example", override.get("example"))]
+        lines = "\n".join(f"{label}: {note}" for label, note in notes if note)
+        composed = "\n\n".join(filter(None, [text, lines]))
+        return {"name": override.get("name", item.name), "description": composed or None}
+    changes: dict[str, Any] = {"description": text or None}
+    if "title" in override:
+        changes["title"], annotations = override["title"], item.annotations or ToolAnnotations()
+        changes["annotations"] = annotations.model_copy(update={"title": override["title"]})
+    if "icons" in override:
+        changes["icons"] = [Icon(src=src) for src in override["icons"]] or None
+    properties = dict(item.parameters.get("properties", {}))
+    for name, argument in override.get("arguments", {}).items():
+        if name in properties and argument:
+            rest = {k: v for k, v in properties[name].items() if k != "description"}
+            properties[name] = rest | {k: text for k, text in argument.items() if text}
+            changes["parameters"] = item.parameters | {"properties": properties}
+    return changes
+
+
+class Overrides(Transform):
+    """Lays what the files say over what was registered at start, in lists and look-ups alike."""
+
+    def __init__(self, items: Iterable[Item]) -> None:
+        self.layered, self._became = Texts(), dict[str, list[Item | None]]()
+        self.texts: Texts = {section: {} for section in SECTIONS.values()}
+        for item in items:
+            section, name = _address(item)
+            self.texts[section][name] = _texts(item)
+
+    def _one(self, item: Item) -> Item | None:
+        """An item with its texts replaced; None for a tool that a file takes off the wire."""
+        section, name = _address(item)
+        override = self.layered.get(section, {}).get(name)
+        if override is None or name not in self.texts[section]:
+            return item
+        if self._became.get(item.key, [None])[0] is not item:
+            made = item.model_copy(update=_changes(item, override))
+            self._became[item.key] = [item, made if override.get("enabled", True) else None]
+        return self._became[item.key][1]
+
+    async def _all(self, items: Iterable[Item]) -> list[Item]:
+        return [overridden for item in items if (overridden := self._one(item))]
+
+    async def _look_up(self, name: str, call_next: Any, **more: Any) -> Item | None:
+        return self._one(item) if (item := await call_next(name, **more)) else None
+
+    list_tools = list_resources = list_resource_templates = cast("Any", _all)
+    get_tool = get_resource = get_resource_template = cast("Any", _look_up)
+
+
+def override(policy: Policy, mcp: FastMCP, setting: Path | None) -> None:
+    """Lay the packaged and the user's file over a server; StartError if one is wrong."""
+    lists: Any = (Provider.list_tools, Provider.list_resources, Provider.list_resource_templates)
+    overrides = Overrides([item for each in lists for item in run_now(each(mcp), mcp)])
+    packaged = packaged_file(policy)
+    for path, config in layers(policy, setting):
+        if config is not None:
+            said, former = config.get("tools", {}), getattr(mcp, "formerly", {})
+            old_first = sorted(said, key=lambda name: name not in former)
+            config = {**config, "tools": {former.get(name, name): said[name] for name in old_first}}
+            check(policy, path, config, overrides.texts)
+            overrides.layered = merged(overrides.layered, config)
+        elif setting and path != packaged:
+            line = "%s: no such file, so it overrides nothing"
+            policy.logger("metadata").warning(line, path)
+    mcp.add_transform(overrides)

@@ -1,0 +1,264 @@
+"""A page outside the conversation, for people whose client cannot ask them.
+
+A link is random, expires and is used once; it holds for one caller and one call. Who approved
+is a person where we or the client opened the page, and no more than the client where the link stood in an answer.
+"""
+
+import hashlib
+import json
+import logging
+import os
+import secrets
+import sys
+import tempfile
+import threading
+import time
+import webbrowser
+from collections.abc import Mapping
+from html import escape
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urlencode
+
+import anyio
+import anyio.to_thread
+from fastmcp import Context, FastMCP
+from fastmcp.exceptions import ToolError
+from fastmcp.server.dependencies import get_http_request
+from mcp.server.request_state import InvalidRequestState, RequestStateCodec
+from mcp_types import ElicitRequestURLParams, ElicitResult
+
+from ..confirmation import elicitation
+from ..confirmation.elicitation import caller_of, shows_links
+from ..confirmation.gate import Call, applied_before
+from ..confirmation.pending import PendingStore
+from ..texts import cut
+from .listener import REDACTED, Listener
+from .routes import PATH, Shown, routes
+
+MOST, WITHIN = 3, 60  # so many new pages a caller gets within so many seconds
+WAIT, PACE = 20.0, 0.25  # seconds that a call waits for the person, and between two looks
+LONGEST = 100_000  # characters of one value
+DECIDE = "Nothing was changed so far. The same call again tells what was decided."
+
+
+class Pages:
+    """The open pages of one server."""
+
+    def __init__(
+        self,
+        gate: PendingStore,
+        codec: RequestStateCodec,
+        browser: Literal["auto", "never"],
+        server_url: str | None,
+    ) -> None:
+        self._gate, self._codec, self._browser, self._url = gate, codec, browser, server_url
+        self._listener = Listener(routes(self))
+        self._lock = anyio.Lock()
+
+    def serve(self, mcp: FastMCP[Any]) -> None:
+        """Serve the pages over the server's own HTTP."""
+        logging.getLogger("uvicorn.access").addFilter(REDACTED)
+        for route in routes(self):
+            mcp.custom_route(route.path, methods=sorted(route.methods or ()))(route.endpoint)
+
+    def reaches(self, ctx: Context) -> bool:
+        """Whether a person can open a page: not one of a machine that they do not sit at."""
+        return not local(ctx) or not elsewhere()
+
+    async def answer_for(self, key: str) -> dict[str, Any] | None:
+        """What was decided for a call: a yes once, a no until its time is over."""
+        entry = await self._gate.get(f"said-{key}")
+        if entry is None or (entry["answer"] != "confirmed" and not entry["answers"]):
+            return entry
+        await self._gate.put(
+            f"done-{key}", {"page": True}
+        )  # before it is gone, for calls that wait
+        return await self._gate.take(f"said-{key}")
+
+    async def ask(self, call: Call, about: Mapping[str, Any]) -> dict[str, Any] | str:
+        """Open the page of a call, or find it open, and wait a while.
+
+        Returns:
+            What was decided, or where the person can still decide.
+
+        Raises:
+            ToolError: Another call with the same arguments was applied, or there were too many pages.
+            Asked: The client is to show the link first.
+        """
+        key, first = call.key, not call.loaded
+        async with self._lock:
+            # In the order in which an answer passes through them: page, said, done
+            page = await self._open(key)
+            if page is None and (entry := await self.answer_for(key)):
+                return entry
+            if page is None and first and (before := await applied_before(call)):
+                raise ToolError(before)
+            new = page is None
+            page = page or await self._begin(call, about)
+        if await self._refused(call.ctx, page):
+            await self.decide(page["link"], approved=False)
+        looks = 0 if new and page["by"] == "client" else round(WAIT / PACE)
+        for _ in range(looks):
+            if not await self._open(key):
+                break
+            await anyio.sleep(PACE)
+        if await self._open(key):
+            where = "The page is open" if page["by"] == "person" else f"Open {_address(page)}"
+            minutes = max(1, round((page["until"] - time.time()) / 60))
+            return f"{where}, to decide within {minutes} minutes. {DECIDE}"
+        if entry := await self.answer_for(key):
+            return entry
+        if first and (before := await applied_before(call)):
+            raise ToolError(before)
+        return {**about, "answer": "timed_out", "by": None}
+
+    async def shown(self, link: str) -> Shown | None:
+        """What the page of a link says, while it is open."""
+        row = await self._gate.get(f"link-{_hashed(link)}")
+        page = await self._open(str(row["key"])) if row else None
+        if page is None or not secrets.compare_digest(str(page["link"]), link):
+            return None
+        arguments, details = ([(n, v) for n, v in page[name]] for name in ("arguments", "details"))
+        server, tool, question, base = (
+            str(page[name]) for name in ("server", "tool", "question", "base")
+        )
+        return Shown(server, tool, question, arguments, details, base)
+
+    async def decide(self, link: str, approved: bool) -> bool:
+        """Take the answer of a link, once; whether it still counted."""
+        shown, row = await self.shown(link), await self._gate.take(f"link-{_hashed(link)}")
+        page = await self._open(row["key"]) if shown and row else None
+        if page is None:
+            return False
+        answer = "confirmed" if approved else "declined"
+        kept = {name: page[name] for name in ("asked", "answers", "by")}
+        await self._gate.put(f"said-{page['key']}", kept | {"answer": answer})
+        await self._gate.take(f"page-{page['key']}")
+        self._listener.close(str(page["key"]))
+        return True
+
+    async def _open(self, key: str) -> dict[str, Any] | None:
+        """The page of a call, while it waits for an answer."""
+        row = await self._gate.get(f"page-{key}")
+        try:
+            page = json.loads(self._codec.unseal(row["sealed"])) if row else None
+        except InvalidRequestState:  # of a server that is gone
+            return None
+        return page if page and page["until"] > time.time() else None
+
+    async def _begin(self, call: Call, about: Mapping[str, Any]) -> dict[str, Any]:
+        until, link, ctx = time.time() + self._gate.seconds, secrets.token_urlsafe(32), call.ctx
+        await self._count(caller_of(ctx))
+        if local(ctx):
+            base = await self._listener.open(until, call.key)
+        else:
+            base = (self._url or str(get_http_request().base_url)).rstrip("/")
+        rows = {name: _rows(about[name]) for name in ("arguments", "details")}
+        page: dict[str, Any] = {**about, **rows, "key": call.key, "link": link}
+        page |= {"server": ctx.fastmcp.name, "tool": call.tool, "until": until, "base": base}
+        shows = await shows_links(ctx)
+        opened = not shows and self._opens(ctx) and await _open_browser(_address(page), until)
+        page["by"] = "person" if shows or opened else "client"
+        await self._gate.put(f"link-{_hashed(link)}", {"key": call.key})
+        sealed = self._codec.seal(json.dumps(page).encode())
+        await self._gate.put(f"page-{call.key}", {"sealed": sealed})
+        return page
+
+    async def _refused(self, ctx: Context, page: Mapping[str, Any]) -> bool:
+        """Show the link through a client that can; whether the person refused to open it."""
+        if not await shows_links(ctx):
+            return False
+        answer = elicitation.response_to(ctx, "confirmation")
+        if answer is None:
+            link = ElicitRequestURLParams(
+                message=f"{page['server']} asks: {page['question']}",
+                url=_address(page),
+                elicitation_id=None if elicitation.is_modern(ctx) else str(page["key"]),
+            )
+            if elicitation.is_modern(ctx):
+                raise elicitation.input_required("confirmation", link, str(page["key"]))
+            try:
+                answer = await elicitation.elicit(ctx, link, self._gate.seconds)
+            except TimeoutError:
+                return False
+        return isinstance(answer, ElicitResult) and answer.action == "decline"
+
+    def _opens(self, ctx: Context) -> bool:
+        """Whether we may open a browser: only beside a person, and never a text browser."""
+        seen = sys.platform in ("win32", "darwin") or bool(_set("DISPLAY", "WAYLAND_DISPLAY"))
+        return self._browser == "auto" and local(ctx) and seen
+
+    async def _count(self, caller: str) -> None:
+        now, name = time.time(), f"pages-{caller}"
+        row = await self._gate.get(name) or {"times": []}
+        times = [then for then in row["times"] if now - then < WITHIN]
+        if len(times) >= MOST:
+            seconds = round(WITHIN - now + times[0]) + 1
+            raise ToolError(f"{MOST} pages a minute are enough; try again in {seconds} seconds")
+        await self._gate.put(name, {"times": [*times, now]})
+
+
+def local(ctx: Context) -> bool:
+    """Whether the client started this server, on its own machine."""
+    return ctx.transport in (None, "stdio")
+
+
+def elsewhere() -> bool:
+    """Whether nobody sits at this machine: over SSH, in a container, under CI."""
+    return bool(
+        _set("SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY", "CI", "container")
+        or any(Path(mark).exists() for mark in ("/.dockerenv", "/run/.containerenv"))
+    )
+
+
+def _set(*names: str) -> list[str]:
+    return [name for name in names if os.environ.get(name)]
+
+
+def _address(page: Mapping[str, Any]) -> str:
+    return f"{page['base']}{PATH}?{urlencode({'link': page['link']})}"
+
+
+def _hashed(link: str) -> str:
+    return hashlib.sha256(link.encode()).hexdigest()
+
+
+def _rows(values: object) -> list[tuple[str, str]]:
+    """Names and values as a page shows them: whole, with nothing hidden in them."""
+
+    def text(value: object) -> str:
+        plain = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)
+        return cut(plain, LONGEST, f" ({len(plain):,} characters)")
+
+    if values is None:
+        return []
+    named = values if isinstance(values, Mapping) else {"": values}
+    return [(text(str(name)), text(value)) for name, value in named.items()]
+
+
+async def _open_browser(address: str, until: float) -> bool:
+    """Open the page through a file that only its owner reads: no list of processes shows the link."""
+    descriptor, name = tempfile.mkstemp(suffix=".html", prefix="confirm-")
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        where = escape(address)
+        file.write(f'<!doctype html><meta http-equiv="refresh" content="0;url={where}">')
+    failed: list[bool] = []
+    done = threading.Event()
+
+    def work() -> None:
+        try:
+            failed.append(not webbrowser.open(Path(name).as_uri()))
+        except Exception:
+            failed.append(True)
+        done.set()
+
+    # A thread of our own: a browser that blocks must not keep the server from ending
+    threading.Thread(target=work, daemon=True).start()
+    await anyio.to_thread.run_sync(done.wait, 3)
+    opened = not any(failed)
+    left = until - time.time() if opened else 0
+    remover = threading.Timer(left, Path(name).unlink, kwargs={"missing_ok": True})
+    remover.daemon = True
+    remover.start()
+    return opened

@@ -1,0 +1,164 @@
+"""What a browser sees of a confirmation: the page that asks, and what became of it.
+
+GET changes nothing; POST counts with the cookie of the browser that saw the page, from our own
+origin. All texts of others are escaped, and nothing is loaded from anywhere.
+"""
+
+import base64
+import hashlib
+import secrets
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import NamedTuple, Protocol
+from urllib.parse import parse_qs, urlsplit
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
+
+PATH = "/confirm"
+LONGEST = 10_000  # bytes of a form that is sent
+STYLE = (
+    "body{font:1.1rem/1.5 system-ui,sans-serif;max-width:42rem;margin:2rem auto;padding:0 1rem}"
+    "dt{font-weight:bold;margin-top:.7rem}dd{margin:0;white-space:pre-wrap;overflow-wrap:anywhere}"
+    "h1{font-size:1.5rem;overflow-wrap:anywhere;white-space:pre-wrap}"
+    "button{font:inherit;padding:.7rem 1.4rem;margin:1.5rem 1rem 0 0;min-width:8rem}"
+    ":root{color-scheme:light dark}"
+)
+_HASH = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
+HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": f"default-src 'none'; style-src 'sha256-{_HASH}'; base-uri 'none'; "
+    "form-action 'self'; frame-ancestors 'none'",
+    # so that browsers send the origin of the form; with no-referrer it would be null
+    "Referrer-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+}
+OVER = "This page is over: it was used, or its time has passed. Return to the application."
+TITLES = {"approve": "Approved", "decline": "Declined"}
+DONE = "You may close this window and return to the application."
+
+
+class Shown(NamedTuple):
+    """What a page says."""
+
+    server: str
+    tool: str
+    question: str
+    arguments: Sequence[tuple[str, str]]
+    details: Sequence[tuple[str, str]]
+    base: str  # where it is served, exactly
+
+
+class Pages(Protocol):
+    """Where pages are kept."""
+
+    async def shown(self, link: str) -> Shown | None:
+        """What the page of a link says, while it is open."""
+
+    async def decide(self, link: str, approved: bool) -> bool:
+        """Take the answer of a link, once; whether it still counted."""
+
+
+def routes(pages: Pages) -> list[Route]:
+    """The one address, for the page and for its answer."""
+
+    async def ask(request: Request) -> Response:
+        link = request.query_params.get("link", "")
+        shown = await pages.shown(link)
+        if shown is None or not _here(request, shown.base):
+            return _page("Not Open Any More", f"<p>{OVER}</p>", 410)
+        browser = secrets.token_urlsafe(32)
+        response = _page(shown.question, _form(shown, link, _proof(browser, link)))
+        response.set_cookie(
+            _cookie(link),
+            browser,
+            path=PATH,
+            secure=shown.base.startswith("https://"),
+            httponly=True,
+            samesite="strict",
+        )
+        return response
+
+    async def answer(request: Request) -> Response:
+        form = await _sent(request)
+        link, word = form.get("link", ""), form.get("answer", "")
+        shown = await pages.shown(link)
+        if shown is None or not _here(request, shown.base):
+            return _page("Not Open Any More", f"<p>{OVER}</p>", 410)
+        browser = request.cookies.get(_cookie(link), "")
+        given = form.get("proof", "").encode()
+        proof = secrets.compare_digest(_proof(browser, link).encode(), given)
+        origin = request.headers.get("origin") == _origin(shown.base)
+        if not (browser and proof and origin and word in TITLES):
+            text = "<p>The answer did not come from this page. Open its link again.</p>"
+            return _page("Not Accepted", text, 403)
+        if not await pages.decide(link, word == "approve"):
+            return _page("Not Open Any More", f"<p>{OVER}</p>", 410)
+        return _page(TITLES[word], f"<p>{DONE}</p>")
+
+    return [Route(PATH, ask, methods=["GET"]), Route(PATH, answer, methods=["POST"])]
+
+
+def _here(request: Request, base: str) -> bool:
+    """Whether a browser reached the listener by its own name, and no other that leads here."""
+    parts = urlsplit(base)
+    return parts.hostname != "127.0.0.1" or request.headers.get("host") == parts.netloc
+
+
+def _origin(base: str) -> str:
+    parts = urlsplit(base)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def _cookie(link: str) -> str:
+    return f"confirm-{hashlib.sha256(link.encode()).hexdigest()[:16]}"
+
+
+def _proof(browser: str, link: str) -> str:
+    return hashlib.sha256(f"{browser}.{link}".encode()).hexdigest()
+
+
+async def _sent(request: Request) -> Mapping[str, str]:
+    """The fields of a form; none where it is too long to be ours."""
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > LONGEST:
+            return {}
+    fields = parse_qs(body.decode("ascii", "replace"))
+    return {name: values[0] for name, values in fields.items()}
+
+
+def _form(shown: Shown, link: str, proof: str) -> str:
+    """The body of the page that asks."""
+
+    def rows(title: str, values: Sequence[tuple[str, str]]) -> str:
+        listed = "".join(f"<dt>{escape(n)}</dt><dd>{escape(v)}</dd>" for n, v in values)
+        return f"<h2>{title}</h2><dl>{listed}</dl>" if values else ""
+
+    hidden = {"link": link, "proof": proof}
+    fields = "".join(
+        f'<input type="hidden" name="{n}" value="{escape(v)}">' for n, v in hidden.items()
+    )
+    return (
+        f"<p><strong>{escape(shown.server)}</strong> asks before it runs "
+        f"<code>{escape(shown.tool)}</code>.</p>"
+        + rows("With these arguments", shown.arguments)
+        + rows("What would happen", shown.details)
+        + f'<form method="post" action="{PATH}">{fields}'
+        '<button name="answer" value="decline">Decline</button>'
+        '<button name="answer" value="approve">Approve</button></form>'
+    )
+
+
+def _page(title: str, body: str, status: int = 200) -> Response:
+    """A page that a phone and a screen reader can read."""
+    title = escape(title)
+    text = (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        f"<title>{title}</title><style>{STYLE}</style></head>"
+        f"<body><main><h1>{title}</h1>{body}</main></body></html>"
+    )
+    return HTMLResponse(text, status, HEADERS)

@@ -1,0 +1,169 @@
+"""A project's server, put together: settings, tools, the author's `extend()`, metadata over all of it."""
+
+import contextlib
+import importlib
+import secrets
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import fastmcp
+from mcp.server.request_state import RequestStateSecurity
+
+from . import registry
+from .audit_log import AuditLog
+from .confirmation.pending import PendingStore
+from .declarations import collecting
+from .errors import StartError
+from .guard import PolicyServer
+from .metadata.overrides import override
+from .places import describe_error, describe_place
+from .policy import Policy
+from .settings import PolicySettings
+
+RESOURCE_LISTING = "resource_listing"  # the module of the tool list_resources
+
+
+def build_server(
+    settings: PolicySettings,
+    *,
+    connect: Callable[[Any], object],
+    extend: ModuleType,
+    instructions: str,
+    lists_resources: bool = False,
+) -> PolicyServer:
+    """Build the server of a project.
+
+    Args:
+        settings: The project's settings, whose class names its policy.
+        connect: `connect` of the project's backend.py.
+        extend: The project's extend.py.
+        instructions: What the server is for.
+        lists_resources: Whether it has resources, and so the tool that lists them.
+
+    Raises:
+        StartError: One line names the tool, resource, setting or file that cannot be served.
+    """
+    policy = settings.policy
+    if not fastmcp.settings.http_host_origin_protection:  # by which `fastmcp run` serves, too
+        fastmcp.settings.http_host_origin_protection = "auto"
+    _connect(connect, settings)
+    audit_log = AuditLog(policy, settings.audit, settings.state_keys)
+    gate = PendingStore(policy, settings.state, settings.confirm_seconds, audit_log)
+    sealing = _sealing(settings)
+    if policy.confirm_fallback == "page":
+        from .pages.pages import Pages
+
+        server_url = getattr(settings, "server_url", None)
+        gate.pages = Pages(gate, sealing.codec, settings.browser, server_url)  # type: ignore[attr-defined]
+    consent = _open_consent(settings)
+    modules: list[ModuleType] = []
+    if lists_resources:
+        modules.append(importlib.import_module(f".{RESOURCE_LISTING}", __package__))
+    if consent and consent.mode == "offline":
+        from .consent.tools import tools_module
+
+        modules.append(tools_module(policy))
+    tools = registry.load_tools(policy, f"{policy.package}.tools", *modules)
+    options: dict[str, Any] = {
+        "version": _version_of(policy),
+        "instructions": instructions,
+        "lifespan": extend.lifespan,
+        "on_duplicate": "error",
+        "request_state_security": sealing,
+    }
+    mcp = _make_server(policy, settings, tools, options)
+    mcp.govern(policy, gate, settings)
+    if consent:
+        from .consent.serving import ConsentMiddleware
+
+        consent.serve(mcp)
+        mcp.add_middleware(ConsentMiddleware())
+    for tool in tools:
+        mcp.add_tool(tool)
+    if gate.pages:
+        gate.pages.serve(mcp)
+    registry.add_resources(mcp, f"{policy.package}.resources")
+    with collecting(mcp.declared_elsewhere):
+        extend.extend(mcp)
+    mcp.check()
+    override(policy, mcp, settings.metadata)
+    return mcp
+
+
+def shipped_settings(settings: type[PolicySettings]) -> Any:
+    """Return settings without the user's own texts: with them, tables, locks and exports are written."""
+    values: dict[str, Any] = {"metadata": Path("none")}
+    if settings.policy.has_consent:
+        values.update(
+            state="memory",
+            enable_offline_access=True,
+            consent_database=":memory:",
+            static_credentials=None,
+            oidc_issuer="https://example.com",
+            oidc_client_id=settings.policy.server_name,
+            jwt_issuer=None,
+            jwt_audience=None,
+            jwt_jwks_uri=None,
+        )
+    return settings(**values)
+
+
+def _connect(connect: Callable[[Any], object], settings: PolicySettings) -> None:
+    """Connect the backend; StartError names the setting that says where it is."""
+    database = getattr(settings, "database", None)
+    where = str(database if database is not None else getattr(settings, "api", ""))
+    try:
+        connect(settings)
+    except Exception as error:
+        why = describe_error(error, where)
+        if database is not None:
+            variable = f"{settings.policy.env_prefix}DATABASE"
+            why += f"; see {variable} ({describe_place(where)!r})"
+        raise StartError(f"backend.py: connect: {why}") from error
+
+
+def _sealing(settings: PolicySettings) -> RequestStateSecurity:
+    """Return what seals questions; StartError: a key cannot be used."""
+    keys: list[Any] = [*settings.state_keys] or [secrets.token_bytes(32)]
+    try:
+        return RequestStateSecurity(keys=keys, ttl=settings.confirm_seconds)
+    except ValueError as error:
+        raise StartError(f"setting state_keys: {error}") from error
+
+
+def _open_consent(settings: PolicySettings) -> Any:
+    """Return the server's consent, where its policy has it."""
+    if not settings.policy.has_consent:
+        return None
+    from .consent.flow import Consent
+
+    try:
+        return Consent(settings)  # type: ignore[arg-type]
+    except (ImportError, OSError, ValueError) as error:
+        raise StartError(str(error)) from error
+
+
+def _make_server(
+    policy: Policy, settings: Any, tools: list[Any], options: dict[str, Any]
+) -> PolicyServer:
+    """Make the server, with a verifier of tokens where its policy has consent."""
+    if not settings.policy.has_consent:
+        return PolicyServer(policy.server_name, **options)
+    from .consent.public import PublicFront
+    from .consent.serving import ConsentServer
+    from .consent.tokens import verifier
+
+    scopes = {scope for tool in tools for scope in tool.declaration.scopes}
+    front = PublicFront if settings.public else None
+    auth = verifier(settings, scopes)
+    return ConsentServer(policy.server_name, front=front, auth=auth, **options)
+
+
+def _version_of(policy: Policy) -> str | None:
+    """Return the version of the server's distribution; None in a checkout that is not installed."""
+    with contextlib.suppress(PackageNotFoundError):
+        return version(policy.server_name)
+    return None

@@ -1,0 +1,49 @@
+"""Standard input of a stdio server: signals end it at once, as its client does."""
+
+import io
+import os
+import select
+import signal
+import sys
+from types import FrameType
+
+
+class _Input(io.RawIOBase):
+    """What a file descriptor holds, until `end` is called."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._from = descriptor
+        self._woken, self._wake = os.pipe()
+
+    def readable(self) -> bool:
+        """Yes."""
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        """Wait for bytes, or for the end."""
+        ready, _, _ = select.select([self._from, self._woken], [], [])
+        data = b"" if self._woken in ready else os.read(self._from, len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def end(self, number: int, _: FrameType | None) -> None:
+        """End the input at a signal; the same signal again ends the process."""
+        signal.signal(number, signal.SIG_DFL)
+        os.write(self._wake, b".")
+
+
+def stops_at_once() -> None:
+    """Have Ctrl-C and SIGTERM end a server over stdio as its client does, where the system can (not on Windows).
+
+    A thread that reads standard input cannot be interrupted, so Python would wait for the client's next line. Here it
+    waits for a signal too, and then reads the end of the input.
+    """
+    if sys.platform == "win32":
+        return
+    descriptor = os.dup(0)
+    with open(os.devnull, "rb") as nothing:  # what tools and their children would read
+        os.dup2(nothing.fileno(), 0, inheritable=True)
+    source = _Input(descriptor)
+    sys.stdin = io.TextIOWrapper(io.BufferedReader(source), encoding="utf-8")
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, source.end)

@@ -1,0 +1,200 @@
+"""The calls that prove a tool: those that its author arranges, and those that follow from them.
+
+Standard library only: a probe imports `Case` from here, and the command reads probes without a server.
+"""
+
+import ast
+import re
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from .rules import Tool
+
+Arguments = dict[str, Any]
+FORMATS = {"date": "2031-02-03", "date-time": "2031-02-03T04:05:06Z", "uuid": f"{0:032}"}
+# What turns an identity into another one: in order before it, behind it, or one that does not exist
+BEFORE, BEHIND, ABSENT = "0", "2", "9999"
+UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+TARGET = re.compile("new_|to_|target|dest")  # how parameters begin that name where something goes
+
+
+@dataclass(frozen=True)
+class Case:
+    """One call, and what it may lose; `arrange` returns arguments, a Case, or a list of these.
+
+    Attributes:
+        arguments: What the call gets.
+        loses: Keys of the snapshot that it may change or remove besides the record that it names.
+        sibling: An async function of the backend that adds another record of the same kind. Not needed where `arrange`
+            has a parameter with a default for the identity, or where each of its calls makes a new record.
+    """
+
+    arguments: Arguments
+    loses: Collection[str] = ()
+    sibling: Callable[[Any], Awaitable[Any]] | None = None
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A case as it is run.
+
+    Attributes:
+        arguments: What the first call gets.
+        name: What differs from what the author arranged; empty where nothing does.
+        again: What the second call gets, where that is something else.
+        loses: As in `Case`.
+    """
+
+    arguments: Arguments
+    name: str = ""
+    again: Arguments | None = None
+    loses: Collection[str] = ()
+
+
+def parse_probe(path: Path) -> dict[str, Any]:
+    """Return what a probe assigns and defines, without running it.
+
+    Returns:
+        By name: plain values as they are, the text of everything else.
+    """
+    found: dict[str, Any] = {}
+    if not path.exists():
+        return found
+    for node in ast.parse(path.read_bytes()).body:
+        match node:
+            case ast.AsyncFunctionDef(name=name):
+                found[name] = ast.unparse(node)
+            case ast.Assign(targets=[ast.Name(name)], value=value) | ast.AnnAssign(
+                ast.Name(name), value=ast.expr() as value
+            ):
+                try:
+                    found[name] = ast.literal_eval(value)
+                except ValueError:
+                    found[name] = ast.unparse(value)
+    return found
+
+
+def list_cases(arranged: object) -> list[Case]:
+    """Return the cases that `arrange` returned.
+
+    Raises:
+        TypeError: It returned something else.
+    """
+    returned: list[Any] = arranged if isinstance(arranged, list) else [arranged]
+    cases = [case if isinstance(case, Case) else Case(case) for case in returned]
+    if not cases or not all(isinstance(case.arguments, dict) for case in cases):
+        raise TypeError("arrange() has to return its arguments, a Case, or a list of these")
+    return cases
+
+
+def sample_values(schema: Mapping[str, Any]) -> Iterator[Any]:
+    """Yield some values that a schema allows: every choice, or one or two of its type."""
+    yield from schema.get("enum", ())
+    for part in schema.get("anyOf", ()):
+        yield from sample_values(part)
+    kind = schema.get("type") if "enum" not in schema else ""
+    if kind == "boolean":
+        yield from (True, False)
+    elif kind in ("integer", "number"):
+        minimum, maximum = schema.get("minimum", 1), schema.get("maximum", 9)
+        for number in (2, 3, minimum, maximum):
+            if minimum <= number <= maximum:
+                yield number
+    elif kind == "string" and "pattern" not in schema:
+        text = "probe".ljust(schema.get("minLength", 0), "e")[: schema.get("maxLength")]
+        yield FORMATS.get(schema.get("format", ""), text)
+    elif kind == "array":
+        for item in sample_values(schema.get("items", {})):
+            yield [item]
+
+
+def other_identity(value: Any, mark: str) -> Any:
+    """Return another identity of the same kind, in order before a value or behind it; any other value as it is."""
+    if type(value) is int:  # a boolean is none
+        return value - 1 if mark == BEFORE else int(f"{value}{mark}")
+    if not isinstance(value, str):
+        return value
+    if UUID.fullmatch(value):
+        return value[: -len(mark)] + mark
+    place = "(?=[^/]*$)" if mark == BEFORE else r"(?=(\.[^/]*)?$)"  # of docs/note.txt: note
+    return re.sub(place, mark, value, count=1)
+
+
+class Variants:
+    """The variants of one case: a second record, then each argument changed by itself, the surest first."""
+
+    def __init__(
+        self, tool: Tool, behavior: str, case: Case, names: list[str], versions: Collection[str]
+    ) -> None:
+        """Take what the variants are made of.
+
+        Args:
+            tool: The tool as it is served.
+            behavior: What it declares.
+            case: The first one that its author arranges.
+            names: The parameters that name the record.
+            versions: Names of parameters that hold a version.
+        """
+        self.tool = tool
+        self.behavior = behavior
+        self.arguments = case.arguments
+        self.names = names
+        self.versions = versions
+        self.required = tool.wire["inputSchema"].get("required", ())
+        self.plain = Variant(case.arguments, "a second record beside it", loses=case.loses)
+        self.unsure: list[Variant] = []
+
+    def __iter__(self) -> Iterator[Variant]:
+        if self.names and self.behavior != "read":
+            yield self.plain
+        for name, schema in self.tool.parameters.items():
+            yield from self._of_parameter(name, schema)
+        for name, value in self.arguments.items():
+            yield from self._of_identity(name, value)
+        yield from self.unsure
+
+    def _changed(self, name: str, value: Any, title: str = "") -> Variant:
+        shown = str(value).lower() if isinstance(value, bool) else repr(value)
+        arguments = self.arguments | {name: value}
+        return replace(self.plain, arguments=arguments, name=title or f"{name}={shown}")
+
+    def _of_parameter(self, name: str, schema: Mapping[str, Any]) -> Iterator[Variant]:
+        """Yield variants with another value of one parameter, or without it; keep those of doubtful value for last."""
+        is_passed = name in self.arguments
+        old = self.arguments.get(name, schema.get("default"))
+        changed = []
+        for value in sample_values(schema):
+            if (value, isinstance(value, bool)) != (old, isinstance(old, bool)):  # True == 1
+                changed.append(self._changed(name, value))
+        if name not in self.names and _is_choice(schema):
+            yield from changed
+        elif not is_passed:
+            self.unsure += changed[:1]
+        if is_passed and name not in self.required:
+            fewer = {key: value for key, value in self.arguments.items() if key != name}
+            self.unsure.append(replace(self.plain, arguments=fewer, name=f"no {name}"))
+        if self.names and TARGET.match(name) and isinstance(old, str):
+            yield self._changed(name, other_identity(self.arguments[self.names[0]], BEHIND))
+        if is_passed and name not in self.names and self.behavior in ("create", "ensure"):
+            for variant in changed[:1]:
+                then = replace(variant, name=f"then {variant.name}", again=variant.arguments)
+                self.unsure.append(replace(then, arguments=self.arguments))
+
+    def _of_identity(self, name: str, value: Any) -> Iterator[Variant]:
+        """Yield a variant with a stale version, or with a record that does not exist."""
+        item = value[0] if isinstance(value, list) and value else value
+        is_version = name in self.versions and isinstance(value, (str, int))
+        if is_version and self.behavior in ("update", "delete"):
+            yield self._changed(name, other_identity(value, BEFORE), f"a stale {name}")
+        elif name in self.names or (self.behavior == "read" and isinstance(value, str)):
+            absent = other_identity(item, ABSENT)
+            if absent != item:
+                yield self._changed(name, [absent] if isinstance(value, list) else absent)
+
+
+def _is_choice(schema: Mapping[str, Any]) -> bool:
+    """Tell whether a schema offers a few values."""
+    parts = [schema, *schema.get("anyOf", ())]
+    return any("enum" in part or part.get("type") == "boolean" for part in parts)

@@ -1,0 +1,169 @@
+"""The tools of a server as they are pinned: annotations.lock.json and docs/tools.md, written from the running server."""
+
+import inspect
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from . import lock
+from .cases import parse_probe
+from .opening import open_project
+from .project import ProjectUnderTest, is_start_error
+from .rules import Tool
+from .tool_table import format_table
+
+PAGE = Path("docs/tools.md")
+COMMAND = "`uv run tests/policy/pin.py`"
+# What the template writes into a probe until its tool can run: nothing to judge the tool by yet
+NOT_YET = re.compile("it is not implemented yet|no sample value is known")
+LIBRARIES = ("fastmcp", "mcp", "pydantic")  # which render the schemas
+
+
+@dataclass(frozen=True)
+class Pins:
+    """What is pinned of a running server.
+
+    Attributes:
+        tools: Its tools with their declarations.
+        lock: The content of annotations.lock.json.
+        table: The content of docs/tools.md.
+    """
+
+    tools: Sequence[Tool]
+    lock: lock.Lock
+    table: str
+
+
+def load_tables(project: ProjectUnderTest) -> dict[str, Any]:
+    """Return the project's tables.json, with what its policy calls destructive."""
+    path = project.root / "tests/policy/tables.json"
+    tables: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    tables["destructive"] = project.policy.destructive
+    return tables
+
+
+async def list_on_the_wire(client: Any) -> list[dict[str, Any]]:
+    """Return every tool as a client sees it."""
+    async with client:
+        tools = await client.list_tools()
+    return [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools]
+
+
+def collect(project: ProjectUnderTest, server: Any, tables: Mapping[str, Any]) -> Pins:
+    """Return what is pinned of a running server."""
+    from fastmcp import Client
+
+    engine = project.engine("tools")
+    served = {}
+    for tool in engine.run_now(server.list_tools(run_middleware=False), server):
+        served[tool.name] = tool
+    tools = []
+    for wire in engine.run_now(list_on_the_wire(Client(server)), server):
+        tool = served.get(wire["name"])
+        declaration = engine.declared(tool)  # a lifespan may have added it since
+        facts = None
+        if declaration:
+            facts = project.policy.facts(declaration) | {"content": _is_content(tool)}
+        tools.append(_with_probe(wire, facts, project.probes / f"test_{wire['name']}.py"))
+    pinned = lock.lock_of(tools, {name: version(name) for name in LIBRARIES})
+    return Pins(tools, pinned, format_table(pinned["tools"], tools, tables))
+
+
+def _with_probe(wire: Mapping[str, Any], facts: dict[str, Any] | None, probe: Path) -> Tool:
+    """Return a tool with what its probe says of it."""
+    known = parse_probe(probe)
+    probed = None
+    if probe.exists() and not NOT_YET.search(str(known.get("unprobed"))):
+        probed = "unprobed" not in known
+    waivers = known.get("waivers", [])
+    if not isinstance(waivers, list | tuple):
+        waivers = [waivers]
+    return Tool(wire, facts, probed=probed, waivers=waivers)
+
+
+def _is_content(tool: object) -> bool:
+    """Tell whether a tool returns an image, bytes or other content, for which there is no schema."""
+    function: Any = getattr(tool, "fn", _is_content)
+    result = inspect.signature(inspect.unwrap(function)).return_annotation
+    unknown = (inspect.Signature.empty, None, "None", Any, "Any")
+    return getattr(tool, "output_schema", None) is None and result not in unknown
+
+
+def read_pinned(root: Path) -> lock.Lock | None:
+    """Return the pinned lock of a project, None where nothing was ever pinned.
+
+    Raises:
+        ValueError: It is damaged, or missing in git or in CI.
+    """
+    path = root / lock.FILE
+    if path.exists():
+        return lock.read(path)
+    git = shutil.which("git")
+    is_known = bool(os.environ.get("CI"))
+    for words in ("ls-files", "log -1 --format=%H --all") if git else ():
+        command = [str(git), *words.split(), "--", lock.FILE]
+        is_known |= bool(subprocess.run(command, cwd=root, capture_output=True).stdout)
+    if is_known:
+        raise ValueError(
+            f"{lock.FILE} is missing: restore it from git, or run {COMMAND} and commit it"
+        )
+    return None
+
+
+def pin(project: ProjectUnderTest, words: Sequence[str] = ()) -> str:
+    """Write the lock and the table.
+
+    Args:
+        project: The project.
+        words: Nothing, or `--first`: only where nothing was ever pinned.
+
+    Returns:
+        What changed, a line each.
+
+    Raises:
+        ValueError: The words are others, or the lock is damaged or missing.
+    """
+    if [*words] not in ([], ["--first"]):
+        raise ValueError(f"{' '.join(words)}: {COMMAND} takes nothing or --first")
+    path = project.root / lock.FILE
+    before = read_pinned(project.root) if words or path.exists() else None
+    if before and words:
+        return f"{lock.FILE} is there already"
+    pins = collect(project, project.create_server(), load_tables(project))
+    path.write_text(lock.text_of(pins.lock), encoding="utf-8", newline="\n")
+    (project.root / PAGE).write_text(pins.table, encoding="utf-8", newline="\n")
+    changed = lock.differences(before, pins.lock) if before else []
+    last = f"{lock.FILE} and docs/tools.md hold {len(pins.lock['tools'])} tools"
+    return "\n".join([*changed, last])
+
+
+def run(
+    root: Path, policy_package: str, words: Sequence[str], serves: str | None = None
+) -> str | None:
+    """Run the script `tests/policy/pin.py`.
+
+    Args:
+        root: The project's folder.
+        policy_package: The dotted name of its policy.
+        words: The script's arguments.
+        serves: As in `open_project`.
+
+    Returns:
+        What went wrong, in a line; None where nothing did.
+    """
+    try:
+        print(pin(open_project(root, policy_package, serves), words))
+    except ValueError as error:
+        return str(error)
+    except Exception as error:
+        if not is_start_error(error):
+            raise
+        return str(error)
+    return None

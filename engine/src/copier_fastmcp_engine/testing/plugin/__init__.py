@@ -1,0 +1,183 @@
+"""The pytest plugin of the policy suite: what the tests in tests/policy share.
+
+It imports nothing of the project and nothing of the engine's run-time half before tests/policy is collected: pytest
+loads it first, and coverage is measured from then on. Hooks and fixtures hold for the files of tests/policy only.
+"""
+
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import pytest
+
+from ..opening import open_project
+from ..project import is_start_error
+
+if TYPE_CHECKING:
+    from ..rules import Tool
+    from .suite import Suite
+
+ERAS = ["legacy", "2026-07-28"]
+FOLDER = Path("tests/policy")
+NOTE = "copier-fastmcp-note"  # the property of a test's report that carries a note
+# Of two tests only one is collected, whose name tells a reader what the lock holds
+MARKED = "test_only_the_pinned_tools_are_marked_destructive"
+UNMARKED = "test_no_tool_currently_marked_destructive"
+Call = Callable[..., Awaitable[dict[str, Any]]]
+_suite_key = pytest.StashKey["Suite"]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the settings that name the project."""
+    parser.addini(
+        "copier_fastmcp_policy", "the package of the server's policy, as in notes_mcp.policy"
+    )
+    parser.addini(
+        "copier_fastmcp_serves",
+        "MODULE:NAME of an adopted server, or of what makes it; - where that is not known",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Add the marks that the tests use."""
+    config.addinivalue_line("markers", "oauth: the six tests of the progressive consent flow")
+
+
+def _is_ours(config: pytest.Config, path: Path) -> bool:
+    return path.parent == config.rootpath / FOLDER
+
+
+def get_suite(config: pytest.Config, tests_package: str) -> "Suite":
+    """Return the suite of this run, made when it is first asked for; a server that does not start ends the run."""
+    if _suite_key not in config.stash:
+        from .suite import Suite
+
+        serves = config.getini("copier_fastmcp_serves") or None
+        policy = config.getini("copier_fastmcp_policy")
+        try:
+            suite = Suite(open_project(config.rootpath, policy, serves), tests_package)
+        except Exception as error:
+            if not is_start_error(error):
+                raise
+            _end_with(config, str(error))
+        config.stash[_suite_key] = suite
+    return config.stash[_suite_key]
+
+
+class _NoServerError(pytest.exit.Exception, KeyboardInterrupt):  # type: ignore[misc, name-defined]
+    """Ends the run from a collector too, where pytest lets only interrupts through."""
+
+
+def _end_with(config: pytest.Config, line: str) -> NoReturn:
+    """End the run with one line: pytest's own report would add to it, or be a traceback."""
+    if reporter := config.pluginmanager.getplugin("terminalreporter"):
+        config.pluginmanager.unregister(reporter)
+    config.add_cleanup(lambda: print(line, file=sys.stderr))  # when nothing is captured any more
+    raise _NoServerError(line, returncode=1)  # type: ignore[call-arg]
+
+
+def pytest_pycollect_makeitem(
+    collector: pytest.Module | pytest.Class, name: str
+) -> list[pytest.Item] | None:
+    """Leave out the one of two tests whose name is not true of the lock."""
+    if name not in (MARKED, UNMARKED) or not _is_ours(collector.config, collector.path):
+        return None
+    module = collector.getparent(pytest.Module)
+    assert module is not None
+    suite = get_suite(collector.config, module.obj.__package__)
+    return None if (name == MARKED) == bool(suite.pinned_destructive) else []
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test for each `tool`, `proven_tool` or `rule` that it takes."""
+    if not _is_ours(metafunc.config, metafunc.definition.path):
+        return
+    names = {"tool", "proven_tool", "rule", "suite"}.intersection(metafunc.fixturenames)
+    if not names:
+        return
+    suite = get_suite(metafunc.config, metafunc.module.__package__)
+    if "tool" in names:
+        metafunc.parametrize("tool", suite.tools, ids=lambda tool: tool.name)
+    if "proven_tool" in names:
+        metafunc.parametrize("proven_tool", suite.proven_tools, ids=lambda tool: tool.name)
+    if "rule" in names:
+        metafunc.parametrize("rule", suite.other_rules)
+
+
+@pytest.fixture(scope="session")
+def suite(request: pytest.FixtureRequest) -> "Suite":
+    """The server under test: its tools, findings, pins and clients."""
+    return request.config.stash[_suite_key]
+
+
+@pytest.fixture(scope="module", params=ERAS)
+def era(request: pytest.FixtureRequest) -> str:
+    """The protocol of a client: each test runs with both."""
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+async def call(suite: "Suite", era: str) -> AsyncIterator[Call]:
+    """Call a tool as a client whose user agrees (or declines: `agree=False`), without the envelope."""
+    answers = [True]
+    async with suite.connect_client(suite.server, era, answers) as client:
+
+        async def call_tool(
+            name: str, arguments: dict[str, Any], *, agree: bool = True
+        ) -> dict[str, Any]:
+            answers[:] = [agree]
+            if (
+                name in suite.gated
+            ):  # `confirm` answers for nobody; without it a tool may only preview
+                arguments = arguments | {"confirm": True}
+            result = (await client.call_tool(name, arguments)).structured_content or {}
+            return (result["result"] or {}) if "outcome" in result else result
+
+        yield call_tool
+
+
+@pytest.fixture
+def prove(suite: "Suite", call: Call, era: str) -> Callable[["Tool"], Awaitable[None]]:
+    """Run a tool on what its probe arranges; the cases that follow from it run in the newest protocol."""
+    from .probe import Probe
+
+    async def prove_tool(tool: "Tool") -> None:
+        await Probe(suite, tool, call).prove(with_variants=era == ERAS[-1])
+
+    return prove_tool
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, Any, Any]:
+    """Let a test's report carry its notes, also from another process."""
+    report: Any = yield
+    suite = item.config.stash.get(_suite_key, None)
+    if suite is not None and call.when == "teardown":
+        report.user_properties = [*report.user_properties]
+        for note in suite.notes:
+            report.user_properties.append((NOTE, note))
+        suite.notes.clear()
+    return report
+
+
+class _Notes:
+    """Collects the notes of all reports, and prints them at the end."""
+
+    def __init__(self) -> None:
+        self.lines: dict[str, None] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        for name, value in report.user_properties:
+            if name == NOTE:
+                self.lines[str(value)] = None
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        terminalreporter.write("".join(f"NOTE {line}\n" for line in self.lines))
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Collect notes from here on."""
+    session.config.pluginmanager.register(_Notes(), "copier-fastmcp-notes")

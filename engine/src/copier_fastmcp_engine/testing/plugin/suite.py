@@ -1,0 +1,314 @@
+"""What the tests in tests/policy ask: the running server, its tools, their findings, the pins."""
+
+import importlib
+import inspect
+import re
+import tomllib
+from collections.abc import Callable, Collection
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Any
+
+import pytest
+
+from .. import lock
+from ..cases import parse_probe, sample_values
+from ..existing import FOUND_BEFORE
+from ..pin import COMMAND, PAGE, collect, list_on_the_wire, load_tables, read_pinned
+from ..project import ProjectUnderTest
+from ..rules import Finding, Tool, amiss, early, examine
+
+# The rules that a named test of tests/policy checks tool by tool; the others have one test together
+NAMED_RULES = {
+    "annotations-present",
+    "hints-known",
+    "hints-boolean",
+    "hints-complete",
+    "parameters-described",
+    "read-only-excludes-destructive",
+    "title-not-name",
+    "title-written",
+    "titles-equal",
+}
+BUDGET = {"tool-bytes": 8_000, "server-bytes": 60_000}  # name, description and input
+OWN_BUDGET = "tool.copier-fastmcp"  # the table of pyproject.toml
+NO_BUDGET = {"tool-bytes": 10**9, "server-bytes": 10**9}  # of an adopted server, but its own
+ADOPTED = "it was adopted"  # in the probes that adopting writes
+
+
+def fail_unless(good: object, message: str) -> None:
+    """Fail the test with a message, and nothing else on the screen."""
+    if not good:
+        pytest.fail(message, pytrace=False)
+
+
+class Suite:
+    """The server under test, with all that the tests of one run share.
+
+    Attributes:
+        project: The project.
+        server: Its server, with the pinned settings.
+        tools: The tools as they are served, with their declarations.
+        notes: What a reader of the results should know.
+    """
+
+    def __init__(self, project: ProjectUnderTest, tests_package: str) -> None:
+        """Make the server.
+
+        Args:
+            project: The project.
+            tests_package: The package of the tests, next to which that of the probes is.
+
+        Raises:
+            StartError: The server does not start.
+        """
+        from fastmcp.server.context import set_transport
+
+        self.project = project
+        self.policy = project.policy
+        self.settings = project.settings
+        self.server = project.create_server()
+        set_transport("stdio")  # where no scope hides a tool
+        project.grant_access(self.server)
+        self.tables = load_tables(project)
+        self.today = datetime.now(UTC).date().isoformat()
+        self.tables["today"] = self.today
+        self.pins = collect(project, self.server, self.tables)
+        self.tools = [*self.pins.tools]
+        self.notes: dict[str, None] = {}
+        project.probe_package = f"{tests_package.rpartition('.')[0]}.tools"
+
+    def engine(self, module: str) -> Any:
+        """Import a module of the engine that the project runs on."""
+        return self.project.engine(module)
+
+    # The tools
+
+    @cached_property
+    def served(self) -> dict[str, Any]:
+        """The tools as objects of FastMCP, by name."""
+        run_now = self.engine("tools").run_now
+        tools = run_now(self.server.list_tools(run_middleware=False), self.server)
+        return {tool.name: tool for tool in tools}
+
+    @cached_property
+    def proven_tools(self) -> list[Tool]:
+        """The tools that have a probe or need one: declared, and not the engine's own."""
+        engine = type(self.policy).__module__.rpartition(".")[0]
+        proven = []
+        for tool in self.tools:
+            served = self.served.get(tool.name)
+            if self.project.is_own(served) and not _module_of(served).startswith(f"{engine}."):
+                proven.append(tool)
+        return proven
+
+    @cached_property
+    def gated(self) -> set[str]:
+        """The names of the tools that ask first."""
+        return {tool.name for tool in self.tools if tool.declared and tool.declared["gated"]}
+
+    def probe_module(self, name: str) -> Any:
+        """Import the probe of a tool."""
+        return importlib.import_module(f"{self.project.probe_package}.test_{name}")
+
+    def note(self, text: str) -> None:
+        """Print a line at the end of the run, once."""
+        self.notes[text] = None
+
+    # Servers and clients of a test's own
+
+    def create_server(self, **settings: Any) -> Any:
+        """Return another server of the project, with other settings where they are given."""
+        return self.project.create_server(self.settings.model_copy(update=settings))
+
+    def create_empty_server(self) -> Any:
+        """Return a server to which a test adds tools."""
+        return self.project.create_empty_server()
+
+    def add_tool(self, server: Any, function: Callable[..., Any], declaration: Any = None) -> None:
+        """Serve one more function, as its decorator declares it or as `declaration` does."""
+        declaration = declaration or self.engine("declarations").declaration_of(function)
+        server.add_tool(self.engine("tools").build_tool(self.policy, function, declaration))
+
+    def connect_client(self, server: Any, era: str, answers: list[bool]) -> Any:
+        """Return a client whose user agrees or declines, answer by answer; the last one is repeated.
+
+        Args:
+            server: What it connects to.
+            era: Its protocol.
+            answers: The answers; without any it cannot be asked.
+        """
+        from fastmcp import Client
+        from fastmcp.client.elicitation import ElicitResult
+
+        async def answer(_text: str, _type: object, form: Any, _: object) -> Any:
+            properties = (getattr(form, "requested_schema", None) or {}).get("properties", {})
+            content = {}
+            for name, schema in properties.items():
+                content[name] = next(sample_values(schema), None)
+            agrees = answers.pop(0) if len(answers) > 1 else answers[0]
+            return ElicitResult(action="accept" if agrees else "decline", content=content)
+
+        return Client(server, mode=era, elicitation_handler=answer if answers else None)
+
+    async def list_tools(self, client: Any) -> list[dict[str, Any]]:
+        """Return every tool as a client sees it."""
+        return await list_on_the_wire(client)
+
+    def environment(self) -> dict[str, str]:
+        """Return the pinned settings as environment variables."""
+        prefix = self.policy.env_prefix
+        values = self.project.pinned_values.items()
+        return {f"{prefix}{name}".upper(): str(value) for name, value in values}
+
+    # The rules
+
+    @cached_property
+    def other_rules(self) -> list[str]:
+        """The rules of the policy that no test is named after."""
+        names = []
+        for name, rule in self.tables["rules"].items():
+            if "policy" in rule["profiles"] and name not in NAMED_RULES:
+                names.append(name)
+        return names
+
+    @cached_property
+    def findings(self) -> list[Finding]:
+        """What is wrong with the tools; findings that only warn, or are waived, are noted."""
+        found = examine(self.tools, self.tables)
+        return [finding for finding in found if not self._is_excused(finding)]
+
+    def _is_excused(self, finding: Finding) -> bool:
+        rule = self.tables["rules"][finding.rule]
+        reason = ""
+        waiver = self._waivers.get((finding.tool, finding.rule))
+        if waiver:
+            reason = f"waived until {waiver['until']}: {waiver['why']}"
+        if early(rule.get("fails", ""), self.today, self._release):
+            reason = f"a warning since {rule['warns']}, fails from {rule['fails']}"
+        if reason:
+            text = f"{finding.tool}: {finding.message}; {finding.mend}"
+            self.note(f"{text} ({finding.rule}, {reason})")
+        return bool(reason)
+
+    @cached_property
+    def _waivers(self) -> dict[tuple[str, str], Any]:
+        waivers = {}
+        for tool in self.tools:
+            for waiver in tool.waivers:
+                if not amiss(waiver, self.tables):
+                    waivers[tool.name, waiver["rule"]] = waiver
+        return waivers
+
+    @cached_property
+    def _release(self) -> str:
+        """The release of the template that the project has."""
+        path = self.project.root / ".copier-answers.yml"
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        found = re.search(r"(?m)^_commit: (\S+)$", text)
+        return found[1] if found else ""
+
+    def check_rules(self, rules: Collection[str], tool: str | None = None) -> None:
+        """Fail where rules are broken; what an adopted server had before is only told.
+
+        Args:
+            rules: The rules.
+            tool: The tool that has to keep them; every one when left out.
+        """
+        found = [f for f in self.findings if f.rule in rules and tool in (None, f.tool)]
+        before = [f for f in found if self.project.is_existing and f.rule in FOUND_BEFORE]
+        if found and len(before) == len(found):
+            pytest.skip("; ".join(f"{f.tool}: {f.message} ({f.rule})" for f in found))
+        lines = [f"{f.tool}: {f.message}; {f.mend} ({f.rule})" for f in found]
+        fail_unless(not found, "\n".join(lines))
+
+    def check_declared(self, tool: Tool) -> None:
+        """Fail where a tool has no declaration."""
+        way = "declare it with @read, @put, ... in tools/, or with declare() in extend.py"
+        fail_unless(tool.declared is not None, f"{tool.name}: {way}")
+
+    def check_budget(self) -> None:
+        """Fail where model-facing text is larger than the project allows."""
+        path = self.project.root / "pyproject.toml"
+        document = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        default = NO_BUDGET if self.project.is_existing else BUDGET
+        budget = default | document.get("tool", {}).get("copier-fastmcp", {})
+        sizes = {}
+        for name, entry in self.pins.lock["tools"].items():
+            sizes[name] = entry["bytes"]["model"]
+        largest = sorted(sizes, key=lambda name: -sizes[name])[:3]
+        shown = ", ".join(f"{name} ({sizes[name]:,})" for name in largest)
+        total = sum(sizes.values())
+        fits = all(size <= budget["tool-bytes"] for size in sizes.values())
+        fail_unless(
+            fits and total <= budget["server-bytes"],
+            f"a model reads {total:,} bytes of {len(sizes)} tools, most of {shown}; at most "
+            f"{budget['tool-bytes']:,} of one and {budget['server-bytes']:,} of all are set: shorten descriptions, "
+            f"leave parameters out, or raise tool-bytes or server-bytes under [{OWN_BUDGET}] in pyproject.toml",
+        )
+
+    # The pins
+
+    @cached_property
+    def _pinned(self) -> tuple[lock.Lock | None, str]:
+        """The pinned lock, and why there is none where it is damaged or missing."""
+        try:
+            return read_pinned(self.project.root), ""
+        except ValueError as error:
+            return None, str(error)
+
+    @cached_property
+    def pinned_destructive(self) -> set[str]:
+        """The tools that the lock has as destructive."""
+        pinned, _ = self._pinned
+        entries = pinned["tools"].items() if pinned else ()
+        return {name for name, entry in entries if entry["hints"].get("destructiveHint")}
+
+    def _skip_unpinned(self) -> None:
+        pinned, problem = self._pinned
+        if not pinned and not problem:
+            pytest.skip(f"nothing was ever pinned; {COMMAND} pins")
+
+    def check_lock(self) -> None:
+        """Fail where the running tools differ from the lock."""
+        self._skip_unpinned()
+        pinned, problem = self._pinned
+        changed = lock.differences(pinned, self.pins.lock) if pinned else [problem]
+        changed = [line for line in changed if ": RENDERED: " not in line]
+        fail_unless(not changed, "\n".join([*changed, f"review it, then run {COMMAND}"]))
+
+    def check_table(self) -> None:
+        """Fail where docs/tools.md is not that of the running tools."""
+        self._skip_unpinned()
+        path = self.project.root / PAGE
+        written = path.read_text(encoding="utf-8") if path.exists() else ""
+        fail_unless(written == self.pins.table, f"docs/tools.md is stale; run {COMMAND}")
+
+    def check_destructive(self) -> None:
+        """Fail where other tools are marked destructive than the lock has."""
+        self._skip_unpinned()
+        marked = set()
+        for tool in self.tools:
+            if tool.annotations.get("destructiveHint") is True:
+                marked.add(tool.name)
+        odd = sorted(marked ^ self.pinned_destructive)
+        problem = f"destructive here or in {lock.FILE}, not in both: {', '.join(odd)}"
+        fail_unless(not odd, f"{problem}; review them, then run {COMMAND}")
+
+    def check_probe_files(self) -> None:
+        """Fail where a probe is of no tool; that of an adopted tool may be of one that a setting leaves out."""
+        names = {f"test_{tool.name}.py" for tool in self.tools}
+        for path in sorted(self.project.probes.glob("test_*.py")):
+            if path.name in names:
+                continue
+            known = {"unprobed": ADOPTED} | parse_probe(path)
+            is_probe = "arrange" in known or ADOPTED not in str(known["unprobed"])
+            fail_unless(not is_probe, f"tests/tools/{path.name} is of no tool; delete or rename it")
+
+
+def _module_of(tool: Any) -> str:
+    """Return the module of a tool's own function."""
+    function = getattr(tool, "fn", None)
+    if function is None:
+        return ""
+    return str(getattr(inspect.unwrap(function), "__module__", ""))

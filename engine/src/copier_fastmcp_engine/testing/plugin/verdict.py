@@ -1,0 +1,186 @@
+"""What the snapshots of a call and its repetition show to be untrue of a tool's hints."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..cases import Variant
+from ..changes import Change, Step, element, is_now, shown, values
+from ..rules import Tool
+from ..tool_table import record_of
+
+KEEPS = ("create", "ensure", "append", "update", "put")
+NAMING = ("update", "append", "put", "delete")  # may change the record that the call names alone
+MAY_RESTATE = ("update", "put")
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Judges what a tool did by what it declares.
+
+    Attributes:
+        tool: The tool as it is served.
+        behavior: Its declared behavior.
+        truth: What its policy says is true of it.
+        believed: Whether an exception to `destructive` is believed.
+        tables: tables.json.
+    """
+
+    tool: Tool
+    behavior: str
+    truth: Mapping[Any, bool]
+    believed: bool
+    tables: Mapping[str, Any]
+
+    def find_names(self, arguments: Mapping[str, Any], data: Any) -> list[str]:
+        """Return the parameters that name the record: by the tool language's rule, else by the keys of the data."""
+        names = [name for name in self.tool.parameters if name in arguments]
+        own = f"{record_of(self.tool.name, self.tables)}_id"
+        for name in (own, "id"):
+            if name in names:
+                return [name]
+        if ids := [name for name in names if re.search("_ids?$", name)]:
+            return ids
+        for word in self.tables["identities"]:
+            for name in (word, f"{word}s"):
+                if name in names:
+                    return [name]
+        keys = {key for place, _ in values(data) for key in place}
+        keys |= {key.rpartition("/")[2] for key in keys}
+        texts = [name for name in names if isinstance(arguments[name], str)]
+        return [name for name in texts if arguments[name] in keys]
+
+    def find_untruth(
+        self, variant: Variant, first: Step, again: Step, story: str, refused: str
+    ) -> str:
+        """Return what two calls of a tool that writes have shown to be untrue, or nothing.
+
+        Args:
+            variant: The case.
+            first: What the first call did.
+            again: What the second one did.
+            story: Both in words.
+            refused: How a call was refused, or nothing.
+        """
+        may_lose = self.truth["destructive"]
+        if may_lose and self.behavior in MAY_RESTATE and not variant.name and not first.old:
+            return "it may lose what is there, but arrange() prepares nothing to lose"
+        if problem := self._find_loss(first, again, story):
+            return problem
+        if self.behavior in NAMING and (problem := self._find_unnamed(variant, first)):
+            return f"{problem}: {story}"
+        if variant.name.startswith("a stale ") and first.changes:
+            return f"it was {'refused' if refused else 'accepted'}, and {first}"
+        if self.truth["idempotent"] and not variant.again and not _only_moments(again):
+            return f"it says idempotent, but {story}"
+        is_gone = any(change.gone and not first.within(change) for change in first.lost)
+        is_added = any(change.old is None for change in first.changes)
+        if self.behavior in KEEPS and is_gone and not is_added:
+            return f"it says {self.behavior}, but {story}"
+        has_removed = variant.name or any(change.ends() for change in first.changes)
+        if self.behavior == "delete" and not has_removed:
+            return "it says delete, but removed nothing; mend its body, or what arrange() prepares"
+        return ""
+
+    def find_believed(self, first: Step, again: Step) -> list[Change]:
+        """Return what a tool lost whose exception to `destructive` is believed."""
+        if self.truth["destructive"] or not self.believed:
+            return []
+        return self._losses(first, again)
+
+    def _find_loss(self, first: Step, again: Step, story: str) -> str:
+        losses = [] if self.truth["destructive"] else self._losses(first, again)
+        if not losses:
+            return ""
+        is_whole = any(change.gone and not first.within(change) for change in losses)
+        if self.believed and not (self.behavior in KEEPS and is_whole):
+            return ""
+        way = "; leave out destructive=False" if self.behavior == "action" else ""
+        return f"it says not destructive, but lost {shown(losses)}: {story}{way}"
+
+    def _losses(self, first: Step, again: Step) -> list[Change]:
+        """Return what a tool lost that says it loses nothing; a number that goes on by the same step only counts."""
+        steps = {change.place: change.step for change in first.changes}
+        counted = set()
+        for change in again.changes:
+            if change.step and change.step == steps.get(change.place):
+                counted.add(change.place)
+        lost = [change for change in first.lost + again.lost if change.place not in counted]
+        if self.tables["destructive"] != "deletes":
+            return lost
+        in_a_list = ("[", "{") if self.behavior in MAY_RESTATE else ()  # which is set anew
+        return [c for c in lost if c.gone and "".join(c.place[-2:-1])[:1] not in in_a_list]
+
+    def _find_unnamed(self, variant: Variant, step: Step) -> str:
+        """Return what an existing record lost or got that the call does not name."""
+        names = self.find_names(variant.arguments, step.data[0])
+        named = Named(self.behavior, variant, names, step)
+        odd = [change for change in step.changes if not named.allows(change)]
+        if not odd or not (named.is_known() or variant.name.partition("=")[0] in names):
+            return ""
+        shown_names = ", ".join(f"{name}={variant.arguments[name]!r}" for name in names)
+        return f"it also changed {shown(odd)}, which {shown_names} does not name"
+
+
+class Named:
+    """What a call may change of existing records: what its arguments name."""
+
+    def __init__(self, behavior: str, variant: Variant, names: list[str], step: Step) -> None:
+        """Find the places that the arguments name."""
+        self.behavior = behavior
+        self.variant = variant
+        self.step = step
+        self.wanted: set[str] = set()
+        for name in names:
+            value = variant.arguments[name]
+            items = value if isinstance(value, list) else [value]
+            self.wanted |= {str(item) for item in items}
+        words = (rf"(^|[/:]){re.escape(text)}($|[/:])" for text in self.wanted)
+        self.word = re.compile("|".join(words) or "(?!)")
+        others = (value for name, value in variant.arguments.items() if name not in names)
+        self.texts = {str(value) for value in others}
+        self.owned = set()
+        for place, value in step.old.items():
+            if str(value) in self.wanted and place[-1] in ("id", *names):
+                self.owned.add(place[:-1])
+
+    def is_known(self) -> bool:
+        """Tell whether the record that the call names is there."""
+        places = (part for place in self.step.old for part in place)
+        return bool(self.owned) or any(self.word.search(part) for part in places)
+
+    def allows(self, change: Change) -> bool:
+        """Tell whether the call may have made a change."""
+        if self._removes_a_neighbor(change):
+            return False
+        stems = {change.place[:n] for n in range(1, len(change.place) + 1)}
+        key = f"{change.place[0]}/"
+        is_count = isinstance(change.step, int) and abs(change.step) <= max(
+            1, len(self.step.changes)
+        )
+        return bool(
+            any(self.word.search(part) for part in change.place)
+            or (change.old is None and not self.step.within(change))
+            or str(change.old) in self.wanted
+            or not self.owned.isdisjoint(stems)
+            or any(key.startswith(f"{lost}/") for lost in self.variant.loses)
+            or is_count
+            or change in self.step.moved
+            or any(value in ({}, []) for value in (change.old, change.new))
+        )
+
+    def _removes_a_neighbor(self, change: Change) -> bool:
+        """Tell whether an element of a list is gone though the call names another one in it."""
+        if not (change.gone and element(change.place) and self.behavior == "delete"):
+            return False
+        neighbors = {place[-1] for place in self.step.old if place[:-1] == change.place[:-1]}
+        return change.place[-1] not in self.texts and not neighbors.isdisjoint(self.texts)
+
+
+def _only_moments(step: Step) -> bool:
+    """Tell whether the only changes are times of this very moment."""
+    for change in step.changes:
+        if not is_now(change.new) or not (change.old is None or is_now(change.old)):
+            return False
+    return True

@@ -1,0 +1,294 @@
+"""The checks behind the annotation rules of tables.json: from a tool as it is served to findings.
+
+Managed by the template. The same file, byte for byte, is in copier-fastmcp and in the suite of
+every generated project: standard library only, the tables are an argument. No check calls a tool;
+one that needs a tool's declaration is skipped where there is none, never guessed.
+"""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+Tables = Mapping[str, Any]
+Wrong = Iterator[tuple[str, str]]
+LONGEST_TEXT = 4000
+MANY_LINES = re.compile(r"(^|\.)(description|default|enum|const|examples)(\.|$)")
+DAY = re.compile(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])")
+VERSION = re.compile(r"v?(\d+)\.(\d+)\.(\d+)")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong: which rule, where, what, how to mend it, and who asks for it."""
+
+    rule: str
+    tool: str
+    message: str
+    mend: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool as it is served: its wire form (camelCase JSON) and what is known of it besides.
+
+    `declared` holds the facts of its declaration, None for a tool of another server. `probed` is
+    True when a test runs the tool, False when its owner says why none can, None when unknown.
+    `waivers` are its owner's exceptions to rules, as they are written.
+    """
+
+    wire: Mapping[str, Any]
+    declared: Mapping[str, Any] | None = None
+    copies: int = 1
+    probed: bool | None = None
+    waivers: Sequence[Any] = ()
+
+    @property
+    def name(self) -> str:
+        return str(self.wire.get("name", ""))
+
+    @property
+    def annotations(self) -> Mapping[str, Any]:
+        return _mapping(self.wire.get("annotations"))
+
+    @property
+    def parameters(self) -> Mapping[str, Mapping[str, Any]]:
+        schemas = _mapping(_mapping(self.wire.get("inputSchema")).get("properties"))
+        return {name: _mapping(schema) for name, schema in schemas.items()}
+
+    def exempt(self, hint: str) -> bool:
+        """Whether its file names an exception to a hint, with the reason."""
+        exceptions = (self.declared or {}).get("exceptions", ())
+        return any(e["hint"] == hint and e["why"].strip() for e in exceptions)
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _behavior(verb: str, tables: Tables) -> str | None:
+    return next((behavior for behavior, verbs in tables["verbs"].items() if verb in verbs), None)
+
+
+def _hints(tool: Tool, tables: Tables) -> Wrong:
+    """Every hint that clients should see is there, well-formed and the behavior's."""
+    if not tool.annotations:
+        yield "annotations-present", "it has no annotations"
+        return
+    served = {hint: value for hint, value in tool.annotations.items() if hint != "title"}
+    unknown = sorted(served.keys() - set(tables["hints"].values()))
+    yield from (("hints-known", f"annotation {name!r} is unknown") for name in unknown)
+    for hint, value in served.items():
+        if hint not in unknown and not isinstance(value, bool):
+            yield "hints-boolean", f"{hint} is {value!r}"
+    if served.get("readOnlyHint") is served.get("destructiveHint") is True:
+        yield "read-only-excludes-destructive", "it is read-only and destructive at once"
+    if unknown or not tool.declared:  # a typo is not also a hint left out
+        return
+    wanted, behavior = tool.declared["hints"], tool.declared["behavior"]
+    for hint in sorted(wanted.keys() - served.keys()):
+        yield "hints-complete", f"{hint} is missing"
+    for hint, value in served.items():
+        says = wanted.get(hint, "nothing")
+        if isinstance(value, bool) and value is not says:
+            yield "hints-match-behavior", f"{hint} is {value}, but {behavior} says {says}"
+    for each in tool.declared["exceptions"]:
+        if not each["why"].strip():
+            yield "hints-match-behavior", f"the exception to {each['hint']} has no reason"
+
+
+def _name(tool: Tool, tables: Tables) -> Wrong:
+    """A name counts against a hint where nothing can be run, if the description agrees with it."""
+    words = re.split(r"[_.-]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", tool.name).lower())
+    verb = next((word for word in words[:3] if _behavior(word, tables)), "")
+    behavior = _behavior(verb, tables)
+    first = str(tool.wire.get("description") or "").strip().partition(" ")[0]
+    agrees = behavior in _verbs(first, tables).values()
+    if not behavior or not agrees or (tool.declared and tool.probed is not False):
+        return
+    versioned = not set(tables["versions"]).isdisjoint(tool.parameters)
+    loses = tables["overwriting_verbs"] if tables.get("destructive") != "deletes" else ()
+    replaces = verb in tables["replacing_verbs"] and not versioned
+    stale = behavior == "update" and versioned
+    for rule, hint, value, contrary in (
+        ("verb-writes", "read_only", True, behavior != "read"),
+        ("verb-reads", "read_only", False, behavior == "read"),
+        ("replace-is-idempotent", "idempotent", False, replaces),
+        ("versioned-is-not-idempotent", "idempotent", True, stale),
+        ("overwrite-is-destructive", "destructive", False, behavior == "delete" or verb in loses),
+    ):
+        if hint != "read_only" and tool.annotations.get("readOnlyHint") is True:
+            return  # the others mean nothing then
+        name = tables["hints"][hint]
+        if contrary and tool.annotations.get(name) is value and not tool.exempt(hint):
+            yield rule, f"its name and its description say {verb!r}, but {name} is {value}"
+
+
+def _verbs(text: str, tables: Tables) -> dict[str, str]:
+    """The known verbs of a text, with what each says that a tool does."""
+    endings = ("", ""), ("s$", ""), ("es$", ""), ("ies$", "y")
+    words = re.findall("[a-z]+", text.lower())
+    forms = (re.sub(*ending, word) for word in words for ending in endings)
+    return {form: behavior for form in forms if (behavior := _behavior(form, tables))}
+
+
+def contrary(text: str, name: str, tables: Tables, *, reads: bool) -> str:
+    """The verb that a text begins with, where it says the contrary of what its tool does; else nothing."""
+    says, named = _verbs(re.split(r"[.\n]", text.strip())[0], tables), _verbs(name, tables)
+    first = next(iter(says), "") if _verbs(text.strip().partition(" ")[0], tables) else ""
+    agrees = first in named or reads in {behavior == "read" for behavior in says.values()}
+    return "" if agrees else first
+
+
+def _words(tool: Tool, tables: Tables) -> Wrong:
+    """A title or description does not begin with the contrary of what its tool declares."""
+    reads = bool(tool.declared and tool.declared["truth"]["read_only"])
+    for place in ("title", "description") if tool.declared else ():
+        if first := contrary(str(tool.wire.get(place) or ""), tool.name, tables, reads=reads):
+            does = "changes nothing" if reads else "changes something"
+            yield "words-match-behavior", f"its {place} says {first!r}, but it {does}"
+
+
+def _texts(tool: Tool, tables: Tables) -> Wrong:
+    """What people and models read is there, unambiguous and visible."""
+    title, hinted = tool.wire.get("title"), tool.annotations.get("title")
+    if not re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", tool.name):
+        yield "name-valid", f"the name ({len(tool.name)} long) is not 1 to 64 of A-Z a-z 0-9 _ . -"
+    if tool.copies > 1:
+        yield "name-unique", f"{tool.copies} tools have this name"
+    if tool.annotations and not str(hinted or (not tool.declared and title) or "").strip():
+        yield "title-written", "annotations.title is missing"
+    if hinted and title != hinted and (title or tool.declared):
+        yield "titles-equal", f"title {title!r} and annotations.title {hinted!r} differ"
+    if tool.name in (title, hinted):
+        yield "title-not-name", "the title is only the name"
+    if not str(tool.wire.get("description") or "").strip():
+        yield "description-present", "it has no description"
+    for name, schema in tool.parameters.items():
+        if not str(schema.get("description") or "").strip():
+            yield "parameters-described", f"parameter {name!r} has no description"
+    shown = {key: of for key, of in sorted(tool.wire.items()) if key != "icons"}
+    for place, text in _strings(shown, ""):
+        newline = None if MANY_LINES.search(place) else re.search("\n", text)
+        if hidden := re.search(tables["hidden"], text) or newline:
+            yield "text-clean", f"{place} holds the hidden character U+{ord(hidden[0]):04X}"
+        elif len(text) > LONGEST_TEXT:
+            yield "text-clean", f"{place} is {len(text)} characters long"
+        elif re.search(tables["decomposed"], text) and unicodedata.normalize("NFC", text) != text:
+            yield "text-clean", f"{place} is not in Unicode normal form C"
+
+
+def _strings(value: object, place: str) -> Wrong:
+    if isinstance(value, str):
+        yield place, value
+    for key, inner in _mapping(value).items():
+        yield f"{place}.key", str(key)
+        yield from _strings(inner, f"{place}.{key}" if place else str(key))
+    for inner in value if isinstance(value, list) else ():
+        yield from _strings(inner, place)
+
+
+def _contract(tool: Tool, tables: Tables) -> Wrong:
+    """Schemas, scopes, gate and justification are what the policy asks."""
+    if _mapping(tool.wire.get("inputSchema")).get("additionalProperties") is not False:
+        yield "input-closed", "the input schema is open"
+    answer = _mapping(tool.wire.get("outputSchema"))
+    results = _mapping(answer.get("properties"))
+    if not answer and not (tool.declared or {}).get("content"):
+        yield "output-described", "it has no output schema"
+    elif is_free_schema(results.get("result", answer)):
+        yield "output-described", "its result is any object"
+    if tool.declared and tool.parameters and all(map(is_free_schema, tool.parameters.values())):
+        yield "parameters-typed", f"it takes any object as {', '.join(tool.parameters)}"
+    for name in sorted(tool.parameters):
+        parts = [tool.parameters[name], *map(_mapping, tool.parameters[name].get("anyOf") or ())]
+        if name in tables["action_parameters"]:
+            choices = [str(choice).lower() for part in parts for choice in part.get("enum") or ()]
+            safe = [c for c in choices if re.split(r"[_\s-]", c)[0] in tables["safe_choices"]]
+            if safe and len(safe) < len(choices):
+                yield "one-action", f"{name!r} mixes safe choices ({', '.join(safe)}) with others"
+            said = _verbs(str(tool.parameters[name].get("description") or ""), tables)
+            if not choices and {"read", "delete"} <= set(said.values()):
+                yield "one-action", f"{name!r} takes any text: {', '.join(said)}"
+        erases = re.sub("_(it|them|after|afterwards)$", "", name) in tables["verbs"]["delete"]
+        switch = any(part.get("type") == "boolean" for part in parts)
+        if erases and switch and tool.annotations.get("readOnlyHint") is True:
+            yield "one-action", f"it reads, but {name!r} removes"
+    if not (declared := tool.declared):
+        return
+    for scope in declared["scopes"]:
+        if tool.annotations.get("readOnlyHint") is True and re.search(tables["write_scope"], scope):
+            yield "read-needs-no-write-scope", f"it reads, but demands the scope {scope!r}"
+    if not declared["truth"]["read_only"] and not (declared["why"] or "").strip():
+        yield "write-justified", "it writes and has no why"
+    named = re.findall(r"\{([A-Za-z_][A-Za-z0-9_.-]*)\}", declared["question"] or "")
+    for name in dict.fromkeys(name for name in named if name not in tool.parameters):
+        unknown = "{" + name + "}, which is not a parameter"
+        yield "question-names-parameters", f"its question names {unknown}"
+    closed = "confirm" in tool.parameters and {"confirmed", "outcome"} <= results.keys()
+    waived = declared["confirm_said"] is False and not tool.exempt("confirm")
+    if waived and declared["gate_demanded"]:
+        yield "gate-present", "it says confirm=False, but the profile asks a person before it"
+    elif declared["gated"] and not closed:
+        yield "gate-present", "a person has to be asked before it, but it has no gate"
+
+
+def is_free_schema(schema: object) -> bool:
+    """Whether a schema takes any object, without a word on what is in it."""
+    of = _mapping(schema)
+    parts = [of, *(_mapping(of.get("items")),), *map(_mapping, of.get("anyOf") or ())]
+    return any(
+        part.get("type") == "object"
+        and not part.get("properties")
+        and part.get("additionalProperties", True) in (True, {})
+        for part in parts
+    )
+
+
+def amiss(waiver: Any, tables: Tables) -> str:
+    """What is wrong with a waiver, or nothing."""
+    if _mapping(waiver).keys() != {"rule", "until", "why"}:
+        return f"a waiver has rule, until and why, and {waiver!r} has not"
+    rule, until, why = (str(waiver[key]) for key in ("rule", "until", "why"))
+    if rule not in tables["rules"] or rule == "waiver-valid":
+        return f"{rule!r} is not a rule that can be waived"
+    if not DAY.fullmatch(until) or not why.strip():
+        return f"the waiver of {rule} lacks its last day, as 2027-01-31, or its reason"
+    return f"the waiver of {rule} ended on {until}" if until < tables["today"] else ""
+
+
+def _waivers(tool: Tool, tables: Tables) -> Wrong:
+    """A waiver names a rule and gives its reason, and its last day is not over."""
+    found = (amiss(waiver, tables) for waiver in tool.waivers)
+    yield from (("waiver-valid", wrong) for wrong in found if wrong)
+
+
+def examine(tools: Iterable[Tool], tables: Tables, profile: str = "policy") -> list[Finding]:
+    """Every finding on a server's tools.
+
+    Args:
+        tools: The tools as they are served, with their declarations where these are known.
+        tables: tables.json, with "destructive": "deletes" where overwriting does not count as such,
+            and "today" where there are waivers.
+        profile: `policy` for our server, `foreign` for another, `anthropic` or `openai`.
+    """
+    served, rules = list(tools), tables["rules"]
+    copies = Counter(tool.name for tool in served)
+    return [
+        Finding(rule, tool.name, message, rules[rule]["mend"], rules[rule]["source"])
+        for tool in (replace(one, copies=copies[one.name]) for one in served)
+        for check in (_hints, _name, _words, _texts, _contract, _waivers)
+        for rule, message in check(tool, tables)
+        if profile in rules[rule]["profiles"]
+    ]
+
+
+def early(fails: str, today: str, release: str) -> bool:
+    """Whether a rule that fails from a day or a version on only warns yet; in doubt it does not."""
+    wanted, there = VERSION.match(fails), VERSION.match(release)
+    if wanted and there:
+        return [*map(int, there.groups())] < [*map(int, wanted.groups())]
+    return not wanted and today < fails

@@ -1,0 +1,54 @@
+"""What a text may contain, and how a value is shown on one line."""
+
+import json
+import re
+import unicodedata
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError, to_jsonable_python
+
+# Control characters (a newline aside), bidi, zero-width, tag and joining characters, lone surrogates.
+HIDDEN = re.compile(
+    r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\ud800-\udfff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]|(?<![#*0-9\xa9\xae\u203c-\u3299\U0001f000-\U0001faff])[\ufe0e\ufe0f]"
+)
+IN_A_QUESTION = 80
+
+
+def hidden(text: str, *, lines: bool = False) -> str | None:
+    """The first control or invisible character as `U+202E`, or None; a newline passes with `lines`."""
+    match = HIDDEN.search(text) or (None if lines else re.search("\n", text))
+    return f"U+{ord(match[0]):04X}" if match else None
+
+
+def _clean(text: str) -> str:
+    unseen, blank = hidden(text, lines=True), text.isspace()
+    if unseen or blank or not unicodedata.is_normalized("NFC", text):
+        why = f"not contain {unseen}" if unseen else "not be blank" if blank else "be in form NFC"
+        raise PydanticCustomError("text", "Text should {why}", {"why": why})
+    return text
+
+
+Line = Annotated[str, Field(pattern="^.+$", max_length=100), AfterValidator(_clean)]
+Text = Annotated[str, Field(max_length=2000), AfterValidator(_clean)]
+Image = Annotated[str, Field(pattern="^(https://[!-~]+|data:image/[!-~]+)$")]
+
+
+def cut(text: str, longest: int, count: str = "") -> str:
+    """A text with nothing hidden in it that can steer a terminal; where it is cut, a sign and the `count` say so."""
+    text = text if len(text) <= longest else text[: longest - 1] + "…" + count
+    return HIDDEN.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def shortened(value: object, longest: int = IN_A_QUESTION) -> str:
+    """A value on one line: all of it, or its beginning and how much there is."""
+    plain = to_jsonable_python(value, fallback=str)
+    text = plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
+    kind = "characters" if plain is text else "entries"
+    size = len(plain) if isinstance(plain, str | list | dict) else len(text)
+    return cut(text, longest, f" ({size:,} {kind})").replace("\n", "⏎")
+
+
+def shown(name: object) -> str:
+    """A name or value from a file as one short line, visible even when it is empty or blank."""
+    return shortened(name) if str(name).strip() else repr(name)

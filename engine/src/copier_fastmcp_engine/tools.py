@@ -1,0 +1,214 @@
+"""What FastMCP serves for a declared function: both titles, hints, scopes, and the gate before its body."""
+
+import asyncio
+import functools
+import inspect
+from collections.abc import Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar, cast
+
+import pydantic
+from fastmcp import FastMCP
+from fastmcp.exceptions import ToolError, ValidationError
+from fastmcp.server.auth import require_scopes
+from fastmcp.server.context import set_transport
+from fastmcp.server.transforms.catalog import CatalogTransform
+from fastmcp.tools import FunctionTool, Tool, ToolResult
+from fastmcp.tools.base import InputRequiredToolResult
+from fastmcp.utilities.components import FastMCPComponent
+from fastmcp.utilities.json_schema import dereference_refs
+from mcp_types import Icon, InputRequiredResult, ToolAnnotations
+from pydantic import Field, PrivateAttr
+
+from .arguments import describe_errors
+from .confirmation.envelope import Envelope
+from .confirmation.gate import run_gated, serve
+from .declarations import Declaration, translated
+from .policy import Policy
+from .private_api import collect_generator, disable_catalog, servers_below
+from .runtime import SERVER
+from .signatures import Function, awaited, flattened, resolved, wearing
+from .wire_schemas import Slim
+
+T = TypeVar("T")
+# The marks of what a function demands of its caller
+GRANT = "__grant__"
+SCOPES = "__scopes__"
+
+
+class PolicyTool(Slim, FunctionTool):
+    """A tool that knows its declaration and its policy, and can ask a person."""
+
+    declaration: Any = Field(default=None, exclude=True)  # as a tool file makes it
+    policy: Any = Field(default=None, exclude=True)
+    _own_confirm: bool = PrivateAttr(default=False)  # whether the author's function has one too
+    _hints: ToolAnnotations = PrivateAttr()
+
+    async def run(self, arguments: dict[str, Any]) -> ToolResult:
+        """Run the tool; a question that its gate or its body asks is the result."""
+        if SERVER.get(None) is None:
+            raise ToolError(f"{self.name} runs through its own server only; mount this one there")
+        try:
+            return await serve(
+                self,
+                self.declaration,
+                arguments,
+                super().run,
+                has_gate=self.policy.is_gated(self.declaration),
+                passes_confirm=self._own_confirm,
+            )
+        except ValidationError as error:  # whose text has many lines, and repeats what was sent
+            if isinstance(cause := error.__cause__, pydantic.ValidationError):
+                raise ValidationError(describe_errors(cause)) from cause
+            raise
+
+
+def declared(tool: Tool | None) -> Declaration | None:
+    """Return the declaration of a served tool, or None where there is none."""
+    return translated(getattr(tool, "declaration", None))
+
+
+def with_confirm(policy: Policy, parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return an input schema with the gate's own argument, which keeps an author's description of it."""
+    description = "Answers no question; leave it out."
+    if policy.confirm_fallback == "two_step":
+        description = "True applies what was previewed."
+    properties = dict(parameters.get("properties", {}))
+    own = properties.pop("confirm", {})
+    properties["confirm"] = {
+        "default": False,
+        "description": own.get("description", description),
+        "type": "boolean",
+    }
+    schema = {key: value for key, value in parameters.items() if key != "required"}
+    schema["properties"] = properties
+    required = [name for name in parameters.get("required", ()) if name != "confirm"]
+    if required:
+        schema["required"] = required
+    return schema
+
+
+def build_tool(policy: Policy, function: Function, declaration: Declaration) -> PolicyTool:
+    """Build the served form of one declared function, `async def` or `def`.
+
+    Args:
+        policy: The policy of the server that serves it.
+        function: The author's function.
+        declaration: What its decorator says.
+    """
+    name = function.__name__
+    is_gated = policy.is_gated(declaration)
+    hints = {"title": declaration.title, **policy.hints(declaration)}
+    built = PolicyTool.from_function(
+        admitted(_served(policy, function, declaration), declaration.scopes, name),
+        name=name,
+        title=declaration.title,
+        **worded(declaration, declaration.description or inspect.getdoc(function)),
+        icons=[Icon(src=declaration.icon)] if declaration.icon else None,
+        annotations=ToolAnnotations.model_validate(hints),
+        auth=require_scopes(*declaration.scopes) if declaration.scopes else None,
+    )
+    tool = cast("PolicyTool", built)
+    tool.parameters = dereference_refs(tool.parameters)  # once, and not in each list
+    tool.output_schema = tool.output_schema and dereference_refs(tool.output_schema)
+    tool.declaration = declaration
+    tool.policy = policy
+    tool._hints = cast("ToolAnnotations", tool.annotations)
+    if is_gated:
+        tool._own_confirm = "confirm" in tool.parameters["properties"]
+        tool.parameters = with_confirm(policy, tool.parameters)
+    return tool
+
+
+def worded(
+    declaration: Declaration, description: str | None, meta: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return the description and the `_meta` of a tool; both say that it is deprecated, where it is."""
+    if reason := declaration.deprecated:
+        description = "\n\n".join(filter(None, [description, f"Deprecated: {reason}"]))
+        meta = {**(meta or {}), "deprecated": reason}
+    return {"description": description, "meta": meta}
+
+
+def admitted(function: Function, scopes: Sequence[str], name: str) -> Function:
+    """Return the function behind what it demands of its caller; itself where that is nothing."""
+    if not scopes and not marked(function, GRANT):
+        return function
+    run = awaited(function)
+
+    @functools.wraps(function)
+    async def admitting(**arguments: Any) -> Any:
+        await SERVER.get().admit(name, scopes, function)
+        return await run(**arguments)
+
+    return wearing(admitting, resolved(function))
+
+
+def marked(function: object, mark: str) -> bool:
+    """Tell whether a function or one that it wraps has a mark."""
+    innermost = inspect.unwrap(cast("Any", function), stop=lambda wrapped: hasattr(wrapped, mark))
+    return hasattr(innermost, mark)
+
+
+def demands(item: FastMCPComponent) -> bool:
+    """Tell whether a tool or a resource, as it is served, demands anything of its caller."""
+    declaration = getattr(item, "declaration", None)
+    function = getattr(item, "fn", None)
+    function = getattr(getattr(item, "_source", None), "fn", function)
+    scopes = declaration.scopes if declaration else marked(function, SCOPES)
+    return bool(scopes) or marked(function, GRANT)
+
+
+def _served(policy: Policy, function: Function, declaration: Declaration) -> Function:
+    """Return the function that FastMCP validates and calls: its arguments flat, and the gate before its body."""
+    signature, from_wire = flattened(function)
+    is_gated = policy.is_gated(declaration)
+    if not from_wire and not is_gated:
+        return function
+    run = awaited(function)
+    bind = from_wire or dict
+    preview = awaited(declaration.preview) if declaration.preview else None
+    result_type = signature.return_annotation
+    # What FastMCP makes of a result of this type where nothing is gated
+    plain = FunctionTool.from_function(
+        wearing(lambda: None, inspect.Signature(return_annotation=result_type)), name="plain"
+    )
+
+    async def run_plain(values: dict[str, Any]) -> ToolResult:
+        value = await collect_generator(plain, await run(**values))
+        if isinstance(value, InputRequiredResult):
+            return InputRequiredToolResult(value)
+        try:
+            return plain.convert_result(value)
+        except ToolError as error:  # it ran, all the same
+            return ToolResult(str(error))
+
+    @functools.wraps(function)
+    async def served(**arguments: Any) -> Any:
+        values = bind(arguments)
+        if not is_gated:
+            return await run(**values)
+        previewed = functools.partial(preview, **values) if preview else None
+        return await run_gated(declaration, functools.partial(run_plain, values), previewed)
+
+    if is_gated:
+        envelope = Envelope.__class_getitem__(Any if plain.output_schema is None else result_type)
+        signature = signature.replace(return_annotation=envelope)
+    return wearing(served, signature)
+
+
+def run_now(work: Coroutine[Any, Any, T], mcp: FastMCP[Any] | None = None) -> T:
+    """Run a coroutine to its end from synchronous code, also inside a running loop; it sees all that a server has."""
+
+    def run() -> T:
+        set_transport("stdio")  # where no scope hides a tool
+        for server in servers_below(mcp):
+            for transform in server.transforms:
+                if isinstance(
+                    transform, CatalogTransform
+                ):  # such as a search, in front of all others
+                    disable_catalog(transform)
+        return asyncio.run(work)
+
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(run).result()

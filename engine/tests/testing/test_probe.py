@@ -1,0 +1,172 @@
+"""Probes of hand-written tools on a store in memory: siblings, and what they bring to light."""
+
+import copy
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from copier_fastmcp_engine.policy import WIRE_NAMES
+from copier_fastmcp_engine.testing.backend import Backend
+from copier_fastmcp_engine.testing.cases import Case
+from copier_fastmcp_engine.testing.plugin.probe import Probe
+from copier_fastmcp_engine.testing.rules import Tool
+
+pytestmark = pytest.mark.anyio
+TABLES = {
+    "verbs": {"delete": ["delete"]},
+    "identities": ["name"],
+    "versions": ["etag"],
+    "destructive": "deletes_and_overwrites",
+}
+
+
+class Store:
+    """Notes by number; a number that is not given is the next one."""
+
+    def __init__(self) -> None:
+        """Hold no notes."""
+        self.notes: dict[str, dict[str, Any]] = {}
+
+    def add(self, note_id: int | None = None) -> int:
+        note_id = note_id or len(self.notes) + 1
+        key = f"note/{note_id}"
+        if key in self.notes:
+            raise ValueError(f"{key} is there already")
+        self.notes[key] = {"id": note_id, "text": "a"}
+        return note_id
+
+    async def snapshot(self) -> dict[str, Any]:
+        return copy.deepcopy(self.notes)
+
+
+class StubSuite:
+    """What a probe asks of its suite, for one tool `delete_note` and one store."""
+
+    def __init__(
+        self, folder: Path, arrange: Callable[..., Any], body: Callable[..., None]
+    ) -> None:
+        """Take the two functions."""
+        (folder / "test_delete_note.py").touch()
+        self.store = Store()
+        self.body = body
+        self.module = SimpleNamespace(arrange=arrange)
+        self.project = SimpleNamespace(probes=folder, connect=self.connect, source=folder)
+        truth = dict.fromkeys(WIRE_NAMES, True) | {"read_only": False}
+        self.policy = SimpleNamespace(truth=lambda _: truth, is_exempt=lambda *_: False)
+        self.served = {
+            "delete_note": SimpleNamespace(declaration=SimpleNamespace(behavior="delete"))
+        }
+        self.gated: set[str] = set()
+        self.tables = TABLES
+        self.notes: list[str] = []
+
+    def connect(self) -> Backend:
+        self.store = Store()
+        return Backend(self.store)
+
+    def probe_module(self, name: str) -> Any:
+        return self.module
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+    async def call(
+        self, name: str, arguments: dict[str, Any], agree: bool = True
+    ) -> dict[str, Any]:
+        self.body(self.store, **arguments)
+        return {}
+
+    async def prove(self) -> None:
+        schema = {
+            "type": "object",
+            "properties": {"note_id": {"type": "integer"}},
+            "required": ["note_id"],
+        }
+        tool = Tool({"name": "delete_note", "inputSchema": schema})
+        suite: Any = self
+        await Probe(suite, tool, self.call).prove(with_variants=True)
+
+
+def delete(store: Store, note_id: int) -> None:
+    store.notes.pop(f"note/{note_id}", None)
+
+
+def delete_first(store: Store, note_id: int) -> None:
+    if f"note/{note_id}" in store.notes:
+        del store.notes[min(store.notes)]
+
+
+def delete_last(store: Store, note_id: int) -> None:
+    if f"note/{note_id}" in store.notes:
+        del store.notes[max(store.notes)]
+
+
+async def by_parameter(store: Store, note_id: int = 5) -> dict[str, Any]:
+    return {"note_id": store.add(note_id)}
+
+
+async def by_counting(store: Store) -> dict[str, Any]:
+    return {"note_id": store.add()}
+
+
+async def add_sibling(store: Store) -> None:
+    store.add(9)
+
+
+async def by_declaration(store: Store) -> Case:
+    return Case({"note_id": store.add(5)}, sibling=add_sibling)
+
+
+async def alone(store: Store) -> dict[str, Any]:
+    return {"note_id": store.add(5)}
+
+
+ARRANGED = [by_parameter, by_counting, by_declaration]
+
+
+@pytest.mark.parametrize("arrange", ARRANGED)
+async def test_a_true_tool_passes(tmp_path: Path, arrange: Callable[..., Awaitable[Any]]) -> None:
+    suite = StubSuite(tmp_path, arrange, delete)
+    await suite.prove()
+    assert suite.notes == []
+
+
+@pytest.mark.parametrize("arrange", ARRANGED)
+async def test_a_tool_that_deletes_the_sibling_is_found(
+    tmp_path: Path, arrange: Callable[..., Awaitable[Any]]
+) -> None:
+    with pytest.raises(
+        pytest.fail.Exception, match="with a second record beside it it also changed"
+    ):
+        await StubSuite(tmp_path, arrange, delete_last).prove()
+
+
+async def test_a_parameter_gives_siblings_on_both_sides(tmp_path: Path) -> None:
+    with pytest.raises(
+        pytest.fail.Exception, match="with a second record beside it it also changed"
+    ):
+        await StubSuite(tmp_path, by_parameter, delete_first).prove()
+
+
+async def test_without_a_sibling_the_run_says_so(tmp_path: Path) -> None:
+    suite = StubSuite(tmp_path, alone, delete_last)
+    await suite.prove()
+    assert suite.notes == [
+        "delete_note: no second record could be prepared; give arrange() a parameter note_id with a default, "
+        "or return Case(..., sibling=...)"
+    ]
+
+
+async def test_a_sibling_that_changes_the_authors_record_is_none(tmp_path: Path) -> None:
+    async def spoil(store: Store) -> None:
+        store.notes["note/5"] = {"id": 5, "text": "b"}
+
+    async def arrange(store: Store) -> Case:
+        return Case({"note_id": store.add(5)}, sibling=spoil)
+
+    suite = StubSuite(tmp_path, arrange, delete)
+    await suite.prove()
+    assert "no second record could be prepared" in suite.notes[0]
