@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 TEMPLATE = Path(__file__).parent.parent
-sys.path.insert(0, str(TEMPLATE / "src"))
+sys.path[:0] = [str(TEMPLATE / "src"), str(TEMPLATE / "engine/src")]
 
-from copier_fastmcp.updating.guard import main  # noqa: E402  # found only now
+from copier_fastmcp.updates.guard import main  # noqa: E402  # found only now
 
 if __name__ == "__main__":
     sys.exit(main(TEMPLATE, *sys.argv[1:]))

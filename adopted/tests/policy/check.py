@@ -1,6 +1,6 @@
 """Run this suite, with settings of its own: `uv run tests/policy/check.py`; arguments go to pytest.
 
-Managed by the template.
+Managed by the template. Your own `pytest` leaves the suite out: its files are no tests outside this script.
 """
 
 import sys
@@ -12,6 +12,6 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 
 if __name__ == "__main__":
-    sys.path[:0] = [str(ROOT / part) for part in ("", "src")]
+    sys.path[:0] = [str(path) for path in (HERE, ROOT, ROOT / "src")]
     settings = ["-c", str(HERE / "suite.ini"), "--rootdir", str(ROOT)]
     sys.exit(pytest.main([*settings, str(HERE), *sys.argv[1:]]))
