@@ -14,19 +14,28 @@ from cyclopts import Parameter
 
 from .errors import BackError, RefusedError, UnableError, one_line, tell
 from .listing import entries
-from .openapi.converting import answers_of, gathered
+from .openapi.changes import fit_line
+from .openapi.converting import (
+    answers_of,
+    endpoints_of,
+    gathered,
+    record_of,
+    remembered_selection,
+)
 from .openapi.document import read
+from .openapi.matching import keep_path_parameters, match_endpoints
 from .openapi.merging import (
     Before,
     diff,
     load_answers,
     load_before,
     merge,
+    merge_answers,
     remembered,
     sidecar,
     written,
 )
-from .openapi.reporting import news, report, to_look_at
+from .openapi.reporting import report, report_changes, to_look_at
 from .openapi.selecting import Selection
 from .openapi.tools import BUDGET, Options
 
@@ -46,7 +55,7 @@ def import_(
     dry_run: bool = False,
     json_output: Annotated[bool, Parameter("--json")] = False,
 ) -> int:
-    """Write answers for a server of `backend: http` from an OpenAPI document (3.0, 3.1, 3.2).
+    """Write answers for a server of `backend: http` from an OpenAPI document (3.0 to 3.2, Swagger 2.0).
 
     Each operation becomes a tool; its behavior comes from an extension, from its method, or from two
     signals that agree, and its `why` says from which. Where signals contradict each other it asks;
@@ -75,10 +84,12 @@ def import_(
     if out and not out.parent.is_dir():
         raise UnableError(f"{out} cannot be written: make the folder {out.parent} first")
     before = load_before(out) if out else Before()
+    matches = match_endpoints(before.endpoints(), endpoints_of(document)) if before.tools else {}
+    before = before.moved(matches)
     mine = load_answers(out) if out else {}
     selection = Selection(tag or [], path or [], method or [], operation or [])
     if not selection and before.selection:
-        selection = Selection(**{key: list(value) for key, value in before.selection.items()})
+        selection = remembered_selection(document, before)
     asking = sys.stdin.isatty() and sys.stderr.isatty() and not (unattended or json_output)
     options = Options(max(budget, 600), scopes, request_model, dict(before.behaviors))
     options.names = {key: tool["name"] for key, tool in before.tools.items()}
@@ -91,19 +102,21 @@ def import_(
         rows, selection = gathered(document, selection, options, own, asking=asking)
     except BackError as error:
         raise KeyboardInterrupt from error
+    for row in rows:
+        if row.tool and row.operation.key in before.tools:
+            row.tool = keep_path_parameters(row.tool, before.tools[row.operation.key])
     answers, notes = answers_of(document, rows)
-    now = {one.operation.key: one.tool for one in rows if one.tool}
-    merged = merge(mine.get("tools") or [], before, now) if mine else None
+    record = record_of(document, rows, options, selection)
+    record.answers = {key: value for key, value in answers.items() if key != "tools"}
+    merged = merge(mine.get("tools") or [], before, record.tools) if mine else None
     if merged:
-        answers = {
-            **mine,
-            **{k: v for k, v in answers.items() if k not in mine},
-            "tools": merged.tools,
-        }
+        answers, kept = merge_answers(mine, before, answers)
+        merged.kept[:0] = kept
+        answers["tools"] = merged.tools
     text = written(answers, file.name)
     old = out.read_text(encoding="utf-8") if out and mine else ""
     if out and not dry_run and answers["tools"]:
-        _write(out, text, Before(now, options.behaviors, selection.kept()))
+        _write(out, text, record)
     if json_output:
         print(json.dumps([one.row() for one in rows], indent=1, ensure_ascii=False))
         for line in to_look_at(rows):
@@ -113,8 +126,9 @@ def import_(
         print(text, end="")
     elif out and merged and (shown := diff(old, text, out.name)):
         print(shown)
-    for line in [*report(rows), *notes, *news(merged)]:
-        tell(one_line(line))
+    # What callers notice comes first, then what became of each operation.
+    for line in [*report_changes(merged, mine.get("tools")), *report(rows), *notes]:
+        tell(fit_line(one_line(line)))
     if not answers["tools"]:
         raise RefusedError(f"no operation of {file} can be a tool; the lines above say why")
     if out and merged and text == old:

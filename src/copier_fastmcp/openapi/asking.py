@@ -8,8 +8,10 @@ from ..errors import one_line
 from ..listing import meanings
 from ..terminal import prompts
 from .operations import Operation
-from .tools import Imported
+from .tools import Imported, group_by_family
 
+SHOWN = 4
+EACH = "each"
 FEW = 40  # so many are chosen at first, and the others taken out
 
 
@@ -42,16 +44,18 @@ def operations_of(listed: Sequence[Operation]) -> list[Operation]:
 def behaviors_of(rows: Sequence[Imported]) -> dict[str, str]:
     """What somebody says of operations whose signals clash, by operation.
 
+    Operations of one family (`POST .../filter`, a `refresh` parameter throughout) are one question.
+
     Raises:
         BackError: They want the question before.
         KeyboardInterrupt: They left.
     """
     said: dict[str, str] = {}
-    asked = [one for one in rows if one.derived.asked and one.tool is not None]
+    questions = group_by_family([one for one in rows if one.derived.asked and one.tool is not None])
 
-    def ask(at: int, one: Imported) -> None:
+    def ask(place: str, one: Imported) -> None:
         operation = one.operation
-        prompts.say(f"{operation.key}: {operation.text('summary')[:200]}", f"{at}/{len(asked)} ")
+        prompts.say(f"{operation.key}: {operation.text('summary')[:200]}", place)
         prompts.say(f"({one.derived.reason})")
         allowed = [
             row
@@ -61,5 +65,33 @@ def behaviors_of(rows: Sequence[Imported]) -> dict[str, str]:
         guess = said.get(operation.key, one.derived.behavior)
         said[operation.key] = prompts.choose("What does it do?", allowed, guess)
 
-    prompts.walk([partial(ask, at, one) for at, one in enumerate(asked, 1)])
+    def ask_family(place: str, members: list[Imported]) -> None:
+        keys = [one.operation.key for one in members]
+        prompts.say(f"{len(keys)} operations, {members[0].derived.family}: {shorten(keys)}", place)
+        rows = [
+            ("read", "all of them only read", "read"),
+            ("action", "all of them may change something", "action"),
+            (EACH, "ask about one after the other", EACH),
+        ]
+        answer = prompts.choose("What do they do?", rows, said.get(keys[0], "action"))
+        if answer == EACH:
+            prompts.walk([partial(ask, place, one) for one in members])
+        else:
+            said.update(dict.fromkeys(keys, answer))
+
+    steps = []
+    for at, members in enumerate(questions, 1):
+        place = f"{at}/{len(questions)} "
+        if len(members) > 1:
+            steps.append(partial(ask_family, place, members))
+        else:
+            steps.append(partial(ask, place, members[0]))
+    prompts.walk(steps)
     return said
+
+
+def shorten(keys: Sequence[str]) -> str:
+    """The first operations of a family, and how many there are more."""
+    shown = ", ".join(keys[:SHOWN])
+    more = len(keys) - SHOWN
+    return f"{shown} and {more} more" if more > 0 else shown

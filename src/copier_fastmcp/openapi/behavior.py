@@ -14,10 +14,11 @@ from typing import Any
 from ..tables import tables
 from . import writing
 from .derived import SAFE, Derived
+from .evidence import ANYTHING, find_second_action
 from .extensions import declared
+from .imperatives import find_writing_input
 from .operations import Operation, words
 from .verbs import ALL_VERBS, DOING, DOUBLE, MOVING, OBJECTS, READ, base
-from .voices import ANYTHING, beside
 
 
 def derive(operation: Operation) -> Derived:
@@ -34,9 +35,10 @@ def _safe(operation: Operation) -> Derived:
     """A method that reads by its definition, unless something speaks against it."""
     doubts = list(_doubts(operation))
     if doubts:
-        return Derived(
-            "action", "asked", f"{operation.method}, but {'; '.join(doubts)}", asked=True
-        )
+        reason = f"{operation.method}, but {'; '.join(doubts)}"
+        writes = find_writing_input(operation)
+        family = f"{operation.method}: {writes}" if doubts == [writes] else ""
+        return Derived("action", "asked", reason, asked=True, family=family)
     law = "RFC 10008" if operation.method == "QUERY" else "RFC 9110 9.2.1"
     return Derived("read", "method", f"{operation.method} changes nothing ({law})")
 
@@ -65,9 +67,20 @@ def _doubts(operation: Operation) -> list[str]:
         allowed = base(said[said.index("to") + 1 :][0]) if said[-1] != "to" else ""
         if allowed in DOING | DOUBLE | {"request"}:
             found.append(f"it lets somebody {allowed}")
+    endpoint = operation.said("description")
+    if endpoint[:2] in (["this", "endpoint"], ["this", "method"], ["this", "operation"]):
+        does = base(endpoint[2]) if len(endpoint) > 2 else ""
+        if does in DOING and does not in READ:
+            found.append(f"its description says {does!r}")
+    elif endpoint and spoken not in READ and endpoint != said:
+        does = base(endpoint[0])  # "Handle the callback", then "Exchanges the code for tokens"
+        if does in DOING and does != endpoint[0]:
+            found.append(f"its description says {does!r}")
+    if tail[:1] == ["callback"] and spoken not in READ:
+        found.append("its path ends in 'callback', where a browser is sent to")
     if verb == spoken == "connect":
         found.append("it connects to something else")
-    if more := beside(operation):
+    if more := find_second_action(operation):
         found.append(f"it also says {more!r}")
     write = re.compile(tables()["write_scope"])
     ways = [way for way in operation.scopes if way]
@@ -78,6 +91,8 @@ def _doubts(operation: Operation) -> list[str]:
         found.append("it answers 202")
     if operation.raw.get("callbacks"):
         found.append("it has callbacks")
+    if writes := find_writing_input(operation):
+        found.append(writes)
     for one in operation.parameters:
         if one.get("in") == "query" and str(one.get("name")).lower() in ANYTHING:
             found.append(f"its parameter {one.get('name')!r} may do anything")

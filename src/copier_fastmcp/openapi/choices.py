@@ -9,10 +9,10 @@ from dataclasses import replace
 from typing import Any
 
 from .document import UnresolvedError
+from .evidence import find_choice_field
 from .extensions import hints
 from .operations import Operation
 from .schemas import merged, properties_of, required_of
-from .voices import chooses
 
 MOST = 12
 VALUE = re.compile(r"[A-Za-z][A-Za-z0-9 _.-]{1,35}")
@@ -20,7 +20,7 @@ VALUE = re.compile(r"[A-Za-z][A-Za-z0-9 _.-]{1,35}")
 
 def parts(operation: Operation) -> list[Operation]:
     """One operation for each value of the field that chooses; the operation alone where none does, or too many."""
-    name = chooses(operation)
+    name = find_choice_field(operation)
     if not name or hints(operation)[1] or operation.raw.get("deprecated") is True:
         return [operation]
     if name == "op" and operation.method == "PATCH":  # what is removed is a part of it

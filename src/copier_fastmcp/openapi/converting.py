@@ -5,13 +5,17 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import RefusedError, one_line, tell
+from .changes import fit_line
 from .choices import parts
 from .document import Document, read
+from .matching import Endpoint, parse_endpoint
+from .merging import Before, remembered
 from .naming import Names
 from .operations import Operation, operations
+from .phased import ImportNotes
 from .reporting import report, without
 from .selecting import MANY, Selection
-from .server import about
+from .server import ANY_ADDRESS, about, relative_base
 from .tools import Imported, Options, imported
 
 MOST_TOOLS = 3000
@@ -23,6 +27,34 @@ def convert(
     """Operations as tools, with names that are unique among them and those that are taken."""
     names = Names(taken, options.names)
     return [imported(part, names, options) for one in listed for part in parts(one)]
+
+
+def endpoints_of(document: Document) -> list[Endpoint]:
+    """Every operation of a document, as a later import recognizes it."""
+    found = []
+    for one in operations(document):
+        for part in parts(one):
+            found.append(parse_endpoint(part.key, part.operation_id))
+    return found
+
+
+def record_of(
+    document: Document, rows: Sequence[Imported], options: Options, selection: Selection
+) -> Before:
+    """What the next import has to know of this one, but for the answers."""
+    tools = {one.operation.key: one.tool for one in rows if one.tool}
+    operation_ids = {one.key: one.operation_id for one in endpoints_of(document)}
+    return Before(tools, options.behaviors, selection.kept(), {}, operation_ids)
+
+
+def remembered_selection(document: Document, before: Before) -> Selection:
+    """The selection of the last import; where a path in it is gone, the operations that it chose."""
+    selection = Selection(**{key: list(value) for key, value in before.selection.items()})
+    if not selection.unused(list(operations(document))):
+        return selection
+    names = dict.fromkeys(" ".join(key.split(" ")[:2]) for key in before.tools)
+    known = {one.name for one in operations(document)}
+    return Selection(operation=[_literal(name) for name in names if name in known])
 
 
 def chosen(document: Document, selection: Selection) -> list[Operation]:
@@ -99,14 +131,14 @@ def answers_of(document: Document, rows: Sequence[Imported]) -> tuple[dict[str, 
 
 
 def from_document(
-    file: Path, globs: Mapping[str, list[str] | None], notes: list[str], *, asking: bool
+    file: Path, globs: Mapping[str, list[str] | None], notes: ImportNotes, *, asking: bool
 ) -> dict[str, Any]:
     """The answers of a document, for `new`.
 
     Args:
         file: The document.
         globs: Which operations, as the options of `import`.
-        notes: Becomes what the API wants to see, and what no tool does.
+        notes: Receives what the import has to say, and what a later import merges with.
         asking: Whether there is somebody to ask.
 
     Raises:
@@ -116,16 +148,21 @@ def from_document(
     """
     document, options = read(file), Options()
     selection = Selection(**{key: list(value or []) for key, value in globs.items()})
-    rows, _ = gathered(document, selection, options, asking=asking)
+    rows, selection = gathered(document, selection, options, asking=asking)
     answers, more = answers_of(document, rows)
-    notes[:] = [*more, *without(rows)]
+    if "api" not in answers and not asking and (prefix := relative_base(document)):
+        answers["api"] = f"{ANY_ADDRESS}{prefix}"
+    record = record_of(document, rows, options, selection)
+    record.answers = {key: value for key, value in answers.items() if key != "tools"}
+    notes.lines[:] = [*more, *without(rows)]
+    notes.record = remembered(record)
     for line in [*report(rows), *more]:
         if asking:
             from ..terminal.prompts import say
 
-            say(line)
+            say(fit_line(line))
         else:
-            tell(one_line(line))
+            tell(fit_line(one_line(line)))
     if not answers["tools"]:
         raise RefusedError(f"no operation of {file} can be a tool; the lines above say why")
     return answers

@@ -9,7 +9,10 @@ SAFE = ("GET", "HEAD", "OPTIONS", "TRACE", "QUERY")
 
 @dataclass(frozen=True)
 class Derived:
-    """A behavior, the kind of its source, and the reason in words; `first` may replace a verb."""
+    """A behavior, the kind of its source, and the reason in words.
+
+    `first` may replace a verb; `family` names the operations of a document that one question settles.
+    """
 
     behavior: str
     source: str
@@ -19,6 +22,7 @@ class Derived:
     destructive: bool | None = None
     idempotent: bool | None = None
     first: str = ""
+    family: str = ""
 
     def __str__(self) -> str:
         """Source and reason, on one line."""

@@ -14,6 +14,7 @@ from urllib.parse import unquote
 
 from ..errors import RefusedError
 from .reading import load
+from .swagger import convert_swagger
 
 MOST_HOPS = 40
 MOST_FILES = 500
@@ -135,21 +136,22 @@ def read(path: Path) -> Document:
     """The OpenAPI document in a file.
 
     Raises:
-        RefusedError: It is none of OpenAPI 3.0, 3.1 or 3.2, or cannot be read.
+        RefusedError: It is none of OpenAPI 3.0, 3.1, 3.2 and Swagger 2.0, or cannot be read.
     """
     root = load(path)
-    if "swagger" in root:
-        raise RefusedError(
-            f"{path} is Swagger {str(root['swagger'])[:8]}; convert it to OpenAPI 3 first, "
-            "as with `npx swagger2openapi`"
-        )
+    if str(root.get("swagger")).startswith("2."):
+        root = convert_swagger(root)
+    elif "swagger" in root:
+        raise RefusedError(f"{path} is Swagger {str(root['swagger'])[:8]}; 2.0 is read")
     if "openapi" not in root:
         raise RefusedError(
             f"{path} names no version; an OpenAPI document begins with openapi: 3.1.0"
         )
     version = str(root["openapi"])
     if not re.fullmatch(r"3\.[012](\.\d+)?(-.*)?", version):
-        raise RefusedError(f"{path} says openapi: {version[:20]}; 3.0, 3.1 and 3.2 are read")
+        raise RefusedError(
+            f"{path} says openapi: {version[:20]}; 3.0, 3.1, 3.2 and swagger: 2.0 are read"
+        )
     if not isinstance(root.get("paths") or {}, dict):
         raise RefusedError(f"{path} has paths that are not a mapping; write paths: {{/notes: ...}}")
     return Document(path, root)

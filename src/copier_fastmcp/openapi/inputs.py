@@ -27,7 +27,8 @@ class Inputs:
 
     params: list[dict[str, Any]] = field(default_factory=list)
     path: str = ""
-    type: str = ""  # of the body, where it is not application/json
+    type: str = ""  # of the body, where it is neither application/json nor what `request` says
+    request: str = "json"  # or form, or multipart
     query: list[str] = field(default_factory=list)
     nulls: list[str] = field(default_factory=list)  # fields of a PATCH that may be emptied
     left_out: list[str] = field(default_factory=list)
@@ -44,6 +45,20 @@ class Inputs:
         if required:
             raise LeftOutError(whole)
         self.left_out.append(part)
+
+    def send_in_both(self, name: str, *, required: bool) -> bool:
+        """Send a parameter of the path in the body as well, where the body has to have it.
+
+        Returns:
+            Whether there is such a parameter, so that the field of the body needs none.
+        """
+        if not required or f"{{{name}}}" not in self.path:
+            return False
+        for param in self.params:
+            if param["name"] == name:
+                param["in"] = "body"
+                return True
+        return False
 
     def add(self, param: dict[str, Any]) -> bool:
         """Take a parameter unless another one has its name in Python."""

@@ -3,7 +3,7 @@
 import difflib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,12 @@ import yaml
 from ..errors import RefusedError
 from ..listing import name_of
 from ..tables import tables
+from .matching import Endpoint, parse_endpoint
 from .naming import LONGEST, camel
 
 MISSING = object()
 KINDS = ("tag", "path", "method", "operation")
+FOLLOWED = ("description", "api")  # answers that a later document may change
 
 
 @dataclass
@@ -25,6 +27,22 @@ class Before:
     tools: dict[str, dict[str, Any]] = field(default_factory=dict)
     behaviors: dict[str, str] = field(default_factory=dict)
     selection: dict[str, Any] = field(default_factory=dict)
+    answers: dict[str, Any] = field(default_factory=dict)  # all but the tools
+    operation_ids: dict[str, str] = field(default_factory=dict)  # of all operations; empty without
+
+    def endpoints(self) -> list[Endpoint]:
+        """The operations of its document, of which an import of an earlier release knows the tools alone."""
+        keys = dict.fromkeys([*self.operation_ids, *self.tools])
+        return [parse_endpoint(key, self.operation_ids.get(key, "")) for key in keys]
+
+    def moved(self, matches: Mapping[str, str]) -> "Before":
+        """The same import under the keys that its operations have now."""
+        return replace(
+            self,
+            tools={matches.get(key, key): tool for key, tool in self.tools.items()},
+            behaviors={matches.get(key, key): said for key, said in self.behaviors.items()},
+            operation_ids={matches.get(key, key): said for key, said in self.operation_ids.items()},
+        )
 
 
 @dataclass
@@ -60,7 +78,8 @@ def load_before(out: Path) -> Before:
             raise ValueError(f"{min(unknown)} is not a behavior")
         kept = found.get("selection", {})
         selection = {key: [str(one) for one in kept[key]] for key in KINDS if key in kept}
-        return Before(tools, behaviors, selection)
+        ids = {str(key): str(value) for key, value in found.get("operations", {}).items()}
+        return Before(tools, behaviors, selection, dict(found.get("answers", {})), ids)
     except FileNotFoundError:
         return Before()
     except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
@@ -75,6 +94,8 @@ def remembered(before: Before) -> str:
         "about": "What copier-fastmcp import wrote last; commit it. Your edits stand in the answers file.",
         "selection": before.selection,
         "behaviors": before.behaviors,
+        "answers": before.answers,
+        "operations": before.operation_ids,
         "tools": before.tools,
     }
     return json.dumps(kept, indent=1, ensure_ascii=False, sort_keys=False) + "\n"
@@ -91,12 +112,31 @@ def load_answers(out: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (yaml.YAMLError, ValueError, OSError) as error:
-        raise RefusedError(f"{out} is not YAML; mend it, or import to another file") from error
+        raise RefusedError(f"{out} is not YAML; fix it, or import to another file") from error
     if not isinstance(found, dict) or not isinstance(found.get("tools") or [], list):
         raise RefusedError(
             f"{out} holds no answers (a mapping with a list `tools`); import to another file"
         )
     return found
+
+
+def merge_answers(
+    mine: Mapping[str, Any], before: Before, now: Mapping[str, Any]
+) -> tuple[dict[str, Any], list[str]]:
+    """Merge the answers besides the tools three ways; the names of a server never follow its document.
+
+    Returns:
+        The answers with the author's tools, and a line for each that both changed.
+    """
+    followed = {key: now[key] for key in FOLLOWED if key in now}
+    base = {key: before.answers[key] for key in FOLLOWED if key in before.answers}
+    if not base:  # an import of an earlier release remembers tools alone
+        base = {key: value for key, value in followed.items() if key in mine}
+    own = {key: mine[key] for key in FOLLOWED if key in mine}
+    made, ours = _three(base, own, followed)
+    kept = [f"your {key} stays, the document changed it" for key in ours]
+    rest = {key: value for key, value in now.items() if key not in mine and key not in FOLLOWED}
+    return {**mine, **rest, **made}, kept
 
 
 def merge(mine: list[Any], before: Before, now: Mapping[str, dict[str, Any]]) -> Merged:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Mapping
 
 from ..tables import tables
 from .derived import Derived
+from .evidence import is_collection
 from .extensions import name_of
 from .operations import Operation, words
-from .verbs import ALL_VERBS, RESERVED, SMALL, STARTED, UNCHANGED, base
-from .voices import collection
+from .verbs import ALL_VERBS, RESERVED, SMALL, STARTED, base, singular
 
 LONGEST, AIM = 64, 40
 MANY_OF = ("list", "search", "find", "query", "count")
@@ -63,21 +63,6 @@ SHORT = {
     "authentication": "auth",
     "parameters": "params",
 }
-
-
-def singular(word: str) -> str:
-    """One of what a plural names."""
-    if word in UNCHANGED:
-        return word
-    if word.endswith("ies") and len(word) > 4:
-        return word[:-3] + "y"
-    if word.endswith(("sses", "shes", "ches", "xes", "zes")):
-        return word[:-2]
-    return (
-        word[:-1]
-        if word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > 3
-        else word
-    )
 
 
 def ascii_words(text: str) -> list[str]:
@@ -139,7 +124,7 @@ def wanted(operation: Operation, derived: Derived) -> list[str]:
             first = "update"
         if derived.behavior == "action" and operation.method != "POST":
             first = operation.method.lower() if operation.method != "GET" else "call"
-        started = operation.method == "POST" and not derived.asked and collection(operation)
+        started = operation.method == "POST" and not derived.asked and is_collection(operation)
         if derived.behavior == "create" or (derived.behavior == "action" and started):
             first, nouns = "create", _one_of(nouns)
         return [first, *nouns]

@@ -7,12 +7,13 @@ from urllib.parse import quote
 from .bodies import body
 from .document import UnresolvedError
 from .inputs import MIXED, WIRE_NAME, Inputs, LeftOutError, is_version, mixed, param, snake
+from .objects import set_object_fields
 from .operations import Operation
 from .schemas import merged, properties_of, required_of
-from .texts import clean, sentence, sentences
+from .texts import clean
 from .typed import Typed, typed
 
-VERSION_HEADERS = {"if-match"}
+TRACING = {"traceparent", "tracestate", "baggage", "x-request-id", "x-correlation-id"}
 KEYS = {"idempotency-key", "x-idempotency-key"}
 CURSOR = "The `next_cursor` of the previous page."
 A_KEY = "A text of your own choice, the same when you repeat this very call."
@@ -152,28 +153,48 @@ def _schema(operation: Operation, given: dict[str, Any]) -> Any:
 def _flat(
     operation: Operation, given: dict[str, Any], name: str
 ) -> list[tuple[str, dict[str, Any]]]:
-    """A parameter as it is; an object in `deepObject` style as one parameter for each of its fields."""
-    if given.get("in") != "query" or given.get("style") != "deepObject":
+    """A parameter under its wire name; an object of single values in the query as a parameter for each of them.
+
+    `deepObject` sends `name[key]=value`, the usual style `key=value`.
+    """
+    style = given.get("style", "form")
+    deep = style == "deepObject"
+    if given.get("in") != "query" or given.get("content") or style not in ("form", "deepObject"):
         return [(name, given)]
     schema = merged(operation.document, _schema(operation, given))
+    properties = properties_of(schema)
+    if not properties or (not deep and given.get("explode") is False):
+        return [(name, given)]
     needed = required_of(schema) if given.get("required") is True else set()
-    made = [
-        (f"{name}[{key}]", {"in": "query", "schema": inner, "required": key in needed})
-        for key, inner in properties_of(schema).items()
-    ]
-    return made or [(name, given)]
+    made = []
+    for key, inner in properties.items():
+        nested = typed(operation.document, inner).type in ("dict", "any", "list[dict]", "list[any]")
+        if nested and deep:
+            return [(name, given)]
+        part = {"in": "query", "schema": inner, "required": key in needed}
+        made.append((f"{name}[{key}]" if deep else key, part))
+    return made
 
 
-def _apart(given: dict[str, Any], one: Typed) -> None:
-    """A list that is written in one value becomes a text, with what stands between."""
-    style = given.get("style", "form")
-    between = {"form": "commas", "pipeDelimited": "|", "spaceDelimited": "spaces"}.get(style)
-    if one.type.startswith("list[") and between and given.get("explode", style == "form") is False:
-        one.keys = {"type": "str"}
-        about = str(given.get("description") or one.description)
-        given["description"] = (
-            f"{sentence(sentences(about, 110))} Several with {between} between.".strip()
-        )
+def _set_style(operation: Operation, given: dict[str, Any], one: Typed) -> None:
+    """Keep how a list or an object is written into the query, where that is not the usual way."""
+    style = str(given.get("style", "form"))
+    if given.get("content"):
+        if one.type in ("dict", "list[dict]"):
+            set_object_fields(operation.document, _merged_schema(operation, given), one)
+        one.keys["style"] = "json"
+    elif one.type.startswith("list["):
+        explode = given.get("explode", style == "form")
+        if explode is False and style in ("form", "spaceDelimited", "pipeDelimited"):
+            one.keys["style"] = style
+            one.keys["explode"] = False
+    elif style == "deepObject" and one.type == "dict":
+        set_object_fields(operation.document, _merged_schema(operation, given), one)
+        one.keys["style"] = style
+
+
+def _merged_schema(operation: Operation, given: dict[str, Any]) -> dict[str, Any]:
+    return merged(operation.document, _schema(operation, given))
 
 
 def _one(
@@ -195,20 +216,21 @@ def _one(
         return note(f"{place} parameter {shown} (deprecated)")
     if place == "header" and name.lower() in REFUSED_HEADERS:
         return None
+    if place == "header" and name.lower() in TRACING and not required:
+        return note(f"header {shown} (of tracing)")
+    if place == "cookie":
+        return note(f"cookie {shown} (sent only where the API's key is set as cookie:{shown})")
     if place not in ("query", "header"):
         whole = f"it requires the {place} parameter {shown}"
         return found.leave(required, whole, f"{place} parameter {shown} (not sent)")
     one = typed(operation.document, _schema(operation, given))
     if place == "query":
-        given = dict(given)
-        _apart(given, one)
+        _set_style(operation, given, one)
         if one.type == "any" and not given.get("content"):
             one.keys = {"type": "str"}
     if _is_object(given, one, place, name):
         whole = f"it requires the {place} parameter {shown}, which is an object"
         return found.leave(required, whole, f"{place} parameter {shown} (an object)")
-    if place == "header" and not required and name.lower() not in VERSION_HEADERS:
-        return note(f"header {shown} (optional)")
     if place == "query" and not QUERY_NAME.fullmatch(name):
         whole = f"it requires the parameter {shown}, whose name cannot be sent"
         return found.leave(required, whole, f"query parameter {shown} (its name)")
@@ -238,7 +260,7 @@ def _is_object(given: dict[str, Any], one: Typed, place: str, name: str) -> bool
         listed = one.type.startswith("list[") or one.type in ("dict", "any")
         return listed or given.get("style") == "deepObject" or not WIRE_NAME.fullmatch(name)
     free = one.type in ("dict", "any", "list[dict]", "list[any]")
-    return free or given.get("style") == "deepObject" or bool(given.get("content"))
+    return free and one.keys.get("style") not in ("deepObject", "json")
 
 
 def _made(
@@ -264,10 +286,8 @@ def _made(
     made = param(mine, one, required, about)
     if mixed(made) and place == "query" and not gated:  # what is read is filtered by it
         made["name"], wire = f"{mine}_filter", name
-    if made["name"] == "cursor" and paged:
-        made = {"name": "cursor", "required": False, "description": CURSOR}
-        if one.type == "int" and 0 in (one.keys.get("ge"), one.default) and "page" in wire.lower():
-            made = {"name": "cursor", "default": "0", "description": CURSOR}
+    if made["name"] == "cursor" and paged and not about:
+        made["description"] = CURSOR
     return made, wire
 
 
@@ -275,9 +295,10 @@ def _query_name(name: str, one: Typed, paged: bool, found: Inputs) -> tuple[str,
     """Our name of a query parameter, and its wire name where that differs."""
     plain = name.lower().replace("-", "_").replace("[", "_").replace("]", "")
     wire = name
+    # A page or an offset that is a number stays one: the caller counts, and no answer names the next.
     if paged and plain in SIZES and one.type in ("int", "any") and "limit" not in found.plain:
         return "limit", wire if name != "limit" else ""
-    if paged and plain in PAGES and "cursor" not in found.plain and one.type in ("int", "str"):
+    if paged and plain in PAGES and "cursor" not in found.plain and one.type == "str":
         return "cursor", wire if name != "cursor" else ""
     if WIRE_NAME.fullmatch(name):
         return name, ""

@@ -1,6 +1,7 @@
 """What is left to do after an import, in phases: the tools whose mistakes cost most come first."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import counted, one_line
@@ -8,6 +9,7 @@ from ..listing import entries, source_of
 from ..phases import GATED, Phase, table
 
 FILE = "docs/import.md"
+RECORD = ".copier-answers.import.json"  # what a later import of the document compares with
 COMPARE = "compare `fake` in `tests/tools/` with what the API does, so that the suite proves the decorator"
 PHASES: tuple[Phase, ...] = (
     ("Decide", "critical", "find out what each does, and correct its decorator", "you know it"),
@@ -22,6 +24,18 @@ PHASES: tuple[Phase, ...] = (
 )
 SHOWN = 5
 NOTES = "What the API wants to see, and what of its document no tool does:"
+
+
+@dataclass
+class ImportNotes:
+    """What an import has to say besides its answers.
+
+    `lines` are what the API wants to see and what no tool does, `record` is the text of the file that a
+    later import merges with; empty where the answers come from no document.
+    """
+
+    lines: list[str] = field(default_factory=list)
+    record: str = ""
 
 
 def groups(tools: object) -> list[list[str]]:

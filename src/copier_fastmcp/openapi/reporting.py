@@ -4,11 +4,12 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from ..errors import one_line
+from .changes import compare_tools, fit_line
 from .derived import shortly
 from .merging import Merged
 from .phased import to_do
 from .selecting import cost
-from .tools import Imported
+from .tools import Imported, group_by_family
 
 FEW = 5  # of what is alike is named
 LONGEST = 160
@@ -53,6 +54,20 @@ def without(rows: Sequence[Imported]) -> list[str]:
     return _left_out(rows) + lost
 
 
+def _asked_line(group: Sequence[Imported]) -> str:
+    """What was asked about an operation, or about a family of them."""
+    first = group[0]
+    reason = shortly(first.derived.reason)[0]
+    if len(group) == 1:
+        return (
+            f"? {key_of(first)}: {first.derived.behavior}, since {reason}; change it in the answers"
+        )
+    return (
+        f"? {len(group)} operations, {first.derived.family} (as {key_of(first)}): "
+        f"{first.derived.behavior}; if they only read, change them in the answers"
+    )
+
+
 def report(rows: Sequence[Imported]) -> list[str]:
     """What operations became what, what was asked, what was left out, in lines for people."""
     made = [one for one in rows if one.tool]
@@ -62,11 +77,8 @@ def report(rows: Sequence[Imported]) -> list[str]:
     lines = [
         f"{several} operations: {len(made)} tools ({shown or 'none'}), {len(rows) - len(made)} left out"
     ]
-    for one in made:
-        if one.derived.asked:
-            lines.append(
-                f"? {key_of(one)}: {one.derived.behavior}, since {shortly(one.derived.reason)[0]}; change it in the answers"
-            )
+    for group in group_by_family(one for one in made if one.derived.asked):
+        lines.append(_asked_line(group))
     lines += without(rows)
     lines += to_look_at(rows)
     if warning := cost(len(made), sum(one.bytes for one in made)):
@@ -74,15 +86,16 @@ def report(rows: Sequence[Imported]) -> list[str]:
     return [*lines, *to_do([one.tool for one in rows if one.tool], len(rows) - len(made))]
 
 
-def news(merged: Merged | None) -> list[str]:
-    """What a later document changed."""
+def report_changes(merged: Merged | None, before: object) -> list[str]:
+    """What a later document changed, what callers notice first.
+
+    Args:
+        merged: The tools as they are now; None where nothing was there.
+        before: The tools that were there.
+    """
     if not merged:
         return []
-    rows = (
-        ("added", merged.added),
-        ("removed", merged.removed),
-        ("changed", merged.changed),
-        ("kept", merged.kept),
-    )
-    lines = [f"{word}: {one}" for word, listed in rows for one in listed]
+    changes = compare_tools(before, merged.tools)
+    changes.added, changes.removed = merged.added, merged.removed
+    lines = changes.lines() + [fit_line(f"kept: {line}") for line in merged.kept]
     return lines or ["nothing has changed in the document since the last import"]

@@ -1,4 +1,4 @@
-"""What an operation answers, cut to the fields that matter."""
+"""What a document says of an operation's responses, cut to the fields that matter."""
 
 import re
 from dataclasses import dataclass, field
@@ -7,10 +7,11 @@ from typing import Any
 from .bodies import inside
 from .document import UnresolvedError
 from .inputs import LeftOutError, python_name, snake
-from .operations import Operation, is_json
+from .media import STREAM, TEXTUAL
+from .operations import Operation, bare, is_json
 from .schemas import merged, properties_of, required_of
-from .texts import clean, sentence, sentences
-from .typed import SIMPLE, Typed, typed
+from .texts import sentence, sentences
+from .typed import Typed, typed
 
 # What people and models look for first, in this order.
 FIRST = [
@@ -56,23 +57,28 @@ FIRST = [
 ]
 NOISE = re.compile(r"(^_|_url$|^links$|^node_id$|gravatar|^etag$|_links$|^object$|^x_)")
 ALWAYS = 6
-WHOLE = "answer"  # the one field of a result that holds all that the API answers
 NAME = re.compile("[A-Za-z_][A-Za-z0-9_.-]{0,63}")
 LONGEST_TEXT = 90
+FILE = "file"  # the key `returns` of a tool whose responses are binary
 
 
 @dataclass
 class Answer:
-    """What a tool returns: fields of an object, or of the items under `key`; `paged` where it is a list, `empty` where nothing is."""
+    """What a document says of a tool's responses, for readers: nothing of it is enforced.
+
+    `fields` are those of an object, or of the items of a list, which is under `key` or the whole body.
+    """
 
     fields: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     paged: bool = False
     key: str = ""
+    file: bool = False
     left_out: list[str] = field(default_factory=list)
-    empty: bool = False
 
     def returns(self) -> Any:
         """The key `returns` of the tool; None where nothing is known."""
+        if self.file:
+            return FILE
         if not self.fields:
             return None
         made = {name: (one["type"] if one.keys() == {"type"} else one) for name, one in self.fields}
@@ -82,25 +88,25 @@ class Answer:
 
 
 def answer(operation: Operation) -> Answer:
-    """What an operation answers when all goes well.
+    """What an operation answers when all goes well. No media type but an endless stream excludes it.
 
     Raises:
-        LeftOutError: It answers with something that is not JSON, or a stream.
+        LeftOutError: Every response is a stream of events, which has no end.
     """
     contents = [
-        (kind, about)
+        (str(kind), about)
         for code, one in sorted(operation.success.items())
         if isinstance(one.get("content"), dict)
         for kind, about in one["content"].items()
     ]
-    kinds = [str(kind) for kind, _ in contents]
-    media = next((about for kind, about in contents if is_json(str(kind))), None)
+    kinds = [bare(kind) for kind, _ in contents]
+    media = next((about for kind, about in contents if is_json(kind)), None)
     if media is None:
-        if kinds:
-            raise LeftOutError(f"it answers {clean(', '.join(dict.fromkeys(kinds)), 80)}, not JSON")
-        return Answer(empty=True)
+        if kinds and {*kinds} == {STREAM}:
+            raise LeftOutError("it answers with a stream of events, which has no end")
+        return Answer(file=bool(kinds) and not any(map(TEXTUAL.fullmatch, kinds)))
     found = Answer()
-    if any("event-stream" in kind for kind in kinds):
+    if STREAM in kinds:
         found.left_out.append("the answer as a stream of events")
     given = operation.document.followed(media).get("schema")
     if given is None:
@@ -109,19 +115,13 @@ def answer(operation: Operation) -> Answer:
         schema = merged(operation.document, given)
         if schema.get("type") == "array":
             found.paged, schema = True, merged(operation.document, schema.get("items") or {})
-        elif not properties_of(schema):
-            return _unknown(operation, schema, found)
         elif key := _list_key(operation, schema):
             found.paged, found.key = True, key
-            others = [clean(name, 40) for name in properties_of(schema) if name != key]
-            found.left_out += [f"result {name}" for name in others if not _of_a_page(name)]
             listed = merged(operation.document, properties_of(schema)[key])
             schema = merged(operation.document, listed.get("items") or {})
-    except UnresolvedError as error:
-        return Answer(left_out=[*found.left_out, f"its result ({error})"])
-    if not properties_of(schema):
-        return _unknown(operation, schema, found)
-    _fields(operation, schema, found)
+        _fields(operation, schema, found)
+    except UnresolvedError:
+        found.fields = []
     return found
 
 
@@ -132,17 +132,6 @@ def _of_a_page(name: str) -> bool:
             name,
         )
     )
-
-
-def _unknown(operation: Operation, schema: dict[str, Any], found: Answer) -> Answer:
-    """An answer without fields: of a read all of it, of a write nothing."""
-    if operation.method in ("GET", "QUERY") or found.paged:
-        kind = "list[any]" if found.paged else SIMPLE.get(str(schema.get("type")), "any")
-        made: dict[str, Any] = {"type": kind, "description": "What the API answers."}
-        if kind == "any":
-            made["default"] = None
-        return Answer([(WHOLE, made)], left_out=found.left_out)
-    return Answer(left_out=[*found.left_out, "its result (it has no fields)"])
 
 
 def _list_key(operation: Operation, schema: dict[str, Any]) -> str:
@@ -168,24 +157,20 @@ def _list_key(operation: Operation, schema: dict[str, Any]) -> str:
 
 
 def _fields(operation: Operation, schema: dict[str, Any], found: Answer) -> None:
-    """Every field that can be one, those that matter first."""
+    """Every field that can be one, those that matter first. Others arrive all the same."""
     needed = required_of(schema)
     rows, seen = [], set[str]()
     for place, (name, inner) in enumerate(properties_of(schema).items()):
-        shown = clean(name, 60) or "?"
         same = re.sub("^param_", "field_", python_name(name))
         if not NAME.fullmatch(name) or same in seen:
-            found.left_out.append(f"result {shown} (its name)")
             continue
         seen.add(same)
         try:
             plain = merged(operation.document, inner)
             one = typed(operation.document, inner)
-        except UnresolvedError as error:
-            found.left_out.append(f"result {shown} ({error})")
+        except UnresolvedError:
             continue
-        if plain.get("writeOnly") is True or plain.get("deprecated") is True:
-            found.left_out.append(f"result {shown} (deprecated or write-only)")
+        if plain.get("writeOnly") is True:
             continue
         kind = one.keys.get("type")
         if kind is None:

@@ -10,6 +10,7 @@ from .inputs import LeftOutError
 from .operations import Operation, operations
 from .texts import clean, sentence, sentences
 
+ANY_ADDRESS = "http://localhost:8080"  # where nothing says where the API is; a setting replaces it
 DULL = {
     "api",
     "rest",
@@ -66,12 +67,12 @@ def _secret(document: Document, server: str) -> str:
         if kind == "apiKey" and place == "header" and re.fullmatch("[A-Za-z][A-Za-z0-9-]*", shown):
             notes.append(
                 f"the API takes its key in the header {shown}: "
-                f"set {setting}_API_AUTH={shown} and {setting}_API_TOKEN"
+                f"set {setting}_API_AUTH=header:{shown} and {setting}_API_TOKEN"
             )
-        elif kind == "apiKey":
+        elif kind == "apiKey" and place in ("query", "cookie") and shown:
             notes.append(
-                f"the API takes its key in the {clean(place, 20)} as {shown}, which is not sent: "
-                "put it into every request in `send` of backend.py"
+                f"the API takes its key in the {place} as {shown}: "
+                f"set {setting}_API_AUTH={place}:{shown} and {setting}_API_TOKEN"
             )
         elif kind == "http" and str(one.get("scheme")).lower() == "basic":
             notes.append(
@@ -113,42 +114,82 @@ def _description(info: dict[str, Any]) -> str:
 
 
 def _address(document: Document) -> tuple[str, str]:
-    """The base address, and a note where the document has none that can be used."""
+    """The base address, and a note where the document has none, or several."""
     servers = document.root.get("servers")
-    if found := base(document):
+    found = base(document)
+    every = list(dict.fromkeys(addresses(document, servers)))
+    others = [one for one in every if one != found and not one.startswith(f"{found}/")]
+    if found and others:
+        shown = ", ".join(others[:3])
+        return found, f"requests go to {found}; the document also names {clean(shown, 120)}"
+    if found:
         return found, ""
-    shown = clean(str(servers)[:80], 60) if servers else "none"
-    return (
-        "",
-        f"no server of the document is an address of its own ({shown}): write `api:` yourself",
-    )
+    prefix = relative_base(document)
+    where = f"a path only ({prefix})" if prefix else "no address"
+    return "", f"the document has {where}: write `api:`, or set the address where the server runs"
+
+
+def relative_base(document: Document) -> str:
+    """The path that a document gives in place of an address, as in `/api/v1`; empty without one."""
+    for server in document.each(document.root.get("servers")):
+        path = str(server.get("url") or "").rstrip("/")
+        if re.fullmatch(r"(/(?!\.\.?(/|$))[A-Za-z0-9._~-]+)+", path) and len(path) <= 150:
+            return path
+    return ""
 
 
 def base(document: Document) -> str:
-    """The address that requests go to: the document's first, else the first of an operation; empty without one."""
+    """The address that requests go to: the document's first; empty without one.
+
+    Where operations have servers of their own on the same host, it is what all of them begin with,
+    so that each path says the rest.
+    """
     if document.base is None:
-        found = addresses(document, document.root.get("servers"))
-        every = (one for each in operations(document) for one in addresses(document, each.servers))
-        document.base = found[0] if found else next(every, "")
+        known = addresses(document, document.root.get("servers"))[:1]
+        for operation in operations(document):
+            own = addresses(document, operation.servers)
+            if own and not (known and {*own} & {*known}):
+                known.append(own[0])
+        document.base = _common_base(known)
     return document.base
 
 
+def _common_base(known: list[str]) -> str:
+    """What the first address and all others on its host begin with, in whole parts."""
+    if not known:
+        return ""
+    first = urlsplit(known[0])
+    parts = first.path.split("/")
+    for address in known[1:]:
+        other = urlsplit(address)
+        if (other.scheme, other.netloc) != (first.scheme, first.netloc):
+            continue
+        same = 0
+        for part, its in zip(parts, other.path.split("/"), strict=False):
+            if part != its:
+                break
+            same += 1
+        parts = parts[:same]
+    return f"{first.scheme}://{first.netloc}{'/'.join(parts)}"
+
+
 def place(operation: Operation) -> str:
-    """What stands before the path of an operation with a server of its own; mostly nothing.
+    """What stands before the path of an operation: the rest of its server's address; mostly nothing.
 
     Raises:
-        LeftOutError: It is on another server than the rest.
+        LeftOutError: It is on another host than the rest.
     """
-    if not operation.servers:
+    document = operation.document
+    known = base(document)
+    own = addresses(document, operation.servers or document.root.get("servers"))
+    if known in own or not (known and own):
         return ""
-    known, own = base(operation.document), addresses(operation.document, operation.servers)
-    if known in own or not (known or own):
-        return ""
-    for one in own if known else ():
+    for one in own:
         if one.startswith(f"{known}/"):
             return one.removeprefix(known)
-    urls = [one.get("url") for one in operation.document.each(operation.servers)]
-    raise LeftOutError(f"it is on another server ({clean((own or urls or [''])[0], 60)})")
+    if not operation.servers:
+        return ""
+    raise LeftOutError(f"it is on another server ({clean(own[0], 60)})")
 
 
 def addresses(document: Document, servers: Any) -> list[str]:

@@ -2,11 +2,12 @@
 
 import json
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..rules import contrary
+from copier_fastmcp_engine.testing.rules import contrary
+
 from ..tables import tables
 from .behavior import derive
 from .derived import Derived, shortly
@@ -20,6 +21,8 @@ from .server import place
 from .texts import clean, sentence, sentences
 
 BUDGET = 3000
+MOST_TIMES = 4  # so many budgets may a tool have before an input is left out
+LONGEST_SHORT = 70
 LONGEST_CHOICE = 36
 SENT = ("GET", "HEAD", "QUERY", "POST", "PUT", "PATCH", "DELETE")
 
@@ -46,6 +49,15 @@ class Imported:
             "asked": self.derived.asked,
             "left_out": self.left_out,
         }
+
+
+def group_by_family(rows: Iterable[Imported]) -> list[list[Imported]]:
+    """Operations that one question settles together, in their order; one without a family is alone."""
+    groups: dict[str, list[Imported]] = {}
+    for row in rows:
+        name = row.derived.family or row.operation.key
+        groups.setdefault(name, []).append(row)
+    return [*groups.values()]
 
 
 @dataclass
@@ -86,15 +98,11 @@ def _tool(operation: Operation, derived: Derived, names: Names, options: Options
         raise LeftOutError(f"a {operation.method} that reads has no form")
     above = place(operation)
     result = Answer() if operation.method == "HEAD" else answer(operation)
-    if derived.behavior != "read" and (result.paged or operation.method == "DELETE"):
-        if result.fields:
-            result.left_out = ["its result"]
-        result.fields = []
     gated = derived.confirm or derived.behavior != "read"
-    given = inputs(operation, paged=result.paged and derived.behavior == "read", gated=gated)
-    _typed_enough(given)
+    given = inputs(operation, paged=result.paged, gated=gated)
     if operation.method == "PATCH" and not _sends(given):
-        raise LeftOutError("it is a PATCH that sends no fields")
+        about = "The fields to change, as the API has them."
+        given.add({"name": "changes", "type": "dict", "whole": True, "description": about})
     name = names.give(operation, derived)
     made: dict[str, Any] = {"name": name, "behavior": derived.behavior}
     made["http"] = (
@@ -103,6 +111,8 @@ def _tool(operation: Operation, derived: Derived, names: Names, options: Options
     )
     if len(made["http"]) > 290:
         raise LeftOutError("its path is too long")
+    if given.request != "json":
+        made["request"] = given.request
     made["title"] = _title(operation, name, derived)
     made["description"] = _description(operation, name, derived)
     if given.params or derived.behavior != "read":
@@ -130,13 +140,6 @@ def _tool(operation: Operation, derived: Derived, names: Names, options: Options
     found = Imported(operation, derived, made, [*given.left_out, *result.left_out], given.findings)
     _fit(found, result, options.budget)
     return found
-
-
-def _typed_enough(given: Inputs) -> None:
-    """A tool whose every input is any object says nothing of what to write."""
-    free = [one["name"] for one in given.params if one.get("type") in ("dict", "list[dict]")]
-    if free and len(free) == len(given.params):
-        raise LeftOutError(f"all that it takes are objects ({', '.join(free[:3])})")
 
 
 def _sends(given: Inputs) -> bool:
@@ -212,23 +215,66 @@ def _size(made: dict[str, Any], fields: list[tuple[str, dict[str, Any]]]) -> int
 
 
 def _fit(found: Imported, result: Answer, budget: int) -> None:
-    """Cut the result, then optional inputs, until the tool keeps its budget; what goes is listed."""
+    """Make a tool smaller until it keeps its budget, without a loss for callers as long as that is possible.
+
+    First go descriptions of results, which arrive all the same; then objects with fields become any
+    object, and descriptions become short. An input is left out only where a tool is many times too
+    large, and is listed.
+    """
     made = found.tool
     assert made is not None
-    fields, size = list(result.fields), _size(made, result.fields)
+    fields = list(result.fields)
+    _cut_fields(made, fields, ALWAYS, budget)
+    size = _size(made, fields)
+    for step in (_simplify_object, _shorten_description):
+        for param in reversed(made["params"]):
+            if size > budget:
+                size -= _weight(param)
+                step(param)
+                size += _weight(param)
+    _leave_out_inputs(found, fields, budget * MOST_TIMES)
+    _cut_fields(made, fields, 1, 1.5 * budget)
+    result.fields = fields
+    returns = result.returns()
+    if returns is not None:
+        made["returns"] = returns
+    found.bytes = _size(made, fields)
 
-    def cut(least: int, most: float) -> None:
-        nonlocal size
-        while len(fields) > least and size > most:
-            name, one = fields.pop()
-            size -= _weight(one, name)
-            found.left_out.append(f"result {name} (budget)")
 
-    cut(ALWAYS, budget)
+def _cut_fields(
+    made: dict[str, Any], fields: list[tuple[str, dict[str, Any]]], least: int, most: float
+) -> None:
+    """Describe fewer fields of a result, the least important first."""
+    size = _size(made, fields)
+    while len(fields) > least and size > most:
+        name, one = fields.pop()
+        size -= _weight(one, name)
+
+
+def _simplify_object(param: dict[str, Any]) -> None:
+    """Describe an object with fields by their names alone."""
+    if fields := param.pop("fields", None):
+        param["type"] = param["type"].replace("object", "dict")
+        names = ", ".join(field["name"] for field in fields)
+        param["description"] = clean(f"{param['description']} Fields: {names}.", 2 * LONGEST_SHORT)
+
+
+def _shorten_description(param: dict[str, Any]) -> None:
+    param["description"] = clean(param["description"], LONGEST_SHORT)
+
+
+def _leave_out_inputs(
+    found: Imported, fields: list[tuple[str, dict[str, Any]]], most: float
+) -> None:
+    """Leave out optional inputs, objects first, until a tool keeps a size; each is listed."""
+    made = found.tool
+    assert made is not None
+    size = _size(made, fields)
     gone = set[str]()
     optional = [one for one in made["params"] if "default" in one or one.get("required") is False]
+    optional.sort(key=lambda one: one.get("type") in ("dict", "list[dict]", "any", "list[any]"))
     changes = sum(_in_body(one, made["http"]) for one in made["params"])
-    while optional and size > budget:
+    while optional and size > most:
         one = optional.pop()
         name, sent = one["name"], _in_body(one, made["http"])
         if made["http"].startswith("PATCH") and sent and changes == 1:
@@ -241,15 +287,6 @@ def _fit(found: Imported, result: Answer, budget: int) -> None:
         found.left_out.append(f"{name} (budget)")
     made["params"] = [one for one in made["params"] if one["name"] not in gone]
     _forget(made["params"], gone)
-    size = _size(made, fields)
-    cut(1, 1.5 * budget)
-    result.fields = fields
-    returns = result.returns()
-    if returns is None and result.empty and made["behavior"] in ("put", "append", "action"):
-        returns = {"done": {"type": "bool", "default": True, "description": "Whether it was done."}}
-    if returns is not None:
-        made["returns"] = returns
-    found.bytes = size
 
 
 def _in_body(one: dict[str, Any], http: str) -> bool:

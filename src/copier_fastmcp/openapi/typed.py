@@ -100,6 +100,8 @@ def _choices(values: list[Any]) -> list[Any]:
 
 def _listed(document: Document, plain: Mapping[str, Any], found: Typed, depth: int) -> str:
     inner = typed(document, plain.get("items") or {}, depth + 1)
+    if inner.nullable:  # [text, null] has no other form
+        return "list[any]"
     if choices := inner.keys.get("choices"):
         known = ", ".join(str(one) for one in choices[:12])
         found.description = clean(f"{found.description} Each one of: {known}.".strip(), 900)

@@ -12,13 +12,15 @@ def _set(text: str) -> frozenset[str]:
 READ = _set(
     "get list search query find filter lookup fetch read show count check describe validate "
     "preview estimate diff compare retrieve view browse explain inspect suggest autocomplete "
-    "introspect download head peek exists has is describes summarize aggregate"
+    "introspect download head peek exists has is describes summarize aggregate paginate"
 )
 # Of these a POST is believed, when a second signal agrees.
 READ_BY_POST = _set(
     "search query find filter list lookup count validate check preview estimate diff get batchget "
-    "fetch retrieve compare explain suggest autocomplete aggregate"
+    "fetch retrieve compare explain suggest autocomplete aggregate paginate"
 )
+# At the end of a path, `read` is as often what is marked as read.
+SPOKEN_READS = READ_BY_POST | {"read"}
 CREATE = _set(
     "create add new insert register make post submit open fork clone copy duplicate reply"
 )
@@ -45,7 +47,8 @@ ACTION = _set(
     "replay rollback revert undo toggle increment decrement apply broadcast login logout signin "
     "signout authorize authenticate ping test build reindex perform wake request rerequest do "
     "materialize simulate poll pull push exec enqueue submit ack pop dequeue consume claim join leave "
-    "exchange"
+    "exchange initialize initiate init begin establish bootstrap provision shutdown finalize renew compact "
+    "heartbeat impersonate"
 )
 TOGGLE = _set("toggle increment decrement append")
 # A membership, and what its end is called; taking it back loses nothing but the association.
@@ -89,6 +92,16 @@ RESERVED = _set(
     "action annotated any api append backend bool create ctx delete dict dt ensure field float given int "
     "len list parsed put quoted read resource str update uuid4"
 )
+# What "Get a ..." makes anew where a POST says it: a presigned link, a ticket, a one-time code.
+MADE_ON_REQUEST = _set(
+    "token tokens upload uploads presigned presign signed link links ticket tickets credential credentials "
+    "secret session sessions otp invite invitation checkout magic"
+)
+# What completing something is, where it is no state that is set: a login, an upload, a payment.
+STEPS = _set(
+    "flow flows login registration signup checkout authentication authorization upload payment setup challenge "
+    "verification recovery handshake"
+)
 UNCHANGED = _set("news series species gas atlas canvas address")  # no plurals
 ALL_VERBS = READ | READ_BY_POST | CREATE | ENSURE | UPSERT | PUT | DELETE | ACTION
 
@@ -99,3 +112,18 @@ def base(word: str) -> str:
     forms = [word, word.removesuffix("s"), word.removesuffix("es")]
     forms += [word.removesuffix("ies") + "y"] if word.endswith("ies") else []
     return next((form for form in forms if form in ALL_VERBS), word)
+
+
+def singular(word: str) -> str:
+    """One of what a plural names."""
+    if word in UNCHANGED:
+        return word
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    if word.endswith(("sses", "shes", "ches", "xes", "zes")):
+        return word[:-2]
+    return (
+        word[:-1]
+        if word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > 3
+        else word
+    )

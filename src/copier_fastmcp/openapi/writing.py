@@ -1,6 +1,17 @@
 """What a POST, PUT, PATCH or DELETE does, by its path, its words, its answers and its body."""
 
 from .derived import Derived
+from .evidence import (
+    MANY,
+    NOT_200,
+    Signals,
+    body_field_names,
+    describe_version,
+    find_choice_field,
+    find_read_evidence,
+    headers,
+    is_collection,
+)
 from .operations import Operation, words
 from .verbs import (
     ACTION,
@@ -10,14 +21,16 @@ from .verbs import (
     ENSURE,
     PUT,
     READ,
+    READ_BY_POST,
     SMALL,
+    SPOKEN_READS,
     STARTED,
+    STEPS,
     TOGGLE,
     UPDATE,
     UPSERT,
     base,
 )
-from .voices import MANY, Signals, chooses, collection, headers, properties, reading, versioned
 
 GRAPH = {"graphql", "rpc", "jsonrpc"}
 # Of the words that read, those that are seldom nouns and say nothing else.
@@ -51,10 +64,10 @@ def _chosen(operation: Operation) -> Derived:
 
 def _several(operation: Operation) -> Derived | None:
     """Calls that do one thing or another: RPC, a choice of actions, batches."""
-    names = set(properties(operation))
+    names = set(body_field_names(operation))
     if GRAPH & set(words(operation.tail)) or {"jsonrpc", "method"} <= names:
         return Derived("action", "two signals", "one address for calls of every kind")
-    if name := chooses(operation):
+    if name := find_choice_field(operation):
         return Derived("action", "signal", f"its body chooses what is done by {name!r}")
     spoken = {base(word) for word in words(operation.text("summary"))}
     if names == {"actions"} or {"create", "delete"} <= spoken:
@@ -66,13 +79,15 @@ def _post(operation: Operation) -> Derived:
     signals = Signals(operation)
     if several := _several(operation):
         return several
-    pros, cons = reading(operation, signals)
+    pros, cons = find_read_evidence(operation, signals)
     if len(pros) > 1 and not cons:
         return Derived("read", "two signals", f"{' and '.join(pros[:2])}; it answers 200")
     if MANY & signals.all_words and signals.verb != "create":
         if pros:
-            return _doubted("POST", pros[0], cons or ["nothing else does"])
-        if len(signals.voices(DELETE)) or DELETE & signals.all_words:
+            return _doubted(
+                "POST", pros[0], cons or ["nothing else does"], _family_of(signals, cons)
+            )
+        if len(signals.mentions(DELETE)) or DELETE & signals.all_words:
             return Derived("delete", "signal", "it removes many at once", confirm=True)
         return Derived("action", "signal", "it works on many at once")
     if UPSERT & signals.all_words:
@@ -88,14 +103,19 @@ def _post(operation: Operation) -> Derived:
     created = signals.verb == signals.spoken == "create" and "201" in operation.success
     if created and not STARTED & set(words(operation.tail)[-1:]):
         return _created(operation, signals)
-    if voices := signals.voices(DELETE):
-        return Derived("delete", _kind(voices), " and ".join(voices))
+    if mentioned := signals.mentions(DELETE):
+        return Derived("delete", _kind(mentioned), " and ".join(mentioned))
     if TOGGLE & {signals.verb, *signals.tail[:1]}:
         return Derived("action", "signal", "each call changes it again")
-    if voices := signals.voices(ACTION):
-        rival = signals.verb == "create" and not (STARTED & set(signals.tail)) and len(voices) == 1
+    if mentioned := signals.mentions(ACTION):
+        rival = (
+            signals.verb == "create" and not (STARTED & set(signals.tail)) and len(mentioned) == 1
+        )
         if not (rival and signals.spoken == "create"):
-            return Derived("action", _kind(voices), " and ".join(voices))
+            return Derived("action", _kind(mentioned), " and ".join(mentioned))
+    said = {*operation.said("summary"), *operation.id_words}
+    if signals.mentions(frozenset({"complete"})) and said & STEPS:
+        return Derived("action", "two signals", "it completes a step of something that goes on")
     if "202" in operation.success and "201" not in operation.success:
         return Derived("action", "signal", "it answers 202: what it starts goes on later")
     if operation.raw.get("callbacks") and signals.verb not in ("create", "add", "register", "post"):
@@ -105,16 +125,20 @@ def _post(operation: Operation) -> Derived:
         return Derived(
             "action", "signal", f"what it creates in {operation.tail!r} is then carried out"
         )
-    if signals.voices(frozenset(UPDATE)) and len(signals.voices(frozenset(UPDATE))) > 1:
-        return _changed(operation, " and ".join(signals.voices(frozenset(UPDATE))))
+    if signals.mentions(frozenset(UPDATE)) and len(signals.mentions(frozenset(UPDATE))) > 1:
+        return _changed(operation, " and ".join(signals.mentions(frozenset(UPDATE))))
     if pros:
-        return _doubted("POST", pros[0], cons or ["nothing else does"])
-    if (voices := signals.voices(PUT)) and (
+        return _doubted("POST", pros[0], cons or ["nothing else does"], _family_of(signals, cons))
+    if (mentioned := signals.mentions(PUT)) and (
         operation.ends_in_parameter
-        or len(voices) > 1
-        or (signals.tail[:1] and signals.tail[0] in PUT)
+        or len(mentioned) > 1
+        or (
+            signals.tail[:1]
+            and signals.tail[0] in PUT
+            and "create" not in (signals.verb, signals.spoken)
+        )
     ):
-        return _changed(operation, " and ".join(voices))
+        return _changed(operation, " and ".join(mentioned))
     return _created(operation, signals)
 
 
@@ -136,59 +160,78 @@ def _created(operation: Operation, signals: Signals) -> Derived:
             "post",
         }
     )
-    voices = signals.voices(made if signals.verb != "post" else made - {"post"})
+    mentioned = signals.mentions(made if signals.verb != "post" else made - {"post"})
     if "201" in operation.success or any(
         "location" in map(str.lower, headers(one)) for one in operation.success.values()
     ):
-        voices.append(
+        mentioned.append(
             "it answers 201" if "201" in operation.success else "it answers with Location"
         )
-    if collection(operation):
-        voices.append(f"{operation.tail!r} is a collection")
-    if len(voices) > 1:
+    summary = operation.said("summary")
+    if summary[1:3] in (["a", "new"], ["new", operation.tail]) and summary[0] in (
+        "store",
+        "upload",
+    ):
+        mentioned.append("its summary says 'a new'")
+    if is_collection(operation):
+        mentioned.append(f"{operation.tail!r} is a collection")
+    if len(mentioned) > 1:
         behavior = (
             "append" if signals.verb == "add" and "201" not in operation.success else "create"
         )
-        return Derived(behavior, "two signals", " and ".join(voices[:2]))
-    if operation.ends_in_parameter and operation.contents and not voices:
+        return Derived(behavior, "two signals", " and ".join(mentioned[:2]))
+    if operation.ends_in_parameter and operation.contents and not mentioned:
         return _doubted("POST", "it may update an item", ["nothing says so"])
     return _doubted(
-        "POST", voices[0] if voices else "it may do anything", ["nothing else says what it does"]
+        "POST",
+        mentioned[0] if mentioned else "it may do anything",
+        ["nothing else says what it does"],
     )
 
 
 def _changed(operation: Operation, why: str) -> Derived:
-    if version := versioned(operation):
+    if version := describe_version(operation):
         return Derived("update", "two signals", f"{why}; {version}")
     source = "two signals" if " and " in why else "signal"
     return Derived("put", source, f"{why}; no version is asked for")
 
 
-def _doubted(method: str, pro: str, cons: list[str]) -> Derived:
-    return Derived("action", "asked", f"{method}: {pro}, but {'; '.join(cons)}", asked=True)
+def _doubted(method: str, pro: str, cons: list[str], family: str = "") -> Derived:
+    reason = f"{method}: {pro}, but {'; '.join(cons)}"
+    return Derived("action", "asked", reason, asked=True, family=family)
 
 
-def _kind(voices: list[str]) -> str:
-    return "two signals" if len(voices) > 1 else "signal"
+def _family_of(signals: Signals, cons: list[str]) -> str:
+    """The family of POSTs that read by one word alone; empty where more speaks against that."""
+    if cons not in ([], [NOT_200]):
+        return ""
+    if {*signals.tail[:1]} & READ_BY_POST:
+        return f"POST .../{signals.tail[0]}"
+    verbs = [verb for verb in (signals.verb, signals.spoken) if verb in SPOKEN_READS]
+    return f"POST that says {verbs[0]!r}" if verbs else ""
+
+
+def _kind(mentioned: list[str]) -> str:
+    return "two signals" if len(mentioned) > 1 else "signal"
 
 
 def _not_plain(operation: Operation, signals: Signals) -> Derived | None:
     """What a PUT or PATCH does that is not an assignment."""
     if several := _several(operation):
         return several
-    fields = {word for name in properties(operation) for word in words(name)}
-    if voices := signals.voices(DELETE):
-        return Derived("delete", _kind(voices), " and ".join(voices))
+    fields = {word for name in body_field_names(operation) for word in words(name)}
+    if mentioned := signals.mentions(DELETE):
+        return Derived("delete", _kind(mentioned), " and ".join(mentioned))
     said = [signals.verb, *signals.tail[:1]]
     if signals.verb in ("append", "insert") or signals.spoken in ("append", "insert"):
         return Derived("append", "signal", "it says 'append'")
     if TOGGLE & {*said, signals.spoken} or fields & {"increment", "decrement", "append", "insert"}:
         return Derived("action", "signal", "the same call again changes it again")
-    voices = signals.voices(ACTION)
-    if len(voices) > 1:
-        return Derived("action", "two signals", " and ".join(voices[:2]))
-    if voices and not signals.voices(UPDATE):
-        return _doubted(operation.method, "it assigns by its method", voices)
+    mentioned = signals.mentions(ACTION)
+    if len(mentioned) > 1:
+        return Derived("action", "two signals", " and ".join(mentioned[:2]))
+    if mentioned and not signals.mentions(UPDATE):
+        return _doubted(operation.method, "it assigns by its method", mentioned)
     return _reads(operation, signals)
 
 
@@ -212,12 +255,12 @@ def _put(operation: Operation) -> Derived:
     signals = Signals(operation)
     if found := _not_plain(operation, signals):
         return found
-    if version := versioned(operation):
+    if version := describe_version(operation):
         return Derived("update", "two signals", f"PUT, and {version}")
     if not operation.contents:
         reason = "PUT without a body ends in the same state (RFC 9110 9.2.2)"
-        if voices := signals.voices(ADDING):
-            reason = f"{reason}; {voices[0]}, so it only adds"
+        if mentioned := signals.mentions(ADDING):
+            reason = f"{reason}; {mentioned[0]}, so it only adds"
             return Derived("put", "two signals", reason, destructive=False)
         return Derived("put", "method", reason)
     return Derived(
@@ -234,7 +277,7 @@ def _patch(operation: Operation) -> Derived:
         return found
     if any("json-patch" in kind for kind in operation.contents):
         return Derived("update", "two signals", "a JSON Patch may count or append (RFC 6902)")
-    if version := versioned(operation):
+    if version := describe_version(operation):
         return Derived("update", "two signals", f"PATCH, and {version}")
     return Derived("put", "method", "PATCH sets the fields it is given; no version is asked for")
 
@@ -243,22 +286,22 @@ def _delete(operation: Operation) -> Derived:
     signals = Signals(operation)
     if {"pop", "dequeue", "next"} & {signals.verb, *signals.tail[:1]}:
         return Derived("action", "signal", "it takes the next one each time")
-    voices = signals.voices(ASSOCIATION)
+    mentioned = signals.mentions(ASSOCIATION)
     partner = operation.siblings.get("put")
     if isinstance(partner, dict) and not partner.get("requestBody"):
-        voices.append("a PUT without a body makes it")
+        mentioned.append("a PUT without a body makes it")
     said = [word for word in operation.id_words if word in ASSOCIATION]
-    if len(voices) > 1 and (said or signals.voices(ASSOCIATION)):
+    if len(mentioned) > 1 and (said or signals.mentions(ASSOCIATION)):
         return Derived(
             "put",
             "two signals",
-            f"{' and '.join(voices[:2])}: an association ends",
+            f"{' and '.join(mentioned[:2])}: an association ends",
             first="unassign",
         )
     if asked := _reads(operation, signals):
         return asked
     whole = not operation.ends_in_parameter and not _names_one(operation)
-    if whole and collection(operation) and not isinstance(operation.siblings.get("put"), dict):
+    if whole and is_collection(operation) and not isinstance(operation.siblings.get("put"), dict):
         reason = f"DELETE of the collection {operation.tail!r}"
         return Derived("delete", "method", reason, confirm=True)
     return Derived("delete", "method", "DELETE again ends in the same state (RFC 9110 9.2.2)")

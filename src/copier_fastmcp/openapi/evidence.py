@@ -1,8 +1,9 @@
-"""What speaks for and against a reading of an operation that may write: its words, body and answers."""
+"""Evidence for and against a read, in the words, inputs and responses of an operation that may write."""
 
 from typing import Any
 
 from ..tables import tables
+from .imperatives import find_writing_input
 from .operations import Operation, words
 from .schemas import required_of
 from .verbs import (
@@ -11,16 +12,20 @@ from .verbs import (
     BESIDE,
     BESIDE_IT,
     DELETE,
+    MADE_ON_REQUEST,
     OBJECTS,
     OTHERS,
     PUT,
     READ,
     READ_BY_POST,
+    SPOKEN_READS,
     UPSERT,
     base,
+    singular,
 )
 
 USE = ["use", "this", "method", "to"]
+NOT_200 = "it does not answer 200 alone"
 MANY = frozenset({"batch", "bulk"})
 ANYTHING = frozenset({"sql", "cmd", "script", "cypher", "statement", "mutation"})
 
@@ -41,7 +46,7 @@ class Signals:
         self.returns = said[:1] == ["returns"]
         self.all_words = {*self.tail, *operation.id_words}
 
-    def voices(self, known: frozenset[str]) -> list[str]:
+    def mentions(self, known: frozenset[str]) -> list[str]:
         """Which of path, operationId and summary say one of some verbs."""
         found = []
         if self.tail and self.tail[0] in known:
@@ -53,7 +58,7 @@ class Signals:
         return found
 
 
-def versioned(operation: Operation) -> str:
+def describe_version(operation: Operation) -> str:
     """The version that a write has to name, as words for people; empty without one."""
     if operation.parameter("header", "If-Match").get("required") is True:
         return "it requires If-Match"
@@ -65,13 +70,13 @@ def versioned(operation: Operation) -> str:
     return ""
 
 
-def properties(operation: Operation) -> list[str]:
+def body_field_names(operation: Operation) -> list[str]:
     """The names of the fields of a body in JSON."""
     found = operation.json_body[1].get("properties")
     return [str(name) for name in found] if isinstance(found, dict) else []
 
 
-def chooses(operation: Operation) -> str:
+def find_choice_field(operation: Operation) -> str:
     """A field of the body that chooses what is done, as in {action: open | close}."""
     properties = operation.json_body[1].get("properties")
     more = ("op", "type") if words(operation.tail)[-1:] in (["actions"], ["action"]) else ("op",)
@@ -81,13 +86,13 @@ def chooses(operation: Operation) -> str:
             listed = choices if isinstance(choices, list) else []
             acts = any(set(words(choice)[:1]) & ALL_VERBS for choice in listed)
             if name == "op" or (len(listed) > 1 and (acts or name in ("action", "command"))):
-                pros, _ = reading(operation, Signals(operation))
+                pros, _ = find_read_evidence(operation, Signals(operation))
                 filters = len(pros) > 1 and name not in required_of(operation.json_body[1])
                 return "" if filters else str(name)
     return ""
 
 
-def beside(operation: Operation) -> str:
+def find_second_action(operation: Operation) -> str:
     """What is done beside the first verb, as in `getAndClear` and "Returns a message and deletes it"; mostly nothing."""
     named = operation.id_words
     for at, word in enumerate(named[:-1]):
@@ -107,11 +112,18 @@ def beside(operation: Operation) -> str:
     return ""
 
 
-def reading(operation: Operation, signals: Signals) -> tuple[list[str], list[str]]:
+def find_read_evidence(operation: Operation, signals: Signals) -> tuple[list[str], list[str]]:
     """What says that a POST only reads, and what speaks against it."""
     tail = {*signals.tail[:1]} if len(signals.tail) == 1 else set()
     joined = "".join(signals.tail)
     called = len(operation.segments) == 1 and signals.tail[:1]  # as in POST /getChat
+    # The resources on the way are nouns: /block_types/filter blocks nothing.
+    nouns = {
+        singular(word)
+        for part in operation.segments[:-1]
+        if "{" not in part
+        for word in words(part)
+    }
     pros = (
         [f"its path ends in {operation.tail!r}"]
         if {*tail, *(called or ())} & READ_BY_POST
@@ -122,12 +134,12 @@ def reading(operation: Operation, signals: Signals) -> tuple[list[str], list[str
         )
         else []
     )
-    if signals.verb in READ_BY_POST:
+    if signals.verb in SPOKEN_READS:
         pros.append(f"its operationId says {signals.verb!r}")
-    if signals.spoken in READ_BY_POST or signals.returns:
+    if signals.spoken in SPOKEN_READS or signals.returns:
         pros.append(f"its summary says {signals.spoken!r}")
     answers = set(operation.success)
-    cons = [] if answers == {"200"} else ["it does not answer 200 alone"]
+    cons = [] if answers == {"200"} else [NOT_200]
     if any("location" in map(str.lower, headers(one)) for one in operation.success.values()):
         cons.append("it answers with Location")
     doing = (
@@ -138,18 +150,28 @@ def reading(operation: Operation, signals: Signals) -> tuple[list[str], list[str
         | {"create", "add", "save", "store", "token", "tokens", "login"}
     ) - READ
     spoken = {base(word) for word in words(operation.text("summary"))[:1]}
-    named = {*operation.id_words} | {base(word) for word in signals.tail}
+    named = {word for word in operation.id_words if singular(word) not in nouns}
+    named |= {base(word) for word in signals.tail}
     if {"in", "out", "off"} & {*operation.id_words[1:2], *signals.tail[1:2]}:  # check in a guest
         cons.append("its verb goes on with 'in' or 'out'")
     if (found := (spoken | named) & doing) or (
-        found := {"save", "saved", "store", "token", "create"} & signals.all_words
+        found := {"save", "saved", "store", "token", "create"} & (signals.all_words - nouns)
     ):
         cons.append(f"it also says {min(found)!r}")
+    first_words = {*operation.said("summary"), *operation.id_words}
+    if not operation.text("summary"):
+        first_words |= {*operation.said("description")}
+    if made := sorted(MADE_ON_REQUEST & (first_words - nouns - {*signals.tail})):
+        cons.append(f"it may make the {made[0]!r} that it answers with")
+    if signals.tail[:1] == ["read"]:  # of a notification, it is marked as read
+        cons.append("its path ends in 'read', which may mark something as read")
     if operation.raw.get("callbacks"):
         cons.append("it has callbacks")
-    if more := beside(operation):
+    if pros and (writes := find_writing_input(operation)):
+        cons.append(writes)
+    if more := find_second_action(operation):
         cons.append(f"it also says {more!r}")
-    if free := sorted(ANYTHING & {name.lower() for name in properties(operation)}):
+    if free := sorted(ANYTHING & {name.lower() for name in body_field_names(operation)}):
         cons.append(f"its body has {free[0]!r}, which may do anything")
     return pros, cons
 
@@ -160,7 +182,7 @@ def headers(answer: dict[str, Any]) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def collection(operation: Operation) -> bool:
+def is_collection(operation: Operation) -> bool:
     """Whether a path has items below it, or a plural at its end."""
     if operation.ends_in_parameter:
         return False
