@@ -9,6 +9,7 @@ from typing import Any
 from ..errors import RefusedError
 from ..project import copying, origin
 from ..project.answers import ANSWERS, domain_of, read
+from ..project.recording import recordable
 from . import dependencies, layout, phased, skeletons
 from .declaring import WORD, declare, imported
 from .editing import Edited
@@ -45,7 +46,11 @@ def recorded(root: Path) -> dict[str, Any]:
 
 
 def adoption(
-    seen: Survey, chosen: list[Proposal], template: str | None, ref: str | None
+    seen: Survey,
+    chosen: list[Proposal],
+    template: str | None,
+    ref: str | None,
+    engine: str = "vendored",
 ) -> Adoption:
     """What adopting a server writes, all of it in memory.
 
@@ -68,9 +73,13 @@ def adoption(
             f"{len(servers)} servers are made; tests/policy proves {first}"
         )
     if not known:
-        made.files = _rendered(seen, servers, where, template, ref)
+        made.files = _rendered(seen, servers, where, template, ref, engine)
         text, by_hand = dependencies.depends(root)
         made.by_hand |= {"(dependencies)": by_hand} if by_hand else {}
+        if needed := made.files.get(dependencies.ENGINE_PIN):
+            project_file = root / "pyproject.toml"
+            present = text or (project_file.read_text("utf-8") if project_file.is_file() else "")
+            text = dependencies.pin_engine(present, needed.decode())
         if text is not None:
             made.files["pyproject.toml"] = text.encode()
     _prove(made, chosen, root)
@@ -116,24 +125,34 @@ def _twins(root: Path, files: Iterable[str]) -> bool:
 
 
 def _rendered(
-    seen: Survey, servers: list[layout.Server], where: str, template: str | None, ref: str | None
+    seen: Survey,
+    servers: list[layout.Server],
+    where: str,
+    template: str | None,
+    ref: str | None,
+    engine: str,
 ) -> dict[str, bytes]:
     """The files of the template for an adopted server."""
     root = seen.project.root
     project = dependencies.described(root).get("project", {})
-    own = origin.own(template, ref)
+    own = recordable(origin.own(template, ref))
     serves = next((server.serves for server in servers if server.serves), "")
     name = re.sub("[^a-z0-9]+", "-", str(project.get("name", root.name)).lower()).strip("-")
+    adopted = {"place": where, "serves": serves}
+    folder_name = layout.engine_name(root / where)
+    if folder_name != layout.ENGINE_NAMES[0]:
+        adopted["engine"] = folder_name
     known = {
         "_src_path": own.source,
         "_commit": own.ref,
-        "adopted": {"place": where, "serves": serves},
+        "adopted": adopted,
         "server_name": name,
         "package_name": name.replace("-", "_"),
         "description": str(project.get("description") or f"The server {name}.")[:300],
         "tools": [],
         "backend": "none",
         "license": "none",
+        "engine": engine,
     } | domain_of(Path(_subject(name)))
     with copying.rendered(known) as fresh:
         files = {

@@ -11,6 +11,7 @@ from ..parsing.sources import Function, Module
 from ..tables import tables
 from .annotating import title_of
 from .editing import Edited
+from .hints import behavior_hints
 from .proposing import Proposal
 
 WORD = "policy"
@@ -35,8 +36,10 @@ def declare(proposal: Proposal, edits: dict[Path, Edited], package: str) -> None
     arguments: list[Any] = [f"title={json.dumps(title_of(proposal), ensure_ascii=False)}"]
     if why := _why(proposal):
         arguments.append(f"why={json.dumps(why, ensure_ascii=False)}")
-    if proposal.exceptions:
-        arguments.append(["exceptions=[", *map(_exception, proposal.exceptions), "]"])
+    arguments += _kept_arguments(proposal)
+    exceptions = [*proposal.exceptions, *_kept_exceptions(proposal)]
+    if exceptions:
+        arguments.append(["exceptions=[", *map(_exception, exceptions), "]"])
     lines = _lines(f"@{imported(edited, package)}.{proposal.behavior}", arguments)
     place = edited.starts[function.lineno - 1]
     if any(start == place and text.lstrip().startswith("@") for start, _, text in edited.edits):
@@ -44,6 +47,33 @@ def declare(proposal: Proposal, edits: dict[Path, Edited], package: str) -> None
     note = f"# review: {proposal.asked}" if proposal.asked else ""
     for text in filter(None, (note, *lines)):
         edited.above(function.lineno, text)
+
+
+def _kept_hints(proposal: Proposal) -> dict[str, bool]:
+    """The hints that the author wrote and that the behavior alone would change, by the names of decorators."""
+    if proposal.behavior == "read":
+        return {}  # of a read the other hints mean nothing
+    usual = behavior_hints(proposal.tool.name, proposal.behavior, proposal.exceptions)
+    names = {wire: hint for hint, wire in tables()["hints"].items()}
+    return {
+        names[wire]: value for wire, value in proposal.kept.items() if usual.get(wire) is not value
+    }
+
+
+def _kept_arguments(proposal: Proposal) -> list[str]:
+    """What an action's author declared of it, which the decorator takes as arguments."""
+    if proposal.behavior != "action":
+        return []
+    return [f"{hint}={value}" for hint, value in _kept_hints(proposal).items()]
+
+
+def _kept_exceptions(proposal: Proposal) -> list[dict[str, Any]]:
+    if proposal.behavior == "action":
+        return []
+    return [
+        {"hint": hint, "value": value, "why": "Its author declared it so."}
+        for hint, value in _kept_hints(proposal).items()
+    ]
 
 
 def _exception(exception: dict[str, Any]) -> list[Any]:

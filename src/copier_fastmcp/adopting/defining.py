@@ -4,6 +4,7 @@ import ast
 from typing import Any
 
 from ..auditing.reading import tokens
+from ..parsing.low_level import listed_parameters
 from ..parsing.saying import SourceTool
 from ..parsing.sources import asked
 
@@ -23,6 +24,9 @@ NEW = {
 
 def definition(found: SourceTool) -> dict[str, Any]:
     """As much of a tool's definition as its source shows."""
+    if found.low_level:
+        listed = {"type": "object", "properties": listed_parameters(found)}
+        return {"name": found.name, "description": found.docstring, "inputSchema": listed}
     properties: dict[str, Any] = {}
     for name, annotation in asked(found.function):
         boolean = annotation is not None and ast.unparse(annotation).startswith("bool")
@@ -40,6 +44,7 @@ def edits_a_part(found: SourceTool) -> bool:
     """Whether a change is one of a part, by its parameters: the same call again changes more, or fails."""
     properties = definition(found)["inputSchema"]["properties"]
     words = {"_".join(tokens(name)) for name in properties}
-    modes = {value for one in properties.values() for value in one.get("enum", ())}
-    adds = properties.get("append", {}).get("type") == "boolean" or "append" in modes
+    schemas = {name: one for name, one in properties.items() if isinstance(one, dict)}
+    modes = {str(value) for one in schemas.values() for value in one.get("enum", ())}
+    adds = schemas.get("append", {}).get("type") == "boolean" or "append" in modes
     return adds or bool(words & OLD and words & NEW)

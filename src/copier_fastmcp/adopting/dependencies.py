@@ -11,7 +11,11 @@ from packaging.utils import canonicalize_name
 
 from ..errors import RefusedError
 
+ENGINE = "copier-fastmcp-engine"
+ENGINE_PIN = "tests/policy/engine.toml"
 FASTMCP = "fastmcp>=4.1,<5"
+SCRIPT = re.compile(r"(?m)^# /// script\s*$\n((?:^#(?: .*)?$\n?)*?)^# ///\s*$")
+OLD_PYTHON = re.compile(r">=\s*3\.(?:[6-9]|10)(?:\.\d+)?(?![.\d])")
 OLDER = ("0.1", "1.0", "2.0", "2.14", "3.0", "3.9", "4.0", "4.0.99")
 RECENT = ("4.1.0", "4.1.2", "4.2.0", "4.9.0")
 NEEDS = {
@@ -67,9 +71,45 @@ def _declared(root: Path) -> Iterator[tuple[str, str]]:
     """The requirements of a project, each with its file."""
     of = described(root).get("project", {}).get("dependencies", ())
     yield from (("pyproject.toml", str(text)) for text in of if isinstance(of, list))
+    poetry = described(root).get("tool", {}).get("poetry", {}).get("dependencies", {})
+    for name, wanted in poetry.items() if isinstance(poetry, dict) else ():
+        version = wanted.get("version", "") if isinstance(wanted, dict) else wanted
+        if isinstance(version, str):
+            yield "pyproject.toml", f"{name}{_poetry_bounds(version)}"
+    for path in sorted(root.glob("*.py")):
+        for text in script_dependencies(path):
+            yield path.name, text
     file = root / "requirements.txt"
     for line in file.read_text("utf-8", "replace").splitlines() if file.is_file() else ():
         yield file.name, line.partition(" #")[0].strip()
+
+
+def script_dependencies(path: Path) -> list[str]:
+    """The dependencies that a script declares in a comment of its own (PEP 723)."""
+    if not (found := SCRIPT.search(path.read_text("utf-8", "replace"))):
+        return []
+    lines = [line.removeprefix("#").removeprefix(" ") for line in found[1].splitlines()]
+    try:
+        listed = tomllib.loads("\n".join(lines)).get("dependencies", [])
+    except tomllib.TOMLDecodeError:
+        return []
+    return [str(text) for text in listed] if isinstance(listed, list) else []
+
+
+def _poetry_bounds(version: str) -> str:
+    """The bounds of a version as Poetry writes it, as everybody else does: `^2.3` is `>=2.3,<3`."""
+    bounds = []
+    for part in version.replace(" ", "").split(","):
+        if found := re.fullmatch(r"\^(\d+)((?:\.\d+)*)", part):
+            upper = f"<{int(found[1]) + 1}" if int(found[1]) else ""
+            bounds += [f">={found[1]}{found[2]}", upper]
+        elif re.fullmatch(r"~\d+(?:\.\d+)*", part):
+            bounds.append(f"~={part[1:]}" if "." in part else f"=={part[1:]}.*")
+        elif re.fullmatch(r"\d[\w.]*", part):
+            bounds.append(f"=={part}")
+        elif part != "*":
+            bounds.append(part)
+    return ",".join(filter(None, bounds))
 
 
 def _requirement(text: str) -> Requirement | None:
@@ -88,7 +128,8 @@ def depends(root: Path) -> tuple[str | None, str]:
     path = root / "pyproject.toml"
     if not isinstance(described(root).get("project", {}).get("dependencies"), list):
         names = ", ".join(NEEDS.values())
-        return None, f"add to your dependencies: {names}; and pytest to those of development"
+        place = _other_place(root)
+        return None, f"add to {place}: {names}; and pytest to those of development"
     import tomlkit
 
     before = path.read_bytes().decode()
@@ -108,7 +149,7 @@ def depends(root: Path) -> tuple[str | None, str]:
     for need in needed:
         _append(listed, need)
     asked = str(project.get("requires-python", ""))
-    if (least := re.sub(r">=\s*3\.(?:[6-9]|10)(?:\.\d+)?(?![.\d])", ">=3.11", asked)) != asked:
+    if (least := OLD_PYTHON.sub(">=3.11", asked)) != asked:
         project["requires-python"] = least
     groups: Any = document.setdefault("dependency-groups", tomlkit.table())
     dev = groups.setdefault("dev", tomlkit.array())
@@ -118,6 +159,75 @@ def depends(root: Path) -> tuple[str | None, str]:
     if "\r\n" in before:
         after = re.sub("\r?\n", "\r\n", after)
     return (after if after != before else None), by_hand
+
+
+def pin_engine(text: str, needed: str) -> str:
+    """Write into a pyproject.toml what the engine as a dependency needs, in place of what is there of it.
+
+    Args:
+        text: The author's pyproject.toml.
+        needed: The rendered tests/policy/engine.toml; empty where the project contains the engine.
+
+    Returns:
+        The new text; all else of it stays as it is.
+
+    Raises:
+        RefusedError: It lists no dependencies.
+    """
+    import tomlkit
+
+    document = tomlkit.parse(text)
+    wanted = tomlkit.parse(needed) if needed else tomlkit.document()
+    project: Any = document.get("project", {})
+    listed = project.get("dependencies")
+    if listed is None:
+        raise RefusedError(
+            "pyproject.toml lists no [project] dependencies; add them, then say --engine"
+        )
+    for index in reversed(range(len(listed))):
+        requirement = _requirement(str(listed[index]))
+        if requirement and canonicalize_name(requirement.name) == ENGINE:
+            del listed[index]
+    sources: Any = document.get("tool", {}).get("uv", {}).get("sources", {})
+    sources.pop(ENGINE, None)
+    if needed:
+        pinned: Any = wanted
+        _append(listed, str(pinned["project"]["dependencies"][0]))
+        tool = document.setdefault("tool", tomlkit.table(is_super_table=True))
+        uv = tool.setdefault("uv", tomlkit.table(is_super_table=True))
+        uv.setdefault("sources", tomlkit.table())[ENGINE] = pinned["tool"]["uv"]["sources"][ENGINE]
+    return tomlkit.dumps(document)
+
+
+def _other_place(root: Path) -> str:
+    """Where a project without `[project] dependencies` declares them, in words."""
+    if described(root).get("tool", {}).get("poetry", {}).get("dependencies"):
+        return "[tool.poetry.dependencies] of pyproject.toml"
+    for path in sorted(root.glob("*.py")):
+        if script_dependencies(path):
+            return f"the dependencies in the `# /// script` comment of {path.name}"
+    return "your dependencies"
+
+
+def raised_floors(root: Path) -> list[str]:
+    """The lower bounds that an adoption raises, each as it is and as it becomes.
+
+    Args:
+        root: The folder of the server.
+    """
+    floors = []
+    project = described(root).get("project", {})
+    listed = project.get("dependencies")
+    for text in listed if isinstance(listed, list) else ():
+        wanted = _requirement(str(text))
+        if wanted and canonicalize_name(wanted.name) == "fastmcp":
+            raised, _ = _raised(str(text))
+            if raised != str(text):
+                floors.append(f"{text} becomes {raised}")
+    asked = str(project.get("requires-python", ""))
+    if (least := OLD_PYTHON.sub(">=3.11", asked)) != asked:
+        floors.append(f"requires-python {asked} becomes {least}")
+    return floors
 
 
 def _raised(text: str) -> tuple[str, str]:

@@ -192,7 +192,8 @@ class Edited:
                 f"{self.module.path.name}: it was edited in the meantime; do it again"
             )
         made = self.text
-        ast.parse(made)  # what could not be read again is not written
+        # What could not be loaded again is not written; compiling sees more than parsing.
+        compile(made, str(self.module.path), "exec", dont_inherit=True)
         return made.encode(encoding, "backslashreplace")  # a reason may quote a file in another one
 
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from ..auditing.reading import Says
+from ..auditing.reading import Says, of_name, tokens
 from ..auditing.signals import signals
 from ..auditing.votes import READ_ONLY, Subject
 from ..bodies.effects import Body, Effect
@@ -15,11 +15,10 @@ from .defining import definition
 CAUTION = ("action", "delete", "put", "update", "append", "create", "ensure")
 OF_KIND = {"add": "create", "ensure": "ensure", "change": "put", "remove": "delete"}
 OF_EFFECT = {"consume": "delete", "save": "put"}
-# Reads by convention, whatever their body hides.
+# Reads by convention, whatever their body hides. `find` and `check` are not: find_my_ring makes it ring.
 SURE_READS = {
     "get",
     "list",
-    "find",
     "fetch",
     "read",
     "show",
@@ -78,8 +77,9 @@ class Evidence:
         self.for_reads = [each for each in voices if each.value]
         self.hinted = tool.hints.get("readOnlyHint")
         self.tagged = {tag.lower() for tag in tool.tags}
-        self.sure, self.weak = body.writes(sure=True), body.writes(sure=False)
-        self.reads = body.of("read")
+        self.sure = self._counted(body.writes(sure=True))
+        self.weak = self._counted(body.writes(sure=False))
+        self.reads = self._counted(body.of("read"))
         self.again = [effect for effect in body.of("again") if effect.depth < 3]
         shown = self.sure or self.weak or self.by_name in REPEATS
         self.stores = [*self.again, *body.of("guarded", "fresh")][:1] if shown else []
@@ -91,8 +91,44 @@ class Evidence:
 
     @property
     def describes_surely(self) -> bool:
-        """Whether a word of its description says alone what it does."""
-        return any(one.sure for one in self.described)
+        """Whether a word of its description, other than its verb, says alone what it does."""
+        return any(one.sure and one.word != self.word for one in self.described)
+
+    @property
+    def only_computes(self) -> bool:
+        """Whether every call of its body is known, and none of them writes."""
+        return self.body.whole and not self.sure and not self.weak
+
+    @property
+    def shown_reads(self) -> list[Effect]:
+        """The reads that more than an unclear verb shows, as `ping` and `find` are."""
+        shown = []
+        for effect in self.reads:
+            spoken = of_name(effect.callee)
+            if effect.sure or (spoken and spoken[0].word in SURE_READS):
+                shown.append(effect)
+        return shown
+
+    def _counted(self, effects: Sequence[Effect]) -> list[Effect]:
+        """The effects that are evidence of their own.
+
+        A call that has the name of the tool says what the name says, and nothing more. What only sets up
+        or remembers is no effect of a tool whose name is not that of a write.
+        """
+        names = {tokens(self.tool.name), tokens(self.tool.local)}
+        if self.tool.function:
+            names.add(tokens(self.tool.function.name))
+        asks_only = any(effect.text.startswith("its GraphQL") for effect in self.body.of("read"))
+        counted = []
+        for effect in effects:
+            if effect.sends and asks_only:
+                continue  # a query of GraphQL is sent by POST
+            repeats_the_name = not effect.sure and tokens(effect.callee) in names - {()}
+            hidden = effect.depth > 0 or self.by_name in ("read", "")
+            aside = effect.aside and effect.kind != "read" and hidden
+            if not repeats_the_name and not aside:
+                counted.append(effect)
+        return counted
 
     def _texts(self) -> tuple[str, ...]:
         shown = self.reads[: 1 if self.sure else 2]
@@ -121,6 +157,12 @@ class Evidence:
         """The strongest evidence that is not its name."""
         others = (text for text in self.texts if text != self.name_says)
         return next(others, "something else says that it writes")
+
+    @property
+    def besides_hints(self) -> str:
+        """The strongest evidence that is not a hint."""
+        others = (text for text in self.texts if not text.startswith("its hints say"))
+        return next(others, "nothing else says so")
 
     def stored(self, behavior: str) -> str:
         """A behavior, or what is said in its place where the way in which it stores contradicts it."""

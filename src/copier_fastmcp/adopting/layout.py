@@ -10,6 +10,8 @@ from ..parsing.finding import SERVERS
 from ..parsing.sources import FUNCTIONS, Module
 from .survey import Survey
 
+ENGINE_NAMES = ("engine", "policy_engine")
+
 
 @dataclass(frozen=True)
 class Server:
@@ -103,6 +105,23 @@ def place(seen: Survey, made: list[Server]) -> str:
             f"{where}/ is not a package, and nothing imports it by name: add __init__.py, or copier-fastmcp adopt {where}"
         )
     return where
+
+
+def engine_name(folder: Path) -> str:
+    """Return the name of the engine's folder next to policy/: another one where the author has an `engine`.
+
+    Args:
+        folder: The folder that policy/ goes in.
+
+    Raises:
+        RefusedError: Both names are taken.
+    """
+    for name in ENGINE_NAMES:
+        if not (folder / name).exists() and not (folder / f"{name}.py").exists():
+            return name
+    raise RefusedError(
+        f"{folder.name}: has {' and '.join(ENGINE_NAMES)} already; rename one of them"
+    )
 
 
 def _package(seen: Survey, folder: Path, name: str) -> bool:

@@ -5,17 +5,19 @@ that it has. Where they agree, that is proposed; where they say read and write, 
 and the cautious answer is the one that is destructive.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+from copier_fastmcp_engine.testing.rules import Tool
 
 from ..auditing.signals import subjects
 from ..bodies.effects import Body, Reader
 from ..parsing.saying import SourceTool
 from ..parsing.sources import Project
-from ..rules import Tool
 from .defining import definition, edits_a_part
 from .evidence import WHOLE, Evidence, cautious, in_words, written
+from .hints import DESTRUCTIVE, IDEMPOTENT, READ_ONLY, behavior_hints, relaxed_hints
 
 QUERIES = {"search", "find", "query", "lookup", "check", "resolve", "validate"}  # also by POST
 REPLACES = {"create", "copy", "generate", "export", "compose"}  # a file, also one that is there
@@ -33,6 +35,7 @@ class Proposal:
         asked: Why only a person can say; empty where the signals agree.
         others: What a person may choose from then, the proposed behavior first.
         exceptions: Hints that differ from the behavior, each with its reason.
+        kept: Hints as their author wrote them, which the behavior alone would change.
     """
 
     tool: SourceTool
@@ -41,6 +44,7 @@ class Proposal:
     asked: str = ""
     others: tuple[str, ...] = ()
     exceptions: tuple[dict[str, Any], ...] = field(default=())
+    kept: Mapping[str, bool] = field(default_factory=dict)
 
 
 def proposals(project: Project, found: Sequence[SourceTool]) -> list[Proposal]:
@@ -49,8 +53,41 @@ def proposals(project: Project, found: Sequence[SourceTool]) -> list[Proposal]:
     made = []
     for one, subject in zip(found, subjects([Tool(definition(one)) for one in found]), strict=True):
         body = reader.body(one.function, one.home) if one.function and one.home else Body()
-        made.append(_weighed(Evidence(one, body, subject)))
+        evidence = Evidence(one, body, subject)
+        made.append(_keep_written(evidence, _weighed(evidence)))
     return made
+
+
+def _keep_written(of: Evidence, proposal: Proposal) -> Proposal:
+    """A proposal that changes no hint of the author's without evidence, and relaxes none without a question."""
+    written = of.tool.hints
+    proposed = behavior_hints(of.tool.name, proposal.behavior, proposal.exceptions)
+    if proposal.behavior == "read" and written.get(READ_ONLY) is True:
+        return replace(proposal, kept=_present(written, (DESTRUCTIVE, IDEMPOTENT)))
+    if proposal.behavior == "action" and not of.sure and not proposal.asked:
+        return replace(proposal, kept=_present(written, (DESTRUCTIVE, IDEMPOTENT)))
+    relaxed = relaxed_hints(written, proposed)
+    if not relaxed:
+        return proposal
+    texts = [f"{hint}={value}" for hint, value in relaxed.items()]
+    asked = f"its author wrote {' and '.join(texts)}, but {of.besides_hints}"
+    if proposal.behavior != "read":
+        if not of.sure or proposal.asked:  # nothing shows that its author is wrong
+            return replace(proposal, kept=relaxed)
+        return replace(proposal, kept=relaxed, asked=asked, others=(proposal.behavior,))
+    kept = _present(written, (DESTRUCTIVE, IDEMPOTENT))
+    return replace(
+        proposal,
+        behavior="action",
+        kept=kept,
+        asked=proposal.asked or asked,
+        others=("action", proposal.behavior),
+        exceptions=(),
+    )
+
+
+def _present(written: Mapping[str, bool], hints: Sequence[str]) -> dict[str, bool]:
+    return {hint: written[hint] for hint in hints if hint in written}
 
 
 def _weighed(of: Evidence) -> Proposal:
@@ -90,7 +127,7 @@ def _made(of: Evidence, behavior: str, asked: str = "", *others: str) -> Proposa
     elif stored != behavior and asked:
         others = (*others, behavior)
     exceptions: tuple[dict[str, Any], ...] = ()
-    if stored == "delete" and of.body.of("consume"):
+    if stored == "delete" and any(effect.kind == "consume" for effect in of.sure):
         exceptions = ({"hint": "idempotent", "value": False, "why": POPS},)
     options = tuple(dict.fromkeys([stored, *others])) if asked else ()
     return Proposal(of.tool, stored, of.texts, asked, options, exceptions)
@@ -106,7 +143,7 @@ def _named_a_read(of: Evidence) -> Proposal:
         doubted = of.weak
     if doubted and not of.hinted:
         return _made(of, "action", f"{of.name_says}, but {in_words(doubted[0])}", "read")
-    if of.vague and not of.reads and not of.hinted:
+    if of.vague and not of.shown_reads and not of.hinted and not of.only_computes:
         why = f"{of.word!r} may write, and its body does not show that it does not"
         return _made(of, "action", why, "read")
     return _made(of, "read")

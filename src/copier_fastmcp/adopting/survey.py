@@ -1,6 +1,7 @@
 """What `adopt` and `annotate` begin with: a server's tools, a behavior for each, and what to ask."""
 
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -12,6 +13,7 @@ from ..parsing.finding import Finder
 from ..parsing.saying import SourceTool, frameworks
 from ..parsing.sources import Project
 from ..terminal.columns import table
+from .hints import behavior_hints, relaxed_hints
 from .proposing import Proposal, proposals
 
 UNREAD = "only the running server shows it; say what it does with declare(name, behavior)"
@@ -88,8 +90,12 @@ class Survey:
         return [*left, *((name, UNREAD) for name in self.unread)]
 
 
-def survey(folder: Path) -> Survey:
+def survey(folder: Path, *, low_level: bool = False) -> Survey:
     """Read a server's source; nothing of it is imported or run.
+
+    Args:
+        folder: The server's repository.
+        low_level: Whether tools that a low-level server lists get a proposal; else they are left.
 
     Raises:
         RefusedError: A file is not Python, or no tool was found.
@@ -102,8 +108,8 @@ def survey(folder: Path) -> Survey:
     found = finder.tools()
     if not found:
         raise RefusedError(f"{folder}: {NONE}")
-    able = [one for one in found if not one.reason]
-    left = [one for one in found if one.reason]
+    able = [one for one in found if not one.reason or (low_level and one.low_level and one.exact)]
+    left = [one for one in found if one not in able]
     return Survey(project, frameworks(project), proposals(project, able), left, finder.mounted)
 
 
@@ -133,7 +139,7 @@ def answered(seen: Survey, *, unattended: bool) -> list[Proposal]:
         if said is None:
             return each
         kept = each.exceptions if said == each.behavior else ()
-        return replace(each, behavior=said, asked="", exceptions=kept)
+        return replace(each, behavior=said, asked="", exceptions=kept, kept={})
 
     return [settled(each) for each in seen.proposals]
 
@@ -149,12 +155,28 @@ def _ask(seen: Survey, proposal: Proposal) -> str:
     return str(prompts.choose(f"What does {name} do?", [known[one] for one in order]))
 
 
-def tell_what_is_left(seen: Survey, chosen: list[Proposal], by_hand: dict[str, str]) -> None:
+def tell_what_is_left(
+    seen: Survey, chosen: list[Proposal], by_hand: Iterable[tuple[str, str]]
+) -> None:
     """Say what needs a person: on stderr, a line for each tool."""
     for each in chosen:
         if each.asked:
             where = f"{seen.place(each.tool)}:{each.tool.line}"
             line = f"review {each.tool.name} ({where}), taken for {each.behavior}: {each.asked}"
             print(line, file=sys.stderr)
-    for name, why in by_hand.items():
+    kept = [
+        f"{each.tool.name} ({', '.join(relaxed)})"
+        for each in chosen
+        if not each.asked and (relaxed := _relaxed_but_kept(each))
+    ]
+    if kept:
+        print(f"kept as their authors wrote them: {'; '.join(kept)}", file=sys.stderr)
+    for name, why in by_hand:
         print(f"by hand {name}: {why}", file=sys.stderr)
+
+
+def _relaxed_but_kept(proposal: Proposal) -> list[str]:
+    """The hints that the behavior alone would relax, and that stay as their author wrote them."""
+    name, behavior = proposal.tool.name, proposal.behavior
+    proposed = behavior_hints(name, behavior, proposal.exceptions)
+    return [f"{hint}={value}" for hint, value in relaxed_hints(proposal.kept, proposed).items()]

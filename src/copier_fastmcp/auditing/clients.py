@@ -4,13 +4,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..lock import HINTS
+from copier_fastmcp_engine.testing.lock import HINTS
 
 DEFAULTS = dict(zip(HINTS, (False, True, False, True), strict=True))
 Hints = Mapping[str, Any]
 
 
-def says(annotations: Hints, hint: str) -> bool:
+def effective_hint(annotations: Hints, hint: str) -> bool:
     """A hint as the protocol reads it: missing, or no boolean, it is its default."""
     value = annotations.get(hint)
     return value if isinstance(value, bool) else DEFAULTS[hint]
@@ -27,26 +27,28 @@ class Client:
 
 
 def _runs_reads(hints: Hints) -> str:
-    return "run" if says(hints, "readOnlyHint") else "ask"
+    return "run" if effective_hint(hints, "readOnlyHint") else "ask"
 
 
 def _only_reads(hints: Hints) -> str:
-    return "run" if says(hints, "readOnlyHint") else "hide"
+    return "run" if effective_hint(hints, "readOnlyHint") else "hide"
 
 
 def _careful(hints: Hints) -> str:
-    if says(hints, "readOnlyHint"):
+    if effective_hint(hints, "readOnlyHint"):
         return "run"
-    return "ask each time" if says(hints, "destructiveHint") else "ask"
+    return "ask each time" if effective_hint(hints, "destructiveHint") else "ask"
 
 
 def _codex(hints: Hints) -> str:
     if hints.get("destructiveHint") is True:
         return "ask"
-    if says(hints, "readOnlyHint"):
+    if effective_hint(hints, "readOnlyHint"):
         return "run"
     return (
-        "ask" if any(says(hints, f"{hint}Hint") for hint in ("destructive", "openWorld")) else "run"
+        "ask"
+        if any(effective_hint(hints, f"{hint}Hint") for hint in ("destructive", "openWorld"))
+        else "run"
     )
 
 
@@ -101,7 +103,7 @@ CLIENTS = (
     ),
     Client(
         "Gemini CLI (plan mode)",
-        lambda hints: "ask" if says(hints, "readOnlyHint") else "hide",
+        lambda hints: "ask" if effective_hint(hints, "readOnlyHint") else "hide",
         "reads alone are allowed, after a question",
         "geminicli.com/docs/cli/plan-mode, github.com/google-gemini/gemini-cli#19655",
     ),
@@ -114,7 +116,7 @@ CLIENTS = (
 )
 
 
-def decisions(annotations: object) -> dict[str, str]:
+def list_decisions(annotations: object) -> dict[str, str]:
     """What each client does with a tool of these annotations, by the client's name."""
     hints = annotations if isinstance(annotations, Mapping) else {}
     return {client.name: client.does(hints) for client in CLIENTS}

@@ -1,39 +1,71 @@
 """What directories check besides the truth of hints: which are there, the texts, the parameters."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from ..lock import HINTS
-from ..rules import Tool
-from .reading import tokens, words
-from .vocabulary import vocabulary
+from copier_fastmcp_engine.testing.lock import HINTS
+from copier_fastmcp_engine.testing.rules import Tool, is_free_schema
+
+from .evidence import DESTRUCTIVE, OPEN_WORLD, READ_ONLY
+from .verbs import split_name
+from .vocabulary import phrase_pattern, word_list
+
+Violation = tuple[str, str]
+REQUIRED_HINTS = (DESTRUCTIVE, OPEN_WORLD, READ_ONLY)
+METHOD_PARAMETERS = {"method", "http_method", "verb"}
+NAMED_API = re.compile(r"\b[A-Z]\w+ (REST )?API\b|https?://")
 
 
-def checks(tool: Tool) -> Iterator[tuple[str, str]]:
+def find_violations(tool: Tool) -> Iterator[Violation]:
     """Each rule that a tool breaks, with what is wrong; the directories differ in which they apply."""
-    description = str(tool.wire.get("description") or "")
-    phrases = vocabulary()["phrases"]
-    read_only, destructive, _, open_world = HINTS
-    left_out = set(HINTS) - tool.annotations.keys()
-    if tool.annotations and tool.annotations.keys() <= {"title", *HINTS}:  # no typo
-        for hint in sorted({read_only, destructive, open_world} & left_out):
-            yield "directory-hints", f"{hint} is left out"
-        if {read_only, destructive} <= left_out:
-            yield "applicable-hint", f"neither {read_only} nor {destructive} is there"
+    yield from _find_missing_hints(tool)
+    free_input = find_free_input(tool)
+    if free_input:
+        yield "parameters-typed", free_input
     if not tool.wire.get("outputSchema"):
         yield "output-schema", "it has no output schema"
     for name in tool.parameters:
-        spoken = " ".join(tokens(name))
-        if found := re.search(phrases["sensitive"], spoken):
-            yield "sensitive-input", f"parameter {name!r} asks for a {found[0]}"
-    if found := re.search(phrases["commands"], description, re.IGNORECASE):
-        quoted = " ".join(found[0].split())
+        sensitive = re.search(phrase_pattern("sensitive"), " ".join(split_name(name)))
+        if sensitive:
+            yield "sensitive-input", f"parameter {name!r} asks for a {sensitive[0]}"
+    description = str(tool.wire.get("description") or "")
+    command = re.search(phrase_pattern("commands"), description, re.IGNORECASE)
+    if command:
+        quoted = " ".join(command[0].split())
         yield "text-commands", f"its description tells the model: {quoted!r}"
-    free = [
-        name
-        for name, schema in tool.parameters.items()
-        if name.lower() in words("takes_paths") and not schema.get("enum")
-    ]
-    request = any(name.lower() in ("method", "http_method", "verb") for name in tool.parameters)
-    if free and request and not re.search(r"\b[A-Z]\w+ (REST )?API\b|https?://", description):
-        yield "free-path-named", f"it takes any {free[0]!r}, and its description names no API"
+    free_path = _find_free_path(tool)
+    if free_path and not NAMED_API.search(description):
+        yield "free-path-named", f"it takes any {free_path!r}, and its description names no API"
+
+
+def _find_missing_hints(tool: Tool) -> Iterator[Violation]:
+    has_typo = not tool.annotations.keys() <= {"title", *HINTS}
+    if not tool.annotations or has_typo:
+        return
+    missing = set(HINTS) - tool.annotations.keys()
+    for hint in REQUIRED_HINTS:
+        if hint in missing:
+            yield "directory-hints", f"{hint} is left out"
+    if {READ_ONLY, DESTRUCTIVE} <= missing:
+        yield "applicable-hint", f"neither {READ_ONLY} nor {DESTRUCTIVE} is there"
+
+
+def find_free_input(tool: Tool) -> str | None:
+    """What is wrong with an input that is nothing but free objects; None where it is described."""
+    if tool.parameters:
+        names = ", ".join(tool.parameters)
+        is_free = all(is_free_schema(schema) for schema in tool.parameters.values())
+        return f"it takes any object as {names}" if is_free else None
+    schema = tool.wire.get("inputSchema")
+    is_open = isinstance(schema, Mapping) and schema.get("additionalProperties") in (True, {})
+    return "it takes any object as its whole input" if is_open else None
+
+
+def _find_free_path(tool: Tool) -> str | None:
+    """The parameter that takes any path, of a tool that sends any request."""
+    if not any(name.lower() in METHOD_PARAMETERS for name in tool.parameters):
+        return None
+    for name, schema in tool.parameters.items():
+        if name.lower() in word_list("takes_paths") and not schema.get("enum"):
+            return name
+    return None

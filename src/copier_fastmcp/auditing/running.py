@@ -1,45 +1,5 @@
-"""The tools of a server that runs; what goes wrong with it is one line."""
+"""The former name of `servers.py`, until adopting/ imports the new one."""
 
-import asyncio
-import logging
-import re
-import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from .servers import fetch_tools as over_the_wire
 
-from ..errors import UnableError
-from .recorded import Tools
-
-
-def over_the_wire(
-    server: str | None, url: str | None, headers: Mapping[str, str], seconds: float
-) -> Tools:
-    """Another server's tools.
-
-    Raises:
-        UnableError: It did not answer; what it last wrote to stderr is in the message.
-    """
-    from .wire import served
-
-    with _silent(), tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
-        try:
-            if url is not None and not re.match(r"https?://[^/]", url):
-                raise ValueError("an address begins with http:// or https://")
-            return asyncio.run(served(server, url, headers, seconds, log))
-        except (Exception, asyncio.CancelledError) as error:
-            log.seek(0)
-            late = f"no answer in {seconds:g} seconds" if isinstance(error, TimeoutError) else ""
-            reasons = [late or str(error) or type(error).__name__, *log.read().splitlines()[-1:]]
-            why = f"could not check {url or server or 'an empty command'}: {' | '.join(reasons)}"
-            raise UnableError(why) from error
-
-
-@contextmanager
-def _silent() -> Iterator[None]:
-    """Without what libraries log: what goes wrong is one line, ours."""
-    before = logging.root.manager.disable
-    logging.disable()
-    try:
-        yield
-    finally:
-        logging.disable(before)
+__all__ = ["over_the_wire"]

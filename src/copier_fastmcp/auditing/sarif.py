@@ -3,77 +3,92 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from ..lock import FILE
-from .judging import Judged
-from .vocabulary import rules
+from copier_fastmcp_engine.testing.lock import FILE
+
+from .findings import AuditFinding
+from .vocabulary import load_rules
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
-def sarif(findings: Sequence[Judged], written: Mapping[str, Path]) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Place:
+    """The file of a tool, and a pattern of the line where the tool is written."""
+
+    path: Path
+    pattern: str
+
+
+def build_sarif(findings: Sequence[AuditFinding], files: Mapping[str, Path]) -> dict[str, Any]:
     """Findings in SARIF 2.1.0.
 
-    GitHub refuses a whole report for one finding without a file, so each has one: the file that the
-    tools of its server stand in, or a name for the server where there is none.
+    GitHub refuses a whole report for one finding without a file, so each has one: the file with the
+    tools of its server, or a name for the server where there is none.
 
     Args:
         findings: What was found.
-        written: The file of each server; without any, the findings are on this project.
+        files: The file of each server; without any, the findings are on this project.
     """
-    driver = {
-        "name": "copier-fastmcp audit",
-        "rules": [
-            {"id": rule, "shortDescription": {"text": row["text"]}} for rule, row in rules().items()
-        ],
-    }
-    results = [
-        {
-            "ruleId": one.rule,
-            "level": one.severity,
-            "message": {"text": f"{one.tool}: {one.message}; {one.mend}"},
-            "locations": [_location(one, written)],
-            "partialFingerprints": {"finding/v1": " ".join(map(str, one.key()))},
-        }
-        for one in findings
-    ]
+    rules = []
+    for rule, row in load_rules().items():
+        rules.append({"id": rule, "shortDescription": {"text": row["text"]}})
+    driver = {"name": "copier-fastmcp audit", "rules": rules}
+    results = [_build_result(finding, files) for finding in findings]
     return {
-        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "$schema": SCHEMA,
         "version": "2.1.0",
         "runs": [{"tool": {"driver": driver}, "results": results}],
     }
 
 
-def _location(one: Judged, written: Mapping[str, Path]) -> dict[str, Any]:
-    path, pattern = _place(one, written)
-    name = f"{one.server}/{one.tool}" if one.server else one.tool
-    at = re.search(pattern, _text(path), re.MULTILINE)
-    line = _text(path).count("\n", 0, at.start()) + 1 if at else 1
-    here = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+def _build_result(finding: AuditFinding, files: Mapping[str, Path]) -> dict[str, Any]:
     return {
-        "physicalLocation": {
-            "artifactLocation": {"uri": quote(here.as_posix())},
-            "region": {"startLine": line},
-        },
-        "logicalLocations": [{"name": one.tool, "fullyQualifiedName": name, "kind": "function"}],
+        "ruleId": finding.rule,
+        "level": finding.severity,
+        "message": {"text": f"{finding.tool}: {finding.message}; {finding.mend}"},
+        "locations": [_build_location(finding, files)],
+        "partialFingerprints": {"finding/v1": " ".join(map(str, finding.key()))},
     }
 
 
-def _place(one: Judged, written: Mapping[str, Path]) -> tuple[Path, str]:
-    """The file of a tool, and how it is written there."""
-    quoted = re.escape(json.dumps(one.tool, ensure_ascii=False))
-    if written:
-        return written[one.server], rf"\"name\":\s*{quoted}"
-    if one.tool.isidentifier():
-        for path in Path().glob(f"src/*/tools/**/{one.tool}.py"):
-            return path, rf"^(async )?def {one.tool}\b"
-    return Path(FILE), f"^    {quoted}:"
+def _build_location(finding: AuditFinding, files: Mapping[str, Path]) -> dict[str, Any]:
+    place = _find_place(finding, files)
+    text = _read_text(place.path)
+    match = re.search(place.pattern, text, re.MULTILINE)
+    line = text.count("\n", 0, match.start()) + 1 if match else 1
+    path = place.path
+    if path.is_relative_to(Path.cwd()):
+        path = path.relative_to(Path.cwd())
+    name = f"{finding.server}/{finding.tool}" if finding.server else finding.tool
+    return {
+        "physicalLocation": {
+            "artifactLocation": {"uri": quote(path.as_posix())},
+            "region": {"startLine": line},
+        },
+        "logicalLocations": [
+            {"name": finding.tool, "fullyQualifiedName": name, "kind": "function"}
+        ],
+    }
+
+
+def _find_place(finding: AuditFinding, files: Mapping[str, Path]) -> Place:
+    quoted = re.escape(json.dumps(finding.tool, ensure_ascii=False))
+    if files:
+        return Place(files[finding.server], rf"\"name\":\s*{quoted}")
+    if finding.tool.isidentifier():
+        for path in Path().glob(f"src/*/tools/**/{finding.tool}.py"):
+            return Place(path, rf"^(async )?def {finding.tool}\b")
+    return Place(Path(FILE), f"^    {quoted}:")
 
 
 @cache
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""`audit --snapshot` and `--baseline`: what is new since somebody last looked at a server."""
+"""`audit --snapshot` and `--baseline`: what is new since the last look at a server."""
 
 import json
 from collections import Counter
@@ -6,99 +6,118 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .. import lock
+from copier_fastmcp_engine.testing import lock
+from copier_fastmcp_engine.testing.rules import Tool
+
 from ..errors import UnableError
-from ..rules import Tool
-from .judging import Judged
-from .sound import sound
+from .findings import AuditFinding
+from .validation import validate_definition
 
 LOUD = ("RELAXED", "BREAKING")
-MOST_PARTS = 2_000_000  # of all schemas, with each reference in its place
+MOST_PARTS = 2_000_000  # of all schemas, with each reference resolved
 
 
-def _counted(
-    schema: Any, defs: Mapping[str, Any], within: tuple[str, ...], left: Iterator[int]
+def _count_parts(
+    schema: Any, definitions: Mapping[str, Any], within: tuple[str, ...], budget: Iterator[int]
 ) -> None:
-    """Walk a schema as `lock.normal` does; StopIteration: it has more parts than are left."""
-    next(left)
+    """Walk a schema as `lock.normal` does.
+
+    Raises:
+        StopIteration: It has more parts than the budget.
+    """
+    next(budget)
+    parts = schema
     if isinstance(schema, Mapping):
         target = str(schema.get("$ref", "")).removeprefix("#/$defs/")
-        if target in defs and target not in within:
-            _counted(defs[target], defs, (*within, target), left)
-        schema = [part for name, part in schema.items() if name != "$defs"]
-    for part in schema if isinstance(schema, list) else ():
-        _counted(part, defs, within, left)
+        if target in definitions and target not in within:
+            _count_parts(definitions[target], definitions, (*within, target), budget)
+        parts = [part for name, part in schema.items() if name != "$defs"]
+    if isinstance(parts, list):
+        for part in parts:
+            _count_parts(part, definitions, within, budget)
 
 
-def pinned(tools: Sequence[Mapping[str, Any]]) -> lock.Lock:
-    """A server's definitions in the form of a lock; a title counts wherever it stands."""
-    served, left = [], iter(range(MOST_PARTS))
+def pin_definitions(tools: Sequence[Mapping[str, Any]]) -> lock.Lock:
+    """A server's definitions in the form of a lock; a title counts in either of its places.
+
+    Raises:
+        UnableError: The schemas unfold to more parts than can be compared.
+    """
+    pinned = []
+    budget = iter(range(MOST_PARTS))
     for tool in tools:
-        each, _ = sound(tool)
-        for schema in filter(None, (each.get("inputSchema"), each.get("outputSchema"))):
+        definition, _ = validate_definition(tool)
+        for key in ("inputSchema", "outputSchema"):
+            schema = definition.get(key)
+            if not schema:
+                continue
             try:
-                _counted(schema, schema.get("$defs", {}), (), left)
+                _count_parts(schema, schema.get("$defs", {}), (), budget)
             except StopIteration:
-                why = f"the schemas unfold to over {MOST_PARTS:,} parts, at {tool.get('name')!r}"
-                raise UnableError(f"{why}; its author has to shorten them") from None
-        hints = Tool(each).annotations
-        served.append(Tool({**each, "title": each.get("title") or hints.get("title")}))
-    return lock.lock_of(served, {})
+                size = f"the schemas unfold to over {MOST_PARTS:,} parts, at {tool.get('name')!r}"
+                raise UnableError(f"{size}; its author has to shorten them") from None
+        title = definition.get("title") or Tool(definition).annotations.get("title")
+        pinned.append(Tool({**definition, "title": title}))
+    return lock.lock_of(pinned, {})
 
 
-def compared(path: Path, tools: Sequence[Mapping[str, Any]]) -> list[str] | None:
-    """What changed since a snapshot was written; None where there was none, and now is.
+def compare_with_snapshot(path: Path, tools: Sequence[Mapping[str, Any]]) -> list[str] | None:
+    """What changed since a snapshot was written; None where there was none, and it is written.
 
     Args:
-        path: The snapshot. It is never overwritten: who agrees with the changes deletes it.
+        path: The snapshot. It is never overwritten: whoever agrees with the changes deletes it.
         tools: The tools as they are served now.
 
     Raises:
         UnableError: The file cannot be read or written, or holds something else.
     """
-    now = pinned(tools)
+    pins = pin_definitions(tools)
     try:
         if not path.exists():
-            path.write_text(lock.text_of(now), encoding="utf-8")
+            path.write_text(lock.text_of(pins), encoding="utf-8")
             return None
-        return lock.differences(lock.read(path), now)
+        return lock.differences(lock.read(path), pins)
     except OSError as error:
         raise UnableError(f"could not write {path}: {error}") from error
     except ValueError as error:
-        text = str(error).removesuffix(lock.MEND)
-        raise UnableError(f"{text}delete it, and the next audit writes it anew") from error
+        reason = str(error).removesuffix(lock.MEND)
+        raise UnableError(f"{reason}delete it, and the next audit writes it anew") from error
 
 
-def loud_first(changes: Sequence[str]) -> list[str]:
+def sort_changes(changes: Sequence[str]) -> list[str]:
     """Changes with those first that loosen something or break callers."""
 
-    def quiet(line: str) -> list[bool]:
-        return [f": {word}: " not in line for word in LOUD]
+    def quietness(line: str) -> list[bool]:
+        return [f": {label}: " not in line for label in LOUD]
 
-    return sorted(changes, key=quiet)
+    return sorted(changes, key=quietness)
 
 
-def new(findings: Sequence[Judged], path: Path) -> list[Judged]:
+def exclude_known(findings: Sequence[AuditFinding], path: Path) -> list[AuditFinding]:
     """The findings that are not in a baseline, which is what `audit --json` printed.
 
     Raises:
         UnableError: The file cannot be read, or holds something else.
     """
     try:
-        kept = json.loads(path.read_text(encoding="utf-8"))
-        fields = Judged.__dataclass_fields__
-        known = Counter(
-            Judged(**{**each, "evidence": ()}).key()
-            for each in kept
-            if fields.keys() >= each.keys()
-        )
+        known = _load_keys(path)
     except (OSError, ValueError, TypeError, AttributeError, KeyError) as error:
-        why = f"{path} is not a baseline ({error}); write one with `audit --json > {path.name}`"
-        raise UnableError(why) from error
+        reason = f"{path} is not a baseline ({error})"
+        raise UnableError(f"{reason}; write one with `audit --json > {path.name}`") from error
     fresh = []
-    for one in findings:
-        if known[one.key()]:
-            known[one.key()] -= 1
+    for finding in findings:
+        if known[finding.key()]:
+            known[finding.key()] -= 1
         else:
-            fresh.append(one)
+            fresh.append(finding)
     return fresh
+
+
+def _load_keys(path: Path) -> Counter[tuple[str, ...]]:
+    """How often each finding is in a baseline."""
+    fields = AuditFinding.__dataclass_fields__.keys()
+    keys: Counter[tuple[str, ...]] = Counter()
+    for row in json.loads(path.read_text(encoding="utf-8")):
+        if fields >= row.keys():
+            keys[AuditFinding(**{**row, "evidence": ()}).key()] += 1
+    return keys

@@ -1,4 +1,4 @@
-"""What an audit knows besides the tables of the tool language: its own rules, mends and words."""
+"""The audit's own words and rules, besides the tables of the tool language."""
 
 import json
 from functools import cache
@@ -9,20 +9,35 @@ from ..tables import tables
 
 
 @cache
-def vocabulary() -> dict[str, Any]:
-    """What stands in audit.json."""
+def load_vocabulary() -> dict[str, Any]:
+    """The contents of audit.json."""
     text = files(__package__).joinpath("audit.json").read_text(encoding="utf-8")
-    loaded: dict[str, Any] = json.loads(text)
-    return loaded
+    vocabulary: dict[str, Any] = json.loads(text)
+    return vocabulary
 
 
 @cache
-def rules() -> dict[str, dict[str, Any]]:
-    """Every rule by its id: those of the tables, and those that only an audit has."""
-    return {**tables()["rules"], **vocabulary()["rules"]}
+def word_list(name: str) -> frozenset[str]:
+    """A list of words of the vocabulary."""
+    return frozenset(load_vocabulary()[name].split())
 
 
-def source(rule: str, *, ours: bool) -> str:
-    """Who asks for a rule; the decisions of a project are not a source for another server."""
-    known: str = rules()[rule]["source"]
-    return known if ours else vocabulary()["sources"].get(rule, known)
+def phrase_pattern(name: str) -> str:
+    """The regular expression of a phrase."""
+    pattern: str = load_vocabulary()["phrases"][name]
+    return pattern
+
+
+@cache
+def load_rules() -> dict[str, dict[str, Any]]:
+    """Every rule by its id: the rules of the tables, and the audit's own."""
+    return {**tables()["rules"], **load_vocabulary()["rules"]}
+
+
+def find_source(rule: str, *, ours: bool) -> str:
+    """Who requires a rule; the decisions of a project are not a source for another server."""
+    source: str = load_rules()[rule]["source"]
+    if ours:
+        return source
+    foreign_source: str = load_vocabulary()["sources"].get(rule, source)
+    return foreign_source

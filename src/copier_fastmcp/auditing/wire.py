@@ -17,7 +17,7 @@ from mcp.shared.dispatcher import CallOptions
 from mcp_types import ListToolsRequest, PaginatedRequestParams
 from pydantic import BaseModel, Field, ValidationError
 
-from .recorded import LARGEST, Tools, bounded
+from .tool_lists import LARGEST, Tools, check_count
 
 
 class Page(BaseModel):
@@ -74,14 +74,14 @@ async def _page(session: ClientSession, cursor: str | None) -> Page:
         return Page.model_validate(await session._dispatcher.send_raw_request(*sent))
 
 
-async def listed(client: Client[Any]) -> Tools:
+async def list_all_tools(client: Client[Any]) -> Tools:
     """Every tool of a server; a cursor that comes again, or too much of it, is an error."""
     tools: Tools = []
     size = 0
     seen: list[str | None] = [None]
     while True:
         page = await _page(client.session, seen[-1])
-        tools = bounded(tools + page.tools)
+        tools = check_count(tools + page.tools)
         size += len(json.dumps(page.tools))
         if size > LARGEST:
             raise ValueError(f"more than {LARGEST >> 20} MiB of tools")
@@ -92,7 +92,7 @@ async def listed(client: Client[Any]) -> Tools:
         seen.append(page.cursor)
 
 
-async def served(
+async def fetch_from_server(
     server: str | None,
     url: str | None,
     headers: Mapping[str, str],
@@ -127,4 +127,4 @@ async def served(
 
     with anyio.fail_after(seconds):
         async with Client(transport, init_timeout=seconds, log_handler=unheard) as client:
-            return await listed(client)
+            return await list_all_tools(client)

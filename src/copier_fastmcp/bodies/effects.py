@@ -2,33 +2,46 @@
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from ..auditing.reading import of_name
 from ..parsing.sources import FUNCTIONS, Function, Module, Place, Project
 from .computing import computes
-from .given import dispatched, sends, written_out
+from .given import argument_of, dispatched, sends, written_out
 from .indirect import chosen, reached
+from .memos import memo_places
 from .methods import vocabulary, words
-from .outside import outside, prepares
+from .outside import KINDS, outside, prepares
 from .scopes import Scope, passing, root, short
-from .statements import RUN, named, sql, text_of
+from .statements import RUN, is_setup, named, sql, text_of
 from .storing import Stores
 
 DEEPEST = 3
 MAKING = ("__init__", "__post_init__", "__enter__", "__aenter__", "__exit__")
-Learned = tuple[Scope, Stores, list[tuple[str, str]], set[ast.AST]]
+Learned = tuple[Scope, Stores, list[tuple[str, str]], set[ast.AST], set[str]]
 Seen = set[tuple[ast.AST, frozenset[str]]]
 WRITES = {"create", "ensure", "append", "put", "delete", "consume", "action", "save"}
 
 
 @dataclass(frozen=True)
 class Effect:
-    """One thing that a body does: `sure` by a method that means one thing, else by the verb of a method."""
+    """One thing that a body does.
+
+    Attributes:
+        kind: What it does: `read`, or one of `WRITES`.
+        sure: Whether it is shown by a method that means one thing, and not by the verb of a method.
+        text: The effect in words.
+        depth: How many calls down it is.
+        callee: The name of what is called, where a call shows it.
+        aside: Whether it only sets up or remembers: tables that may be missing, folders, memos.
+    """
 
     kind: str
     sure: bool
     text: str
     depth: int = 0
+    callee: str = ""
+    aside: bool = False
 
     @property
     def sends(self) -> bool:
@@ -85,17 +98,26 @@ class Reader:
         if place.node not in self._learned:
             stores, scope = Stores(module, place.node), Scope(module, place.node)
             stored, ran = [*stores.found()], set(_run(stores, scope))
-            self._learned[place.node] = scope, stores, stored, ran
-        scope, stores, stored, run = self._learned[place.node]
+            memos = memo_places(place.node, stores.nodes)
+            self._learned[place.node] = scope, stores, stored, ran, memos
+        scope, stores, stored, run, memos = self._learned[place.node]
         found.extend(Effect(kind, True, text, depth) for kind, text in stored)
         docs = ast.get_docstring(place.node, clean=False)
         for node in stores.nodes:
             if isinstance(node, ast.Call):
                 if text := chosen(self.project, module, node, scope):
                     self.whole = False
-                    found.append(Effect("action", False, f"it calls {text}", depth))
+                    if not _names_method(text, said):
+                        found.append(Effect("action", False, f"it calls {text}", depth))
                 for call in reached(self.project, module, node, scope):
+                    first = len(found)
                     self._call(module, call, scope, depth, seen, found, said)
+                    all_aside = _is_aside(call, memos)
+                    for position in range(first, len(found)):
+                        effect = found[position]
+                        evicts = any(f" {memo}." in effect.text for memo in memos)
+                        if all_aside or evicts:
+                            found[position] = replace(effect, aside=True)
                 found.extend(self._named(module, node, run, depth))
             elif isinstance(node, ast.Constant | ast.JoinedStr | ast.BinOp):
                 text = text_of(module, node)
@@ -115,7 +137,8 @@ class Reader:
                 kind = "put" if stores.kind(node) == "sets" else "create"
                 kind = "delete" if deletes else kind
                 text = f"it {'deletes' if deletes else 'sets'} {short(node)}"
-                found.append(Effect(kind, not _noted(node, depth), text, depth))
+                aside = ast.unparse(node.value) in memos
+                found.append(Effect(kind, not _noted(node, depth), text, depth, aside=aside))
 
     def _named(
         self, module: Module, call: ast.Call, run: set[ast.AST], depth: int
@@ -175,14 +198,21 @@ class Reader:
                 depth < DEEPEST and isinstance(one.node, FUNCTIONS) and not prepares(one.node.name)
             ):
                 found.extend(Effect(*effect, depth + 1) for effect in sends(one.node, call))
+                found.extend(_told_methods(one.node, call, depth + 1))
                 more = written_out(one.node, call, scope, said)
+                if _encloses_both(module, one.node, call):
+                    more |= said  # a function in this one shares its parameters
                 self._read(one, depth + 1, seen, found, more)
             elif depth >= DEEPEST:
                 self.whole = False
         if not below:
             effects = [*outside(self.project, module, call, scope, said)]
-            found.extend(Effect(*effect, depth) for effect in effects)
-            if not effects and not computes(self.project, module, call, scope, said):
+            callee = (
+                call.func.attr if isinstance(call.func, ast.Attribute) else ast.unparse(call.func)
+            )
+            found.extend(Effect(*effect, depth, callee) for effect in effects)
+            is_known = any(sure for _, sure, _ in effects)
+            if not is_known and not computes(self.project, module, call, scope, said):
                 self.whole = False
 
     def _made(self, owner: Place, depth: int, seen: Seen, found: list[Effect]) -> None:
@@ -285,11 +315,55 @@ def _statement(text: str, depth: int, *, run: bool) -> list[Effect]:
     if not (kind := sql(text, run=run)):
         return []
     start = " ".join(text.split())[:40]
-    return [
-        Effect(
-            kind, True, f"its {'GraphQL' if 'mutation' in text else 'SQL'} says {start!r}", depth
-        )
-    ]
+    language = (
+        "GraphQL" if "mutation" in text or text.lstrip().startswith(("query", "{")) else "SQL"
+    )
+    return [Effect(kind, True, f"its {language} says {start!r}", depth, aside=is_setup(text))]
+
+
+def _encloses_both(module: Module, function: ast.AST, call: ast.Call) -> bool:
+    """Whether a function is defined in the one that a call is in."""
+    around = next((node for node in module.above(function) if isinstance(node, FUNCTIONS)), None)
+    return around is not None and around in module.above(call)
+
+
+def _names_method(text: str, said: frozenset[str]) -> bool:
+    """Whether a text is getattr(held, name), and the caller has written the name out."""
+    call = ast.parse(text, mode="eval").body if text.startswith("getattr(") else None
+    named = call.args[1] if isinstance(call, ast.Call) and len(call.args) > 1 else None
+    return isinstance(named, ast.Name) and named.id in said
+
+
+def _told_methods(function: ast.AST, call: ast.Call, depth: int) -> Iterator[Effect]:
+    """What a helper calls by a name that its caller has written out, as in fetch("get_paper")."""
+    if not isinstance(function, FUNCTIONS):
+        return
+    for node in ast.walk(function):
+        if not isinstance(node, ast.Call) or ast.unparse(node.func) != "getattr":
+            continue
+        name = node.args[1] if len(node.args) > 1 else None
+        given = argument_of(function, call, name.id) if isinstance(name, ast.Name) else None
+        if not isinstance(given, ast.Constant) or not isinstance(given.value, str):
+            continue
+        for spoken in of_name(given.value)[:1]:
+            kind = KINDS.get(spoken.kind, "action")
+            yield Effect(kind, False, f"it calls {given.value}()", depth, given.value)
+
+
+def _is_aside(call: ast.Call, memos: set[str]) -> bool:
+    """Whether a call fills or empties a memo, or makes a folder that may be there."""
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else ast.unparse(call.func)
+    if isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value) in memos:
+        return True
+    if name in ("open", "dump"):
+        return any(ast.unparse(argument) in memos for argument in call.args)
+    may_exist = any(
+        keyword.arg == "exist_ok"
+        and isinstance(keyword.value, ast.Constant)
+        and keyword.value.value is True
+        for keyword in call.keywords
+    )
+    return may_exist and name in ("mkdir", "makedirs")
 
 
 def _noted(node: ast.Subscript, depth: int) -> bool:  # self._record["rows"] = 3

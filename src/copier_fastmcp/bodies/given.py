@@ -105,6 +105,19 @@ def _bare(value: ast.expr, scope: Scope, depth: int = 3) -> Iterator[str]:
                     yield from _bare(part.value, scope, depth - 1)
 
 
+def argument_of(function: Function, call: ast.Call, name: str) -> ast.expr | None:
+    """What a call gives for a parameter of a function; None where it gives nothing that is seen."""
+    arguments = [*function.args.posonlyargs, *function.args.args]
+    if arguments and arguments[0].arg in ("self", "cls"):
+        arguments = arguments[1:]
+    for argument, value in zip(arguments, call.args, strict=False):
+        if isinstance(value, ast.Starred):
+            return None
+        if argument.arg == name:
+            return value
+    return next((word.value for word in call.keywords if word.arg == name), None)
+
+
 def written_out(
     function: Function, call: ast.Call, scope: Scope, said: frozenset[str]
 ) -> frozenset[str]:

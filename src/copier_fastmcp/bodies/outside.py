@@ -21,6 +21,10 @@ STORED = re.compile(
 )
 HELD = re.compile(r"\b(?:StringIO|BytesIO|stdout|stderr|hashlib)\b")
 OURS = {"fastmcp", "mcp", "mcp_types", "pydantic", "typing_extensions", *sys.stdlib_module_names}
+# Modules of Python's own whose functions change nothing, whatever their verbs.
+HARMLESS = {"ssl", "secrets", "math", "re", "json", "datetime", "statistics", "itertools", "copy"}
+HARMLESS |= {"functools", "collections", "textwrap", "string", "operator", "decimal", "base64"}
+HARMLESS |= {"hashlib", "hmac", "html", "uuid", "inspect", "dataclasses", "contextlib", "struct"}
 ASKS = {"request", "command", "mutation"}  # a class of a client: DeleteMessageRequest(...)
 MAKES = {
     "engine",
@@ -70,6 +74,8 @@ def outside(
         len(call.args) > 1 or any(word.arg == "data" for word in call.keywords)
     ):
         yield "create", False, "it sends POST"
+    if dotted.split(".")[0] in HARMLESS & {*module.imports.values()}:
+        return
     if isinstance(call.func, ast.Attribute):
         yield from _method(call, call.func, scope, said, text, temporary=temporary)
     elif kind := vocabulary()["http"].get(verb := method_said(call, scope)):
@@ -191,6 +197,6 @@ def _made(held: ast.expr, scope: Scope, depth: int = 3) -> str:
 def prepares(name: str) -> bool:
     """Whether a helper only prepares: a connection, a log, a cache."""
     parts = tokens(name)
-    return not any(one.kind == "remove" for one in of_name(name)) and bool(
+    return not any(one.kind in ("remove", "run") for one in of_name(name)) and bool(
         {*parts[:1], *parts[-1:]} & words("plumbing")
     )

@@ -95,9 +95,40 @@ def sql(text: str, *, run: bool = False) -> str | None:
     """
     if re.search(r"(?m)^\s*mutation\b\s*\w*\s*[({@]", text):
         return "action"
+    if GRAPHQL_QUERY.match(text) and text.count("{") == text.count("}"):
+        return "read"
     plain = REMARKS.sub(" ", text)
     kinds = {_kind(one.strip(" \t\r\n("), run) for one in plain.split(";")}
     return next((kind for kind in ORDER if kind in kinds), None)
+
+
+# Statements that only prepare: they lose nothing, and a second run changes nothing.
+SETUP = re.compile(
+    r"(?is)create\s+(?:unique\s+|virtual\s+)?(?:table|index|view|schema|trigger)\s+if\s+not\s+exists\b|"
+    r"create\s+temp(?:orary)?\s+table\b|alter\s+table\s+\S+\s+add\s+(?:column\s+)?\w|pragma\b"
+)
+# A query by its form: its word with variables or a selection, or a selection of fields within fields.
+GRAPHQL_QUERY = re.compile(
+    r"\s*(?:query\b\s*\w*\s*(?:\([^{]*\)\s*)?\{\s*\w|\{\s*[a-z]\w*\s*(?:\([^{]*\)\s*)?\{\s*\w)"
+)
+CACHE = re.compile(
+    "(?i)cache[ds]?(?![a-z])|memo(?:s|ized)?(?![a-z])|migrations?$|schema_version$|alembic_version$"
+)
+TARGET = re.compile(r"(?i)\b(?:into|from|update|table)\s+(?:if\s+not\s+exists\s+)?[\"`\[]?([\w.]+)")
+
+
+def is_setup(text: str) -> bool:
+    """Whether statements only prepare tables, or keep what names itself a cache or the version of a schema."""
+    statements = [part.strip() for part in REMARKS.sub(" ", text).split(";")]
+    changing = []
+    for statement in filter(None, statements):
+        if SETUP.match(statement) or statement.lower().startswith(("begin", "commit")):
+            continue
+        if _kind(statement, run=True) == "read":
+            continue
+        changing.append(statement)
+    targets = [TARGET.search(statement) for statement in changing]
+    return all(target is not None and bool(CACHE.search(target[1])) for target in targets)
 
 
 def _kind(text: str, run: bool) -> str | None:

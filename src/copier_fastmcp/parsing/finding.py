@@ -4,7 +4,9 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from .low_level import LowLevelTools
 from .mounting import mounts, server_of
+from .receivers import Receivers
 from .saying import Sayings, SourceTool
 from .sources import FUNCTIONS, Function, Module, Place, Project, parameters
 
@@ -25,6 +27,7 @@ class Finder(Sayings):
     def __init__(self, project: Project) -> None:
         """Learn which server is mounted in which."""
         self.project = project
+        self.receivers = Receivers(project)
         self.mounted, self.prefixes = mounts(project)
 
     def tools(self) -> list[SourceTool]:
@@ -37,8 +40,38 @@ class Finder(Sayings):
                     named = replace(found, name=f"{prefix}{found.name}", local=found.name)
                     place = named.function or named.site
                     rows.setdefault((named.name, id(place)), named)
-        ordered = sorted(rows.values(), key=lambda one: (str(one.module.path), one.site.lineno))
-        return [*ordered, *self._low_level()]
+        if any(tool.reason for tool in rows.values()):
+            for tool in self._marked():
+                rows.setdefault((tool.name, id(tool.function)), tool)
+        for tool in LowLevelTools(self.project, self.receivers).find():
+            rows.setdefault((tool.name, id(tool.site)), tool)
+        return sorted(rows.values(), key=lambda one: (str(one.module.path), one.site.lineno))
+
+    def _marked(self) -> Iterator[SourceTool]:
+        """The functions that a decorator of the project marks as tools, for a loop that registers them."""
+        for module in self.project.modules.values():
+            for node in module.nodes:
+                for decorator in node.decorator_list if isinstance(node, FUNCTIONS) else ():
+                    call = decorator if isinstance(decorator, ast.Call) else None
+                    target = call.func if call else decorator
+                    place = self.project.resolve(module, target)
+                    if place is None or not isinstance(place.node, FUNCTIONS):
+                        continue
+                    name = place.node.name
+                    if "tool" not in name.split("_") or any(self._own(module, target)):
+                        continue
+                    said = self.said(module, call) if call else SourceTool("", module, decorator)
+                    marked = node.name if isinstance(node, FUNCTIONS) else ""
+                    yield replace(
+                        said,
+                        name=said.name or marked,
+                        local=said.name or marked,
+                        site=decorator,
+                        function=node if isinstance(node, FUNCTIONS) else None,
+                        home=module,
+                        own=name,
+                        marked=True,
+                    )
 
     # decorators
 
@@ -223,7 +256,10 @@ class Finder(Sayings):
     def _made(
         self, module: Module, site: ast.expr, call: ast.Call | None, place: Place | None
     ) -> SourceTool:
-        said = self.said(module, call) if call else SourceTool("", module, site)
+        framework = self.receivers.registration(module, site)
+        said = SourceTool("", module, site)
+        if call:
+            said = self.said(module, call, named_first=bool(framework))
         function = place.node if place and isinstance(place.node, FUNCTIONS) else None
         target = call.func if call else site
         held = target.value if isinstance(target, ast.Attribute) else None
@@ -238,24 +274,8 @@ class Finder(Sayings):
             function=function,
             home=place.module if place else None,
             server=server,
+            framework=framework,
         )
-
-    def _low_level(self) -> Iterator[SourceTool]:
-        """The tools of a server that lists and calls them by hand, with the SDK's low-level Server."""
-        for module in self.project.modules.values():
-            calls = [node for node in module.nodes if isinstance(node, ast.Call)]
-            lists = any(
-                isinstance(call.func, ast.Attribute)
-                and call.func.attr == "list_tools"
-                and isinstance(module.parents[call], FUNCTIONS)
-                for call in calls
-            )
-            for call in calls if lists else ():
-                made = self.project.dotted(module, call.func)
-                said = self.said(module, call)
-                if made.endswith("types.Tool") and said.name:
-                    reason = "the low-level Server has no functions to declare; move to FastMCP"
-                    yield replace(said, reason=reason)
 
 
 def _keyword(call: ast.Call, name: str) -> list[ast.expr]:

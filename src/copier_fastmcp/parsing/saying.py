@@ -2,8 +2,10 @@
 
 import ast
 from dataclasses import dataclass, field, replace
+from typing import Any
 
-from ..lock import HINTS
+from copier_fastmcp_engine.testing.lock import HINTS
+
 from .sources import Function, Module, Project
 
 SNAKE = {
@@ -29,6 +31,10 @@ class SourceTool:
         home: The file of the function.
         local: Its name without what a mount puts in front of it.
         hints: The hints that it has, by their names on the wire.
+        framework: The framework whose registration this certainly is; empty where that is not certain.
+        marked: Whether a decorator of the project only marks it, and a loop registers it.
+        low_level: Whether a low-level server lists it as a Tool, and calls it by its name.
+        schema: The input schema that it is listed with, where its source shows that.
         reason: Why it cannot be adopted.
     """
 
@@ -46,16 +52,24 @@ class SourceTool:
     own: str = ""
     server: str = ""
     local: str = ""
+    framework: str = ""
+    marked: bool = False
+    low_level: bool = False
+    schema: dict[str, Any] | None = None
     reason: str = ""
 
     @property
     def line(self) -> int:
         """Where it is registered."""
-        return (self.function or self.site).lineno
+        if self.low_level or self.function is None:
+            return self.site.lineno
+        return self.function.lineno
 
     @property
     def docstring(self) -> str:
         """What models read."""
+        if self.low_level:
+            return self.description or ""
         return self.description or (self.function and ast.get_docstring(self.function)) or ""
 
 
@@ -64,15 +78,21 @@ class Sayings:
 
     project: Project
 
-    def said(self, module: Module, call: ast.AST) -> SourceTool:
-        """The name, the title, the hints and the tags that a call says."""
+    def said(self, module: Module, call: ast.AST, *, named_first: bool = True) -> SourceTool:
+        """The name, the title, the hints and the tags that a call says.
+
+        Args:
+            module: The file.
+            call: The call that registers.
+            named_first: Whether a text that comes first is the name, as in methods of a known server class.
+        """
         found = SourceTool("", module, call if isinstance(call, ast.expr) else ast.Constant(None))
         if not isinstance(call, ast.Call):
             return found
         named = {word.arg: word.value for word in call.keywords if word.arg}
         first = call.args[0] if call.args else None
         text = isinstance(first, ast.Constant) and isinstance(first.value, str)
-        name = named.get("name") or (first if text else None)
+        name = named.get("name") or (first if text and named_first else None)
         if name is not None:
             value, exact = self._text(module, name)
             if value and _is_name(value):

@@ -19,7 +19,10 @@ BESIDE = {"testing", "docs", "build", "dist"}
 NEVER = {"test", "tests", "example", "examples", "benchmarks"}  # at any depth
 NEVER |= {"node_modules", "venv", "site-packages"}
 PROOFS = re.compile(rb"(?m)^\s*(?:from|import) (?:pytest|unittest)\b|^\s*(?:async )?def test_")
-OURS = "governing.py"  # policy/ of an adopted server has it; another folder of that name is its author's
+# The folders that `adopt` writes: policy/ by this text in its profile.py, the engine, under whatever name, by these
+# files. Another folder of such a name is its author's.
+POLICY_MARK = b"Managed by the template"
+ENGINE_MARKS = ("existing_server.py", "facade.py", "private_api.py")
 NEWER = "run the command with the Python that the server is written for (uvx --python 3.14 ...)"
 
 
@@ -246,11 +249,12 @@ def encoding_of(held: bytes) -> str:
 
 
 def _files(root: Path) -> Iterator[Path]:
+    written = set(_adopted_folders(root))
     for path in sorted(root.rglob("*.py")):
         parts = path.relative_to(root).parts[:-1]
         if any(part in NEVER or part.startswith(".") for part in parts) or BESIDE & {*parts[:1]}:
             continue
-        if "policy" in parts and any((up / OURS).exists() for up in path.parents):
+        if any(path.is_relative_to(folder) for folder in written):
             continue
         if not path.is_file() or path.name == "conftest.py":
             continue
@@ -258,6 +262,16 @@ def _files(root: Path) -> Iterator[Path]:
             continue  # it is read where it lies
         if not (path.name.startswith("test_") and PROOFS.search(path.read_bytes())):
             yield path
+
+
+def _adopted_folders(root: Path) -> Iterator[Path]:
+    """Find the folders that come from the template."""
+    for profile in root.rglob("policy/profile.py"):
+        if POLICY_MARK in profile.read_bytes():
+            yield profile.parent
+    for marker in root.rglob(ENGINE_MARKS[0]):
+        if all((marker.parent / name).is_file() for name in ENGINE_MARKS):
+            yield marker.parent
 
 
 def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:

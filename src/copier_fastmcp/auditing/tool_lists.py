@@ -10,7 +10,7 @@ MOST = 10_000
 Tools = list[dict[str, Any]]
 
 
-def bounded(tools: Tools) -> Tools:
+def check_count(tools: Tools) -> Tools:
     """Tools that are not too many to look at.
 
     Raises:
@@ -21,7 +21,7 @@ def bounded(tools: Tools) -> Tools:
     return tools
 
 
-def recorded(path: Path) -> Tools:
+def read_tool_list(path: Path) -> Tools:
     """The tools in a file: a list, or an answer to tools/list, with or without its envelope.
 
     Args:
@@ -46,4 +46,4 @@ def recorded(path: Path) -> Tools:
         kept = kept[key] if isinstance(kept, dict) and key in kept else kept
     if not isinstance(kept, list) or not all(isinstance(tool, dict) for tool in kept):
         raise ValueError("it is neither a list of tools nor an answer to tools/list")
-    return bounded(kept)
+    return check_count(kept)

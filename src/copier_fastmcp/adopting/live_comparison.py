@@ -1,0 +1,131 @@
+"""`--live`: the tools that a running server lists, compared with its source and with itself after an edit."""
+
+import hashlib
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from copier_fastmcp_engine.testing.lock import HINTS
+
+from ..auditing.reading import tokens
+from ..errors import counted, one_line
+from ..parsing.saying import SourceTool
+from ..project.undoable import write
+from .survey import Survey
+
+SECONDS = 60
+Listing = list[dict[str, Any]]
+
+
+def list_tools(command: str) -> Listing:
+    """The tools that a command lists as a server over stdio.
+
+    Raises:
+        UnableError: The command does not answer as a server.
+    """
+    from ..auditing.running import over_the_wire
+
+    return over_the_wire(command, None, {}, SECONDS)
+
+
+def compare_with_source(survey: Survey, listing: Listing) -> Survey:
+    """The survey, with the tools that only the running server shows; differences are printed to stderr."""
+    names = [str(tool.get("name")) for tool in listing]
+    found = [proposal.tool for proposal in survey.proposals] + survey.left
+    unread = [name for name in names if not any(_has_name(tool, name) for tool in found)]
+    absent = [tool.name for tool in found if tool.exact and tool.name not in names]
+    agreement = "the same that its source shows"
+    if unread or absent:
+        agreement = f"{len(unread)} not found in the source"
+    print(f"it lists {len(names)} tools, {agreement}", file=sys.stderr)
+    if absent:
+        text = f"found in the source and not listed: {', '.join(absent)}"
+        print(f"{text}; a setting may leave them out", file=sys.stderr)
+    return replace(survey, unread=tuple(unread))
+
+
+def announce(command: str) -> None:
+    """Print that code of the server is about to run."""
+    print(f"--live runs the server's code: {one_line(command)}", file=sys.stderr)
+
+
+def find_differences(before: Listing, after: Listing) -> list[str]:
+    """What differs between two listings of a server, other than hints and titles; a line for each tool."""
+    old, new = _by_name(before), _by_name(after)
+    lines = [f"{name}: not listed any more" for name in old if name not in new]
+    lines += [f"{name}: not listed before" for name in new if name not in old]
+    for name, tool in old.items():
+        other = new.get(name, tool)
+        keys = sorted({*tool, *other})
+        if changed := [key for key in keys if tool.get(key) != other.get(key)]:
+            lines.append(f"{name}: {', '.join(changed)}")
+    return lines
+
+
+@dataclass
+class Backup:
+    """The bytes of files before they were edited, and the digests of what was written over them."""
+
+    before: dict[Path, bytes]
+    digests: dict[Path, str]
+
+    @classmethod
+    def write(cls, files: Mapping[Path, bytes]) -> "Backup":
+        """Keep the bytes of files, then write others in their place."""
+        before = {path: path.read_bytes() for path in files}
+        write(files)
+        return cls(before, {path: _digest(held) for path, held in files.items()})
+
+    def restore(self, root: Path) -> str:
+        """Write the old bytes back, of each file that is still as it was written.
+
+        Returns:
+            A sentence that says what was restored, and what was not.
+        """
+        kept = []
+        for path, held in self.before.items():
+            if path.is_file() and _digest(path.read_bytes()) == self.digests[path]:
+                path.write_bytes(held)
+            elif not (path.is_file() and path.read_bytes() == held):
+                kept.append(path.relative_to(root).as_posix())
+        restored = f"{counted(len(self.before) - len(kept), 'file')} restored"
+        if kept:
+            names = ", ".join(kept)
+            return f"{restored}; not restored: {names}, changed by something else meanwhile"
+        return restored
+
+
+def _digest(held: bytes) -> str:
+    return hashlib.sha256(held).hexdigest()
+
+
+def _by_name(listing: Listing) -> dict[str, dict[str, Any]]:
+    """The tools of a listing without hints and titles; one that is listed twice has a name for each."""
+    tools: dict[str, dict[str, Any]] = {}
+    for tool in listing:
+        name = str(tool.get("name"))
+        while name in tools:
+            name += " (again)"
+        annotations = tool.get("annotations")
+        rest = {key: value for key, value in tool.items() if key not in ("annotations", "title")}
+        if isinstance(annotations, dict):
+            other = {
+                key: value
+                for key, value in annotations.items()
+                if key not in (*HINTS, "title") and value is not None
+            }
+            if other:
+                rest["annotations"] = other
+        tools[name] = json.loads(json.dumps(rest, sort_keys=True))
+    return tools
+
+
+def _has_name(tool: SourceTool, name: str) -> bool:
+    """Whether a listed name is that of a tool in the source; of a name that is put together, its parts come in order."""
+    if tool.exact or tool.name == name:
+        return tool.name == name
+    rest = iter(tokens(name))
+    return tool.name != "*" and all(part in rest for part in tokens(tool.name))

@@ -1,0 +1,157 @@
+"""`audit --against`: what changed from one version of a server to the next."""
+
+import json
+import os
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from copier_fastmcp_engine.testing import lock
+
+from ..errors import UnableError, counted, one_line
+from ..project.locked import as_served
+from .servers import fetch_tools
+from .snapshot import pin_definitions
+from .tool_lists import LARGEST, Tools, read_tool_list
+
+LABELS = ("RELAXED", "BREAKING", "RENAMED")
+DATA_SUFFIXES = (".json", ".lock")
+ADDRESSES = ("http://", "https://")
+
+
+@dataclass(frozen=True)
+class Definitions:
+    """A server's tools, and the lock that pins them where they come from one."""
+
+    tools: Tools
+    pins: lock.Lock | None = None
+
+
+@dataclass(frozen=True)
+class Change:
+    """What happened to one tool; `label` is empty where no caller has to notice."""
+
+    tool: str
+    label: str
+    change: str
+
+
+def load_definitions(source: str, seconds: float) -> Definitions:
+    """The tools of a version that is named by an address, a file or a command.
+
+    Args:
+        source: The address of a server, a lock or a recorded list (`-` is stdin), or a command.
+        seconds: How long a server may take.
+
+    Raises:
+        UnableError: The tools cannot be read.
+    """
+    if source.startswith(ADDRESSES):
+        return Definitions(fetch_tools(None, source, {}, seconds))
+    path = Path(source)
+    if source == "-":
+        return _load_stdin()
+    if source and path.is_file() and _is_data(path):
+        return load_file(path)
+    if path.suffix == ".json" and len(source.split()) == 1:
+        raise UnableError(f"{source} is not there; name a file, an address or a command")
+    return Definitions(fetch_tools(source, None, {}, seconds))
+
+
+def _is_data(path: Path) -> bool:
+    """Whether a file holds definitions; another executable file is a command."""
+    return path.suffix in DATA_SUFFIXES or not os.access(path, os.X_OK)
+
+
+def load_file(path: Path) -> Definitions:
+    """The tools of a lock or of a recorded list.
+
+    Raises:
+        UnableError: The file cannot be read, or holds neither.
+    """
+    try:
+        if _is_lock(path):
+            pins = lock.read(path)
+            tools = [as_served(name, pin) for name, pin in pins["tools"].items()]
+            return Definitions(tools, pins)
+        return Definitions(read_tool_list(path))
+    except OSError as error:
+        raise UnableError(f"could not check {path}: {error.strerror}") from error
+    except ValueError as error:
+        raise UnableError(f"could not check {path}: {error}") from error
+
+
+def _load_stdin() -> Definitions:
+    """Read stdin by way of a file, since a lock is read by its path."""
+    text = sys.stdin.read(LARGEST + 1)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "stdin")
+        path.write_text(text, encoding="utf-8")
+        return load_file(path)
+
+
+def _is_lock(path: Path) -> bool:
+    if path.stat().st_size > LARGEST:
+        return False
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(content, dict) and isinstance(content.get("tools"), dict)
+
+
+def compare(old: Definitions, new: Definitions) -> list[Change]:
+    """What changed, sorted: labeled changes first.
+
+    Two locks are compared in full. A lock and a list are compared by what the wire shows.
+    """
+    if old.pins is not None and new.pins is not None:
+        lines = lock.differences(old.pins, new.pins)
+    else:
+        lines = lock.differences(pin_definitions(old.tools), pin_definitions(new.tools))
+    changes = [parse_change(line) for line in lines]
+    return sorted(changes, key=_loudness)
+
+
+def _loudness(change: Change) -> int:
+    return LABELS.index(change.label) if change.label in LABELS else len(LABELS)
+
+
+def parse_change(line: str) -> Change:
+    """A change from a line of the lock's comparison: `NAME: LABEL: what`, or `NAME: what`."""
+    for label in LABELS:
+        name, separator, text = line.partition(f": {label}: ")
+        if separator:
+            return Change(name, label, text)
+    name, _, text = line.partition(": ")
+    return Change(name, "", text)
+
+
+def print_changes(changes: Sequence[Change], old: int, new: int) -> None:
+    """Print changes for people, and how many there are of each label."""
+    for change in changes:
+        label = f"{change.label}: " if change.label else ""
+        print(one_line(f"{change.tool}: {label}{change.change}"))
+    total = counted(len(changes), "change") if changes else "no changes"
+    counts = Counter(change.label for change in changes)
+    labels = ", ".join(f"{counts[label]} {label}" for label in LABELS if counts[label])
+    details = f" ({labels})" if labels else ""
+    print(f"{counted(new, 'tool')} compared with {old}, {total}{details}")
+
+
+def print_comparison(old: Definitions, new: Definitions, *, json_output: bool) -> int:
+    """Print what changed.
+
+    Returns:
+        1 with changes that callers or clients notice, else 0.
+    """
+    changes = compare(old, new)
+    if json_output:
+        rows = [asdict(change) for change in changes]
+        print(json.dumps(rows, indent=2, ensure_ascii=False))
+    else:
+        print_changes(changes, len(old.tools), len(new.tools))
+    return 1 if any(change.label for change in changes) else 0

@@ -1,0 +1,72 @@
+"""A tool with its parsed texts, and the evidence that these texts are for its hints."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from copier_fastmcp_engine.testing.lock import HINTS
+from copier_fastmcp_engine.testing.rules import Tool
+
+from .verbs import Verb
+
+READ_ONLY, DESTRUCTIVE, IDEMPOTENT, OPEN_WORLD = HINTS
+# Weights: alone evidence of 2 decides, of 1 needs a second source, and certain evidence outweighs all.
+WEAK = 1
+STRONG = 2
+CERTAIN = 9
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What one source shows about a hint, with its weight, in words.
+
+    Evidence that `forbids` leaves no verdict to the contrary: there is a verdict of its own, or none.
+    """
+
+    source: str
+    hint: str
+    value: bool
+    weight: int
+    text: str
+    forbids: bool = False
+
+    @property
+    def votes(self) -> int:
+        """The weight, under its former name."""
+        return self.weight
+
+
+@dataclass(frozen=True)
+class ToolTexts:
+    """A tool with the verbs of its name, title and description.
+
+    `opposites` are names of tools that undo it. `peers` has what other tools of its verb declare of a
+    hint, with their names.
+    """
+
+    tool: Tool
+    name_verbs: Sequence[Verb]
+    description_verbs: Sequence[Verb]
+    title_verbs: Sequence[Verb]
+    sentences: Sequence[str]
+    opposites: frozenset[str]
+    peers: Mapping[str, tuple[bool, str]] = field(default_factory=dict)
+
+    @property
+    def named(self) -> Sequence[Verb]:
+        """The verbs of the name, under their former name."""
+        return self.name_verbs
+
+    @property
+    def described(self) -> Sequence[Verb]:
+        """The verbs of the description, under their former name."""
+        return self.description_verbs
+
+
+def is_destructive(verbs: Sequence[Verb]) -> bool | None:
+    """Whether verbs lose existing data; None where nothing writes, or the verbs do not show it."""
+    kinds = {verb.kind for verb in verbs} - {"read"}
+    if kinds & {"change", "remove", "run"}:
+        return True
+    if kinds and kinds <= {"add", "ensure"}:
+        return False
+    return None

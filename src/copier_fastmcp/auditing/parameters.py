@@ -1,0 +1,280 @@
+"""Evidence in the parameters and in the result of a tool."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from copier_fastmcp_engine.testing.rules import Tool
+
+from .evidence import (
+    CERTAIN,
+    DESTRUCTIVE,
+    IDEMPOTENT,
+    READ_ONLY,
+    STRONG,
+    WEAK,
+    Evidence,
+    ToolTexts,
+    is_destructive,
+)
+from .side_effects import list_choices
+from .verbs import WRITES, Verb, find_verb, parse_name, split_name
+from .vocabulary import word_list
+
+VERSIONS = {"etag", "if_match", "revision", "version_token", "expected_version"}
+# Acts that end in the same state each time, unless their verb shows otherwise.
+SETTLING_KINDS = {"change", "remove", "ensure"}
+# `+10G`, `+5%` as an example of a value
+RELATIVE_VALUE = re.compile(r"(?<![\w.+-])[+]\d{1,4}(?:\.\d+)?(?:%|[KMGT]i?B?)?(?![\w:-]|\.\d)")
+NOT_AMOUNTS = {"phone", "number", "time", "timezone", "tz", "date", "offset"}
+RELATIVE_TEXT = re.compile(
+    r"\brelative to (?:the |its |their |your )?(?:current|present|existing|previous)\b"
+    r"|\bby (?:adding|appending|inserting|incrementing|increasing|decreasing|decrementing)\b"
+    r"|\b(?:increases?|decreases?|increments?|decrements?|shifts?|extends?) (?:\w+ ){1,4}by\b",
+    re.IGNORECASE,
+)
+POSITION_TEXT = re.compile(
+    r"\bby (?:its |their |the )?(?:\w+ )?"
+    r"(?:position|index|ordinal|(?:line|row|column|item) number)\b",
+    re.IGNORECASE,
+)
+APPENDING_NAMES = {"save", "store", "log", "write"}
+REPLACED_PLACES = {"file", "disk", "cell", "range", "path"}
+CHOICE_TEXT = re.compile(r"\W*[\"']|.*\b(?:one of|to perform)\b", re.IGNORECASE)
+QUOTED_CHOICE = re.compile(r"[\"']([a-z_]{2,30})[\"']")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A parameter that chooses what a tool does: its verbs, and whether every value is a verb."""
+
+    parameter: str
+    verbs: list[Verb]
+    is_complete: bool
+
+
+def list_known(tool: Tool, kind: str) -> list[str]:
+    """The parameters of a tool whose whole name is in a list of the vocabulary."""
+    names = word_list(f"takes_{kind}")
+    return sorted(name for name in tool.parameters if "_".join(split_name(name)) in names)
+
+
+def has_identity(tool: Tool) -> bool:
+    """Whether a tool acts on what an identity names, which stays when it is moved."""
+    if list_positions(tool):
+        return False
+    return any(_last_word(name) in word_list("identities") for name in tool.parameters)
+
+
+def _last_word(name: str) -> str:
+    return "".join(split_name(name)[-1:])
+
+
+def list_positions(tool: Tool) -> list[str]:
+    """The parameters that name a position, where something else may be the next time."""
+    return sorted(name for name in tool.parameters if _last_word(name) in word_list("places"))
+
+
+def has_content(tool: Tool) -> bool:
+    """Whether a tool takes what it attaches, and not just the names of two things."""
+    return any(_last_word(name) in word_list("contents") for name in tool.parameters)
+
+
+def collect_schema_evidence(texts: ToolTexts) -> Iterator[Evidence]:
+    """The evidence of a tool's parameters and of its result."""
+    tool = texts.tool
+    yield from _collect_read_evidence(tool)
+    forcing = list_known(tool, "forces")
+    loosening = list_known(tool, "loosens")
+    if forcing:
+        yield Evidence("parameters", DESTRUCTIVE, True, CERTAIN, f"it takes {forcing[0]!r}")
+    elif loosening:
+        yield Evidence("parameters", DESTRUCTIVE, True, WEAK, f"it takes {loosening[0]!r}")
+    running = list_known(tool, "runs")
+    if running:
+        yield Evidence("parameters", READ_ONLY, False, WEAK, f"it runs {running[0]!r}")
+    yield from _collect_repetition_evidence(texts)
+    yield from _collect_choice_evidence(tool)
+    yield from _collect_result_evidence(tool)
+
+
+def _collect_read_evidence(tool: Tool) -> Iterator[Evidence]:
+    for kind, value in (("pages", True), ("values", False), ("tries", False)):
+        names = list_known(tool, kind)
+        if names:
+            yield Evidence("parameters", READ_ONLY, value, WEAK, f"it takes {names[0]!r}")
+            break
+    targets = sorted(name for name in tool.parameters if _is_write_target(name))
+    if targets:
+        text = f"it can write to {targets[0]!r}"
+        yield Evidence("parameters", READ_ONLY, False, STRONG, text)
+    for name, schema in tool.parameters.items():
+        verb = find_verb(name.lower()) if schema.get("type") == "boolean" else None
+        if verb and verb.sure and verb.kind in ("change", "remove"):
+            yield Evidence("parameters", READ_ONLY, False, STRONG, f"it takes a flag {name!r}")
+
+
+def _is_write_target(name: str) -> bool:
+    """Whether a parameter names a file to write: `output_path`, `save_to`, `destFile`."""
+    parts = split_name(name)
+    if len(parts) < 2:
+        return False
+    return parts[0] in word_list("file_uses") and parts[-1] in word_list("file_places")
+
+
+def _list_state_switches(tool: Tool) -> list[str]:
+    """The switches that name a state: `subscribed`, `archived`."""
+    switches = []
+    for name, schema in tool.parameters.items():
+        if schema.get("type") == "boolean" and _last_word(name).endswith("ed"):
+            switches.append(name)
+    return switches
+
+
+def _collect_repetition_evidence(texts: ToolTexts) -> Iterator[Evidence]:
+    """What parameters show about a second call: another state, another thing, or the same."""
+    tool = texts.tool
+    versions = sorted(name for name in tool.parameters if "_".join(split_name(name)) in VERSIONS)
+    if versions:
+        text = f"it takes {versions[0]!r}, which a second call does not match"
+        yield Evidence("version", IDEMPOTENT, False, CERTAIN, text)
+    verbs = (*texts.name_verbs, *texts.description_verbs)
+    removes = any(verb.kind == "remove" for verb in verbs)
+    positions = list_positions(tool)
+    if removes and positions:
+        text = f"{positions[0]!r} may be something else the next time"
+        yield Evidence("parameters", IDEMPOTENT, False, STRONG, text)
+    relative = find_relative_act(texts)
+    if relative:
+        weight = STRONG if removes else WEAK
+        yield Evidence("relative", IDEMPOTENT, False, weight, relative, forbids=True)
+    inserted = [*_list_beginning(tool, "insert"), *_list_beginning(tool, "append")]
+    if inserted:
+        text = f"{inserted[0]!r} is added each time"
+        yield Evidence("parameters", IDEMPOTENT, False, STRONG, text)
+    added = _list_beginning(tool, "add")
+    removed = _list_beginning(tool, "remove")
+    if added and removed:
+        text = f"{added[0]!r} and {removed[0]!r} say what it ends with"
+        yield Evidence("parameters", IDEMPOTENT, True, STRONG, text)
+    states = _list_state_switches(tool) if removes else []
+    if states:
+        text = f"{states[0]!r} says what it ends with"
+        yield Evidence("parameters", IDEMPOTENT, True, WEAK, text)
+    qualities = word_list("qualities")
+    assigned = sorted(name for name in tool.parameters if qualities & {*split_name(name)})
+    if assigned:
+        text = f"it assigns {assigned[0]!r}"
+        yield Evidence("parameters", READ_ONLY, False, WEAK, text)
+        yield Evidence("parameters", IDEMPOTENT, True, WEAK, text)
+
+
+def _list_beginning(tool: Tool, word: str) -> list[str]:
+    return [name for name in tool.parameters if split_name(name)[:1] == (word,)]
+
+
+def list_act_choices(tool: Tool) -> list[Choice]:
+    """Parameters that choose what a tool does, where more than half of the values are verbs."""
+    choices = []
+    for name in list_known(tool, "choices"):
+        values = list_choices(tool.parameters[name]) or _find_quoted_choices(tool, name)
+        verbs: list[Verb] = []
+        for value in values:
+            verbs += parse_name(value)[:1]
+        if verbs and len(verbs) * 2 > len(values):
+            choices.append(Choice(name, verbs, len(verbs) == len(values)))
+    return choices
+
+
+def _find_quoted_choices(tool: Tool, name: str) -> list[str]:
+    """Values in a text: `One of "list", "delete"`, or `operation: what ("set", "get")`."""
+    description = str(tool.parameters[name].get("description") or "")
+    if CHOICE_TEXT.match(description):
+        return QUOTED_CHOICE.findall(description)
+    text = str(tool.wire.get("description") or "")
+    listed = re.search(rf"\b{re.escape(name)}: [^\n(]{{0,60}}\(([\"'][^)\n]*)\)", text)
+    return QUOTED_CHOICE.findall(listed[1]) if listed else []
+
+
+def _collect_choice_evidence(tool: Tool) -> Iterator[Evidence]:
+    for choice in list_act_choices(tool):
+        name = choice.parameter
+        writes = [verb for verb in choice.verbs if verb.kind in WRITES]
+        if not writes and choice.is_complete:
+            text = f"its {name!r} is one of {'/'.join(verb.word for verb in choice.verbs)}"
+            yield Evidence("choices", READ_ONLY, True, STRONG, text)
+        if len(writes) < 2 and not any(verb.sure for verb in writes):
+            continue
+        text = f"its {name!r} can be {writes[0].word!r}"
+        yield Evidence("choices", READ_ONLY, False, CERTAIN, text)
+        losing = [verb for verb in writes if is_destructive([verb])]
+        if losing:
+            text = f"its {name!r} can be {losing[0].word!r}"
+            yield Evidence("choices", DESTRUCTIVE, True, CERTAIN, text)
+        idempotent = is_idempotent(tool, writes)
+        if idempotent is not None and (choice.is_complete or not idempotent):
+            text = f"its {name!r} can be {'/'.join(verb.word for verb in writes)}"
+            yield Evidence("choices", IDEMPOTENT, idempotent, STRONG, text)
+
+
+def is_idempotent(tool: Tool, verbs: Sequence[Verb]) -> bool | None:
+    """Whether a second call changes nothing more; None where the verbs do not show it."""
+    writes = [verb for verb in verbs if verb.kind in WRITES]
+    words = {verb.word for verb in writes}
+    if words & word_list("repeats_more"):
+        return False
+    if len(words) == 2 and words & word_list("upserted"):  # create or update: one end state
+        writes = [verb for verb in writes if verb.word not in ("create", "add")]
+    if writes and all(_settles(tool, verb) for verb in writes):
+        return True
+    return None
+
+
+def _settles(tool: Tool, verb: Verb) -> bool:
+    """Whether an act ends in the same state each time."""
+    if verb.kind == "change" and list_known(tool, "edits"):
+        return verb.word in word_list("repeats_the_same")  # `edits` may apply twice
+    if verb.kind not in SETTLING_KINDS:
+        return verb.word in word_list("repeats_the_same")
+    unclear = word_list("repeats_unclear")
+    if not has_identity(tool):
+        unclear |= word_list("repeats_by_identity")
+    return verb.word not in unclear
+
+
+def _collect_result_evidence(tool: Tool) -> Iterator[Evidence]:
+    schema: Any = tool.wire.get("outputSchema")
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    names = {"_".join(split_name(name)) for name in properties or ()}
+    for kind, value in (("writes", False), ("reads", True)):
+        known = sorted(names & word_list(f"returns_{kind}"))
+        if known:
+            yield Evidence("result", READ_ONLY, value, WEAK, f"it returns {known[0]!r}")
+            return
+
+
+def find_relative_act(texts: ToolTexts) -> str | None:
+    """What makes the effect of a call depend on earlier calls, in words; None where nothing does."""
+    description = " ".join(texts.sentences)
+    for pattern in (RELATIVE_TEXT, POSITION_TEXT):
+        match = pattern.search(description)
+        if match:
+            return f"its description says {match[0]!r}"
+    parts = split_name(texts.tool.name)
+    for verb, preposition in pairwise(parts):
+        if verb in APPENDING_NAMES and preposition == "to" and parts[-1] not in REPLACED_PLACES:
+            return f"its name says '{verb} to', which may add each time"
+    for name, schema in texts.tool.parameters.items():
+        words = set(split_name(name))
+        if words & word_list("relative"):
+            return f"it takes {name!r}, which counts from what is there"
+        text = str(schema.get("description") or "")
+        amount = RELATIVE_VALUE.search(text)
+        if amount and not words & NOT_AMOUNTS:
+            return f"its {name!r} may be {amount[0]!r}"
+        position = POSITION_TEXT.search(text)
+        if position:
+            return f"its {name!r} says {position[0]!r}"
+    return None

@@ -1,0 +1,90 @@
+"""Findings for people, and a table of what clients do with each tool."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..errors import counted, one_line
+from ..terminal.columns import table
+from .clients import CLIENTS, list_decisions
+from .findings import AuditFinding, Question
+
+DECISIONS = ("run", "ask", "ask each time", "hide")
+LEVELS = ("error", "warning", "note")
+
+
+def is_at_least(finding: AuditFinding, level: str) -> bool:
+    """Whether a finding is at least as severe as a level."""
+    return LEVELS.index(finding.severity) <= LEVELS.index(level)
+
+
+def _severity_of(finding: AuditFinding) -> int:
+    return LEVELS.index(finding.severity)
+
+
+def print_findings(
+    findings: Sequence[AuditFinding], questions: Sequence[Question], checked: int
+) -> None:
+    """Print findings, the worst first, then the questions, then how many there are."""
+    has_several_servers = len({finding.server for finding in findings}) > 1
+    rows = []
+    for finding in sorted(findings, key=_severity_of):
+        name = f"{finding.server}: {finding.tool}" if has_several_servers else finding.tool
+        rule = f"{finding.severity}: {finding.rule}"
+        rows.append([name, rule, finding.message, finding.mend])
+    if rows:
+        table(["Tool", "Rule", "What is wrong", "Mend"], rows)
+    for question in questions:
+        print(one_line(f"? {question.tool}: {question.text}"))
+    print(_summarize(findings, questions, checked))
+
+
+def _summarize(
+    findings: Sequence[AuditFinding], questions: Sequence[Question], checked: int
+) -> str:
+    counts = []
+    for level in LEVELS:
+        count = sum(finding.severity == level for finding in findings)
+        if count:
+            counts.append(counted(count, level))
+    summary = f"{counted(checked, 'tool')} checked, {counted(len(findings), 'finding')}"
+    if counts:
+        summary += f" ({', '.join(counts)})"
+    if questions:
+        summary += f", {counted(len(questions), 'question')}"
+    return summary
+
+
+def tabulate_decisions(tools: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+    """What each client does with each tool: a row for each tool."""
+    rows = []
+    for tool in tools:
+        rows.append({"tool": str(tool.get("name", "")), **list_decisions(tool.get("annotations"))})
+    return rows
+
+
+def print_decisions(tools: Sequence[Mapping[str, Any]]) -> None:
+    """Print what clients do with tools, and where each rule can be read."""
+    names = [client.name for client in CLIENTS]
+    rows = tabulate_decisions(tools)
+    if sys.stdout.isatty():  # a column for each client fits no terminal
+        _print_grouped(rows, names)
+    else:
+        cells = [["Tool", *names]]
+        for row in rows:
+            cells.append([row["tool"], *(row[name] for name in names)])
+        table([], cells)
+    for client in CLIENTS:
+        print(f"{client.name}: {client.rule} ({client.source})")
+
+
+def _print_grouped(rows: Sequence[Mapping[str, str]], names: Sequence[str]) -> None:
+    """Print tools that clients treat alike in one row."""
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for row in rows:
+        columns = []
+        for decision in DECISIONS:
+            columns.append(", ".join(name for name in names if row[name] == decision))
+        groups.setdefault(tuple(columns), []).append(row["tool"])
+    cells = [[", ".join(tools), *columns] for columns, tools in groups.items()]
+    table(["Tools", *DECISIONS], cells)

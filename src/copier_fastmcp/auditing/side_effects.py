@@ -1,0 +1,180 @@
+"""Statements of a write besides the first verb: in the whole description, in switches and in choices."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from copier_fastmcp_engine.testing.rules import Tool
+
+from .verbs import OBJECT, find_verb, split_name
+from .vocabulary import phrase_pattern, word_list
+
+PERSISTING_KINDS = {"add", "change", "remove"}
+IRREGULAR_PARTICIPLES = {"written": "write", "overwritten": "overwrite", "sent": "send"}
+ADVERBS = r"(?:(?:also|then|automatically|immediately|permanently|always|subsequently)\s+)*"
+# `It also marks ...`, `and saves the ...`, `, which removes ...`
+THIRD_PERSON = re.compile(
+    rf"(?P<subject>^|\b(?:it|this|this tool|the tool|, which|also|then|automatically)\s+"
+    rf"|\band\s+|[,;]\s+){ADVERBS}(?P<verb>[a-z]+s)\b(?P<rest>.{{0,20}})",
+    re.IGNORECASE,
+)
+# `Messages are then marked as read`, `the report is written to ...`
+PASSIVE = re.compile(
+    rf"\b(?:is|are|gets?|will be)\s+{ADVERBS}(?P<verb>[a-z]+(?:ed|en|sent))\b", re.IGNORECASE
+)
+# What a record is marked as by being looked at.
+HANDLED = re.compile(
+    r"\s+as (?:read|seen|viewed|done|completed?|processed|handled|consumed|resolved)\b"
+)
+PLAIN_PASSIVE = re.compile(r"(?:is|are)\s+[a-z]+$", re.IGNORECASE)
+# `This tool will also delete ...`, `may create a session`
+MODAL = re.compile(
+    r"\b(?:it|this|tool|which|, and|also)\s+(?:will|can|may|might|could)\s+"
+    rf"{ADVERBS}(?P<verb>[a-z]+)\b",
+    re.IGNORECASE,
+)
+# `Also mark it ...` at the beginning of a sentence
+ADDED_IMPERATIVE = re.compile(
+    r"^(?:also|then|afterwards|optionally|automatically),?\s+(?P<verb>[a-z]+)\b", re.IGNORECASE
+)
+# `..., saving the result`
+GERUND = re.compile(
+    rf"(?:,|\b(?:while|also|then))\s+(?P<verb>[a-z]+ing)\s+(?:{OBJECT})", re.IGNORECASE
+)
+STATEMENTS = (THIRD_PERSON, PASSIVE, MODAL, ADDED_IMPERATIVE, GERUND)
+# A condition, a relative clause or another actor in front: the write is something else's.
+OTHER_ACTOR = re.compile(
+    r"\b(?:if|when|whenever|whether|that|who|where|unless|until|once|how|what|since|before|after"
+    r"|must|should|need|needs|you|user|users|uses?|call)\b[^.;,]*$",
+    re.IGNORECASE,
+)
+NOT_AN_OBJECT = re.compile(
+    r"\s*(?:$|[.,;:()/]|(?:is|are|was|were|of|for|from|in|with|will|can|that|which|and|or|by)\b)",
+    re.IGNORECASE,
+)
+SWITCH_TEXT = re.compile(
+    r"(?:\b(?:if|when)\s+(?:true|false|set|enabled|given|yes)\b,?\s+(?:(?:it|this|the tool|will)\s+)*"
+    rf"|\bwhether\s+(?:or\s+not\s+)?to\s+|^){ADVERBS}(?P<verb>[a-z]+)\b",
+    re.IGNORECASE,
+)
+SWITCH_PREFIXES = {"auto", "should", "also", "and", "then", "do", "if", "with"}
+# Parameters of these names choose among records, not among acts.
+FILTERS = {
+    *("type", "types", "event", "events", "status", "state", "sort", "order", "by", "filter"),
+    *("kind", "scope", "permission", "permissions", "role", "field", "fields", "category"),
+}
+LOOK_BEHIND = 60
+
+
+def find_write_statement(sentences: Sequence[str]) -> str | None:
+    """The first words of a description that state a write, besides the verb that it begins with.
+
+    Args:
+        sentences: The description, a sentence each.
+
+    Returns:
+        The quoted words, or None where nothing but the first verb says what the tool does.
+    """
+    for position, sentence in enumerate(sentences):
+        for pattern in STATEMENTS:
+            for match in pattern.finditer(sentence):
+                is_first_verb = position == 0 and match.start("verb") == 0
+                if not is_first_verb and _states_write(sentence, match, pattern):
+                    return " ".join(match[0].split()[:8]).strip(" ,;")
+    return None
+
+
+def _states_write(sentence: str, match: re.Match[str], pattern: re.Pattern[str]) -> bool:
+    verb = _find_listed_verb(match["verb"], "persisting")
+    if verb is None:
+        return False
+    before = sentence[max(0, match.start("verb") - LOOK_BEHIND) : match.start("verb")]
+    is_negated = re.search(phrase_pattern("turns"), before, re.IGNORECASE)
+    if is_negated or OTHER_ACTOR.search(before):
+        return False
+    if pattern is PASSIVE and verb == "mark":
+        return HANDLED.match(sentence, match.end()) is not None
+    if pattern is PASSIVE and verb == "remove" and PLAIN_PASSIVE.match(match[0]):
+        return False  # `comments are removed` describes the result
+    if pattern is not THIRD_PERSON:
+        return True
+    if re.match(rf"\s+{OBJECT}", match["rest"], re.IGNORECASE):
+        return True
+    has_subject = match["subject"].strip(" ,;").lower() not in ("", "and")
+    is_noun = verb in word_list("nouns")
+    at_start = match["subject"] == ""
+    return (has_subject or at_start) and not is_noun and not NOT_AN_OBJECT.match(match["rest"])
+
+
+def _find_listed_verb(word: str, list_name: str) -> str | None:
+    """The base form of a verb that a list of the vocabulary has, None for every other word."""
+    for form in _base_forms(word.lower()):
+        verb = find_verb(form)
+        if verb is not None and verb.word in word_list(list_name):
+            return verb.word
+    return None
+
+
+def _base_forms(word: str) -> Iterator[str]:
+    yield IRREGULAR_PARTICIPLES.get(word, word)
+    if word.endswith("ied"):
+        yield word[:-3] + "y"
+    elif word.endswith("ed"):
+        stem = word[:-2]
+        yield stem + "e"
+        yield stem
+        if stem[-1:] == stem[-2:-1]:
+            yield stem[:-1]
+
+
+def find_write_parameter(tool: Tool) -> str | None:
+    """A switch or a choice that makes a tool write, in words; None where there is none."""
+    for name, schema in tool.parameters.items():
+        if _is_switch(schema) and _switches_write(name, schema):
+            return f"it takes a switch {name!r}"
+        if set(split_name(name)[-1:]) & FILTERS:
+            continue
+        for value in list_choices(schema):
+            verb = find_verb(value.lower()) or find_verb("".join(split_name(value)[:1]))
+            if verb is not None and verb.sure and verb.kind in PERSISTING_KINDS:
+                return f"its {name!r} can be {value!r}"
+    return None
+
+
+def list_alternatives(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """A schema and the alternatives of its `anyOf` and `oneOf`."""
+    alternatives = [schema]
+    for keyword in ("anyOf", "oneOf"):
+        for alternative in schema.get(keyword) or ():
+            if isinstance(alternative, Mapping):
+                alternatives.append(alternative)
+    return alternatives
+
+
+def list_choices(schema: Mapping[str, Any]) -> list[str]:
+    """The texts that a schema enumerates."""
+    choices = []
+    for alternative in list_alternatives(schema):
+        for value in alternative.get("enum") or ():
+            choices.append(str(value))
+    return choices
+
+
+def _is_switch(schema: Mapping[str, Any]) -> bool:
+    return any(part.get("type") == "boolean" for part in list_alternatives(schema))
+
+
+def _switches_write(name: str, schema: Mapping[str, Any]) -> bool:
+    parts = list(split_name(name))
+    while parts and parts[0] in SWITCH_PREFIXES:
+        del parts[0]
+    if "cache" in parts:
+        return False
+    if parts and _find_listed_verb(parts[0], "switching") == parts[0]:
+        return True
+    description = str(schema.get("description") or "").strip()
+    for match in SWITCH_TEXT.finditer(description):
+        verb = _find_listed_verb(match["verb"], "switching")
+        if verb is not None and match["verb"].lower().startswith(verb):
+            return True
+    return False
