@@ -1,31 +1,36 @@
-"""`add`: one tool more, by the template's own rules.
+"""`add`: a new tool, by the template's own rules.
 
-It extends the answers, and Copier writes the files at the recorded version. Nothing is written
-before the last question is answered; what goes wrong after it is undone.
+It extends the answers, and Copier writes the files at the recorded version, in a worktree. The author's tree gets
+them at the end, after the last question is answered.
 """
 
 import json
 import re
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from .errors import BackError, RefusedError, tell
-from .listing import entries, listed, plain
-from .lock import FILE as LOCK
+from copier_fastmcp_engine.testing.lock import FILE as LOCK
+
+from .errors import BackError, RefusedError, counted, tell
+from .listing import entries, listed, name_of, plain
 from .project import copying
-from .project.answers import recorded
+from .project.answers import ANSWERS, recorded
 from .project.locked import locked
 from .project.pinning import PIN, TABLE
-from .project.repository import changed, git
-from .project.tools import apply, clean
+from .project.repository import git
+from .project.undoable import clean, write
+from .updates.checkouts import put_into_tree
+from .updates.tool_changes import change_tools, deliver, inside_worktree
+from .updates.worktrees import Worktree
 
 Behavior = Literal["read", "create", "ensure", "append", "update", "put", "delete", "action"]
 
-
+STOPPED = 130
 REQUEST = re.compile(r'\bapi\(\)\.(\w+)\(\s*f?"([^"]*)"')
 
 
@@ -66,6 +71,7 @@ def _facts(pinned: Mapping[str, Any]) -> str:
 def add(
     name: str | None = None,
     *,
+    from_: Annotated[Path | None, Parameter("--from")] = None,
     behavior: Behavior | None = None,
     title: str | None = None,
     description: str | None = None,
@@ -74,6 +80,7 @@ def add(
     confirm: str | None = None,
     http: str | None = None,
     why: str | None = None,
+    branch: str | None = None,
     trust: bool = False,
     json_output: Annotated[bool, Parameter("--json")] = False,
 ) -> int:
@@ -81,10 +88,13 @@ def add(
 
     Without a name it asks for everything in the terminal, and shows the file before it is written.
     The files are those that the template makes at the version that the project records; lock and
-    table are pinned by the project's own tests/policy/pin.py.
+    table are pinned by the project's own tests/policy/pin.py. They are made in a temporary worktree
+    and then written into your working tree; a file with uncommitted changes is refused by name.
+    With --from it adds all tools of an answers file that the server lacks, on a branch.
 
     Args:
         name: Its name, the verb first; `archive_note=put` says its behavior as well.
+        from_: An answers file, as `import` writes it: every tool of it that the server lacks.
         behavior: What it does, where the verb does not say so.
         title: What people read; else from the name.
         description: What models read; else from the title.
@@ -93,20 +103,15 @@ def add(
         confirm: The question before it runs, as in "Archive note {note_id}?".
         http: The request that it sends, as in "POST /notes/{note_id}/archive"; by default it is guessed.
         why: One sentence that justifies its hints.
+        branch: With --from, the branch's name; by default add-tools.
         trust: Let the template run its tasks and migrations, with your rights.
         json_output: Print JSON.
 
     Raises:
-        RefusedError: The tool is not possible as described, or the tree is not clean.
-        UnableError: Copier, git or the new server fails; everything is as it was.
+        RefusedError: The tool is not possible as described, or a file has uncommitted changes.
+        UnableError: Copier, git or the new server fails; nothing has changed.
     """
     known = recorded()
-    asked = name is None
-    if asked and not sys.stdin.isatty():
-        raise RefusedError("there is no terminal to ask in; say it: add NAME [--behavior ...]")
-    if asked and json_output:
-        raise RefusedError("--json asks no questions; say it: add NAME [--behavior ...]")
-    clean()
     name, _, verb = (name or "").partition("=")  # archive_note=put, as in the answers
     options: dict[str, Any] = {
         "name": name,
@@ -119,55 +124,146 @@ def add(
         "http": http,
         "why": why,
     }
-    source, version = known["_src_path"], known["_commit"]
+    tool = {key: value for key, value in options.items() if value}
+    if from_:
+        if tool:
+            raise RefusedError("--from names the tools; leave the name and the other options out")
+        return _add_from(from_, branch or "add-tools", trust=trust, json_output=json_output)
+    if branch:
+        raise RefusedError("--branch goes with --from; one tool goes into the working tree")
+    is_asking = not name
+    if is_asking and not sys.stdin.isatty():
+        raise RefusedError("there is no terminal to ask in; say it: add NAME [--behavior ...]")
+    if is_asking and json_output:
+        raise RefusedError("--json asks no questions; say it: add NAME [--behavior ...]")
+    clean(Path(), "since add changes it", [ANSWERS.as_posix(), LOCK, TABLE])
     try:
-        if asked:  # nobody answers ten questions to hear that they may not
-            copying.trusted_code(source, version, version, trust=trust)
-        kept = {key: value for key, value in options.items() if value}
-        tool = _asked(known) if asked else kept
-        if known.get("adopted"):
-            return _adopted(known, tool, asked=asked, json_output=json_output)
-        tools = [*listed(known.get("tools")), *plain([tool])]
-        with copying.rendered(known | {"tools": tools}) as fresh:
-            place = _written(fresh, tool["name"])
-            text = (fresh / place).read_text(encoding="utf-8")
-        if place.exists():
-            raise RefusedError(f"{place.as_posix()} is there; choose another name")
-        copying.trusted_code(source, version, version, trust=trust)
-        if not json_output:
-            print(f"{place.as_posix()}\n\n{text}")
-        if asked and not _agreed():
-            raise KeyboardInterrupt
-        apply(known, tools, trust=trust)
+        with inside_worktree() as worktree:
+            if is_asking:
+                source, version = known["_src_path"], known["_commit"]
+                copying.trusted_code(
+                    source, version, version, trust=trust
+                )  # refused before it asks
+                tool = _asked(known)
+            make = _add_to_adopted if known.get("adopted") else _add_to_generated
+            added = make(
+                worktree, known, tool, trust=trust, is_asking=is_asking, show=not json_output
+            )
+            pinned = locked().get(tool["name"]) if PIN.is_file() else None
+            diff = git(Path(), "diff", "--cached", "--no-color", "--", LOCK, TABLE)
+            put_into_tree(worktree, list(added.files))
     except KeyboardInterrupt:
         tell("nothing was written")
-        return 130
-    _report(tool["name"], place, json_output=json_output)
-    if known.get("backend") == "http" and "http" not in tool and (sent := REQUEST.search(text)):
-        path = re.sub(r"quoted\((\w+)\)", r"\1", sent[2])
-        request = f"{sent[1].upper()} {path}"
-        tell(
-            f"the request {request} is a guess, since --http did not say it; see {place.as_posix()}"
-        )
+        return STOPPED
+    if json_output:
+        row = {"tool": tool["name"], "file": added.place, "changed": sorted(added.files)}
+        print(json.dumps({**row, "pinned": pinned}, indent=2, ensure_ascii=False))
+    else:
+        _report(tool["name"], added.place, pinned, diff)
+    if added.remark:
+        tell(added.remark)
     return 0
 
 
-def _adopted(
-    known: Mapping[str, Any], tool: Mapping[str, Any], *, asked: bool, json_output: bool
-) -> int:
-    """Add a tool where a server keeps its own layout; no code of the template runs."""
-    from .adopting.adding import added
-    from .project.undoable import write
+@dataclass(frozen=True)
+class Added:
+    """A tool in a worktree: its file, all files of the change, and what the user should know."""
 
-    place, files, by_hand = added(known, tool, _written)
-    if not json_output:
-        print(f"{place.as_posix()}\n\n{files[place.resolve()].decode()}")
-    if asked and not _agreed():
+    place: str
+    files: dict[str, str]
+    remark: str = ""
+
+
+def _add_to_generated(
+    worktree: Worktree,
+    known: Mapping[str, Any],
+    tool: Mapping[str, Any],
+    *,
+    trust: bool,
+    is_asking: bool,
+    show: bool,
+) -> Added:
+    """Add a tool to a generated server: Copier writes its files."""
+    tools = [*listed(known.get("tools")), *plain([dict(tool)])]
+    with copying.rendered({**known, "tools": tools}) as fresh:
+        place = _written(fresh, tool["name"])
+        text = (fresh / place).read_text(encoding="utf-8")
+    if place.exists() or (worktree.checkout / place).exists():
+        raise RefusedError(f"{place.as_posix()} is there; choose another name")
+    source, version = known["_src_path"], known["_commit"]
+    copying.trusted_code(source, version, version, trust=trust)
+    _show(place, text, is_asking=is_asking, show=show)
+    files = change_tools(worktree, known, tools, trust=trust)
+    request = REQUEST.search(text)
+    if known.get("backend") != "http" or "http" in tool or request is None:
+        return Added(place.as_posix(), files)
+    path = re.sub(r"quoted\((\w+)\)", r"\1", request[2])
+    guess = f"the request {request[1].upper()} {path} is a guess, since --http did not say it"
+    return Added(place.as_posix(), files, f"{guess}; see {place.as_posix()}")
+
+
+def _add_to_adopted(
+    worktree: Worktree,
+    known: Mapping[str, Any],
+    tool: Mapping[str, Any],
+    *,
+    trust: bool,
+    is_asking: bool,
+    show: bool,
+) -> Added:
+    """Add a tool to a server with a layout of its own; no code of the template runs."""
+    from .adopting.adding import added
+
+    place, contents, by_hand = added(known, tool, _written)
+    _show(place, contents[place.resolve()].decode(), is_asking=is_asking, show=show)
+
+    def edit() -> None:
+        write(contents)
+
+    files = change_tools(worktree, known, None, trust=trust, edit=edit)
+    return Added(place.as_posix(), files, by_hand)
+
+
+def _show(place: Path, text: str, *, is_asking: bool, show: bool) -> None:
+    """Show a tool's file, and ask whether to write it.
+
+    Raises:
+        KeyboardInterrupt: The user does not want it.
+    """
+    if show:
+        print(f"{place.as_posix()}\n\n{text}")
+    if is_asking and not _agreed():
         raise KeyboardInterrupt
-    apply(known, None, trust=False, then=lambda: write(files))
-    _report(tool["name"], place, json_output=json_output)
-    if by_hand:
-        tell(by_hand)
+
+
+def _add_from(file: Path, branch: str, *, trust: bool, json_output: bool) -> int:
+    """Add the tools of an answers file that the server lacks, on a branch.
+
+    Raises:
+        RefusedError: The file has no tool that the server lacks, or the server was adopted.
+    """
+    from .openapi.merging import load_answers
+
+    wanted = entries(load_answers(file).get("tools"))
+    with inside_worktree() as worktree:
+        known = recorded()
+        if known.get("adopted"):
+            raise RefusedError("an adopted server has its own layout; add its tools one by one")
+        before = listed(known.get("tools"))
+        names = {name_of(tool) for tool in before}
+        new = [tool for tool in wanted if name_of(tool) not in names]
+        if not new:
+            raise RefusedError(f"--from {file}: has no tool that this server lacks")
+        files = change_tools(worktree, known, [*before, *plain(new)], trust=trust)
+        added = [name_of(tool) for tool in new]
+        place = deliver(worktree, branch, f"Add {counted(len(added), 'tool')}", here=False)
+    if json_output:
+        row = {"tools": added, "changed": sorted(files), "branch": branch}
+        print(json.dumps(row, indent=2, ensure_ascii=False))
+        return 0
+    for name in added:
+        print(f"{name}: added")
+    print(place)
     return 0
 
 
@@ -175,7 +271,7 @@ def _asked(known: Mapping[str, Any]) -> dict[str, Any]:
     from .terminal.describing import ask
 
     try:
-        return ask([str(one.get("name")) for one in entries(known.get("tools"))])
+        return ask([str(tool.get("name")) for tool in entries(known.get("tools"))])
     except BackError as error:
         raise KeyboardInterrupt from error
 
@@ -189,16 +285,11 @@ def _agreed() -> bool:
         return False
 
 
-def _report(name: str, place: Path, *, json_output: bool) -> None:
-    """Say what is new; what no pinning script wrote cannot be shown."""
-    pinned = locked().get(name) if PIN.is_file() else None
-    if json_output:
-        new = {"tool": name, "file": place.as_posix(), "changed": sorted(changed(Path()))}
-        print(json.dumps({**new, "pinned": pinned}, indent=2, ensure_ascii=False))
-        return
+def _report(name: str, place: str, pinned: Mapping[str, Any] | None, diff: str) -> None:
+    """Print what is new; what no pinning script wrote cannot be shown."""
     if pinned is None:
         print(f"{PIN.as_posix()} is not here, so {LOCK} does not hold {name} yet")
     else:
-        print(git(Path(), "diff", "--no-color", "--", LOCK, TABLE))
+        print(diff)
         print(_facts(pinned))
-    print(f"{place.as_posix()} is yours now, as is its test in tests/tools; then `git add -A`")
+    print(f"{place} is yours now, as is its test in tests/tools; then `git add -A`")

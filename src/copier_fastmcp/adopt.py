@@ -4,18 +4,20 @@ import json
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
+
+from copier_fastmcp_engine.testing.lock import FILE
 
 from .adopting import dependencies, layout
 from .adopting.adoption import Adoption, adoption, recorded
 from .adopting.declaring import declared
-from .adopting.living import compared
+from .adopting.live_comparison import announce, compare_with_source, list_tools
 from .adopting.proposing import Proposal
+from .adopting.removing import delete_empty_folders, plan_removal
 from .adopting.survey import Survey, answered, survey, tell_what_is_left
 from .errors import RefusedError, UnableError, counted
-from .lock import FILE
 from .parsing.saying import SourceTool
 from .phases import GATED
 from .project.repository import changed
@@ -25,6 +27,11 @@ from .project.undoable import clean, reachable, write
 ANSWERS_CHANGE = (
     "each asks a person from now on, takes `confirm` besides, and answers "
     "{confirmed, approved_by, outcome, preview, result} with its own answer in `result`"
+)
+
+LOW_LEVEL = (
+    "this is a low-level server, whose tools adopt cannot govern; `annotate` writes their hints and "
+    "`audit` checks them, or port it to FastMCP first"
 )
 
 
@@ -37,6 +44,9 @@ def adopt(
     ref: str | None = None,
     live: str | None = None,
     pin: bool = False,
+    engine: Literal["vendored", "package"] = "vendored",
+    raise_floors: Annotated[bool, Parameter("--raise")] = False,
+    remove: bool = False,
     json_output: Annotated[bool, Parameter("--json")] = False,
 ) -> int:
     """Bring the policy to a FastMCP server that was there before; its own files stay where they are.
@@ -53,31 +63,72 @@ def adopt(
         ref: A version of the template.
         live: A command that starts the server over stdio: run it, and compare what it lists with what was read.
         pin: Write the lock and the tool table at once; this installs the project and imports the server.
+        engine: Whether the repository contains the engine, or pyproject.toml depends on it.
+        raise_floors: Accept higher lower bounds of FastMCP and of Python, which are printed without it.
+        remove: Take everything of ours out again, and leave your files as they were.
         json_output: Print JSON: a row for each tool.
     """
+    if remove:
+        return _remove(folder.resolve(), dry_run=dry_run)
     seen = survey(folder)
     root = seen.project.root
+    if all(tool.low_level for tool in (*(each.tool for each in seen.proposals), *seen.left)):
+        raise RefusedError(LOW_LEVEL)
     if not dry_run:
         clean(root, "so that git can undo what adopt writes")
+    floors: list[str] = []
     if not (json_output and dry_run):
         dependencies.recent(root, seen.frameworks)
+        floors = _accepted_floors(root, accepted=raise_floors or dry_run)
     if live is not None:
-        seen = compared(seen, live)
+        announce(live)
+        seen = compare_with_source(seen, list_tools(live))
     beside = {} if dry_run else changed(root)  # what a running server left
     quiet = unattended or json_output or not sys.stdin.isatty()
     if not json_output and not (dry_run and quiet):
         seen.show()
     chosen = [] if json_output and dry_run else answered(_undeclared(seen), unattended=quiet)
     if not (json_output and dry_run):
-        made = adoption(seen, chosen, template, ref)
+        made = adoption(seen, chosen, template, ref, engine)
         if not dry_run and changed(root) != beside:
             raise RefusedError("files were changed in the meantime; commit them and do it again")
         _write(seen, made, chosen, dry_run=dry_run, say=not json_output)
+        for floor in floors:
+            print(f"raised: {floor}", file=sys.stderr)
     if json_output:
         print(json.dumps(seen.rows(), indent=2, ensure_ascii=False))
     if not dry_run:
         _pinned(root, pin=pin, ask=not quiet)
     return 0
+
+
+def _remove(root: Path, *, dry_run: bool) -> int:
+    """Remove an adoption; 1 where something is left to a person."""
+    removal = plan_removal(root, recorded(root))
+    if not dry_run:
+        clean(root, "so that git can undo the removal")
+        write(removal.written)
+        for path in removal.deleted:
+            path.unlink()
+        delete_empty_folders(root, removal.deleted)
+    verb = "would be " if dry_run else ""
+    restored, deleted = len(removal.written), len(removal.deleted)
+    print(f"{counted(restored, 'file')} {verb}restored, {deleted} {verb}deleted", file=sys.stderr)
+    for line in removal.left:
+        print(f"by hand {line}", file=sys.stderr)
+    return 1 if removal.left else 0
+
+
+def _accepted_floors(root: Path, *, accepted: bool) -> list[str]:
+    """The lower bounds that are raised; none for a server that was adopted before.
+
+    Raises:
+        RefusedError: There are some, and nobody accepted them.
+    """
+    floors = [] if recorded(root) else dependencies.raised_floors(root)
+    if floors and not accepted:
+        raise RefusedError(f"{'; '.join(floors)}: accept that with --raise")
+    return floors
 
 
 def _undeclared(seen: Survey) -> Survey:
@@ -131,7 +182,7 @@ def _write(
     if not written and not new:
         print("adopted already; nothing changed", file=sys.stderr)
         return
-    tell_what_is_left(seen, chosen, made.by_hand)
+    tell_what_is_left(seen, chosen, made.by_hand.items())
     if gated := [each.tool.name for each in chosen if each.behavior in GATED]:
         print(f"{', '.join(gated)}: {ANSWERS_CHANGE}", file=sys.stderr)
     verb = "would be changed" if dry_run else "changed"

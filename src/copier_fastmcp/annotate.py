@@ -8,10 +8,19 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from .adopting.annotating import edits
+from .adopting.annotating import annotate_survey
+from .adopting.editing import Edited
+from .adopting.live_comparison import (
+    Backup,
+    Listing,
+    announce,
+    compare_with_source,
+    find_differences,
+    list_tools,
+)
 from .adopting.survey import answered, survey, tell_what_is_left
-from .errors import counted
-from .project.undoable import clean, reachable, write
+from .errors import UnableError, counted
+from .project.undoable import clean, reachable
 
 
 def annotate(
@@ -19,46 +28,90 @@ def annotate(
     *,
     dry_run: bool = False,
     unattended: bool = False,
+    live: str | None = None,
     json_output: Annotated[bool, Parameter("--json")] = False,
 ) -> int:
     """Write hints and titles into the tools of an ordinary server: FastMCP, or the SDK's own.
 
-    It reads the source and runs nothing. Only `annotations=` of each tool is written; every other
-    byte stays. What a hint should be comes from the body, the name and the words of a tool; where
-    they contradict each other it asks. openWorldHint is left as it is: no body shows it.
+    It parses the source and, without --live, runs nothing. Only `annotations=` of a tool is written, and
+    only where the registration is understood; every other tool is listed with the text to paste. A hint
+    that its author wrote is never relaxed unasked. openWorldHint is left as it is: no body shows it.
 
     Args:
         folder: The server's repository; the current folder if none is named.
         dry_run: Print the diff and write nothing.
-        unattended: Ask nothing; where signals clash, take the cautious behavior.
+        unattended: Ask nothing; where signals clash, take the cautious behavior and keep written hints.
+        live: Start the server with this command before and after; restore every file if its listing differs.
         json_output: Print JSON: the rows that `adopt --dry-run` has.
+
+    Returns:
+        0, or 1 if tools are left to a person.
+
+    Raises:
+        UnableError: With --live, the server does not start, or differs afterwards; everything is restored.
     """
-    seen = survey(folder)
+    seen = survey(folder, low_level=True)
     root = seen.project.root
-    if not dry_run:  # before anything is asked
-        _committed(root, [edited.module.path for edited in edits(seen, seen.proposals)[0]])
+    if not dry_run:  # before anything is asked or started
+        _require_committed(root, annotate_survey(seen, seen.proposals).files)
+    before: Listing = []
+    if live is not None:
+        announce(live)
+        before = list_tools(live)
+        seen = compare_with_source(seen, before)
     chosen = answered(seen, unattended=unattended or json_output or not sys.stdin.isatty())
-    files, by_hand = edits(seen, chosen)
-    written = {edited.module.path: edited.encoded() for edited in files}
+    annotations = annotate_survey(seen, chosen)
+    written = {edited.module.path: edited.encoded() for edited in annotations.files}
     if not dry_run:
-        _committed(root, written)
+        _require_committed(root, annotations.files)
         reachable(root, written)
-        write(written)
+        backup = Backup.write(written)
+        if live is not None and written:
+            _compare_live(live, before, backup, root)
     if json_output:
         print(json.dumps(seen.rows(), indent=2, ensure_ascii=False))
-        return 0
-    if dry_run:
-        for edited in files:
+    elif dry_run:
+        for edited in annotations.files:
             print(edited.diff(edited.module.path.relative_to(root).as_posix()), end="")
-    tell_what_is_left(seen, chosen, by_hand)
-    print(
-        f"{counted(len(written), 'file')} {'would change' if dry_run else 'changed'}",
-        file=sys.stderr,
-    )
-    return 1 if by_hand else 0
+    if not json_output:
+        tell_what_is_left(seen, chosen, annotations.by_hand)
+        _tell_result(len(written), dry_run=dry_run, live=live is not None)
+    return 1 if annotations.by_hand else 0
 
 
-def _committed(root: Path, files: Iterable[Path]) -> None:
-    """Make sure that nothing in these files is lost; where there are none, there is nothing to ask git."""
-    if names := [path.relative_to(root).as_posix() for path in files]:
+def _compare_live(command: str, before: Listing, backup: Backup, root: Path) -> None:
+    """Start the edited server and compare what it lists; restore the files on any difference.
+
+    Raises:
+        UnableError: It does not start any more, or lists something else.
+    """
+    try:
+        after = list_tools(command)
+    except UnableError as error:
+        restored = backup.restore(root)
+        raise UnableError(f"the server does not start any more ({error}); {restored}") from error
+    except BaseException:
+        backup.restore(root)
+        raise
+    if differences := find_differences(before, after):
+        restored = backup.restore(root)
+        shown = "; ".join(differences[:3])
+        more = f" and {len(differences) - 3} more" if len(differences) > 3 else ""
+        raise UnableError(f"the server lists something else than before: {shown}{more}; {restored}")
+    print(f"it starts and lists the same {counted(len(after), 'tool')}", file=sys.stderr)
+
+
+def _require_committed(root: Path, files: Iterable[Edited]) -> None:
+    """Make sure that git can undo the edits of these files; without files there is nothing to ask git."""
+    names = [edited.module.path.relative_to(root).as_posix() for edited in files]
+    if names:
         clean(root, "so that git can undo it", names)
+
+
+def _tell_result(count: int, *, dry_run: bool, live: bool) -> None:
+    """Print how many files changed, and whether anything was started."""
+    verb = "would change" if dry_run else "changed"
+    line = f"{counted(count, 'file')} {verb}"
+    if count and not dry_run and not live:
+        line += "; compiled, and the server was not started: --live COMMAND compares it before and after"
+    print(line, file=sys.stderr)

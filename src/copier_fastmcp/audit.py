@@ -1,26 +1,110 @@
-"""`audit`: what is wrong with the hints of a server's tools, as anybody can see it from outside."""
+"""`audit`: what is wrong with the hints of a server's tools, judged from outside."""
 
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from .auditing.recorded import Tools, recorded
-from .auditing.running import over_the_wire
+from copier_fastmcp_engine.testing.lock import FILE
+
+from .auditing.servers import fetch_tools
+from .auditing.tool_lists import Tools, read_tool_list
 from .errors import RefusedError, UnableError, one_line, tell
-from .lock import FILE
 from .project.locked import as_served, locked
 
-FOREVER = 24 * 60 * 60
+DAY = 24 * 60 * 60
+HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+Directory = Literal["anthropic", "openai"]
+Level = Literal["error", "warning", "note"]
 
 
-def _headers(lines: Sequence[str], token: str | None) -> dict[str, str]:
-    """What is sent with each request.
+@dataclass(frozen=True)
+class Server:
+    """The tools of one server; `label` tells it from others that are audited with it."""
+
+    label: str
+    tools: Tools
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the tools come from; without any of the first three, from the project's lock."""
+
+    command: str | None
+    url: str | None
+    files: Sequence[Path]
+    headers: Mapping[str, str]
+    seconds: float
+
+    @property
+    def is_project(self) -> bool:
+        """Whether the tools are those of the project in the current folder."""
+        return self.command is None and self.url is None and not self.files
+
+    def load(self) -> list[Server]:
+        """Load the tools of each server.
+
+        Raises:
+            UnableError: They cannot be read.
+        """
+        if self.command is not None or self.url is not None:
+            tools = fetch_tools(self.command, self.url, self.headers, self.seconds)
+            return [Server("", tools)]
+        if not self.files:
+            return [Server("", _load_pinned())]
+        return [Server(self.label_of(path), _load_recorded(path)) for path in self.files]
+
+    def label_of(self, path: Path) -> str:
+        """A file's name, or its path where two have one name; empty for a single file."""
+        if len(self.files) < 2:
+            return ""
+        namesakes = [other for other in self.files if other.stem == path.stem]
+        return path.stem if len(namesakes) == 1 else path.as_posix()
+
+
+@dataclass(frozen=True)
+class Report:
+    """What is printed of the findings, and how."""
+
+    profile: str
+    level: Level
+    baseline: Path | None
+    snapshot: Path | None
+    as_json: bool
+    as_sarif: bool
+
+
+def _load_pinned() -> Tools:
+    """The tools of the project in the current folder.
+
+    Raises:
+        UnableError: There is no lock, and so nothing to check.
+    """
+    if not Path(FILE).exists():
+        options = "--server COMMAND, --url ADDRESS or --file FILE"
+        raise UnableError(f"{FILE} is not in {Path.cwd()}; name a server with {options}")
+    try:
+        return [as_served(name, pinned) for name, pinned in locked().items()]
+    except (LookupError, TypeError, AttributeError) as error:
+        raise UnableError(f"{FILE}: {error} is not as pinning writes it; pin anew") from error
+
+
+def _load_recorded(path: Path) -> Tools:
+    try:
+        return read_tool_list(path)
+    except OSError as error:
+        raise UnableError(f"could not check {path}: {error.strerror}") from error
+    except ValueError as error:
+        raise UnableError(f"could not check {path}: {error}") from error
+
+
+def _parse_headers(lines: Sequence[str], token: str | None) -> dict[str, str]:
+    """The headers of each request.
 
     Raises:
         RefusedError: A line is not a header, or the token's variable is not set.
@@ -28,60 +112,28 @@ def _headers(lines: Sequence[str], token: str | None) -> dict[str, str]:
     headers = {}
     for line in lines:
         name, colon, value = line.partition(":")
-        if not colon or not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name.strip()):
+        if not colon or not HEADER_NAME.fullmatch(name.strip()):
             raise RefusedError(f"{name!r} is not a header; write --header 'Name: value'")
         headers[name.strip()] = value.strip()
     if token and token.startswith("env:"):
         variable = token.removeprefix("env:")
-        if not (token := os.environ.get(variable)):
+        token = os.environ.get(variable)
+        if not token:
             raise RefusedError(f"{variable} is not set; put the token there")
     if token:
         headers["Authorization"] = f"Bearer {token}"
     return headers
 
 
-def _pinned() -> Tools:
-    """The tools of the project in the current folder.
+def _refuse_clash(options: Mapping[str, bool], clash: str) -> None:
+    """Refuse two options that exclude each other.
 
     Raises:
-        UnableError: There is no lock, and so nothing to check.
+        RefusedError: Two of them are set.
     """
-    if not Path(FILE).exists():
-        ways = "--server COMMAND, --url ADDRESS or --file FILE"
-        raise UnableError(f"{FILE} is not in {Path.cwd()}; name a server with {ways}")
-    try:
-        return [as_served(name, pinned) for name, pinned in locked().items()]
-    except (LookupError, TypeError, AttributeError) as error:
-        raise UnableError(f"{FILE}: {error} is not as pinning writes it; pin anew") from error
-
-
-def _servers(
-    server: str | None,
-    url: str | None,
-    files: Sequence[Path],
-    sent: Mapping[str, str],
-    limit: float,
-) -> Iterator[tuple[str, Tools]]:
-    """The tools of each server that was named, with the name that tells it from the others."""
-    if server is not None or url is not None:
-        yield "", over_the_wire(server, url, sent, limit)
-    elif not files:
-        yield "", _pinned()
-    for file in files:
-        try:
-            yield _name(file, files), recorded(file)
-        except OSError as error:
-            raise UnableError(f"could not check {file}: {error.strerror}") from error
-        except ValueError as error:
-            raise UnableError(f"could not check {file}: {error}") from error
-
-
-def _name(file: Path, files: Sequence[Path]) -> str:
-    """What tells a file from the others: its name, or its path where two have one name."""
-    if len(files) < 2:
-        return ""
-    alike = [other for other in files if other.stem == file.stem]
-    return file.stem if len(alike) == 1 else file.as_posix()
+    names = [name for name, is_set in options.items() if is_set]
+    if len(names) > 1:
+        raise RefusedError(f"{' and '.join(names)} {clash}; say one")
 
 
 def audit(
@@ -92,10 +144,12 @@ def audit(
     header: list[str] | None = None,
     token: str | None = None,
     seconds: float = 30,
-    directory: Literal["anthropic", "openai"] | None = None,
-    level: Literal["error", "warning", "note"] = "note",
+    against: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
+    directory: Directory | None = None,
+    level: Level = "note",
     clients: bool = False,
     explain: str | None = None,
+    patch: Annotated[bool, Parameter(negative=())] = False,
     baseline: Path | None = None,
     snapshot: Path | None = None,
     json_output: Annotated[bool, Parameter("--json")] = False,
@@ -113,10 +167,13 @@ def audit(
         header: A header for --url, as 'Name: value'.
         token: A bearer token for --url; env:NAME takes it from a variable.
         seconds: How long a server may take.
+        against: An older version, as a command, an address or a file (a list, or a lock; - is
+            stdin): print RELAXED, BREAKING and RENAMED changes since then, instead of findings.
         directory: The rules of a directory, instead of those for any server.
         level: The least severity that is shown.
         clients: Print what clients will do with each tool, instead of findings.
         explain: A tool: print every signal about it, instead of findings.
+        patch: Print the diff that `annotate` would write into the source in the current folder.
         baseline: A file that `audit --json` wrote: show only what is new.
         snapshot: A file to keep the whole definitions in, at first; then name what changed since.
         json_output: Print JSON.
@@ -129,58 +186,109 @@ def audit(
         RefusedError: Two servers are named, or two forms.
         UnableError: The tools cannot be read.
     """
-    ways = {"--server": server, "--url": url, "--file": file}
-    _one_of({name: value is not None for name, value in ways.items()}, "name two servers")
-    _one_of({"--json": json_output, "--sarif": sarif_output}, "are two forms")
-    views = {"--clients": clients, "--explain": explain is not None, "--sarif": sarif_output}
-    _one_of(views, "print two things")
-    kept = {"--baseline": baseline is not None, "--snapshot": snapshot is not None}
-    for view in [name for name in ("--clients", "--explain") if views[name]]:
-        _one_of({view: True, **kept}, "print or compare")
-    if not 0 < seconds < FOREVER:
+    servers = {"--server": server is not None, "--url": url is not None, "--file": bool(file)}
+    _refuse_clash(servers, "name two servers")
+    _refuse_clash({"--json": json_output, "--sarif": sarif_output}, "are two forms")
+    views = {
+        "--against": against is not None,
+        "--clients": clients,
+        "--explain": explain is not None,
+        "--patch": patch,
+        "--sarif": sarif_output,
+    }
+    _refuse_clash(views, "print two things")
+    _refuse_clash({"--patch": patch, "--json": json_output}, "print two things")
+    rules = {"--against": against is not None, "--directory": directory is not None}
+    _refuse_clash(rules, "print two things")
+    records = {"--baseline": baseline is not None, "--snapshot": snapshot is not None}
+    for view in ("--against", "--clients", "--explain", "--patch"):
+        if views[view]:
+            _refuse_clash({view: True, **records}, "print or compare")
+    if against is not None and len(file or ()) > 1:
+        raise RefusedError("--against compares one server with an older version; say one --file")
+    if not 0 < seconds < DAY:
         raise RefusedError(f"--seconds {seconds:g} is not a time to wait; say more than 0, as 30")
     if url is None and (header or token):
         raise RefusedError("--header and --token go with --url; no other way takes them")
-    sent = _headers(header or [], token)
-    read = list(_servers(server, url, file or [], sent, seconds))
-    ours = not any(value is not None for value in ways.values())
-    tools = [tool for _, listed in read for tool in listed]
-    if clients:
-        from .auditing import printing
 
-        if json_output:
-            print(json.dumps(printing.clients(tools), indent=2, ensure_ascii=False))
-        else:
-            printing.show_clients(tools)
-        return 0
+    headers = _parse_headers(header or [], token)
+    source = Source(server, url, file or [], headers, seconds)
+    if against is not None:
+        return _print_comparison(source, against, json_output)
+    if patch:
+        return _print_patch([] if source.is_project else source.load())
+    audited = source.load()
+    if clients:
+        return _print_clients(audited, json_output)
     if explain is not None:
-        return _explained(explain, read, json_output)
-    written = {} if ours else {name: snapshot or Path("mcp-server") for name, _ in read}
-    written |= {_name(each, file or []): each for each in file or []}
-    return _judged(
-        read, directory or "foreign", written, level, baseline, snapshot, json_output, sarif_output
+        return _print_signals(explain, audited, json_output)
+    profile = directory or "foreign"
+    report = Report(profile, level, baseline, snapshot, json_output, sarif_output)
+    return _print_findings(source, audited, report)
+
+
+def _print_comparison(source: Source, old: str, json_output: bool) -> int:
+    """Print what changed since an older version of a server."""
+    from .auditing.comparison import (
+        Definitions,
+        load_definitions,
+        load_file,
+        print_comparison,
     )
 
+    if old == "-" and Path("-") in source.files:
+        raise RefusedError("--file and --against both read stdin; name a file for one of them")
+    if source.is_project and Path(FILE).exists():
+        new = load_file(Path(FILE))
+    else:
+        (server,) = source.load()
+        new = Definitions(server.tools)
+    return print_comparison(load_definitions(old, source.seconds), new, json_output=json_output)
 
-def _one_of(said: Mapping[str, bool], clash: str) -> None:
-    """Refuse two options that exclude each other.
 
-    Raises:
-        RefusedError: Both are there.
+def _print_patch(audited: Sequence[Server]) -> int:
+    """Print the diff of `annotate`, and name served tools that the source does not show.
+
+    Returns:
+        1 with a diff, 0 without.
     """
-    named = [name for name, there in said.items() if there]
-    if len(named) > 1:
-        raise RefusedError(f"{' and '.join(named)} {clash}; say one")
+    from .adopting.annotating import annotate_survey
+    from .adopting.survey import answered, survey, tell_what_is_left
+
+    source = survey(Path())
+    proposals = answered(source, unattended=True)
+    annotations = annotate_survey(source, proposals)
+    for edited in annotations.files:
+        path = edited.module.path.relative_to(source.project.root)
+        print(edited.diff(path.as_posix()), end="")
+    tell_what_is_left(source, proposals, annotations.by_hand)
+    shown = {row["tool"] for row in source.rows()}
+    for server in audited:
+        for tool in server.tools:
+            if tool.get("name") not in shown:
+                tell(f"{tool.get('name')}: not found in the source; annotate it by hand")
+    return 1 if annotations.files else 0
 
 
-def _explained(name: str, read: Sequence[tuple[str, Tools]], json_output: bool) -> int:
-    """Print the signals about a tool, and what follows from them."""
-    from .auditing.deriving import explained
+def _print_clients(audited: Sequence[Server], json_output: bool) -> int:
+    from .auditing import reports
 
-    rows = [row for _, listed in read for row in explained(listed, name)]
+    tools = [tool for server in audited for tool in server.tools]
+    if json_output:
+        print(json.dumps(reports.tabulate_decisions(tools), indent=2, ensure_ascii=False))
+    else:
+        reports.print_decisions(tools)
+    return 0
+
+
+def _print_signals(name: str, audited: Sequence[Server], json_output: bool) -> int:
+    """Print the signals about a tool, and the hints that follow from them."""
+    from .auditing.verdicts import explain_tools
+
+    rows = [row for server in audited for row in explain_tools(server.tools, name)]
     if not rows:
-        known = ", ".join(str(tool.get("name")) for _, listed in read for tool in listed)
-        raise RefusedError(f"{name!r} is not a tool of this server; its tools are {known}")
+        names = ", ".join(str(tool.get("name")) for server in audited for tool in server.tools)
+        raise RefusedError(f"{name!r} is not a tool of this server; its tools are {names}")
     if json_output:
         print(json.dumps(rows, indent=2, ensure_ascii=False))
         return 0
@@ -190,53 +298,76 @@ def _explained(name: str, read: Sequence[tuple[str, Tools]], json_output: bool) 
             print(f"  {one_line(line)}")
         for hint, verdict in row["hints"].items():
             declared = verdict["declared"]
-            said = "left out" if declared is None else f"declared {json.dumps(declared)}"
-            print(f"  {hint}: {said}, derived {verdict['says']}")
+            stated = "left out" if declared is None else f"declared {json.dumps(declared)}"
+            print(f"  {hint}: {stated}, derived {verdict['says']}")
     return 0
 
 
-def _apart(server: str, tool: Mapping[str, Any]) -> dict[str, Any]:
-    """A tool whose name says which of several servers it is of."""
-    return {**tool, "name": f"{server}/{tool.get('name')}" if server else tool.get("name")}
+def _with_label(label: str, tool: Mapping[str, Any]) -> dict[str, Any]:
+    """A tool whose name names its server, where several are audited."""
+    name = tool.get("name")
+    return {**tool, "name": f"{label}/{name}" if label else name}
 
 
-def _judged(
-    read: Sequence[tuple[str, Tools]],
-    profile: str,
-    written: Mapping[str, Path],
-    level: str,
-    baseline: Path | None,
-    snapshot: Path | None,
-    json_output: bool,
-    sarif_output: bool,
-) -> int:
+def _list_declared() -> list[str]:
+    """The tools of the project whose behavior is declared, and so proved by its own tests."""
+    return [name for name, pinned in locked().items() if pinned.get("behavior")]
+
+
+def _locate_files(source: Source, audited: Sequence[Server], report: Report) -> dict[str, Path]:
+    """The file that a report on each server names; none for a project, which has its sources."""
+    if source.is_project:
+        return {}
+    located = {server.label: report.snapshot or Path("mcp-server") for server in audited}
+    for path in source.files:
+        located[source.label_of(path)] = path
+    return located
+
+
+def _print_findings(source: Source, audited: Sequence[Server], report: Report) -> int:
     """Print findings, and what changed since a snapshot."""
-    from .auditing import printing
-    from .auditing.judging import judge
-    from .auditing.snapshot import compared, loud_first, new
+    from .auditing import reports
+    from .auditing.findings import audit_tools
+    from .auditing.snapshot import exclude_known
 
-    findings, questions, changes = [], [], []
-    ours = not written
-    declared = [name for name, pinned in locked().items() if pinned.get("behavior")] if ours else []
-    for name, listed in read:
-        found, asked = judge(listed, profile, name, ours=ours, declared=declared)
-        findings += [one for one in found if printing.worth(one, level)]
-        questions += asked
-    if baseline:
-        findings = new(findings, baseline)
-    tools = [tool for _, listed in read for tool in listed]
-    if snapshot:
-        since = compared(snapshot, [_apart(name, tool) for name, each in read for tool in each])
-        changes = loud_first(since or [])
-        told = f"{len(tools)} definitions are in {snapshot}" if since is None else ""
-        for line in changes or [told] * bool(told):
-            tell(line)
-    if json_output:
-        print(json.dumps([asdict(one) for one in findings], indent=2, ensure_ascii=False))
-    elif sarif_output:
-        from .auditing.sarif import sarif
+    findings = []
+    questions = []
+    declared = _list_declared() if source.is_project else []
+    for server in audited:
+        judged, clashes = audit_tools(
+            server.tools,
+            report.profile,
+            server.label,
+            ours=source.is_project,
+            declared=declared,
+        )
+        findings += [finding for finding in judged if reports.is_at_least(finding, report.level)]
+        questions += clashes
+    if report.baseline:
+        findings = exclude_known(findings, report.baseline)
+    changes = _tell_changes(audited, report.snapshot) if report.snapshot else []
+    if report.as_json:
+        rows = [asdict(finding) for finding in findings]
+        print(json.dumps(rows, indent=2, ensure_ascii=False))
+    elif report.as_sarif:
+        from .auditing.sarif import build_sarif
 
-        print(json.dumps(sarif(findings, written), indent=2))
+        print(json.dumps(build_sarif(findings, _locate_files(source, audited, report)), indent=2))
     else:
-        printing.people(findings, questions, len(tools))
+        reports.print_findings(findings, questions, sum(len(server.tools) for server in audited))
     return 1 if findings or changes else 0
+
+
+def _tell_changes(audited: Sequence[Server], snapshot: Path) -> list[str]:
+    """Report what changed since a snapshot; the first time, write the snapshot."""
+    from .auditing.snapshot import compare_with_snapshot, sort_changes
+
+    tools = [_with_label(server.label, tool) for server in audited for tool in server.tools]
+    lines = compare_with_snapshot(snapshot, tools)
+    if lines is None:
+        tell(f"{len(tools)} definitions are in {snapshot}")
+        return []
+    changes = sort_changes(lines)
+    for line in changes:
+        tell(line)
+    return changes

@@ -1,6 +1,7 @@
 """`drift`: policy files that are not as the template has them."""
 
 import json
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -9,14 +10,16 @@ from cyclopts import Parameter
 from .errors import RefusedError, UnableError, counted, one_line
 from .project.answers import recorded
 from .project.copying import rendered
-from .project.ownership import differences, files_of
-from .updating import behind
+from .project.ownership import differences, engine_digests, files_of
+from .updates.tool_answers import find_differences
 
 
 def unknown(fresh: Path, project: Path) -> list[str]:
     """Files in the template's own folders that it does not have: left over, or somebody's."""
     known = files_of(fresh)
     folders = {str(Path(name).parent) for name in known if Path(name).parent.name == "policy"}
+    if engine := [name for name in engine_digests(fresh) if not name.startswith("tests/")]:
+        folders.add(os.path.commonpath(engine))
     found = (path for folder in folders for path in (project / folder).rglob("*"))
     names = (path.relative_to(project).as_posix() for path in found if path.is_file())
     return sorted(name for name in names if name not in known and "__pycache__" not in name)
@@ -49,10 +52,11 @@ def drift(
         with rendered(known) as fresh:
             states = differences(fresh, Path())
             states |= dict.fromkeys(unknown(fresh, Path()), "unknown")
+            engine = engine_digests(fresh)
     except (RefusedError, UnableError, OSError) as error:
         raise UnableError(f"could not compare with the template: {error}") from error
     source, version = known["_src_path"], known["_commit"]
-    tools = behind.standing(Path(), known)
+    tools = find_differences(Path(), known)
     if json_output:
         found = {"template": source, "version": version, "files": states, "tools": tools}
         print(json.dumps(found, indent=2, ensure_ascii=False))
@@ -61,6 +65,12 @@ def drift(
             print(line)
         for name, state in states.items():
             print(one_line(f"{name}: {state}"))
+        if edited := [
+            name for name, state in states.items() if name in engine and state == "edited"
+        ]:
+            print(
+                f"engine: {counted(len(edited), 'file')} edited; no update runs until they are restored"
+            )
         ours = [name for name, state in states.items() if state != "unknown"]
         if ours:
             print("to put them back: copier-fastmcp restore, or name the files after it")

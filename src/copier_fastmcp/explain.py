@@ -5,7 +5,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from .auditing.vocabulary import rules
+from .auditing.vocabulary import load_rules
 from .errors import RefusedError
 
 WAIVER = 'waivers = [{"rule": "RULE", "until": "2027-01-31", "why": "The reason."}]'
@@ -21,9 +21,9 @@ def explain(rule: str, *, json_output: Annotated[bool, Parameter("--json")] = Fa
     Raises:
         RefusedError: There is no such rule.
     """
-    if rule not in rules():
-        raise RefusedError(f"{rule!r} is not a rule; the rules are {', '.join(rules())}")
-    known = rules()[rule]
+    if rule not in load_rules():
+        raise RefusedError(f"{rule!r} is not a rule; the rules are {', '.join(load_rules())}")
+    known = load_rules()[rule]
     if json_output:
         print(json.dumps({"id": rule, **known}, indent=2, ensure_ascii=False))
         return

@@ -8,9 +8,10 @@ from typing import Annotated, Any, Literal
 import yaml
 from cyclopts import Parameter
 
+from copier_fastmcp_engine.testing.lock import FILE
+
+from .behaviors import profile_of
 from .errors import RefusedError, UnableError
-from .lock import FILE
-from .meaning import policy_of
 from .project.answers import ANSWERS, read
 from .project.locked import locked
 from .tables import tables
@@ -33,7 +34,7 @@ FIELDS = (
 
 def _policy() -> dict[str, Any]:
     """Which hints this project's profile puts on the wire, and what it calls destructive."""
-    return policy_of(read() if ANSWERS.exists() else {})
+    return profile_of(read() if ANSWERS.exists() else {})
 
 
 def _truth(pinned: Pinned, policy: Mapping[str, Any]) -> dict[str, bool]:

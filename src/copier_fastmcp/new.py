@@ -6,7 +6,7 @@ destination, so leaving at any point leaves nothing.
 
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from copy import deepcopy
 from pathlib import Path
@@ -19,8 +19,8 @@ from .creating.placing import usable
 from .creating.reviewing import wrong_names
 from .errors import BackError, RefusedError, tell
 from .listing import entries, plain
-from .openapi.merging import load_answers
-from .openapi.phased import FILE, page
+from .openapi.merging import load_answers, sidecar
+from .openapi.phased import FILE, RECORD, ImportNotes, page
 from .project import copying
 from .project.answers import ANSWERS, answers_only, domain_of, from_options, read
 from .project.origin import Template, own
@@ -87,7 +87,7 @@ def new(
     globs = {"tag": tag, "path": path, "method": method, "operation": operation}
     more = from_options(data)
     given = more | _options(tools, domain, server_name, profile)
-    notes: list[str] = []
+    notes = ImportNotes()
     plan = Plan(dest, conflicts, asking, install, json_output)
     try:
         with renders(origin, more, notes) as render:
@@ -145,7 +145,7 @@ def _options(
 
 @contextmanager
 def renders(
-    origin: Template, asked: Mapping[str, Any], notes: Sequence[str] = ()
+    origin: Template, asked: Mapping[str, Any], notes: ImportNotes | None = None
 ) -> Iterator[Render]:
     """Render answers in a folder that goes away; the same answers again cost nothing.
 
@@ -166,8 +166,11 @@ def renders(
             if lost := [name for name in asked if name not in kept]:
                 names = ", ".join(name for name in kept if not name.startswith("_"))
                 raise RefusedError(f"--data {lost[0]}: is not asked here; the answers are {names}")
-            if left := page(kept, notes):
+            said = notes or ImportNotes()
+            if left := page(kept, said.lines):
                 (project / FILE).write_text(left, encoding="utf-8", newline="\n")
+            if said.record:
+                (project / RECORD).write_text(said.record, encoding="utf-8", newline="\n")
             held.append((deepcopy(dict(known)), project))
             return project
 
@@ -177,15 +180,14 @@ def renders(
 def addressed(known: dict[str, Any], *, asking: bool) -> dict[str, Any]:
     """Answers for an API with its address, which some documents do not have.
 
-    Raises:
-        RefusedError: It is unsaid, and there is nobody to ask.
+    Without somebody to ask, the address is left to the setting of the server that is made.
     """
     if known.get("backend") != "http" or known.get("api"):
         return known
     if not asking:
-        raise RefusedError(
-            "the document names no address of the API; say it, as in --data api=https://api.example.com/v1"
-        )
+        package = str(known.get("package_name", "")).upper()
+        tell(f"the document names no address of the API; set {package}_API where the server runs")
+        return known
     from .terminal.prompts import text
 
     wrong = "write a whole address without user and query, as in https://api.example.com/v1"
@@ -195,11 +197,11 @@ def addressed(known: dict[str, Any], *, asking: bool) -> dict[str, Any]:
 
 
 def source(
-    file: Path, globs: Mapping[str, list[str] | None], notes: list[str], *, asking: bool
+    file: Path, globs: Mapping[str, list[str] | None], notes: ImportNotes, *, asking: bool
 ) -> dict[str, Any]:
     """The answers in a file: an answers file, or an OpenAPI document read as `import` does.
 
-    `notes` becomes what an import has to say besides.
+    `notes` receives what an import has to say besides, and what a later one merges with.
 
     Raises:
         RefusedError: It is neither.
@@ -212,5 +214,7 @@ def source(
         return from_document(file, globs, notes, asking=asking)
     if "tools" not in root:
         raise RefusedError(f"{file} is neither an OpenAPI document nor an answers file with tools")
-    notes.clear()
+    notes.lines.clear()
+    beside = sidecar(file)
+    notes.record = beside.read_text(encoding="utf-8") if beside.is_file() else ""
     return answers_only(load_answers(file))

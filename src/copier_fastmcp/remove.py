@@ -1,22 +1,23 @@
-"""`remove`: one tool less, and nothing of it left."""
+"""`remove`: a tool and everything that is its own, removed."""
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from copier_fastmcp_engine.testing.lock import FILE as LOCK
+
 from .errors import RefusedError
 from .listing import listed, name_of
-from .lock import FILE as LOCK
 from .project.answers import recorded
 from .project.pinning import PIN, TABLE
-from .project.repository import changed
-from .project.tools import apply, clean, file_of, functions, mentions, unknown
+from .project.tools import file_of, functions, mentions, unknown
+from .updates.tool_changes import change_tools, deliver, inside_worktree
 
 
 def _files(name: str) -> list[Path]:
-    """The files of a tool: its own and its test's.
+    """Return the files of a tool: its own and its test's.
 
     Raises:
         RefusedError: It shares its file with others.
@@ -31,16 +32,21 @@ def _files(name: str) -> list[Path]:
 def remove(
     name: str,
     *,
+    branch: str | None = None,
+    here: bool = False,
     trust: bool = False,
     json_output: Annotated[bool, Parameter("--json")] = False,
 ) -> int:
     """Remove a tool of the server in this folder: answer, file, test, lock and tool table, all or nothing.
 
-    Git keeps what is deleted. A tool that was written by hand is removed too. Where else the project
-    names it is listed: those lines are yours to change.
+    The change is made in a temporary worktree and becomes a branch; your working tree stays as it is. Git
+    keeps what is deleted. A tool that was written by hand is removed, too. Where else the project names it
+    is listed: those lines are yours to change.
 
     Args:
         name: Its name.
+        branch: The branch's name; by default remove-NAME.
+        here: Put the change into the working tree instead, which must be clean; nothing is staged.
         trust: Let the template run its tasks and migrations, with your rights.
         json_output: Print JSON.
 
@@ -48,31 +54,44 @@ def remove(
         0 when nothing names it any more, 1 when other files do.
 
     Raises:
-        RefusedError: There is no such tool, it shares its file, or the tree is not clean.
-        UnableError: Copier, git or the server without it fails; everything is as it was.
+        RefusedError: There is no such tool, it shares its file, or something is in the way of the change.
+        UnableError: Copier, git or the server without it fails; nothing has changed.
     """
-    known = recorded()
-    clean()
-    before, files = listed(known.get("tools")), _files(name)
-    after = [entry for entry in before if name_of(entry) != name]
-    if len(after) == len(before) and not files:
-        raise unknown(name)
+    recorded()
+    with inside_worktree() as worktree:
+        known = recorded()
+        before = listed(known.get("tools"))
+        files = _files(name)
+        after = [tool for tool in before if name_of(tool) != name]
+        if len(after) == len(before) and not files:
+            raise unknown(name)
+
+        def delete() -> None:
+            for path in files:
+                path.unlink()
+
+        tools = after if len(after) < len(before) else None
+        changes = change_tools(worktree, known, tools, trust=trust, edit=delete)
+        mentioned = mentions(name)
+        is_pinned = PIN.is_file()
+        branch = branch or f"remove-{name}"
+        place = deliver(worktree, branch, f"Remove the tool {name}", here=here)
     names = [path.as_posix() for path in files]
-
-    def delete() -> None:
-        for path in files:
-            path.unlink()
-
-    apply(known, after if len(after) < len(before) else None, trust=trust, then=delete)
-    left = mentions(name)
     if json_output:
-        done = {"tool": name, "deleted": names, "changed": sorted(changed(Path())), "named": left}
-        print(json.dumps(done, indent=2))
-    else:
-        for path in names:
-            print(f"{path}: deleted")
-        for place in left:
-            print(f"{place}: names {name}")
-        if PIN.is_file():
-            print(f"{LOCK} and {TABLE}: without it")
-    return 1 if left else 0
+        result: dict[str, Any] = {
+            "tool": name,
+            "deleted": names,
+            "changed": sorted(changes),
+            "named": mentioned,
+        }
+        result["branch"] = None if here else branch
+        print(json.dumps(result, indent=2))
+        return 1 if mentioned else 0
+    for path in names:
+        print(f"{path}: deleted")
+    for mention in mentioned:
+        print(f"{mention}: names {name}")
+    if is_pinned:
+        print(f"{LOCK} and {TABLE}: without it")
+    print(place)
+    return 1 if mentioned else 0

@@ -12,10 +12,14 @@ from cyclopts import Parameter
 from .errors import RefusedError
 from .listing import NAME, entry, listed, name_of, verb_says
 from .project.answers import ANSWERS, recorded
-from .project.repository import changed, git
-from .project.tools import FUNCTIONS, apply, clean, declared, file_of, mentions, unknown
+from .project.repository import git
+from .project.tools import FUNCTIONS, declared, file_of, mentions, unknown
+from .updates.tool_changes import change_tools, deliver, inside_worktree, new_files
 
-DECLARATIONS, WIDTH = "src/*/policy/declarations.py", 100
+# Where a project's decorators are: in its vendored engine, in the policy of older releases
+DECLARATIONS = ("src/*/engine/declarations.py", "src/*/policy/declarations.py")
+FACADE, PACKAGE = "src/*/policy/__init__.py", "copier_fastmcp_engine"  # or in a dependency
+WIDTH = 100
 
 
 def renamed(text: str, old: str, new: str) -> str:
@@ -103,18 +107,23 @@ def rename(
     new: str,
     *,
     forget: bool = False,
+    branch: str | None = None,
+    here: bool = False,
     trust: bool = False,
     json_output: Annotated[bool, Parameter("--json")] = False,
 ) -> int:
     """Rename a tool of the server in this folder: answer, file, test, lock and tool table, all or nothing.
 
-    Its behavior stays, whatever the new name says. The old name still answers, unlisted, and the lock
+    The change is made in a temporary worktree and becomes a branch; your working tree stays as it is. The
+    tool's behavior stays, whatever the new name says. The old name still answers, unlisted, and the lock
     says RENAMED. Where else the project uses the old name is listed: those lines are yours to change.
 
     Args:
         old: Its name.
         new: The new one.
         forget: Do not let the old name answer any more.
+        branch: The branch's name; by default rename-OLD-NEW.
+        here: Put the change into the working tree instead, which must be clean; nothing is staged.
         trust: Let the template run its tasks and migrations, with your rights.
         json_output: Print JSON.
 
@@ -122,52 +131,91 @@ def rename(
         0 when nothing has the old name any more, 1 when other files do.
 
     Raises:
-        RefusedError: There is no such tool, the new name is taken or none, or the tree is not clean.
-        UnableError: Copier, git or the server fails; everything is as it was.
+        RefusedError: There is no such tool, the new name is taken or none, or something is in the way of the change.
+        UnableError: Copier, git or the server fails; nothing has changed.
     """
-    known = recorded()
-    clean()
-    path = file_of(old)
-    if path is None:
-        raise unknown(old)
-    if not NAME.fullmatch(new) or file_of(new):
-        why = "is taken" if file_of(new) else "is not a name for a tool; write it as archive_note"
-        raise RefusedError(f"{new!r} {why}")
-    text = path.read_text("utf-8")
-    before, behavior = listed(known.get("tools")), _declared(text.encode(), old)[0]
-    mine = renamed(text, old, new)
-    able = any("formerly" in one.read_text("utf-8") for one in Path().glob(DECLARATIONS))
-    kept = mine if forget or not able else remembering(mine, new, old)
-    answers = old if kept != mine else ""
-    after = [_entry(one, new, behavior, answers) if name_of(one) == old else one for one in before]
+    recorded()
+    with inside_worktree() as worktree:
+        known = recorded()
+        path = file_of(old)
+        if path is None:
+            raise unknown(old)
+        if file_of(new):
+            raise RefusedError(f"{new!r} is taken")
+        if not NAME.fullmatch(new):
+            raise RefusedError(f"{new!r} is not a name for a tool; write it as archive_note")
+        text = path.read_text("utf-8")
+        behavior = _declared(text.encode(), old)[0]
+        new_text = renamed(text, old, new)
+        final_text = new_text
+        if not forget and _supports_aliases():
+            final_text = remembering(new_text, new, old)
+        alias = old if final_text != new_text else ""
+        before = listed(known.get("tools"))
+        after = []
+        for tool in before:
+            after.append(_entry(tool, new, behavior, alias) if name_of(tool) == old else tool)
+        moved = _moved_files(path, old, new)
+
+        def move() -> None:
+            _move_files(moved, path, final_text, old, new)
+
+        tools = after if after != before else None
+        changes = change_tools(worktree, known, tools, trust=trust, edit=move)
+        own = (f"{moved[path].as_posix()}:", f"{ANSWERS}:") if alias else ()
+        mentioned = [place for place in mentions(old) if not place.startswith(own)]
+        stat = git(Path(), "diff", "--cached", "--stat", "--no-color")
+        branch = branch or f"rename-{old}-{new}"
+        place = deliver(worktree, branch, f"Rename the tool {old} to {new}", here=here)
+    if json_output:
+        files = {source.as_posix(): target.as_posix() for source, target in moved.items()}
+        result: dict[str, Any] = {
+            "tool": new,
+            "moved": files,
+            "changed": sorted(changes),
+            "named": mentioned,
+        }
+        result["formerly"] = [alias] if alias else []
+        result["branch"] = None if here else branch
+        print(json.dumps(result, indent=2))
+        return 1 if mentioned else 0
+    for source, target in moved.items():
+        print(f"{source.as_posix()} -> {target.as_posix()}")
+    print(f"{old} still answers" if alias else f"{old} no longer answers")
+    for mention in mentioned:
+        print(f"{mention}: names {old}")
+    print(stat, end="")
+    print(place)
+    return 1 if mentioned else 0
+
+
+def _supports_aliases() -> bool:
+    """Return whether the project's decorators accept former names; those of older releases do not."""
+    for place in DECLARATIONS:
+        for path in Path().glob(place):
+            if "formerly" in path.read_text("utf-8"):
+                return True
+    return any(PACKAGE in path.read_text("utf-8") for path in Path().glob(FACADE))
+
+
+def _moved_files(path: Path, old: str, new: str) -> dict[Path, Path]:
+    """Return where the tool's file and its test go; a file of another name stays."""
     moved = {path: path.with_name(f"{new}.py") if path.stem == old else path}
     test = Path(f"tests/tools/test_{old}.py")
     if test.is_file():
         moved[test] = test.with_name(f"test_{new}.py")
+    return moved
 
-    def move() -> None:
-        texts = {goal: renamed(one.read_text("utf-8"), old, new) for one, goal in moved.items()}
-        texts[moved[path]] = kept
-        for name, letters in changed(Path(), "--", "src", "tests/tools").items():
-            if letters == "??" and Path(name).name in (f"{new}.py", f"test_{new}.py"):
-                Path(name).unlink()  # what the template makes for a new tool
-        for one, goal in moved.items():
-            one.unlink()
-            goal.write_text(texts[goal], encoding="utf-8", newline="\n")
 
-    apply(known, after if after != before else None, trust=trust, then=move)
-    own = (f"{moved[path].as_posix()}:", f"{ANSWERS}:") if answers else ()
-    left = [place for place in mentions(old) if not place.startswith(own)]
-    if json_output:
-        files = {one.as_posix(): goal.as_posix() for one, goal in moved.items()}
-        told = {"tool": new, "moved": files, "changed": sorted(changed(Path())), "named": left}
-        told["formerly"] = [answers] if answers else []
-        print(json.dumps(told, indent=2))
-    else:
-        for one, goal in moved.items():
-            print(f"{one.as_posix()} -> {goal.as_posix()}")
-        print(f"{old} still answers" if answers else f"{old} no longer answers")
-        for place in left:
-            print(f"{place}: names {old}")
-        print(git(Path(), "diff", "--stat", "--no-color"), end="")
-    return 1 if left else 0
+def _move_files(moved: dict[Path, Path], path: Path, text: str, old: str, new: str) -> None:
+    """Move the tool's files, over those that the template made for a new tool of that name."""
+    texts = {}
+    for source, target in moved.items():
+        texts[target] = renamed(source.read_text("utf-8"), old, new)
+    texts[moved[path]] = text
+    for name in new_files("src", "tests/tools"):
+        if Path(name).name in (f"{new}.py", f"test_{new}.py"):
+            Path(name).unlink()
+    for source, target in moved.items():
+        source.unlink()
+        target.write_text(texts[target], encoding="utf-8", newline="\n")

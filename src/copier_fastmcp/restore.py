@@ -3,18 +3,17 @@
 import json
 import os
 import re
-import shutil
-import tempfile
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
-from .errors import RefusedError, counted, one_line
+from .errors import RefusedError, UnableError, counted, one_line
 from .project.answers import recorded
 from .project.copying import rendered
 from .project.ownership import differences, files_of, policy_files, same
-from .project.repository import changed
+from .project.repository import changed, git, split_names
+from .project.undoable import Change, Content, read_content, write_changes
 
 TOOLS = re.compile("(src/[^/]+|tests)/tools/.+")  # their authors', so only by name
 
@@ -55,17 +54,26 @@ def _at_risk(names: list[str]) -> list[str]:
     return sorted(unsaved)
 
 
-def _put(source: Path, target: Path) -> None:
-    """Copy a file over another, whole or not at all; a link is replaced, not followed."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=target.parent, delete=False) as new:
-        new.write(source.read_bytes())
-    try:
-        shutil.copymode(source, new.name)
-        os.replace(new.name, target)
-    except BaseException:
-        os.unlink(new.name)
-        raise
+def _contents(paths: tuple[Path, ...]) -> dict[str, Content | None]:
+    """Return what files hold when the verb starts: even --force loses nothing that is saved later.
+
+    Args:
+        paths: The files that the user named; without them, all files that git tracks count.
+    """
+    if paths:
+        here = Path.cwd()
+        whole = [Path(os.path.abspath(path)) for path in paths]
+        names = [path.relative_to(here).as_posix() for path in whole if path.is_relative_to(here)]
+    else:
+        try:
+            names = split_names(git(Path(), "ls-files", "-z"))
+        except UnableError:  # `drift` and `restore` work outside of git, too
+            return {}
+    contents = {}
+    for name in names:
+        if not Path(name).is_dir():
+            contents[name] = read_content(Path(name))
+    return contents
 
 
 def restore(
@@ -92,12 +100,14 @@ def restore(
         UnableError: The recorded version cannot be rendered, or git cannot be asked.
     """
     known = recorded(template)
+    at_start = _contents(files)
     with rendered(known) as fresh:
         states = differences(fresh, Path())
         mine = [name for name in files_of(fresh) if TOOLS.fullmatch(name)]
         names = _named(files, [*policy_files(fresh), *mine]) if files else list(states)
         states |= _tools({*names} & {*mine}, fresh)
         wanted = {name: states[name] for name in names if name in states}
+        before = {name: at_start.get(name, read_content(Path(name))) for name in wanted}
         if not force and (unsaved := _at_risk(list(wanted))):
             many = "have" if len(unsaved) > 1 else "has"
             why = f"{', '.join(unsaved)} {many} changes that are not committed"
@@ -105,8 +115,10 @@ def restore(
         for name in wanted:
             if not Path(name).parent.resolve().is_relative_to(Path.cwd().resolve()):
                 raise RefusedError(f"{name}: a link leads out of the project; take the link away")
+        changes = {}
         for name in wanted:
-            _put(fresh / name, Path(name))
+            changes[Path(name)] = Change(before[name], read_content(fresh / name))
+        write_changes(changes)
     source, version = known["_src_path"], known["_commit"]
     if json_output:
         print(json.dumps({"template": source, "version": version, "restored": wanted}, indent=2))

@@ -9,10 +9,20 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from .errors import RefusedError, tell
-from .project.answers import answers_only, from_options
-from .updating.checkouts import Release, Result, rehearse
-from .updating.checkouts import update as bring
-from .updating.reports import as_text, writable, write
+from .project.answers import answers_only, from_options, template_address
+from .updates.checkouts import (
+    CLEAN,
+    CONFLICT,
+    CURRENT,
+    RELAXED,
+    Delivery,
+    Release,
+    Result,
+    update_checkout,
+)
+from .updates.reports import as_text, writable, write
+
+STOPPED = 130
 
 
 def update(
@@ -22,6 +32,8 @@ def update(
     data: list[str] | None = None,
     template: str | None = None,
     check: str | None = None,
+    branch: str | None = None,
+    here: bool = False,
     dry_run: bool = False,
     roll_back: bool = False,
     unpinned: bool = False,
@@ -32,17 +44,20 @@ def update(
 ) -> int:
     """Update the server in this folder to a release of the template, on a branch of its own.
 
-    Where something would be lost, it names that and writes nothing. In a terminal it tries the update
-    in a clone first, and asks you. A conflict stays on the branch, with markers, for you to resolve.
+    The update runs in a temporary worktree of the last commit. Your working tree, index and stash stay as
+    they are, and uncommitted work is no obstacle. What would be lost is refused by name before a branch is
+    created. In a terminal it shows the change and asks first. A conflict goes to the branch, with markers.
 
     Args:
         ref: The release, as v2.0.0; else the newest.
-        from_: An answers file, as `import` writes it; what it says replaces what the server records.
+        from_: An answers file, as `import` writes it; its answers replace the recorded ones.
         data: An answer that changes, as license=MIT. Repeat it for more.
         template: The template's address, when it has moved; it is recorded.
         check: A command that must pass, before and after; `own` is that of the server.
-        dry_run: Try it in a clone, and change nothing.
-        roll_back: At a conflict, leave everything as it was.
+        branch: The branch's name; by default template-VERSION.
+        here: Put the change into the working tree instead, which must be clean; nothing is staged.
+        dry_run: Report only; create no branch.
+        roll_back: At a conflict, create no branch.
         unpinned: Do not renew lock and tool table.
         unattended: Ask nothing.
         trust: Let the template run its tasks and migrations, with your rights.
@@ -57,33 +72,57 @@ def update(
         UnableError: There is no folder for the report.
     """
     writable(report)
-    project = Path.cwd().resolve()
-    given = (_from(from_) if from_ else {}) | from_options(data)
-    release = Release(ref, check, trust, not unpinned, not roll_back, template, given)
-    asks = sys.stdin.isatty() and not (unattended or json_output)
-    result = rehearse(project, release) if dry_run or asks else bring(project, release)
-    if asks and not dry_run and result.outcome in ("clean", "conflict"):
+    if here and branch:
+        raise RefusedError("--here makes no branch; leave --branch out")
+    answers = _load_answers(from_) if from_ else {}
+    answers.update(from_options(data))
+    release = Release(
+        ref,
+        check=check,
+        trust=trust,
+        pin=not unpinned,
+        keep_conflicts=not roll_back,
+        template=template_address(template),
+        data=answers,
+        branch=branch,
+    )
+    delivery = Delivery.BRANCH
+    if here:
+        delivery = Delivery.TREE
+    if dry_run:
+        delivery = Delivery.NONE
+    is_asking = sys.stdin.isatty() and not (unattended or json_output or dry_run)
+    is_declined = False
+
+    def agree(result: Result) -> bool:
+        nonlocal is_declined
+        if not is_asking:
+            return True
         from .terminal.describing import agreed
 
         print(as_text(result))
-        if not agreed():
-            tell("nothing was written")
-            return 130
-        result = bring(project, release)
+        is_declined = not agreed()
+        return not is_declined
+
+    result = update_checkout(Path.cwd(), release, delivery, agree)
+    if is_declined:
+        tell("nothing was written")
+        return STOPPED
     write(report, [result])
-    print(
-        json.dumps(asdict(result), indent=2, ensure_ascii=False) if json_output else as_text(result)
-    )
-    if result.branch and not json_output:
-        print(_next(result))
-    return 0 if result.outcome in ("clean", "up to date") else 1
+    if json_output:
+        print(json.dumps(asdict(result), indent=2, ensure_ascii=False))
+    else:
+        print(as_text(result))
+        if step := _next_step(result, delivery):
+            print(step)
+    return 0 if result.outcome in (CLEAN, CURRENT) else 1
 
 
-def _from(file: Path) -> dict[str, Any]:
-    """The answers in a file.
+def _load_answers(file: Path) -> dict[str, Any]:
+    """Return the answers in a file.
 
     Raises:
-        RefusedError: It holds none.
+        RefusedError: It has none.
     """
     from .openapi.merging import load_answers
 
@@ -92,8 +131,12 @@ def _from(file: Path) -> dict[str, Any]:
     raise RefusedError(f"--from {file}: holds no answers; `import --out {file}` writes them")
 
 
-def _next(result: Result) -> str:
-    """What a person does now."""
-    if result.outcome == "conflict":
-        return f"on the branch {result.branch}: resolve these files, git add --all, git commit"
-    return f"on the branch {result.branch}: look at it, then merge it"
+def _next_step(result: Result, delivery: Delivery) -> str:
+    """Return what the user does next; nothing where there is no change."""
+    if result.branch and result.outcome == CONFLICT:
+        return f"git switch {result.branch}, resolve these files, git commit --all --amend"
+    if result.branch:
+        return f"on the branch {result.branch}: look at it, then git merge {result.branch}"
+    if delivery is Delivery.TREE and result.outcome in (CLEAN, RELAXED):
+        return "in your working tree, not staged: look at it with git diff, then commit"
+    return ""

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
+from ..behaviors import declaration_of, policy_of
 from ..listing import NAME, behavior_of, entries, meanings
-from ..meaning import policy_of
 from ..terminal import prompts
-from .reviewing import meaning_of, wrong_names
+from .reviewing import wrong_names
 
 WHAT = [
     ("its name", "", "name"),
@@ -112,7 +112,7 @@ def _confirm(tool: dict[str, Any], answers: Mapping[str, Any]) -> None:
     elif gate == "own":
         example = "The question, as in Archive note {note_id}?"
         plain["confirm"] = prompts.text(example, check=_some)
-    elif gate == "nobody" and meaning_of(plain, policy_of(answers)).gated():
+    elif gate == "nobody" and policy_of(answers).is_gated(declaration_of(plain)):
         why = prompts.text("Why nobody has to be asked, in a sentence:", check=_some)
         plain["confirm"] = False
         plain["exceptions"] = [*kept, {"hint": "confirm", "value": False, "why": why}]

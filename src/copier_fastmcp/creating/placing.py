@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from copier_fastmcp_engine.testing.lock import FILE as LOCK
+
 from ..errors import RefusedError
-from ..lock import FILE as LOCK
 from ..project.pinning import TABLE
 
 INSTALLED = (".venv", "uv.lock", LOCK, TABLE)  # what installing and pinning make

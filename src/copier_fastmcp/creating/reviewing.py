@@ -4,8 +4,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from copier_fastmcp_engine.policy import Policy
+
+from ..behaviors import declaration_of, policy_of
 from ..listing import NAME, behavior_of, entries, source_of
-from ..meaning import Meaning, policy_of
 from ..tables import tables
 from ..terminal.columns import table
 
@@ -27,21 +29,16 @@ HINTS = {
 }
 
 
-def meaning_of(tool: Mapping[str, Any], policy: Mapping[str, Any]) -> Meaning:
-    """What a tool of the answers comes to."""
-    return Meaning(str(tool.get("name")), behavior_of(tool), policy, tool)
-
-
-def hints_of(tool: Mapping[str, Any], policy: Mapping[str, Any]) -> dict[str, bool]:
+def hints_of(tool: Mapping[str, Any], policy: Policy) -> dict[str, bool]:
     """The hints that clients will see, but for openWorldHint, which its author alone says."""
-    hints = meaning_of(tool, policy).hints()
+    hints = policy.hints(declaration_of(tool))
     hints.pop(tables()["hints"]["open_world"], None)
     return hints
 
 
-def asks(tool: Mapping[str, Any], policy: Mapping[str, Any]) -> str:
+def asks(tool: Mapping[str, Any], policy: Policy) -> str:
     """Whether a person is asked before it runs, and whether the tool itself says so."""
-    gated = meaning_of(tool, policy).gated()
+    gated = policy.is_gated(declaration_of(tool))
     said = " (said)" if tool.get("confirm") or (tool.get("confirm") is False and not gated) else ""
     return f"{'yes' if gated else 'no'}{said}"
 

@@ -13,8 +13,12 @@ from ..unfolding import measured
 ANSWERS = Path(".copier-answers.yml")
 
 
-def read(path: Path = ANSWERS) -> dict[str, Any]:
-    """The answers in a file, that of the current folder if none is named.
+def read(path: Path = ANSWERS, shown: Path | None = None) -> dict[str, Any]:
+    """Return the answers in a file, that of the current folder if none is named.
+
+    Args:
+        path: The file.
+        shown: The folder that an error names, where the file is that of a temporary copy.
 
     Raises:
         RefusedError: They unfold to more than anybody answers.
@@ -25,7 +29,7 @@ def read(path: Path = ANSWERS) -> dict[str, Any]:
         measured(path, known, plain=False)
         return {str(name): value for name, value in known.items()}
     except FileNotFoundError as error:
-        folder = path.parent.resolve()
+        folder = shown or path.parent.resolve()
         if not folder.is_dir():
             raise UnableError(f"{folder} is not a folder; name a checkout") from error
         raise UnableError(f"{ANSWERS} is not in {folder}; run this in the project") from error
@@ -48,11 +52,28 @@ def recorded(template: str | None = None) -> dict[str, Any]:
         known |= {"_src_path": source, "_commit": str(known["_commit"])}
     except KeyError as error:
         raise _damaged(error) from error
-    if ":" not in source and not Path(source).expanduser().is_absolute():
-        where = "--template" if template else f"{ANSWERS}: _src_path"
-        why = f"{where} {source} is relative, so it could be any folder"
-        raise UnableError(f"{why}; write the template's whole path or address")
+    if not is_absolute(source):
+        raise UnableError(relative_template(source, bool(template)))
     return known
+
+
+def is_absolute(source: str) -> bool:
+    """Return whether an address names the same template from every folder."""
+    return ":" in source or Path(source).expanduser().is_absolute()
+
+
+def template_address(template: str | None) -> str | None:
+    """Return a template's address for a project that may be elsewhere: a folder as its whole path."""
+    if template and Path(template).expanduser().is_dir():
+        return str(Path(template).expanduser().resolve())
+    return template
+
+
+def relative_template(source: str, is_option: bool) -> str:
+    """Return the error for a template's address that depends on the folder."""
+    where = "--template" if is_option else f"{ANSWERS}: _src_path"
+    why = f"{where} {source} is relative, so it could be any folder"
+    return f"{why}; write the template's whole path or address"
 
 
 def answers_only(known: dict[str, Any]) -> dict[str, Any]:

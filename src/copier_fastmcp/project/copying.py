@@ -4,7 +4,6 @@ No other module touches Copier. It runs in a process of its own, because it chan
 and ends as it likes; only what its command line cannot say is read through its modules, and late.
 """
 
-import os
 import shlex
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -22,6 +22,7 @@ import yaml
 from ..errors import RefusedError, UnableError, one_line
 from . import origin
 from .answers import answers_only
+from .repository import isolated_environment
 
 if TYPE_CHECKING:
     from copier._template import Template
@@ -34,6 +35,7 @@ CHECKED = "COPIER_FASTMCP_CHECKED"  # set, the guard trusts that somebody has lo
 PYTHON, SOURCE = "{{ _copier_python }}", "{{ _copier_conf.src_path }}/"
 WHEN = {"{{ _copier_operation == 'copy' }}": "in a new project only"}
 CONFLICT = "<<<<<<< before updating"
+_ONE_THREAD = RLock()
 
 
 def _copier(
@@ -56,7 +58,7 @@ def _copier(
             done = subprocess.run(
                 command,
                 cwd=folder,
-                env=os.environ | environ,
+                env=isolated_environment() | environ,
                 capture_output=True,
                 text=True,
                 check=False,
@@ -151,12 +153,15 @@ def update(
 
 @contextmanager
 def _template(source: str, ref: str | None) -> Iterator["Template"]:
-    """A template at a version as Copier finds it, cloned into a folder that goes away."""
+    """A template at a version as Copier finds it, cloned into a folder that goes away.
+
+    Only one thread at a time: Copier changes the current folder of the whole process.
+    """
     from copier._template import Template
 
     template = Template(source, ref)
     try:
-        with warnings.catch_warnings(action="ignore"):
+        with _ONE_THREAD, warnings.catch_warnings(action="ignore"):
             yield template
     except Exception as error:  # git's, plumbum's, YAML's and Copier's own
         why = _last(f"{getattr(error, 'stderr', '') or error}") or type(error).__name__
@@ -165,6 +170,29 @@ def _template(source: str, ref: str | None) -> Iterator["Template"]:
         raise UnableError(f"{where}{why}{mend}") from error
     finally:
         template._cleanup()
+
+
+@cache
+def template_text(source: str, ref: str | None, patterns: tuple[str, ...]) -> str:
+    """Return a file of a template at a version; no code of it runs.
+
+    Args:
+        source: The template's address.
+        ref: The version; None is the newest.
+        patterns: Glob patterns; the first file that matches counts.
+
+    Returns:
+        The text; empty where no file matches.
+
+    Raises:
+        UnableError: The template or the version cannot be reached.
+    """
+    with _template(source, ref) as template:
+        folder = Path(template.local_abspath)
+        for pattern in patterns:
+            for path in sorted(folder.glob(pattern)):
+                return path.read_text(encoding="utf-8")
+    return ""
 
 
 def _shown(kind: str, command: object, when: object) -> str:

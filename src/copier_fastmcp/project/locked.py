@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from .. import lock
+from copier_fastmcp_engine.testing import lock
+
 from ..errors import UnableError
 
 

@@ -3,9 +3,14 @@
 Each file belongs to one class as a whole.
 """
 
+import hashlib
+import json
 import os
 import re
 from pathlib import Path
+
+# The digests of the engine's files, in a project that contains a copy of the engine.
+ENGINE_MANIFEST = "tests/policy/engine.json"
 
 # The same files as in `_skip_if_exists` and `_exclude` of copier.yml.
 OWNERS = re.compile(
@@ -28,6 +33,35 @@ def policy_files(fresh: Path) -> list[str]:
     return sorted(
         name for name in files_of(fresh) if not (OWNERS.fullmatch(name) or SHARED.fullmatch(name))
     )
+
+
+def engine_digests(folder: Path) -> dict[str, str]:
+    """Read the digests of the engine's files in a project or a render.
+
+    Args:
+        folder: The project, or the render.
+
+    Returns:
+        The digest of each file by its path in the project; empty where there is no manifest, or a damaged one.
+    """
+    path = folder / ENGINE_MANIFEST
+    if not path.is_file():
+        return {}
+    try:
+        files = json.loads(path.read_text(encoding="utf-8"))["files"]
+    except (ValueError, KeyError, TypeError):
+        return {}
+    return dict(files) if isinstance(files, dict) else {}
+
+
+def edited_engine_files(project: Path, digests: dict[str, str]) -> list[str]:
+    """List the engine's files that are not as their digests say; line ends do not count, nor do missing files."""
+    edited = []
+    for name, digest in digests.items():
+        path = project / name
+        if path.is_file() and hashlib.sha256(text_of(path)).hexdigest() != digest:
+            edited.append(name)
+    return edited
 
 
 def text_of(path: Path) -> bytes:

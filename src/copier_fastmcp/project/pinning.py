@@ -1,37 +1,69 @@
 """A project's lock and tool table, renewed by its own server."""
 
+import os
 import subprocess
 from pathlib import Path
 
-from .. import lock
+from copier_fastmcp_engine.testing import lock
+
 from ..errors import UnableError, one_line
+from .repository import isolated_environment
 
 PIN = Path("tests/policy/pin.py")
 TABLE = "docs/tools.md"
+PINNED = (lock.FILE, TABLE)  # what pinning writes
+NOT_PINNED = "not pinned"
 
 
-def pin(project: Path) -> None:
+def pin(project: Path, *, in_worktree: bool = False) -> None:
     """Renew a project's lock and tool table from its own server.
 
+    Args:
+        project: The project.
+        in_worktree: Whether it is a temporary copy, which must not use the author's environment.
+
     Raises:
-        UnableError: The server does not start, or uv is not there; nothing was written.
+        UnableError: The server does not start, or uv is not installed; nothing was written.
     """
-    if reason := uv(project, "run", "--quiet", PIN.as_posix()):
+    if reason := uv(project, "run", "--quiet", PIN.as_posix(), in_worktree=in_worktree):
         raise UnableError(f"{PIN.as_posix()}: {reason}; nothing was written")
 
 
-def uv(project: Path, *words: str) -> str:
+def project_environment(project: Path, *, in_worktree: bool = False) -> dict[str, str]:
+    """Return the environment in which a project's own code runs.
+
+    Args:
+        project: The project; its sources are imported before any that are installed.
+        in_worktree: Whether it is a temporary copy, which must not be installed into the author's environment.
+    """
+    environment = isolated_environment()
+    if in_worktree:
+        environment.pop("VIRTUAL_ENV", None)
+        shared = environment.get("UV_PROJECT_ENVIRONMENT", "")
+        if os.path.isabs(shared) and not environment.get("UV_NO_SYNC"):
+            del environment["UV_PROJECT_ENVIRONMENT"]
+    paths = [str(project.resolve() / "src"), environment.get("PYTHONPATH", "")]
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
+    return environment
+
+
+def uv(project: Path, *words: str, in_worktree: bool = False) -> str:
     """Run uv in a project.
 
     Returns:
-        What it says last where it fails, on one line; nothing where it does not.
+        Its last line where it fails; nothing where it does not.
 
     Raises:
-        UnableError: uv is not there.
+        UnableError: uv is not installed.
     """
     try:
         done = subprocess.run(
-            ["uv", *words], cwd=project, capture_output=True, text=True, check=False
+            ["uv", *words],
+            cwd=project,
+            env=project_environment(project, in_worktree=in_worktree),
+            capture_output=True,
+            text=True,
+            check=False,
         )
     except OSError as error:
         raise UnableError("uv is not installed; get it from https://docs.astral.sh/uv") from error
@@ -39,14 +71,18 @@ def uv(project: Path, *words: str) -> str:
     return one_line(lines[-1]) if done.returncode else ""
 
 
-def renewed(project: Path) -> list[str]:
-    """Pin anew, and say what changed for clients, a line each; a reason where that cannot be."""
+def renew_lock(project: Path) -> list[str]:
+    """Pin a temporary copy of a project anew.
+
+    Returns:
+        What changed for clients, a line each; a reason where the project cannot be pinned.
+    """
     first = not (project / lock.FILE).exists()
     try:
         before = {} if first else lock.read(project / lock.FILE)
-        pin(project)
+        pin(project, in_worktree=True)
         if first:
             return ["pinned for the first time: there was no lock to compare with"]
         return lock.differences(before, lock.read(project / lock.FILE))
     except (UnableError, ValueError) as error:
-        return [f"not pinned: {one_line(error)}"]
+        return [f"{NOT_PINNED}: {one_line(error)}"]

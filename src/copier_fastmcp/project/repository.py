@@ -1,4 +1,4 @@
-"""Git, as the verbs need it."""
+"""Git, as the verbs need it: without hooks, and without locks in the author's checkout."""
 
 import os
 import subprocess
@@ -7,24 +7,61 @@ from pathlib import Path
 
 from ..errors import UnableError, one_line
 
-# What git is told not to show would be deleted unseen, so it shows everything here.
+# Untracked files are listed whatever the user's settings hide.
 ALL_FILES = ("-c", "status.showUntrackedFiles=all")
+# Variables that point git at another repository than the one of the folder it runs in.
+LOCATIONS = {
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_DIR",
+    "GIT_INDEX_FILE",
+    "GIT_NAMESPACE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "GIT_WORK_TREE",
+}
+# Settings of every git process below this command: no hook of the author's runs, nothing is packed.
+SETTINGS = {"core.hooksPath": os.devnull, "gc.auto": "0", "maintenance.auto": "false"}
+VARIABLES = {
+    "LC_ALL": "C",  # messages are parsed
+    "GIT_OPTIONAL_LOCKS": "0",  # `git status` does not write the index
+    "GIT_LFS_SKIP_SMUDGE": "1",  # a worktree needs no large files
+}
+NO_REPOSITORY = "not a git repository; run `git init` and commit first"
+
+
+def isolated_environment() -> dict[str, str]:
+    """Return the environment for git, and for every program that starts git.
+
+    Returns:
+        The environment of this process, with hooks and optional locks disabled.
+    """
+    environment = {name: value for name, value in os.environ.items() if name not in LOCATIONS}
+    environment.update(VARIABLES)
+    given = environment.get("GIT_CONFIG_COUNT", "0")
+    count = int(given) if given.isdigit() else 0
+    for key, value in SETTINGS.items():
+        environment[f"GIT_CONFIG_KEY_{count}"] = key
+        environment[f"GIT_CONFIG_VALUE_{count}"] = value
+        count += 1
+    environment["GIT_CONFIG_COUNT"] = str(count)
+    return environment
 
 
 def git(folder: Path, *words: str) -> str:
-    """What git prints.
+    """Run git and return its output.
 
     Raises:
-        UnableError: Git is not there or refuses; its own last line says why.
+        UnableError: Git is not installed or refuses; its own last line says why.
     """
     return _run(folder, *ALL_FILES, *words)
 
 
 def setting(folder: Path, name: str) -> str:
-    """A setting of git's as its user has it; empty where there is none.
+    """Return a git setting of the user; empty where there is none.
 
     Raises:
-        UnableError: Git is not there or refuses; its own last line says why.
+        UnableError: Git is not installed or refuses; its own last line says why.
     """
     return _run(folder, "config", "--default", "", name).strip()
 
@@ -38,31 +75,36 @@ def _run(folder: Path, *words: str) -> str:
             text=True,
             check=True,
             errors="surrogateescape",
-            env=os.environ | {"LC_ALL": "C"},  # what it says is read
+            env=isolated_environment(),
         )
     except subprocess.CalledProcessError as error:
         lines = (error.stdout + error.stderr).strip().splitlines()
         fatal = [line for line in lines if line.startswith("fatal: ")]  # a hint may follow it
         why = one_line((fatal or lines or [error])[-1])
         if why.startswith("fatal: not a git repository"):
-            why = "not a git repository; run `git init` and commit first"
+            why = NO_REPOSITORY
         raise UnableError(f"git: {why}") from error
     except OSError as error:
         raise UnableError(f"git: {error}") from error
     return done.stdout
 
 
+def split_names(output: str) -> list[str]:
+    """Return the names in an output that separates them with NUL."""
+    return [name for name in output.split("\0") if name]
+
+
 def changed(folder: Path, *words: str) -> dict[str, str]:
-    """Each changed or untracked path of a repository, seen from its root, with git's two letters."""
-    entries = git(folder, "status", "--porcelain", "-z", "--no-renames", *words).split("\0")
-    return {entry[3:]: entry[:2] for entry in entries if entry}
+    """Return each changed or untracked path, relative to the repository's root, with git's two letters."""
+    entries = split_names(git(folder, "status", "--porcelain", "-z", "--no-renames", *words))
+    return {entry[3:]: entry[:2] for entry in entries}
 
 
 def ignored(folder: Path, names: Sequence[str]) -> list[str]:
-    """Those of some paths that git would not see; a tracked one is seen whatever .gitignore says.
+    """Return those of some paths that git ignores; a tracked one counts whatever .gitignore says.
 
     Raises:
-        UnableError: Git is not there or refuses.
+        UnableError: Git is not installed or refuses.
     """
     try:
         done = subprocess.run(
@@ -71,9 +113,10 @@ def ignored(folder: Path, names: Sequence[str]) -> list[str]:
             input="\0".join(names).encode("utf-8", "surrogateescape"),
             capture_output=True,
             check=False,
+            env=isolated_environment(),
         )
     except OSError as error:
         raise UnableError(f"git: {error}") from error
     if done.returncode > 1:
         raise UnableError(f"git: {one_line(done.stderr.decode(errors='replace'))}")
-    return [name for name in done.stdout.decode("utf-8", "surrogateescape").split("\0") if name]
+    return split_names(done.stdout.decode("utf-8", "surrogateescape"))

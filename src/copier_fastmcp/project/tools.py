@@ -1,15 +1,13 @@
-"""A project's tools as its answers and files hold them, and a change of them: all or nothing."""
+"""A project's tools as its files hold them."""
 
 import ast
-from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
-from ..errors import RefusedError, UnableError, tell
-from ..lock import FILE as LOCK
+from copier_fastmcp_engine.testing.lock import FILE as LOCK
+
+from ..errors import RefusedError, UnableError
 from ..tables import tables
-from . import copying, undoable
-from .pinning import PIN, TABLE, pin
+from .pinning import TABLE
 from .repository import git
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -17,53 +15,11 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 FILES = "src/*/tools/**/*.py"
 
 
-def clean() -> None:
-    """Make sure that what is undone later is not somebody's work; errors as in `undoable.clean`."""
-    undoable.clean(Path(), "since Copier needs a clean tree")
-
-
 def unknown(name: str) -> RefusedError:
     """The error for a name that no tool has."""
     return RefusedError(
         f"{name} is not a tool of this server; `tools list` of the server names them"
     )
-
-
-def apply(
-    known: Mapping[str, Any],
-    tools: list[Any] | None,
-    *,
-    trust: bool,
-    then: Callable[[], object] = lambda: None,
-) -> None:
-    """Let Copier write an answer `tools`, do what follows, then pin; all or nothing.
-
-    Args:
-        known: The answers as they are.
-        tools: What the answer becomes; None where it stays.
-        trust: Whether whoever asks says that the template may run its code.
-        then: What is done to files after it.
-
-    Raises:
-        RefusedError: The tree is not clean, or the template has code and nobody trusts it.
-        UnableError: Copier, git or the new server fails; everything is as it was.
-    """
-    clean()  # asking takes a while; what was edited meanwhile must not be undone below
-    source, version = known["_src_path"], known["_commit"]
-    code = copying.trusted_code(source, version, version, trust=trust) if tools is not None else ""
-    if code:
-        tell(code)
-    try:
-        if tools is not None:
-            # The same version, and no file in the way was seen: nothing can be lost.
-            copying.update(Path(), version, {"tools": tools}, trust=bool(code), guarded=False)
-        then()
-        if PIN.is_file():
-            pin(Path())
-    except BaseException:  # also Ctrl-C: the tree was clean, so this takes nothing of yours
-        git(Path(), "restore", "--source=HEAD", "--staged", "--worktree", ".")
-        git(Path(), "clean", "-fdq", ".")
-        raise
 
 
 def file_of(name: str) -> Path | None:

@@ -21,11 +21,18 @@ import yaml
 from ..errors import RefusedError, UnableError, one_line
 from ..project.answers import ANSWERS, read
 from ..project.copying import CHECKED, CONFLICT, DIFFERS, LOST, REFUSAL, rendered_both
-from ..project.ownership import OWNERS, files_of, policy_files, same, text_of
+from ..project.ownership import (
+    OWNERS,
+    edited_engine_files,
+    engine_digests,
+    files_of,
+    policy_files,
+    same,
+    text_of,
+)
 from ..project.repository import changed, git, setting
-from . import behind
+from .tool_answers import find_outdated_files
 
-ORIGINAL = "COPIER_FASTMCP_ORIGINAL"  # the checkout of which this one is a clone
 SEEN = "copier-fastmcp-update.json"  # in .git, from before an update until after it
 # Under these, git hides a rejected edit from Copier, or changes or refuses its lines.
 HARMFUL = {
@@ -73,7 +80,23 @@ def losses(update: Update, old: Path, new: Path, questions: set[str]) -> list[st
         move = f"rename src/{was}, its imports and the answer by hand"
         return [f"package_name: {was} cannot become {now} at an update; {move}, {AGAIN}"]
     answers = _answers(update, fresh, questions)
-    return [*_settings(update.project), *answers, *_files(update, old, new)]
+    engine = _engine(update, fresh, old, new)
+    return [*find_harmful_settings(update.project), *answers, *engine, *_files(update, old, new)]
+
+
+def _engine(update: Update, fresh: Answers, old: Path, new: Path) -> Iterator[str]:
+    """Name edited files of the engine, which a release replaces as a whole, and a switch that Copier cannot make."""
+    recorded_mode = update.recorded.get("engine", "vendored")
+    if update.recorded.get("adopted") and fresh.get("engine", "vendored") != recorded_mode:
+        why = "the engine's requirement is in your own pyproject.toml, which Copier does not write"
+        yield f"engine: {recorded_mode} stays; {why}; use copier-fastmcp update for the switch"
+    digests = engine_digests(old)
+    released = engine_digests(new)
+    for name in edited_engine_files(update.project, digests):
+        held = hashlib.sha256(text_of(update.project / name)).hexdigest()
+        if held != released.get(name):
+            way = f"copier-fastmcp restore {name} puts it back, {AGAIN}"
+            yield f"{name}: edited here, and the engine is replaced as a whole; {way}"
 
 
 def _answers(update: Update, fresh: Answers, questions: set[str]) -> Iterator[str]:
@@ -103,7 +126,8 @@ def _files(update: Update, old: Path, new: Path) -> Iterator[str]:
     project, release = update.project, update.release
     tracked = set(git(project, "ls-files", "-z").split("\0"))
     before, after = files_of(old), files_of(new)
-    for name in sorted(before | after):
+    engine = engine_digests(old)
+    for name in sorted((before | after) - set(engine)):
         mine = project / name
         if OWNERS.fullmatch(name) or name.startswith(".copier-answers") or not mine.is_file():
             continue
@@ -117,21 +141,21 @@ def _files(update: Update, old: Path, new: Path) -> Iterator[str]:
         elif name not in tracked:
             way = f"move it, or track it (git add --force {name}), {AGAIN}"
             yield f"{name}: git ignores it, and {release} would write over it; {way}"
-        elif not _mergeable(held):
+        elif not is_mergeable(held):
             way = f"save it as UTF-8, {AGAIN}"
             yield f"{name}: holds bytes that are not UTF-8, and a merge drops them; {way}"
 
 
-def _mergeable(held: bytes) -> bool:
-    """Whether Copier can carry a file through a diff: git shows no binary, Copier only UTF-8."""
+def is_mergeable(held: bytes) -> bool:
+    """Return whether Copier can carry a file through a diff: git shows no binary, Copier only UTF-8."""
     try:
         return "\0" not in held.decode()
     except UnicodeDecodeError:
         return False
 
 
-def _settings(project: Path) -> Iterator[str]:
-    """Settings of git under which an edit vanishes in a merge."""
+def find_harmful_settings(project: Path) -> Iterator[str]:
+    """Yield a line for each git setting under which an edit vanishes in a merge."""
     for name, values in HARMFUL.items():
         if (value := setting(project, name)) in values:
             yield f"git config {name} is {value}, which loses edits; set it to another, update again"
@@ -227,7 +251,9 @@ def main(template: Path, answers_file: str, data: str) -> int:
             seen = json.loads(place.read_text(encoding="utf-8"))
             prefix, lost = LOST, missing(Path(), seen)
             place.unlink()
-            lines = behind.after_update(Path(), _recorded(answers_file), read(Path(answers_file)))
+            _remove_bytecode(Path(), seen.get("engine_gone", []))
+            recorded = _recorded(answers_file)
+            lines = find_outdated_files(Path(), recorded, read(Path(answers_file)))
             lines += [DIFFERS + line for line in differing(Path(), seen, _release())]
             for line in lines:
                 print(one_line(line), file=sys.stderr)
@@ -245,6 +271,27 @@ def main(template: Path, answers_file: str, data: str) -> int:
     return 1 if lost else 0
 
 
+def _remove_bytecode(project: Path, removed: list[str]) -> None:
+    """Remove the compiled files of removed modules, and the folders that hold nothing else.
+
+    Python imports such a folder as an empty package.
+
+    Args:
+        project: The project, after the update.
+        removed: The engine's files that the release removed, as paths in the project.
+    """
+    folders = {(project / name).parent for name in removed if not (project / name).exists()}
+    for name in removed:
+        module = project / name
+        if not module.exists():
+            for compiled in (module.parent / "__pycache__").glob(f"{module.stem}.*.pyc"):
+                compiled.unlink()
+    for folder in sorted(folders, key=lambda path: len(path.parts), reverse=True):
+        for place in (folder / "__pycache__", folder):
+            if place.is_dir() and not any(place.iterdir()):
+                place.rmdir()
+
+
 def _release() -> str:
     return os.environ.get("VERSION_TO", "the release")
 
@@ -260,13 +307,13 @@ def _before(template: Path, answers_file: Path, said: Answers, place: Path) -> l
     recorded = _recorded(str(answers_file))
     if Path(recorded["_src_path"]).is_dir():  # it may be relative, as seen from here
         recorded["_src_path"] = str(Path(recorded["_src_path"]).resolve())
-    project = Path(os.environ.get(ORIGINAL, "."))
-    update = Update(project, recorded, read(answers_file), said, _release())
+    update = Update(Path(), recorded, read(answers_file), said, _release())
     source = {"_src_path": str(template), "_commit": "HEAD"}
     questions = set(yaml.safe_load((template / "copier.yml").read_text(encoding="utf-8")))
     with rendered_both(recorded, update.wanted | said | source) as (old, new):
         if not (lost := losses(update, old, new, questions)):
             seen = inventory(Path(), old, new)
+            seen["engine_gone"] = sorted(set(engine_digests(old)) - set(engine_digests(new)))
             seen["kept"].pop(answers_file.as_posix(), None)  # under whatever name
             place.write_text(json.dumps(seen), encoding="utf-8")
     return lost

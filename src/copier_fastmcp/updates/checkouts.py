@@ -1,0 +1,452 @@
+"""One checkout brought to a release: in a worktree, and from there to a branch or, on request, to its tree."""
+
+import re
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import yaml
+
+from ..errors import RefusedError, UnableError, one_line, tell
+from ..project import answers, copying
+from ..project.pinning import PIN, PINNED, project_environment, renew_lock
+from ..project.repository import changed, git
+from ..project.undoable import Change, clean, read_content, write_changes
+from .conflicts import conflicting_files, describe_conflicts
+from .guard import find_harmful_settings
+from .policy_changes import (
+    Consequences,
+    describe_consequences,
+    find_consequences,
+    load_tables,
+)
+from .tool_answers import find_outdated_files, parse_tool_files, tool_names
+from .worktrees import Worktree, is_merged, project_prefix, shorten
+
+MOVED = "The template is at "  # begins the subject of the commit that records a new address
+PASSED = "passed"
+SECONDS = 600
+OWN = "own"
+OWN_CHECKS = {  # of a generated server, and of an adopted one
+    "scripts/check": "uv run python scripts/check",
+    "tests/policy/check.py": "uv run tests/policy/check.py",
+}
+CLEAN, RELAXED, CONFLICT, CURRENT, FAILED = "clean", "relaxed", "conflict", "up to date", "failed"
+DELIVERED = (CLEAN, RELAXED, CONFLICT)  # outcomes with a change to deliver
+
+
+class Delivery(Enum):
+    """Where a change goes: nowhere, to a branch, or into the author's tree."""
+
+    NONE = "none"
+    BRANCH = "branch"
+    TREE = "tree"
+
+
+@dataclass
+class Result:
+    """The outcome for a checkout.
+
+    Attributes:
+        project: The checkout.
+        outcome: clean, relaxed, up to date, conflict or failed.
+        detail: The versions, the files with a conflict, or the reason of a failure.
+        seconds: The time that it took.
+        branch: The branch with the change.
+        answers: Each answer that changed, before and after.
+        files: Each file that is new, changed or removed.
+        tools: What changed for clients, from the lock.
+        check: What the check printed last, before and after.
+        behind: Tools whose answers changed, and whose files stay as they are.
+        differs: Policy files that are not as the release has them.
+        conflicts: What the release changes in each file with a conflict.
+        notes: What the author should know before merging.
+        rules: Rules that the release changes, with what follows for this server's tools.
+        consequences: The same as data.
+        commit: The checkout's commit at that time.
+    """
+
+    project: str
+    outcome: str
+    detail: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+    branch: str | None = None
+    answers: dict[str, list[Any]] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
+    tools: list[str] = field(default_factory=list)
+    check: list[str] = field(default_factory=list)
+    behind: list[str] = field(default_factory=list)
+    differs: list[str] = field(default_factory=list)
+    conflicts: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    rules: list[str] = field(default_factory=list)
+    consequences: dict[str, Any] = field(default_factory=dict)
+    commit: str = ""
+
+
+@dataclass(frozen=True)
+class Release:
+    """What a checkout is brought to, and how.
+
+    Attributes:
+        ref: The version; None is the newest.
+        check: A command that must pass; `own` is that of each server.
+        trust: Whether the template may run its code.
+        pin: Whether to renew lock and tool table.
+        keep_conflicts: Whether a conflict goes to the branch, too.
+        template: The template's address, where it has moved.
+        data: Answers that replace recorded ones.
+        branch: The branch's name; None is template-VERSION.
+        announced: The code of templates that was printed already.
+        is_preview: Whether the guard runs only where the update shows a sign of a loss; nothing is delivered.
+        stop: Set when the user interrupts: what runs ends at its next step, and delivers nothing.
+    """
+
+    ref: str | None
+    check: str | None = None
+    trust: bool = False
+    pin: bool = False
+    keep_conflicts: bool = False
+    template: str | None = None
+    data: dict[str, Any] = field(default_factory=dict)
+    branch: str | None = None
+    announced: list[str] = field(default_factory=list)
+    is_preview: bool = False
+    stop: Event = field(default_factory=Event)
+
+    def require_running(self) -> None:
+        """Refuse to go on after an interrupt.
+
+        Raises:
+            UnableError: The user has interrupted.
+        """
+        if self.stop.is_set():
+            raise UnableError("stopped")
+
+    def branch_for(self, version: str, prefix: str) -> str:
+        """Return the name of the branch for a version.
+
+        Args:
+            version: The version.
+            prefix: The project's path in its repository, where one repository has several servers.
+        """
+        if self.branch:
+            return self.branch
+        name = f"template-{version}"
+        return f"{name}-{prefix.replace('/', '-')}" if prefix else name
+
+
+def recorded_version(project: Path) -> str:
+    """Return the template version that a checkout records.
+
+    Raises:
+        UnableError: It was not made from a template.
+    """
+    return _required(answers.read(project / answers.ANSWERS), "_commit")
+
+
+def _required(known: dict[str, Any], name: str) -> str:
+    if name not in known:
+        raise UnableError(f"{answers.ANSWERS} has no {name}")
+    return str(known[name])
+
+
+def check_command(project: Path, check: str) -> str:
+    """Return the command of a check; `own` is the one that the server brings.
+
+    Raises:
+        UnableError: It brings none.
+    """
+    if check != OWN:
+        return check
+    for path, command in OWN_CHECKS.items():
+        if (project / path).is_file():
+            return command
+    paths = " and no ".join(OWN_CHECKS)
+    raise UnableError(f"--check own: there is no {paths}; name a command")
+
+
+def run_check(project: Path, check: str) -> str:
+    """Run a command that has to pass.
+
+    Returns:
+        `passed`, or the last line of its output with its cause.
+
+    Raises:
+        UnableError: It cannot be run, or does not end in time.
+    """
+    try:
+        done = subprocess.run(
+            ["sh", "-c", check_command(project, check)],
+            cwd=project,
+            env=project_environment(project, in_worktree=True),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=SECONDS,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise UnableError(f"sh: {error}") from error
+    if not done.returncode:
+        return PASSED
+    lines = (done.stdout + done.stderr).strip().splitlines() or [f"exit code {done.returncode}"]
+    has_cause = re.match(r"\s*(caused by|cause):", lines[-1], re.IGNORECASE)
+    last = lines[-2:] if has_cause else lines[-1:]
+    return one_line(" ".join(line.strip() for line in last))
+
+
+def update_checkout(
+    project: Path,
+    release: Release,
+    delivery: Delivery = Delivery.BRANCH,
+    agree: Callable[[Result], bool] = lambda result: True,
+) -> Result:
+    """Bring a release to a checkout.
+
+    Args:
+        project: A generated project, the root of its repository or a folder of it.
+        release: The release.
+        delivery: Where the change goes.
+        agree: Called with the result before anything is delivered; False delivers nothing.
+
+    Returns:
+        The result; a failure is one, too, and leaves nothing behind.
+    """
+    started = time.monotonic()
+    result = Result(str(project), FAILED)
+    try:
+        if not project.is_dir():
+            raise UnableError(f"{project} is not a folder; name a checkout")
+        with Worktree(project) as worktree:
+            release.require_running()
+            result.commit = worktree.start
+            bring_release(worktree, release, result, delivery)
+            if result.outcome in DELIVERED and agree(result):
+                _deliver(worktree, release, result, delivery)
+    except (RefusedError, UnableError, OSError) as error:
+        result.outcome = FAILED
+        result.branch = None
+        result.detail = [one_line(error)]
+    result.seconds = round(time.monotonic() - started, 1)
+    return result
+
+
+def _deliver(worktree: Worktree, release: Release, result: Result, delivery: Delivery) -> None:
+    """Create the branch, or change the author's tree."""
+    if result.outcome == CONFLICT and not release.keep_conflicts:
+        return
+    if delivery is Delivery.TREE and result.outcome != CONFLICT:
+        put_into_tree(worktree)
+    elif delivery is not Delivery.NONE:
+        branch = release.branch_for(recorded_version(worktree.project), worktree.prefix)
+        worktree.publish(branch)
+        result.branch = branch
+
+
+def put_into_tree(worktree: Worktree, names: list[str] | None = None) -> None:
+    """Write the change of a worktree into the author's tree; nothing is staged.
+
+    Args:
+        worktree: The worktree; its change is staged or committed.
+        names: Where only these files, as paths in the repository, have to be without uncommitted changes.
+
+    Raises:
+        RefusedError: The tree is not clean, has another commit by now, or changes meanwhile.
+    """
+    files = worktree.files()
+    repository = worktree.repository
+    worktree.refuse_clashes()
+    before = {name: read_content(repository / name) for name in files}
+    clean(repository, "since the change goes into the tree", names or ())
+    if git(repository, "rev-parse", "HEAD").strip() != worktree.start:
+        raise RefusedError("HEAD is another commit by now; nothing was written, try again")
+    changes = {}
+    for name in files:
+        after = read_content(worktree.root / name)
+        changes[repository / name] = Change(before[name], after)
+    write_changes(changes)
+
+
+def bring_release(worktree: Worktree, release: Release, result: Result, delivery: Delivery) -> None:
+    """Run the update in a worktree and commit it there; the result tells what came of it.
+
+    Raises:
+        RefusedError: Something would be lost, or nobody trusts the template's code.
+        UnableError: Copier, git or the check fails.
+    """
+    project = worktree.project
+    if (
+        not (project / answers.ANSWERS).is_file()
+        and (worktree.checkout / answers.ANSWERS).is_file()
+    ):
+        raise UnableError(f"{answers.ANSWERS} is in no commit; commit it first")
+    known = answers.read(project / answers.ANSWERS, shown=worktree.checkout)
+    before = _required(known, "_commit")
+    recorded_source = _required(known, "_src_path")
+    source = release.template or recorded_source
+    if not answers.is_absolute(source):
+        raise UnableError(answers.relative_template(source, bool(release.template)))
+    if delivery is Delivery.TREE:
+        clean(worktree.repository, "since the change goes into the tree")
+    elif release.ref or release.branch:
+        worktree.require_free(release.branch_for(release.ref or "", worktree.prefix))
+    code = copying.trusted_code(source, before, release.ref, trust=release.trust)
+    if code and code not in release.announced:
+        release.announced.append(code)
+        tell(code)
+    if release.check:
+        result.check.append(run_check(project, release.check))
+        worktree.restore()
+    release.require_running()
+    if source != recorded_source:
+        _record_template(worktree, source)
+    result.differs = copying.update(
+        project, release.ref, release.data, trust=bool(code), guarded=not release.is_preview
+    )
+    conflicts = conflicting_files(worktree.root)
+    worktree.stage()
+    result.files = worktree.files()
+    if release.is_preview and _may_lose_something(worktree, release, known, result.files):
+        worktree.restore()
+        result.differs = copying.update(project, release.ref, release.data, trust=bool(code))
+        conflicts = conflicting_files(worktree.root)
+        worktree.stage()
+        result.files = worktree.files()
+    if not result.files:
+        result.outcome = CURRENT
+        result.detail = [before]
+        return
+    after = recorded_version(project)
+    fresh = answers.read(project / answers.ANSWERS)
+    result.answers = _changed_answers(known, fresh)
+    result.behind = find_outdated_files(project, known, fresh)
+    result.notes = _notes(worktree, result, delivery)
+    if unanswered := sorted(parse_tool_files(project).keys() - tool_names(fresh)):
+        result.notes.append(
+            f"tools that you added by hand, and the answers do not name: {shorten(unanswered)}"
+        )
+    consequences = _consequences(project, source, release.ref, known, fresh)
+    result.consequences = consequences.as_json()
+    result.rules = describe_consequences(consequences)
+    worktree.refuse_clashes()
+    if conflicts:
+        result.outcome = CONFLICT
+        result.detail = conflicts
+        result.conflicts = describe_conflicts(worktree.root, conflicts)
+        worktree.commit(f"Update the template to {after}, with conflicts to resolve")
+        return
+    release.require_running()
+    _pin_and_check(worktree, release, result)
+    release.require_running()
+    worktree.commit(f"Update the template to {after}")
+    is_relaxed = consequences.has_relaxations()
+    is_relaxed = is_relaxed or any(": RELAXED: " in line for line in result.tools)
+    result.outcome = RELAXED if is_relaxed else CLEAN
+    result.detail = [f"{before} -> {after}"]
+
+
+def _may_lose_something(
+    worktree: Worktree, release: Release, known: dict[str, Any], files: dict[str, str]
+) -> bool:
+    """Return whether the guard has to look at an update: it costs as much as the update itself.
+
+    The guard refuses what an update would lose: an edited file that the release removes, bytes that are not UTF-8,
+    answers that are dropped or changed, edits under some git settings. Without any of these signs it refuses nothing.
+    """
+    fresh = answers.read(worktree.project / answers.ANSWERS)
+    changes = _changed_answers(known, fresh)
+    if "removed" in files.values() or changes.keys() - {*release.data, "_src_path"}:
+        return True
+    if any(True for _ in find_harmful_settings(worktree.project)):
+        return True
+    for name, state in files.items():
+        if state == "changed" and not worktree.is_mergeable(name):
+            return True
+    return False
+
+
+def _consequences(
+    project: Path, source: str, ref: str | None, known: dict[str, Any], fresh: dict[str, Any]
+) -> Consequences:
+    """Compute what the release's rules mean for the server's tools; nothing where a version has no tables."""
+    try:
+        old = load_tables(source, str(known["_commit"]))
+        new = load_tables(source, ref or str(fresh["_commit"]))
+    except (UnableError, ValueError) as error:
+        tell(f"hints and gates are not computed: {error}")
+        return Consequences()
+    return find_consequences(project, known, fresh, old, new)
+
+
+def _notes(worktree: Worktree, result: Result, delivery: Delivery) -> list[str]:
+    """Name files with uncommitted changes: the branch does not have them, and git would refuse the merge."""
+    if delivery is Delivery.TREE:
+        return []
+    uncommitted = changed(worktree.repository)
+    if not uncommitted:
+        return []
+    notes = [f"uncommitted, so not on the branch: {shorten(uncommitted)}"]
+    if both := uncommitted.keys() & result.files.keys():
+        notes.append(f"commit these before you merge, the branch changes them: {shorten(both)}")
+    return notes
+
+
+def _record_template(worktree: Worktree, template: str) -> None:
+    """Record the template's new address, in a commit of its own."""
+    file = worktree.project / answers.ANSWERS
+    line = yaml.safe_dump({"_src_path": template}, width=1000).strip()
+    text = re.sub("(?m)^_src_path:.*$", lambda _: line, file.read_text(encoding="utf-8"))
+    file.write_text(text, encoding="utf-8", newline="\n")
+    worktree.stage()
+    worktree.commit(MOVED + template)
+
+
+def _changed_answers(before: dict[str, Any], after: dict[str, Any]) -> dict[str, list[Any]]:
+    """Return the answers that differ, each before and after."""
+    pairs = {}
+    for name in {**before, **after}:
+        pair = [before.get(name), after.get(name)]
+        if name != "_commit" and pair[0] != pair[1]:
+            pairs[name] = pair
+    return pairs
+
+
+def _pin_and_check(worktree: Worktree, release: Release, result: Result) -> None:
+    """Renew the lock and run the check on an update without a conflict; what a check leaves is not committed.
+
+    Raises:
+        UnableError: The check does not pass.
+    """
+    if release.pin and (worktree.project / PIN).is_file():
+        result.tools = renew_lock(worktree.project)
+        worktree.stage_files(PINNED)
+        result.files = worktree.files()
+    if not release.check:
+        return
+    result.check.append(run_check(worktree.project, release.check))
+    if result.check[-1] == PASSED:
+        return
+    failed_before = result.check[0] != PASSED
+    when = "already fails before the update" if failed_before else "fails after the update"
+    reason = result.check[0 if failed_before else -1]
+    command = check_command(worktree.project, release.check)
+    raise UnableError(f"the check {when}: {command}: {reason}")
+
+
+def is_delivered(result: Result, release: Release) -> bool:
+    """Return whether the change of an earlier run is still there: merged, or on its branch."""
+    project = Path(result.project)
+    version = result.detail[-1].rpartition(" ")[2]
+    try:
+        if recorded_version(project) == version:
+            return True
+        branch = release.branch_for(version, project_prefix(project))
+        has_branch = git(project, "for-each-ref", f"refs/heads/{branch}")
+        return bool(has_branch) and not is_merged(project, branch)
+    except (UnableError, OSError):
+        return False

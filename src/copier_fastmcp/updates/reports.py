@@ -1,0 +1,141 @@
+"""Results of updates as text for a terminal, or as Markdown for a pull request.
+
+What a reviewer has to decide comes first: relaxations, then conflicts and other changes for clients; files follow,
+folded in Markdown.
+"""
+
+import json
+import re
+import textwrap
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import UnableError
+from ..project.ownership import OWNERS
+from .checkouts import CONFLICT, Result
+
+WIDTH = 200  # no line of a report is longer
+NEXT_STEPS = [
+    "what somebody edited there: copier-fastmcp drift",
+    "the template's text again, once an edit that is wanted is elsewhere: copier-fastmcp restore",
+    "where such an edit may stand: the guide for policy owners, under When something goes wrong",
+]
+MARKUP = re.compile(  # where it would be read as markup; a name_of_a_tool and an -> are not
+    r"[\\`*]|(?<!\w)_|_(?!\w)|<(?=[A-Za-z/!?])|\[(?=[ xX]\])|\](?=[(\[:])|^[>#]"
+)
+RELAXED_LABEL = ": RELAXED: "
+
+
+@dataclass(frozen=True)
+class Section:
+    """A titled list of lines; a folded one is closed in Markdown."""
+
+    title: str
+    lines: list[str]
+    is_folded: bool = False
+
+
+def writable(path: Path | None) -> None:
+    """Require, before anything is updated, that a report can be written.
+
+    Raises:
+        UnableError: Its folder does not exist.
+    """
+    if path and not path.absolute().parent.is_dir():
+        raise UnableError(f"--report: {path.parent} is not a folder; make it, or name another")
+
+
+def write(path: Path | None, results: list[Result]) -> None:
+    """Write a report in Markdown, if one is wanted."""
+    if path:
+        path.write_text(markdown(results), encoding="utf-8", newline="\n")
+
+
+def markdown(results: list[Result]) -> str:
+    """Return a report on checkouts, a section each."""
+    return "\n".join(line for result in results for line in _markdown_lines(result)) + "\n"
+
+
+def _markdown_lines(result: Result) -> Iterator[str]:
+    detail = "see below" if result.outcome == CONFLICT else ", ".join(result.detail)
+    yield f"## {Path(result.project).name}: {result.outcome}\n"
+    yield from wrap(escape(detail))
+    yield ""
+    for section in _sections(result):
+        items = [line for fact in section.lines for line in wrap(f"- {escape(fact)}")]
+        if section.is_folded:
+            yield f"<details><summary>{section.title} ({len(section.lines)})</summary>\n"
+            yield from items
+            yield "\n</details>\n"
+        else:
+            yield f"### {section.title}\n"
+            yield from items
+            yield ""
+
+
+def as_text(result: Result) -> str:
+    """Return the report on one checkout for a terminal."""
+    lines = wrap(f"{result.outcome}: {', '.join(result.detail)}")
+    for section in _sections(result):
+        lines.append(f"{section.title}:")
+        for fact in section.lines:
+            lines += wrap(f"  {fact}")
+    return "\n".join(lines)
+
+
+def _sections(result: Result) -> list[Section]:
+    """Return what there is to report on a checkout, in the order of its weight."""
+    relaxed = [line for line in result.tools if RELAXED_LABEL in line]
+    others = [line for line in result.tools if RELAXED_LABEL not in line]
+    answers = [f"{name}: {_changed_answer(*pair)}" for name, pair in result.answers.items()]
+    yours = [name for name in result.files if OWNERS.fullmatch(name)]
+    is_conflict = result.outcome == CONFLICT
+    sections = [
+        Section("Rules that the release changes", result.rules),
+        Section("Relaxed for clients", relaxed),
+        Section("Conflicts", result.conflicts or (result.detail if is_conflict else [])),
+        Section("Next steps", NEXT_STEPS if is_conflict else []),
+        Section("Other changes for clients", others),
+        Section("Before you merge", result.notes),
+        Section("Tools that the answers changed and your files did not", result.behind),
+        Section("Answers", answers),
+        Section("Policy files that are not as this release has them", result.differs),
+        Section("Check, before and after", result.check),
+        Section("Policy and shared files", _file_lines(result), is_folded=True),
+        Section("Files that are yours now", yours, is_folded=True),
+    ]
+    return [section for section in sections if section.lines]
+
+
+def _file_lines(result: Result) -> list[str]:
+    """Count the policy and shared files by what happened to them, and name those that are new or removed."""
+    states = {name: state for name, state in result.files.items() if not OWNERS.fullmatch(name)}
+    if not states:
+        return []
+    counts = Counter(states.values())
+    lines = [", ".join(f"{count} {state}" for state, count in sorted(counts.items()))]
+    lines += [f"{name}: {state}" for name, state in states.items() if state != "changed"]
+    return lines
+
+
+def _changed_answer(before: object, after: object) -> str:
+    texts = []
+    for value in (before, after):
+        text = json.dumps(value, ensure_ascii=False, default=str)
+        texts.append("unsaid" if text == "null" else text)
+    return " -> ".join(texts)
+
+
+def wrap(line: str) -> list[str]:
+    """Return a line as several that are at most as wide as a report."""
+    if len(line) <= WIDTH:
+        return [line]
+    indent = " " * (len(line) - len(line.lstrip(" -")) + 2)
+    return textwrap.wrap(line, WIDTH, subsequent_indent=indent, break_on_hyphens=False)
+
+
+def escape(line: str) -> str:
+    """Return a line as Markdown shows it: nothing in it is markup."""
+    return MARKUP.sub(r"\\\g<0>", line)
