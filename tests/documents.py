@@ -60,7 +60,8 @@ def readme(project: Path) -> str:
     kept = (ROOT / "README.md").read_text(encoding="utf-8")
     tool = f"```python\n{file}```"
     kept = re.sub(r"```python\n.*?```", lambda _: tool, kept, count=1, flags=re.DOTALL)
-    sizes = (lines(project / "src/notes_mcp/policy"), lines(project / "tests/policy"))
+    package = project / "src/notes_mcp"
+    sizes = (lines(package / "policy") + lines(package / "engine"), lines(project / "tests/policy"))
     price = "{:,} lines of policy and {:,} of its tests".format(*(round(n, -2) for n in sizes))
     kept, count = re.subn("[0-9,]+ lines of policy and [0-9,]+ of its tests", price, kept)
     assert count == 1

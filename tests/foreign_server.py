@@ -49,10 +49,10 @@ GOOD = [
 MIXED = {"type": "string", "description": "What to do.", "enum": ["list", "delete"]}
 PLANTED: list[tuple[str, Tool]] = [
     ("annotations-present", tool("frobnicate")),
-    ("default-contradicts", tool("get_report", {"openWorldHint": True})),
+    ("default-contradicts", tool("get_report", {"openWorldHint": True}, description="Gets a report.")),
     ("default-contradicts", tool("create_user", {"readOnlyHint": False})),
     ("verb-writes", tool("delete_user", READ | {"idempotentHint": True}, description="Delete a user.")),
-    ("verb-reads", tool("fetch_page", WRITE, description="Fetches a page.")),
+    ("verb-reads", tool("fetch_page", WRITE, description="Fetches a page; does not modify anything.")),
     ("additive-is-not-destructive", tool("add_photo", WRITE, description="Add a photo.")),
     ("repeating-adds", tool("append_line", WRITE | {"destructiveHint": False, "idempotentHint": True}, description="Append a line.")),
     ("reaches-out", tool("web_search", READ | {"openWorldHint": False}, description="Search the web.")),

@@ -1,5 +1,6 @@
 """Runs the tests of tests/attacks inside a rendered server, in a process of its own."""
 
+import functools
 import os
 import re
 import shutil
@@ -21,7 +22,10 @@ Run = tuple[Path, list[str]]  # a project, and the words for the pytest that run
 
 @dataclass(frozen=True)
 class Guard:
-    """What protects an action: `row` fails when the `edits` (`module function: change`, see faults.py) take it out."""
+    """What protects an action: `row` fails when the `edits` (`module function: change`, see faults.py) take it out.
+
+    A module is one of the engine, as `engine/confirmation/gate`.
+    """
 
     name: str
     row: str
@@ -29,10 +33,31 @@ class Guard:
     profile: str = ""
 
 
+ENGINE = ROOT / "engine/src"
+ENGINE_NAME = "copier_fastmcp_engine"
+
+
+@functools.cache
+def on_the_package(project: Path) -> Path:
+    """A copy of a project that imports the engine of this checkout instead of its own: attacks name its modules.
+
+    Only `policy/__init__.py` names the engine, so that this is all that `engine: package` changes in a project's code.
+    """
+    copy = Path(tempfile.mkdtemp(prefix="attacked-")) / project.name
+    shutil.copytree(project, copy, ignore=shutil.ignore_patterns(".*cache", "engine"))
+    (package,) = (path for path in (copy / "src").iterdir() if (path / "policy").is_dir())
+    facade = package / "policy/__init__.py"
+    text = facade.read_text(encoding="utf-8")
+    facade.write_text(
+        text.replace("from ..engine.", "from copier_fastmcp_engine."), encoding="utf-8"
+    )
+    return copy
+
+
 def environment(project: Path) -> dict[str, str]:
     """The variables with which a process imports the project's package and `attacks`, and few plugins."""
     return {
-        "PYTHONPATH": os.pathsep.join(map(str, (project / "src", ROOT / "tests"))),
+        "PYTHONPATH": os.pathsep.join(map(str, (project / "src", ENGINE, ROOT / "tests"))),
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
     }
 
@@ -50,6 +75,7 @@ def attack(project: Path, *rows: str, **environ: str) -> None:
         rows: Folders or files below tests/attacks, or `file::row`.
         environ: More environment variables, settings of the server among them.
     """
+    project = on_the_package(project)
     variables = environment(project) | environ
     done = python(project, "-m", "pytest", *rows_of(*rows), **variables)
     if done.returncode:
@@ -68,16 +94,31 @@ def guards(path: Path) -> list[Guard]:
 
 
 def without(guard: Guard, project: Path, to: Path) -> Path:
-    """A copy of a project in which a guard is taken out."""
+    """A copy of a project in which a guard is taken out.
+
+    Args:
+        guard: What to take out.
+        project: The project; where it has no engine of its own, the copy gets one, and imports that.
+        to: Where the copy is made.
+    """
     copy = Path(shutil.copytree(project, to, ignore=shutil.ignore_patterns(".*cache")))
     (package,) = (copy / "src").iterdir()
+    engine = package / "engine"
+    if not engine.is_dir():
+        # PYTHONPATH has the project's src before the engine of this checkout
+        engine = Path(shutil.copytree(ENGINE / ENGINE_NAME, copy / "src" / ENGINE_NAME))
     for edit in guard.edits:
-        at, _, change = edit.partition(": ")
-        module, function = at.split()
-        path = package / f"{module}.py"
-        text = changed(path.read_text(encoding="utf-8"), function, change)
+        path, text = edited(edit, engine)
         path.write_text(text, encoding="utf-8")
     return copy
+
+
+def edited(edit: str, engine: Path) -> tuple[Path, str]:
+    """A module of an engine, and its text after an edit; LookupError: the edit does not fit."""
+    at, _, change = edit.partition(": ")
+    module, function = at.split()
+    path = engine / f"{module.removeprefix('engine/')}.py"
+    return path, changed(path.read_text(encoding="utf-8"), function, change)
 
 
 def several(runs: Iterable[Run], folder: Path, **environ: str) -> list[str]:
@@ -112,6 +153,7 @@ def insist_on(
     words: Callable[..., list[str]] = rows_of,
     *,
     whole: bool = True,
+    vendored: bool = False,
     **environ: str,
 ) -> None:
     """Fail for a guard that can go without a failure of its row, and for a row that fails with all guards there.
@@ -122,8 +164,11 @@ def insist_on(
         folder: An empty folder to work in.
         words: The words for pytest that run rows, if these are not below tests/attacks.
         whole: Whether to run the rows with all guards there too; False where another test does.
+        vendored: Whether the rows use the engine that the project contains, as its own tests do.
         environ: More environment variables.
     """
+    if not vendored:
+        projects = {name: on_the_package(project) for name, project in projects.items()}
     runs: list[Run] = [
         (without(guard, projects[guard.profile], folder / f"copy{n}"), words(guard.row))
         for n, guard in enumerate(known)

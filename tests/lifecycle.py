@@ -3,6 +3,8 @@
 import hashlib
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import copier
@@ -12,6 +14,7 @@ from support import PYTEST, Answers, git, packed, python, render
 TOOLS = ["search_notes", "get_note", "create_note", "delete_note"]
 SRC = "src/notes_mcp/"
 TEMPLATE = "template/src/{{package_name}}/"
+ENGINE = "engine/src/copier_fastmcp_engine/"
 ANSWERS = ".copier-answers.yml"
 Edit = tuple[str, str, str]
 TEAM = "team:\n  type: str\n  default: ''\n  help: Who is asked\n\n"
@@ -73,11 +76,18 @@ def released(template: Path, to: Path, tag: str, *edits: Edit, **files: str) -> 
         text = path.read_text(encoding="utf-8") if path.exists() else ""
         assert old in text, f"{name} has no {old!r}"
         path.write_text(text.replace(old, new) if old else text + new, encoding="utf-8")
+    write_manifest(to)
     git(to, "add", "--all")
     git(to, "commit", "--quiet", f"--message={tag}")
     git(to, "tag", tag)
     packed(to)
     return to
+
+
+def write_manifest(template: Path) -> None:
+    """Write the engine's manifest anew, as every release does."""
+    script = template / "scripts/engine-manifest"
+    subprocess.run([sys.executable, script], cwd=template, check=True)
 
 
 def said(project: Path) -> Answers:
@@ -140,11 +150,14 @@ def rename_author(repository: Path, version: str) -> Path:
 
 
 def move(repository: Path) -> list[Edit]:
-    """policy/texts.py becomes policy/hygiene.py."""
-    folder = repository / TEMPLATE / "policy"
-    (folder / "texts.py.jinja").rename(folder / "hygiene.py.jinja")
-    return [
-        (path.relative_to(repository).as_posix(), "from .texts import", "from .hygiene import")
-        for path in folder.iterdir()
-        if "from .texts import" in path.read_text(encoding="utf-8")
-    ]
+    """engine/texts.py becomes engine/hygiene.py."""
+    folder = repository / ENGINE
+    (folder / "texts.py").rename(folder / "hygiene.py")
+    edits = []
+    for path in sorted(folder.rglob("*.py")):
+        name = path.relative_to(repository).as_posix()
+        text = path.read_text(encoding="utf-8")
+        for dots in (".", ".."):
+            if f"from {dots}texts import" in text:
+                edits.append((name, f"from {dots}texts import", f"from {dots}hygiene import"))
+    return edits

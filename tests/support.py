@@ -28,6 +28,9 @@ Answers = dict[str, Any]
 Renders = Callable[[str], Path]
 SECONDS = 300
 LEFT_OUT = ("tests/", "examples/rendered/")
+# The examples whose renders are committed, with the answers that differ from those in examples/: both ways to have the engine.
+COMMITTED: dict[str, Answers] = {"notes": {}, "consent": {}, "orders": {"engine": "package"}}
+ENGINE_SOURCE = re.compile(r'{ git = "file://[^"]*", rev = "[0-9a-f]{40}"')
 PYTEST = ["-m", "pytest", "-p", "no:cacheprovider"]
 EXAMPLES = sorted(path.stem for path in (ROOT / "examples").glob("*.yml"))
 
@@ -171,16 +174,52 @@ def render(template: Path, to: Path, answers: Answers | None = None, **options: 
     return to
 
 
-def rendered_example(template: Path, to: Path, name: str) -> Path:
-    """The render of an example as it is committed: what changes with each commit is a fixed text."""
-    kept = render(template, to, answers(name)) / ".copier-answers.yml"
+def rendered_example(template: Path, to: Path, name: str, **more: object) -> Path:
+    """The render of an example with a fixed text in place of what changes with each commit."""
+    kept = render(template, to, answers(name) | more) / ".copier-answers.yml"
     text = kept.read_text(encoding="utf-8")
     text = re.sub(
         "^_commit: .*$", "_commit: the commit that this file is in", text, flags=re.MULTILINE
     )
     text = re.sub("^_src_path: .*$", "_src_path: copier-fastmcp", text, flags=re.MULTILINE)
     kept.write_text(text, encoding="utf-8", newline="\n")
+    project_file = to / "pyproject.toml"
+    text = project_file.read_text(encoding="utf-8")
+    text = ENGINE_SOURCE.sub('{ git = "file:///copier-fastmcp", rev = "that commit"', text)
+    text = re.sub('(copier-fastmcp-engine==)[^"]+', r"\1VERSION", text)
+    project_file.write_text(text, encoding="utf-8", newline="\n")
     return to
+
+
+def committed_renders(template: Path, folder: Path) -> None:
+    """Render the committed examples: what differs between servers, without the engine.
+
+    Args:
+        template: The template, as a repository.
+        folder: Where a folder for each of them is made. The first is complete except for the engine; of the
+            others the files that are the same as there are left out.
+    """
+    first = next(iter(COMMITTED))
+    for name, more in COMMITTED.items():
+        project = rendered_example(template, folder / name, name, **more)
+        for part in (
+            "src/*/engine",
+            "tests/policy/copier_fastmcp_suite",
+            "tests/policy/engine.json",
+        ):
+            for path in project.glob(part):
+                if path.is_dir():
+                    shutil.rmtree(path)
+                else:
+                    path.unlink()
+        if name == first:
+            continue
+        for path in sorted(project.rglob("*"), reverse=True):
+            twin = folder / first / path.relative_to(project)
+            if path.is_dir() and not any(path.iterdir()):
+                path.rmdir()
+            elif path.is_file() and twin.is_file() and path.read_bytes() == twin.read_bytes():
+                path.unlink()
 
 
 def python(project: Path, *words: str, **environ: str) -> subprocess.CompletedProcess[str]:

@@ -18,11 +18,11 @@ from typing import Any
 from fastmcp import Client
 from fastmcp.client.transports import StdioTransport
 
-from copier_fastmcp.adopting.annotating import hints_of
+from copier_fastmcp.adopting.hints import hints_of
 from copier_fastmcp.adopting.proposing import Proposal
 from copier_fastmcp.adopting.survey import survey
 from copier_fastmcp.errors import RefusedError
-from copier_fastmcp.lock import HINTS
+from copier_fastmcp_engine.testing.lock import HINTS
 
 AUDIT = Path(__file__).parents[1] / "audit"
 SERVERS = json.loads((AUDIT / "servers.json").read_text("utf-8"))

@@ -61,7 +61,7 @@ def count_words(name: str) -> int:
 mcp.tool(count_words, name="count_words")
 
 
-@mcp.tool(name="add-tag", title="Tag a note", annotations={"destructiveHint": True})
+@mcp.tool(name="add-tag", title="Tag a note", annotations={"destructiveHint": False})
 def add_tag(name: str, tag: str) -> None:
     """Add a tag to a note."""
     NOTES[name] += f" #{tag}"
@@ -186,7 +186,7 @@ from mcp_types import ToolAnnotations
 server = MCPServer("two")
 
 
-@server.tool(annotations=ToolAnnotations(read_only_hint=False))
+@server.tool(annotations=ToolAnnotations(read_only_hint=True))
 def list_things() -> list[str]:
     """List the things."""
     return []

@@ -123,7 +123,7 @@ def uv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_in_a_terminal(leave: bool, tmp_path: Path, template: Path) -> None:
     pexpect = pytest.importorskip("pexpect")
     folder = server(tmp_path / "it")
-    words = ["adopt", "--template", str(template), "--ref", "v99.0.0"]
+    words = ["adopt", "--raise", "--template", str(template), "--ref", "v99.0.0"]
     child = pexpect.spawn(
         sys.executable,
         ["-P", "-m", "copier_fastmcp", *words],
@@ -165,7 +165,7 @@ def test_the_lock_is_written_where_it_is_asked_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     folder = repository(tmp_path / "it", SPLIT)
-    words = ["adopt", str(folder), "--unattended", "--pin"]
+    words = ["adopt", str(folder), "--unattended", "--raise", "--pin"]
     assert main([*words, "--template", str(template), "--ref", "v99.0.0"]) == 0
     assert "uv run tests/policy/pin.py" in capfd.readouterr().err
     tools = json.loads((folder / "annotations.lock.json").read_text())["tools"]
@@ -203,7 +203,7 @@ def test_what_cannot_be_pinned_is_told_in_a_line(
     tmp_path: Path, template: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = server(tmp_path / "it", "import nowhere\n" + ORDINARY)
-    words = ["adopt", str(folder), "--unattended", "--pin"]
+    words = ["adopt", str(folder), "--unattended", "--raise", "--pin"]
     assert main([*words, "--template", str(template), "--ref", "v99.0.0"]) == 0
     told = capsys.readouterr().err.splitlines()
     assert sum("not pinned: " in line and "nowhere" in line for line in told) == 1
@@ -246,7 +246,16 @@ def test_a_running_server_is_compared_with_its_source(
 
 def test_what_is_left_to_do_is_a_table_of_phases(tmp_path: Path, template: Path) -> None:
     folder = server(tmp_path / "it", MORE)
-    words = ["adopt", str(folder), "--unattended", "--template", str(template), "--ref", "v99.0.0"]
+    words = [
+        "adopt",
+        str(folder),
+        "--unattended",
+        "--raise",
+        "--template",
+        str(template),
+        "--ref",
+        "v99.0.0",
+    ]
     assert main(words) == 0
     text = (folder / "docs/adoption.md").read_text()
     rows = [
@@ -262,7 +271,7 @@ def test_what_is_left_to_do_is_a_table_of_phases(tmp_path: Path, template: Path)
     assert rows[2][2] == "1: `delete_note`"
     (folder / "docs/adoption.md").unlink()
     commit(folder)
-    assert main(words[:3]) == 0
+    assert main(words[:4]) == 0
     assert uncommitted(folder) == set(), "who is done deletes it"
 
 

@@ -1,10 +1,12 @@
 """`govern` covers what was registered in any way, once each; `policy.tool` declares in a loop."""
 
+import tomllib
 from pathlib import Path
 
 from adopting.test_adopt import server
-from support import python
+from support import git, python
 
+from copier_fastmcp.adopting.dependencies import pin_engine
 from copier_fastmcp.cli import main
 
 PROGRAM = """
@@ -114,7 +116,16 @@ print("fine")
 
 def test_every_way_of_registering_is_covered_once(template: Path, tmp_path: Path) -> None:
     folder = server(tmp_path / "it")
-    words = ["adopt", str(folder), "--unattended", "--template", str(template), "--ref", "v99.0.0"]
+    words = [
+        "adopt",
+        str(folder),
+        "--unattended",
+        "--raise",
+        "--template",
+        str(template),
+        "--ref",
+        "v99.0.0",
+    ]
     assert main(words) == 0
     (folder / "program.py").write_text(PROGRAM)
     done = python(folder, "program.py", PYTHONPATH=str(folder))
@@ -136,7 +147,16 @@ def test_a_destructive_tool_that_nobody_declared_stops_the_start(
     template: Path, tmp_path: Path
 ) -> None:
     folder = server(tmp_path / "it")
-    words = ["adopt", str(folder), "--unattended", "--template", str(template), "--ref", "v99.0.0"]
+    words = [
+        "adopt",
+        str(folder),
+        "--unattended",
+        "--raise",
+        "--template",
+        str(template),
+        "--ref",
+        "v99.0.0",
+    ]
     assert main(words) == 0
     text = (folder / "server.py").read_text()
     late = (
@@ -145,3 +165,54 @@ def test_a_destructive_tool_that_nobody_declared_stops_the_start(
     (folder / "server.py").write_text(text.replace("if __name__", late))
     done = python(folder, "-c", STARTS, PYTHONPATH=str(folder))
     assert done.stdout.count("the destructive tool zap has no gate") == 2, done.stderr
+
+
+def test_an_engine_of_the_authors_keeps_its_name(template: Path, tmp_path: Path) -> None:
+    folder = server(tmp_path / "it")
+    (folder / "engine.py").write_text("POWER = 1\n")
+    git(folder, "add", "--all")
+    git(folder, "commit", "--quiet", "--message=engine")
+    words = [
+        "adopt",
+        str(folder),
+        "--unattended",
+        "--raise",
+        "--template",
+        str(template),
+        "--ref",
+        "v99.0.0",
+    ]
+    assert main(words) == 0
+    assert (folder / "policy_engine/guard.py").exists()
+    assert "engine: policy_engine" in (folder / ".copier-answers.yml").read_text()
+    assert "from policy_engine.facade import" in (folder / "policy/__init__.py").read_text()
+    code = "import policy, engine; from policy import delete, govern; print(engine.POWER, policy.POLICY.confirm)"
+    done = python(folder, "-c", code, PYTHONPATH=str(folder))
+    assert (done.returncode, done.stdout) == (0, "1 deletes\n"), done.stderr
+
+
+def test_adopting_with_the_engine_as_a_dependency(template: Path, tmp_path: Path) -> None:
+    folder = server(tmp_path / "it")
+    words = [
+        "adopt",
+        str(folder),
+        "--unattended",
+        "--raise",
+        "--template",
+        str(template),
+        "--ref",
+        "v99.0.0",
+    ]
+    assert main([*words, "--engine", "package"]) == 0
+    assert not (folder / "engine").exists()
+    assert "from copier_fastmcp_engine.facade" in (folder / "policy/__init__.py").read_text()
+    text = (folder / "pyproject.toml").read_text()
+    project = tomllib.loads(text)
+    pins = [one for one in project["project"]["dependencies"] if "engine" in one]
+    assert len(pins) == 1
+    assert pins[0].startswith("copier-fastmcp-engine==")
+    source = project["tool"]["uv"]["sources"]["copier-fastmcp-engine"]
+    assert source["rev"] == git(template, "rev-parse", "v99.0.0").strip()
+    needed = (folder / "tests/policy/engine.toml").read_text()
+    assert pin_engine(text, needed) == text, "writing it again changes nothing"
+    assert "copier-fastmcp-engine" not in pin_engine(text, "")

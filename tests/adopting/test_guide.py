@@ -1,5 +1,6 @@
 """The guide "You have a server", walked on an ordinary one; the audit in CI, linted elsewhere, runs here."""
 
+import json
 import os
 import re
 import subprocess
@@ -61,7 +62,9 @@ def run(text: str, folder: Path, variables: dict[str, str]) -> subprocess.Comple
 @pytest.mark.skipif(os.name != "posix", reason="walks the guide in a shell")
 def test_the_guide_can_be_walked(template: Path, tmp_path: Path, shell: dict[str, str]) -> None:
     folder = server(tmp_path / "it", ORDINARY)
-    audit, annotate, adopt = BLOCKS
+    against, audit, annotate, adopt = BLOCKS
+    done = run(against.replace("uvx my-server@latest", "python server.py"), folder, shell)
+    assert (done.returncode, done.stdout.split(", ")[-1]) == (0, "no changes\n"), done.stderr
     done = run(audit, folder, shell)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "save_note" in (folder / "known.json").read_text()
@@ -95,12 +98,16 @@ def test_the_audit_of_a_workflow_and_of_pre_commit_run(
     flow = yaml.safe_load((ROOT / ".github/workflows/audit-server.yml").read_text("utf-8"))
     step = flow["jobs"]["audit"]["steps"][-1]
     inputs = {"COMMAND": "it", "SERVER": f"{sys.executable} server.py", "LEVEL": "error"}
-    files = {"BASELINE": "", "SNAPSHOT": "tools.json"}
+    files = {"BASELINE": "", "SNAPSHOT": "tools.json", "AGAINST": ""}
     assert step["env"].keys() == inputs.keys() | files.keys()
     first = run(step["run"], folder, shell | inputs | files)
     assert first.returncode == 1
     assert "save_note" in first.stdout
     assert (folder / "tools.json").is_file()
+    files = {"BASELINE": "", "SNAPSHOT": "", "AGAINST": "tools.json"}
+    (folder / "tools.json").write_text(json.dumps([{"name": "gone_note"}]), encoding="utf-8")
+    compared = run(step["run"], folder, shell | inputs | files)
+    assert (compared.returncode, "gone_note: BREAKING: is gone" in compared.stdout) == (1, True)
     (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
     shown = [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", GUIDE, re.DOTALL)]
     (use,) = shown[1]["repos"][0]["hooks"]

@@ -146,7 +146,7 @@ def test_what_an_older_server_asks_for_elsewhere_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = server(tmp_path / "it", **{"requirements.txt": "fastmcp==2.14 # the framework\n"})
-    assert main(["adopt", str(folder), "--unattended"]) == 1
+    assert main(["adopt", str(folder), "--unattended", "--raise"]) == 1
     assert "requirements.txt asks for fastmcp==2.14; adopt needs" in capsys.readouterr().err
 
 
@@ -164,7 +164,16 @@ def test_a_folder_of_the_authors_gets_nothing_of_ours(
     (folder / name).parent.mkdir(parents=True)
     (folder / name).write_text("")
     commit(folder)
-    words = ["adopt", str(folder), "--unattended", "--template", str(template), "--ref", "v99.0.0"]
+    words = [
+        "adopt",
+        str(folder),
+        "--unattended",
+        "--raise",
+        "--template",
+        str(template),
+        "--ref",
+        "v99.0.0",
+    ]
     assert main(words) == 1
     assert f"{Path(name).parent.as_posix()}: in the way of the policy" in capsys.readouterr().err
     assert uncommitted(folder) == set()
@@ -174,15 +183,15 @@ def test_what_git_could_not_undo_is_not_written(
     bare: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = server(tmp_path / "it", **{".gitignore": "__pycache__/\ndocs\n"})
-    assert main(["adopt", str(folder), "--unattended"]) == 1
+    assert main(["adopt", str(folder), "--unattended", "--raise"]) == 1
     assert "docs/adoption.md: .gitignore leaves it out" in capsys.readouterr().err
     (tmp_path / "far.py").write_text(ORDINARY)
     (folder / "server.py").unlink()
     (folder / ".gitignore").write_text("__pycache__/\n")
     os.symlink(tmp_path / "far.py", folder / "server.py")
     commit(folder)
-    for verb in ("adopt", "annotate"):
-        assert main([verb, str(folder), "--unattended"]) == 1
+    for words in (["adopt", "--raise"], ["annotate"]):
+        assert main([*words, str(folder), "--unattended"]) == 1
         assert "server.py: a link leads out of the repository" in capsys.readouterr().err
     assert (tmp_path / "far.py").read_text() == ORDINARY
     assert uncommitted(folder) == set()
@@ -208,7 +217,7 @@ def test_a_file_that_is_edited_while_it_asks_is_not_overwritten(
         return survey.answered(*words, **more)  # type: ignore[arg-type]
 
     monkeypatch.setattr(adopt, "answered", slowly)
-    assert main(["adopt", str(folder), "--unattended"]) == 1
+    assert main(["adopt", str(folder), "--unattended", "--raise"]) == 1
     assert "files were changed in the meantime" in capsys.readouterr().err
     assert (folder / "server.py").read_text() == ORDINARY + "# mine\n"
     assert uncommitted(folder) == {"server.py"}
@@ -224,7 +233,7 @@ def test_annotating_twice_before_a_commit_has_nothing_to_do(
     assert "0 files changed" in capsys.readouterr().err
     assert (folder / "server.py").read_text() == after
     (folder / "server.py").write_text(
-        after.replace('"readOnlyHint": True', '"readOnlyHint": False', 1)
+        after.replace('"readOnlyHint": False', '"readOnlyHint": True', 1)
     )
     assert main(["annotate", str(folder), "--unattended"]) == 1
     assert "commit server.py first" in capsys.readouterr().err
@@ -256,7 +265,16 @@ def test_a_flat_src_serves_and_its_authors_tests_run(template: Path, tmp_path: P
     }
     folder = project(tmp_path / "it", **files)
     git(folder, "status")
-    words = ["adopt", str(folder), "--unattended", "--template", str(template), "--ref", "v99.0.0"]
+    words = [
+        "adopt",
+        str(folder),
+        "--unattended",
+        "--raise",
+        "--template",
+        str(template),
+        "--ref",
+        "v99.0.0",
+    ]
     assert main(words) == 0
     assert "\ndomain: tickets\n" in (folder / ".copier-answers.yml").read_text()
     done = python(folder, "-c", STARTED)

@@ -131,7 +131,7 @@ async def test_an_adopted_server_starts_and_lists_the_same(
     name: str, sources: Path, template: Path, tmp_path: Path
 ) -> None:
     before, folder = source(name, sources), owned(name, sources, tmp_path / "it")
-    words = ["adopt", str(folder), "--unattended"]
+    words = ["adopt", str(folder), "--unattended", "--raise"]
     assert main([*words, "--template", str(template), "--ref", "v99.0.0"]) == 0
     for path in git(folder, "diff", "--name-only", "--", "*.py").splitlines():
         assert lines(folder / path) == lines(before / path), path

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from adopting.test_reading import seen
 
-from copier_fastmcp.adopting.annotating import hints_of
+from copier_fastmcp.adopting.hints import hints_of
 from copier_fastmcp.adopting.proposing import Proposal
 
 SHELF = """import json, sqlite3, uuid

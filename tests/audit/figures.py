@@ -1,22 +1,23 @@
 """How often the audit is right, on recorded lists whose tools were labelled by reading.
 
 python tests/audit/figures.py [seen|blind]: the figures of the lists that rules were made on, or of
-those recorded afterwards. `--write` writes report.md, `--cpu` measures 1,000 tools.
+those recorded afterwards. `fresh FOLDER`: the figures of fresh_servers.json, whose lists are not kept
+here; record.py writes them to a folder. `--write` writes report.md, `--cpu` measures 1,000 tools.
 """
 
 import json
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from copier_fastmcp.auditing.clients import says
-from copier_fastmcp.auditing.deriving import explained
-from copier_fastmcp.auditing.judging import Judged, judge
-from copier_fastmcp.lock import HINTS
-from copier_fastmcp.rules import Tool
+from copier_fastmcp.auditing.clients import effective_hint
+from copier_fastmcp.auditing.findings import AuditFinding, audit_tools
+from copier_fastmcp.auditing.verdicts import explain_tools
+from copier_fastmcp_engine.testing.lock import HINTS
+from copier_fastmcp_engine.testing.rules import Tool
 
 HERE = Path(__file__).parent
 # Lists that rules and words were made on, and lists that were recorded after the last change of these.
@@ -46,7 +47,7 @@ class Figures:
     """What was found of what is wrong, on some servers."""
 
     faults: set[Fault]
-    found: dict[Fault, Judged]
+    found: dict[Fault, AuditFinding]
     right: set[Fault]
     unclear: set[Fault]
     tools: int
@@ -61,14 +62,28 @@ class Figures:
 
 def measure(servers: Sequence[str]) -> Figures:
     """Compare what the audit finds with what the labels say."""
-    known = labels()
+    return compare({server: tools(server) for server in servers}, labels())
+
+
+def measure_fresh(folder: Path) -> Figures:
+    """The figures of recorded lists that are not kept here."""
+    known = labels(HERE / "fresh.tsv")
+    lists = {}
+    for server in sorted({server for server, _ in known}):
+        lists[server] = json.loads((folder / f"{server}.json").read_text(encoding="utf-8"))
+    return compare(lists, known)
+
+
+def compare(
+    lists: Mapping[str, list[dict[str, Any]]], known: Mapping[tuple[str, str], str]
+) -> Figures:
+    """Compare what the audit finds in some lists with what their labels say."""
     figures = Figures(set(), {}, set(), set(), 0, 0)
-    for server in servers:
-        listed = tools(server)
+    for server, listed in lists.items():
         figures.tools += len(listed)
         for tool in listed:
             figures.faults |= set(_faults(server, tool, known[server, tool["name"]]))
-        findings, questions = judge(listed)
+        findings, questions = audit_tools(listed)
         figures.questions += len(questions)
         for one in findings:
             if one.hint:
@@ -83,11 +98,13 @@ def measure(servers: Sequence[str]) -> Figures:
 def _faults(server: str, tool: dict[str, Any], letters: str) -> Iterator[Fault]:
     annotations = Tool(tool).annotations
     for hint, letter in zip(HINTS, letters, strict=True):
-        if letter in WORD and says(annotations, hint) is not WORD[letter]:
+        if letter in WORD and effective_hint(annotations, hint) is not WORD[letter]:
             yield server, tool["name"], hint
 
 
-def text(figures: Figures, title: str) -> str:
+def text(
+    figures: Figures, title: str, explain: Callable[[Fault], str] = lambda at: _why(*at)
+) -> str:
     """Figures as Markdown, with what was missed and what was wrong."""
 
     def cell(kind: str, hint: str | None) -> str:
@@ -107,7 +124,7 @@ def text(figures: Figures, title: str) -> str:
         *(f"| {hint} | {cell('recall', hint)} | {cell('precision', hint)} |" for hint in HINTS),
         f"| all | {cell('recall', None)} | {cell('precision', None)} |",
         "",
-        *_rows("Missed, with what the definition says", missed, lambda at: _why(*at)),
+        *_rows("Missed, with what the definition says", missed, explain),
         *_rows("Wrong", wrong, lambda at: figures.found[at].message),
         *_rows(
             "Found where the labels say nothing",
@@ -128,7 +145,7 @@ def _rows(title: str, faults: Iterable[Fault], why: Callable[[Fault], str]) -> I
 
 def _why(server: str, name: str, hint: str) -> str:
     """What the signals say of a hint that was missed."""
-    (row,) = explained(tools(server), name)
+    (row,) = explain_tools(tools(server), name)
     said = [line.partition(": ")[2] for line in row["signals"] if line.startswith(hint)]
     return "; ".join(said) or "no word of its definition is known"
 
@@ -142,7 +159,7 @@ def cpu(count: int = 1000) -> float:
             total += len(batches[-1])
     started = time.process_time()
     for batch in batches:
-        judge(batch)
+        audit_tools(batch)
     return (time.process_time() - started) * count / total
 
 
@@ -165,6 +182,9 @@ if __name__ == "__main__":
         print(f"1,000 tools: {cpu():.2f} s of CPU")
     elif "--write" in sys.argv:
         (HERE / "report.md").write_text(report(), encoding="utf-8")
+    elif sys.argv[1:2] == ["fresh"]:
+        fresh = measure_fresh(Path(sys.argv[2]))
+        print(text(fresh, "## Ten more servers", lambda at: ""))
     else:
         which = next((word for word in sys.argv[1:] if word in TITLES), "seen")
         print(text(measure([*GROUPS[which]]), TITLES[which]))

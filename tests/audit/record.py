@@ -1,6 +1,6 @@
 """Record the answers to tools/list of the servers in servers.json again; none of their tools is called.
 
-python tests/audit/record.py FOLDER [NAME...]: each is installed by pip or npm below FOLDER and started
+python tests/audit/record.py FOLDER [NAME...]: each (also of fresh_servers.json, by name) is installed by pip or npm below FOLDER and started
 in an empty home, with an environment of its own; its list is written to FOLDER/NAME.json.
 """
 
@@ -16,10 +16,14 @@ import anyio
 from fastmcp import Client
 from fastmcp.client.transports import StdioTransport
 
-from copier_fastmcp.auditing.recorded import Tools
-from copier_fastmcp.auditing.wire import listed
+from copier_fastmcp.auditing.tool_lists import Tools
+from copier_fastmcp.auditing.wire import list_all_tools
 
 SERVERS = json.loads((Path(__file__).parent / "servers.json").read_text(encoding="utf-8"))
+FRESH = json.loads((Path(__file__).parent / "fresh_servers.json").read_text(encoding="utf-8"))
+# Stands for the path of a client's registration, which some servers read when they start.
+OAUTH = "{oauth}"
+REGISTRATION = {"client_id": "none", "client_secret": "none", "redirect_uris": ["http://localhost"]}
 
 
 def install(kind: str, packages: str, at: Path) -> Path:
@@ -39,19 +43,23 @@ async def record(commands: Path, command: str, more: dict[str, str]) -> Tools:
     words = shlex.split(command)
     with tempfile.TemporaryDirectory() as home, tempfile.TemporaryFile("w+") as log:
         paths = f"{commands}:/usr/local/bin:/usr/bin:/bin"
-        env = {"PATH": paths, "HOME": home, "LANG": "C.UTF-8", **more}
+        registration = Path(home, "oauth.json")
+        registration.write_text(json.dumps({"installed": REGISTRATION}), encoding="utf-8")
+        env = {"PATH": paths, "HOME": home, "LANG": "C.UTF-8"}
+        for name, value in more.items():
+            env[name] = str(registration) if value == OAUTH else value
         transport = StdioTransport(
             str(commands / words[0]), words[1:], env, cwd=home, keep_alive=False, log_file=log
         )
         with anyio.fail_after(90):
             async with Client(transport, init_timeout=90) as client:
-                return await listed(client)
+                return await list_all_tools(client)
 
 
 def main(folder: Path, *names: str) -> None:
     """Record some servers, or all."""
     for name in names or SERVERS:
-        kind, packages, command, more = SERVERS[name]
+        kind, packages, command, more = (SERVERS | FRESH)[name]
         commands = install(kind, packages, folder / "installed" / name)
         tools = asyncio.run(record(commands, command, more))
         rows = ",\n".join(json.dumps(tool, ensure_ascii=False, sort_keys=True) for tool in tools)

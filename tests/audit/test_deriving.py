@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from copier_fastmcp.auditing.deriving import derive, explained
-from copier_fastmcp.auditing.judging import judge
-from copier_fastmcp.auditing.printing import clients, people
-from copier_fastmcp.auditing.sarif import sarif
-from copier_fastmcp.auditing.snapshot import pinned
-from copier_fastmcp.lock import HINTS
-from copier_fastmcp.rules import Tool
+from copier_fastmcp.auditing.findings import audit_tools
+from copier_fastmcp.auditing.reports import print_findings, tabulate_decisions
+from copier_fastmcp.auditing.sarif import build_sarif
+from copier_fastmcp.auditing.snapshot import pin_definitions
+from copier_fastmcp.auditing.verdicts import derive_verdicts, explain_tools
+from copier_fastmcp_engine.testing.lock import HINTS
+from copier_fastmcp_engine.testing.rules import Tool
 
 LETTERS = {True: "T", False: "F", None: "?"}
 # Name, description, parameters -> readOnly, destructive, idempotent, openWorld; ! is a clash; . is not asked.
@@ -58,6 +58,13 @@ ROWS: list[tuple[str, str, str, str]] = [
     ("get_or_create_user", "Get a user, or create one.", "email", "FF?."),
     ("pop_message", "Remove and return the oldest message.", "queue", "FT!."),
     ("manage_tags", "Manage the tags of a photo.", "action:list,add,remove", "FT?."),
+    ("get_or_create_label", "Gets an existing label or creates it if it doesn't exist.", "name", "FFT."),
+    ("save_draft", "Compose and save an unsent draft to the drafts.", "subject", "FF.."),
+    ("diagnose_config", "Diagnose issues with a configuration.", "path", "T..."),
+    ("suspend_cards", "Suspend cards by their card IDs.", "card_ids", "F.T."),
+    ("unresolve_comment", "Unresolves a comment.", "id", "FTT."),
+    ("shopping_list_add_items", "Add items to a list.", "items", "FF?."),
+    ("shopping_list_clear_items", "Clears a list.", "id", "FTT."),
     ("clipboard", "Read or replace the clipboard.", "text", "FTT."),
     ("calculate", "Calculate the result of an expression.", "expression", "T..F"),
     ("web_search", "Search the web for pages.", "query", "T..T"),
@@ -140,7 +147,7 @@ def tool(name: str, description: str, params: str) -> Tool:
 
 @pytest.mark.parametrize(("name", "description", "params", "wanted"), ROWS)
 def test_a_definition_alone(name: str, description: str, params: str, wanted: str) -> None:
-    (verdicts,) = derive([tool(name, description, params)])
+    (verdicts,) = derive_verdicts([tool(name, description, params)])
     shown = "".join("!" if verdicts[h].clash else LETTERS[verdicts[h].value] for h in HINTS)
     assert all(want in (".", got) for want, got in zip(wanted, shown, strict=True)), shown
 
@@ -148,12 +155,15 @@ def test_a_definition_alone(name: str, description: str, params: str, wanted: st
 def test_other_tools_of_a_server_agree() -> None:
     """A pair of contraries, and what is declared of the same verb; neither decides alone."""
     pair = [tool(name, "", "id") for name in ("freeze_card", "unfreeze_card")]
-    assert [each["idempotentHint"].value for each in derive(pair)] == [True, True]
+    assert [each["idempotentHint"].value for each in derive_verdicts(pair)] == [True, True]
     hints = {"annotations": {"destructiveHint": True}}
     family = [Tool({**tool(f"adjust_{of}", "", "id").wire, **hints}) for of in ("fee", "tax")]
-    assert derive([tool("adjust_rate", "", "id")])[0]["destructiveHint"].value is None
-    assert derive([*family, tool("adjust_rate", "", "id")])[2]["destructiveHint"].value is True
-    said = explained(
+    assert derive_verdicts([tool("adjust_rate", "", "id")])[0]["destructiveHint"].value is None
+    assert (
+        derive_verdicts([*family, tool("adjust_rate", "", "id")])[2]["destructiveHint"].value
+        is True
+    )
+    said = explain_tools(
         [each.wire for each in (*family, tool("adjust_rate", "", "id"))], "adjust_rate"
     )
     assert any("'adjust_fee' and 'adjust_tax'" in line for line in said[0]["signals"])
@@ -174,9 +184,9 @@ def test_nothing_that_a_server_sends_is_a_traceback(seed: int) -> None:
     for _ in range(50):
         part = {key: chance.choice(JUNK) for key in PARTS if chance.random() < 0.8}
         for profile in ("foreign", "anthropic", "openai"):
-            findings, questions = judge([part, part], profile)
-            json.dumps(sarif(findings, {}))
-        people(findings, questions, 1)
-        clients([part])
-        pinned([part])
-        explained([part], str(part.get("name")))
+            findings, questions = audit_tools([part, part], profile)
+            json.dumps(build_sarif(findings, {}))
+        print_findings(findings, questions, 1)
+        tabulate_decisions([part])
+        pin_definitions([part])
+        explain_tools([part], str(part.get("name")))

@@ -7,7 +7,7 @@ import pytest
 from lifecycle import commit, released, start
 from support import clone_template, python
 
-RULES, TEXTS = "src/copier_fastmcp/rules.py", "src/copier_fastmcp/tables.json"
+RULES, TEXTS = "engine/src/copier_fastmcp_engine/testing/rules.py", "src/copier_fastmcp/tables.json"
 LONG = 24
 
 

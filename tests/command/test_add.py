@@ -101,20 +101,21 @@ def test_a_mistake_is_one_line_and_changes_nothing(
     assert bytes_of(started) == before
 
 
-def test_uncommitted_changes_are_named(mine: Path) -> None:
+def test_a_file_that_it_changes_must_be_committed(mine: Path) -> None:
     git(mine, "config", "status.showUntrackedFiles", "no")
-    (mine / "README.md").write_text("mine\n")
-    (mine / "new.txt").write_text("mine\n")
+    (mine / "docs/tools.md").write_text("mine\n")
     done = add(mine, "archive_note")
     assert done.returncode == 1
-    assert done.stderr == (
-        "copier-fastmcp: commit README.md, new.txt first, since Copier needs a clean tree\n"
-    )
-    assert uncommitted(mine) == {"README.md", "new.txt"}
+    assert done.stderr == "copier-fastmcp: commit docs/tools.md first, since add changes it\n"
+    git(mine, "restore", "docs/tools.md")
+    (mine / SRC / "tools/archive_note.py").write_text("# mine, in no commit\n")
+    done = add(mine, "archive_note")
+    assert "tools/archive_note.py is there; choose another name" in done.stderr
+    assert (mine / SRC / "tools/archive_note.py").read_text() == "# mine, in no commit\n"
 
 
-def test_work_elsewhere_in_the_repository_is_not_touched(started: Path, tmp_path: Path) -> None:
-    """Copier refuses it as well, and what is undone is what is below the project."""
+def test_other_work_is_no_obstacle_and_stays(started: Path, tmp_path: Path) -> None:
+    """In a folder of a larger repository, with changes in it and next to it, some of them staged."""
     mine = shutil.copytree(started, tmp_path / "all/servers/notes")
     shutil.rmtree(mine / ".git")
     other = tmp_path / "all/other.txt"
@@ -122,22 +123,41 @@ def test_work_elsewhere_in_the_repository_is_not_touched(started: Path, tmp_path
     git(tmp_path / "all", "init", "--quiet")
     commit(tmp_path / "all")
     other.write_text("theirs, changed\n")
-    done = add(mine, "archive_note")
-    assert (
-        done.stderr == "copier-fastmcp: commit other.txt first, since Copier needs a clean tree\n"
-    )
-    assert other.read_text() == "theirs, changed\n"
-    commit(tmp_path / "all")
+    (mine / "README.md").write_text("mine\n")
+    (mine / "new.txt").write_text("mine\n")
+    git(mine, "add", "README.md")
     done = add(mine, "archive_note")
     assert done.returncode == 0, done.stderr
     assert (mine / SRC / "tools/archive_note.py").exists()
+    assert other.read_text() == "theirs, changed\n"
+    assert (mine / "README.md").read_text() == "mine\n"
+    assert (mine / "new.txt").read_text() == "mine\n"
+    assert git(mine, "diff", "--cached", "--name-only") == "servers/notes/README.md\n"
+
+
+def test_tools_of_an_answers_file_become_a_branch(mine: Path, tmp_path: Path) -> None:
+    file = tmp_path / "answers.yml"
+    file.write_text("tools: [get_note, count_notes, shelve_note=put]\n")
+    before = bytes_of(mine)
+    done = add(mine, "--from", str(file))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("count_notes: added\nshelve_note: added\non the branch add-tools")
+    assert bytes_of(mine) == before
+    names = git(mine, "diff", "--name-only", "HEAD", "add-tools").split()
+    assert {SRC + "tools/count_notes.py", SRC + "tools/shelve_note.py", *ADDED} <= {*names}
+    again = add(mine, "--from", str(file))
+    assert "the branch add-tools is there; merge it or delete it" in again.stderr
+    git(mine, "merge", "--quiet", "add-tools")
+    last = add(mine, "--from", str(file))
+    assert (last.returncode, last.stdout) == (1, "")
+    assert "has no tool that this server lacks" in last.stderr
 
 
 def test_outside_of_git(mine: Path) -> None:
     shutil.rmtree(mine / ".git")
     done = add(mine, "archive_note", GIT_CEILING_DIRECTORIES=str(mine.parent))
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
-    assert "run `git init` and commit first, since Copier needs a clean tree" in done.stderr
+    assert "run `git init` and commit first, since add changes it" in done.stderr
 
 
 def test_a_file_of_that_name_stays_its_owners(mine: Path) -> None:
@@ -178,8 +198,8 @@ def test_a_template_that_copiers_own_settings_trust(mine: Path, tmp_path: Path) 
     assert done.returncode == 0, done.stderr
     assert "hooks/polish.py" in done.stderr, "what runs is named here, too"
     kept.write_text("trust: [1")
-    git(mine, "stash", "--include-untracked")
-    broken = call(mine, "add", "archive_note", **at_hand(mine), **settings)
+    commit(mine)
+    broken = call(mine, "add", "archive_notes", **at_hand(mine), **settings)
     assert (broken.returncode, broken.stdout, broken.stderr.count("\n")) == (2, "", 1)
 
 

@@ -19,7 +19,7 @@ from calling import call
 from foreign_server import DIRECTORIES, GOOD, PLANTED, RAW
 from listening import free_port, running
 
-from copier_fastmcp.auditing.running import over_the_wire
+from copier_fastmcp.auditing.servers import fetch_tools
 from copier_fastmcp.errors import UnableError
 
 SERVER = str(Path(foreign_server.__file__))
@@ -191,7 +191,7 @@ def test_what_cannot_be_checked_is_one_line(
 
 def test_who_imports_it_keeps_their_log() -> None:
     with pytest.raises(UnableError):
-        over_the_wire("no-such-command-here", None, {}, 60)
+        fetch_tools("no-such-command-here", None, {}, 60)
     assert logging.root.manager.disable == logging.NOTSET
 
 

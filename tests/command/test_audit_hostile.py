@@ -12,8 +12,8 @@ import pytest
 from foreign_server import READ, tool
 
 from copier_fastmcp import errors
-from copier_fastmcp.auditing.running import over_the_wire
-from copier_fastmcp.auditing.snapshot import compared
+from copier_fastmcp.auditing.servers import fetch_tools
+from copier_fastmcp.auditing.snapshot import compare_with_snapshot
 from copier_fastmcp.errors import UnableError
 
 CHUNK = b" " * 2**20
@@ -57,7 +57,7 @@ def hostile(request: pytest.FixtureRequest) -> Iterator[tuple[str, str]]:
 def test_an_answer_that_is_too_large_is_not_read(hostile: tuple[str, str]) -> None:
     url, why = hostile
     with pytest.raises(UnableError, match=why):
-        over_the_wire(None, url, {}, 10)
+        fetch_tools(None, url, {}, 10)
 
 
 def bomb(depth: int) -> dict[str, Any]:
@@ -69,10 +69,13 @@ def bomb(depth: int) -> dict[str, Any]:
 def test_references_that_unfold_without_end_are_not_unfolded(tmp_path: Path) -> None:
     began = time.process_time()
     with pytest.raises(UnableError, match="the schemas unfold to over 2,000,000 parts, at 'get_a'"):
-        compared(tmp_path / "tools.lock", [tool("get_a", READ, inputSchema=bomb(60))])
+        compare_with_snapshot(tmp_path / "tools.lock", [tool("get_a", READ, inputSchema=bomb(60))])
     assert time.process_time() - began < 20
     assert not (tmp_path / "tools.lock").exists()
-    assert compared(tmp_path / "tools.lock", [tool("get_a", READ, inputSchema=bomb(8))]) is None
+    assert (
+        compare_with_snapshot(tmp_path / "tools.lock", [tool("get_a", READ, inputSchema=bomb(8))])
+        is None
+    )
 
 
 def test_no_name_steers_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,9 +14,9 @@ import pytest
 from calling import call, environment
 from foreign_server import GOOD, PLANTED, READ, WRITE, tool
 
-from copier_fastmcp import lock
-from copier_fastmcp.auditing.clients import CLIENTS, decisions
-from copier_fastmcp.rules import Tool
+from copier_fastmcp.auditing.clients import CLIENTS, list_decisions
+from copier_fastmcp_engine.testing import lock
+from copier_fastmcp_engine.testing.rules import Tool
 
 BAD = [each for _, each in PLANTED]
 SECRET = "s3cr3t"
@@ -237,7 +237,7 @@ ROWS = [
 
 @pytest.mark.parametrize(("hints", "row"), ROWS)
 def test_what_clients_do(hints: dict[str, Any], row: str) -> None:
-    shown = [what.replace(" each time", "+") for what in decisions(hints).values()]
+    shown = [what.replace(" each time", "+") for what in list_decisions(hints).values()]
     assert shown == row.split()
     assert all(client.source and client.rule for client in CLIENTS)
 
@@ -246,7 +246,7 @@ def test_the_table_of_clients_also_of_a_project(started: Path, tmp_path: Path) -
     done = call(started, "audit", "--clients", "--json")
     rows = {row.pop("tool"): row for row in json.loads(done.stdout)}
     assert rows["get_note"]["Cursor (Ask mode)"] == "run"
-    assert rows["delete_note"] == decisions(WRITE)
+    assert rows["delete_note"] == list_decisions(WRITE)
     path = tmp_path / "tools.json"
     path.write_text(json.dumps([*GOOD, {"name": "odd", "annotations": "none"}]))
     shown = call(tmp_path, "audit", "--clients", "--file", path).stdout

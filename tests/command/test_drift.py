@@ -67,26 +67,34 @@ def test_what_is_the_owners_is_no_drift(mine: Path) -> None:
 
 
 def test_edited_and_missing_policy_files_are_listed(mine: Path) -> None:
-    with (mine / SRC / "policy/gate.py").open("a") as file:
+    with (mine / SRC / "server.py").open("a") as file:
         file.write("\n# mine\n")
     (mine / "docs/adr/policy/0003-confirmation.md").unlink()
     (mine / "config/ruff.toml").write_text("")
     (mine / "scripts/check").chmod(0o644)
+    for name in ("guard.py", "confirmation/gate.py"):
+        with (mine / SRC / "engine" / name).open("a") as file:
+            file.write("\n# mine\n")
     (mine / SRC / "policy/mine.py").write_text("mine\n")
+    (mine / SRC / "engine/confirmation/mine.py").write_text("mine\n")
     expected = [
         "config/ruff.toml: edited",
         "docs/adr/policy/0003-confirmation.md: missing",
         "scripts/check: not executable",
-        SRC + "policy/gate.py: edited",
+        SRC + "engine/confirmation/gate.py: edited",
+        SRC + "engine/guard.py: edited",
+        SRC + "server.py: edited",
+        SRC + "engine/confirmation/mine.py: unknown",
         SRC + "policy/mine.py: unknown",
     ]
     done = call(mine, "drift")
     assert done.returncode == 1
-    *files, back, unknown, last = done.stdout.splitlines()
+    *files, engine, back, unknown, last = done.stdout.splitlines()
     assert files == expected
+    assert engine == "engine: 2 files edited; no update runs until they are restored"
     assert back == "to put them back: copier-fastmcp restore, or name the files after it"
     assert unknown.startswith("unknown: the template has no such file; move it")
-    assert last.startswith("5 policy files differ from ")
+    assert last.startswith("8 policy files differ from ")
     told = json.loads(call(mine, "drift", "--json").stdout)
     assert [f"{name}: {state}" for name, state in told["files"].items()] == expected
     assert told["version"] == "v1.0.0"
@@ -130,7 +138,7 @@ def test_a_missing_part_of_the_policy_is_listed_not_stumbled_over(mine: Path) ->
     shutil.rmtree(mine / SRC / "policy")
     done = call(mine, "drift")
     assert (done.returncode, done.stderr) == (1, "")
-    assert f"{SRC}policy/gate.py: missing" in done.stdout.splitlines()
+    assert f"{SRC}policy/profile.py: missing" in done.stdout.splitlines()
 
 
 def test_a_module_in_the_project_is_not_imported(mine: Path) -> None:
@@ -164,7 +172,7 @@ def test_every_policy_file_is_compared(mine: Path) -> None:
             edited.append(f"{name}: edited")
     assert SRC + "policy/settings.py: edited" in edited
     done = call(mine, "drift")
-    assert done.stdout.splitlines()[:-2] == sorted(edited), done.stderr
+    assert done.stdout.splitlines()[:-3] == sorted(edited), done.stderr
 
 
 def test_what_answers_and_files_say_differently_is_told(mine: Path) -> None:

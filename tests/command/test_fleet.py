@@ -11,8 +11,8 @@ from lifecycle import bytes_of, commit
 from support import git, render
 
 from copier_fastmcp.errors import UnableError
-from copier_fastmcp.fleet import _listed
-from copier_fastmcp.updating.checkouts import OWN_CHECKS, _check
+from copier_fastmcp.fleet import list_projects
+from copier_fastmcp.updates.checkouts import OWN_CHECKS, check_command
 
 
 @pytest.fixture(scope="module")
@@ -37,36 +37,49 @@ def three(made: Path, tmp_path: Path) -> list[Path]:
     return [shutil.copytree(made / name, tmp_path / name) for name in ("clean", "edited", "dirty")]
 
 
+BRANCH = "template-v2.0.0"
+
+
+def rows(text: str) -> list[list[str]]:
+    """The columns of a table; a long row is wrapped."""
+    lines = re.sub(r"\n  +", " ", text).splitlines()
+    return [re.split(r"\s{2,}", line) for line in lines]
+
+
 def test_each_outcome_and_going_on(three: list[Path], tmp_path: Path) -> None:
     before = [bytes_of(project) for project in three]
+    status = [git(project, "status", "--porcelain") for project in three]
     state = tmp_path / "state.json"
     empty = tmp_path / "no project"
     empty.mkdir()
     done = fleet(*three, empty, "--ref", "v2.0.0", "--state", state)
     assert done.returncode == 1
-    lines = [re.split(r"\s{2,}", line) for line in done.stdout.splitlines()]
-    assert [line[1] for line in lines[:4]] == ["clean", "conflict", "failed", "failed"]
+    lines = rows(done.stdout)
+    assert [line[1] for line in lines[:4]] == ["clean", "conflict", "clean", "failed"]
     assert [line[3] for line in lines[:4]] == [
         "v1.0.0 -> v2.0.0",
         "pyproject.toml",
-        "uncommitted changes; commit or stash them",
-        f".copier-answers.yml is not in {empty}; run this in the project",
+        "v1.0.0 -> v2.0.0",
+        f"{empty} is not a git repository; run `git init` and commit first",
     ]
-    assert done.stdout.endswith("4 projects: 1 clean, 0 up to date, 3 to look at\n")
-    assert [bytes_of(project) for project in three[1:]] == before[1:], "left as they were"
-    assert git(three[1], "status", "--porcelain") == ""
+    assert done.stdout.endswith("4 projects: 2 clean, 0 up to date, 2 to look at\n")
+    assert [bytes_of(project) for project in three] == before, "left as they were"
+    assert [git(project, "status", "--porcelain") for project in three] == status
+    assert [git(project, "branch", "--list", BRANCH) != "" for project in three] == [1, 0, 1]
+    assert "notes.txt" not in git(three[2], "show", "--stat", BRANCH)
     path = three[1] / "pyproject.toml"
     path.write_text(path.read_text().replace('"fastmcp==4.1.0"', '"fastmcp>=4.1,<5"'))
     (three[1] / "CLAUDE.md").unlink()
     commit(three[1])
-    (three[2] / "notes.txt").unlink()
     again = fleet(*three, "--ref", "v2.0.0", "--state", state)
     assert again.returncode == 0, again.stdout
     assert str(three[0]) not in again.stderr, "what was done is not done again"
     note = "clean; v1.0.0 -> v2.0.0; 1 policy file is not as it has them: copier-fastmcp drift"
-    told = [re.sub(r"\s{2,}[\d.]+ s\s+", "; ", line) for line in again.stdout.splitlines()]
-    assert [line.endswith(note) for line in told[:3]] == [False, True, False]
+    told = [f"{line[1]}; {line[-1]}" for line in rows(again.stdout)[:3]]
+    assert [line == note for line in told] == [False, True, False], told
     assert again.stdout.endswith("3 projects: 3 clean, 0 up to date, 0 to look at\n")
+    for project in three:
+        git(project, "merge", "--quiet", BRANCH)
     last = fleet(*three, "--ref", "v2.0.0")
     assert last.stdout.endswith("3 projects: 0 clean, 3 up to date, 0 to look at\n")
     assert last.returncode == 0
@@ -77,7 +90,8 @@ def test_a_check_that_fails_leaves_the_project(three: list[Path]) -> None:
     before = bytes_of(three[0])
     done = fleet(three[0], "--ref", "v2.0.0", "--check", "echo no good; exit 1")
     assert done.returncode == 1
-    assert "the check already fails before the update: echo no good; exit 1: no good" in done.stdout
+    why = "the check already fails before the update: echo no good; exit 1: no good"
+    assert why in " ".join(done.stdout.split())
     assert bytes_of(three[0]) == before
     assert git(three[0], "branch", "--format=%(refname:short)").strip() in ("main", "master")
 
@@ -87,17 +101,17 @@ def test_a_check_that_the_update_breaks_says_so(three: list[Path]) -> None:
     words = "! grep -q 'Release 2' AGENTS.md || (echo 'error: no' >&2; echo '  Caused by: us' >&2; exit 1)"
     done = fleet(three[0], "--ref", "v2.0.0", "--check", words)
     assert "the check fails after the update: " in done.stdout
-    assert ": error: no Caused by: us" in done.stdout
+    assert ": error: no Caused by: us" in " ".join(done.stdout.split())
 
 
 def test_each_server_has_a_check_of_its_own(tmp_path: Path) -> None:
-    assert _check(tmp_path, "true") == "true"
+    assert check_command(tmp_path, "true") == "true"
     with pytest.raises(UnableError, match="there is no scripts/check and no tests/policy/check"):
-        _check(tmp_path, "own")
+        check_command(tmp_path, "own")
     for path, command in reversed(OWN_CHECKS.items()):
         (tmp_path / path).parent.mkdir(parents=True)
         (tmp_path / path).touch()
-        assert _check(tmp_path, "own") == command
+        assert check_command(tmp_path, "own") == command
 
 
 @pytest.mark.nightly
@@ -113,6 +127,7 @@ def test_servers_from_before_the_fork(three: list[Path], repository: Path, tmp_p
     for outcome in ("1 clean, 0 up to date", "0 clean, 1 up to date"):
         done = fleet(three[0], "--ref", "v2.1.0", "--template", fork)
         assert outcome in done.stdout, done.stdout
+        git(three[0], "merge", "--quiet", "template-v2.1.0")
     assert f"_src_path: {fork}\n" in (three[0] / ".copier-answers.yml").read_text()
 
 
@@ -136,75 +151,72 @@ def test_a_branch_of_that_name_is_not_taken(three: list[Path]) -> None:
 
 @pytest.mark.nightly
 def test_what_is_rehearsed_is_what_will_happen(three: list[Path], tmp_path: Path) -> None:
-    git(three[0], "branch", "template-v2.0.0")
+    git(three[0], "branch", BRANCH)
     (three[0] / "mine.txt").write_text("mine\n")
     commit(three[0])
-    git(three[1], "switch", "--quiet", "--create", "template-v2.0.0")
+    git(three[1], "switch", "--quiet", "--create", BRANCH)
     (three[1] / "mine.txt").write_text("mine\n")
     commit(three[1])
     git(three[1], "switch", "--quiet", "-")
-    below = tmp_path / "all/servers/one"
-    shutil.copytree(three[0], below, ignore=shutil.ignore_patterns(".git"))
+    below = [tmp_path / f"all/servers/{name}" for name in ("one", "two")]
+    for place in below:
+        shutil.copytree(three[0], place, ignore=shutil.ignore_patterns(".git"))
     git(tmp_path / "all", "init", "--quiet")
     commit(tmp_path / "all")
     for words in (["--dry-run"], []):
-        done = fleet(*three, below, "--ref", "v2.0.0", *words)
-        lines = [re.split(r"\s{2,}", line) for line in done.stdout.splitlines()]
-        assert [line[1] for line in lines[:4]] == ["clean", "failed", "failed", "failed"]
-        assert [line[3] for line in lines[1:4]] == [
-            "the branch template-v2.0.0 is there; merge it or delete it",
-            "uncommitted changes; commit or stash them",
-            "not the root of its repository; run `copier update` in it by hand",
-        ]
-
-
-def test_files_that_git_was_told_not_to_show_are_kept(three: list[Path]) -> None:
-    git(three[1], "config", "status.showUntrackedFiles", "no")
-    (three[1] / "notes.txt").write_text("mine\n")
-    done = fleet(three[1], "--ref", "v2.0.0")
-    assert "uncommitted changes; commit or stash them" in done.stdout
-    assert (three[1] / "notes.txt").read_text() == "mine\n"
+        done = fleet(*three, *below, "--ref", "v2.0.0", *words)
+        lines = rows(done.stdout)
+        outcomes = ["clean", "failed", "clean", "clean", "clean"]
+        assert [line[1] for line in lines[:5]] == outcomes, done.stdout
+        assert lines[1][3].startswith("the branch template-v2.0.0 is there; merge it or delete it")
+    names = git(below[0], "for-each-ref", "--format=%(refname:short)", "refs/heads/template-*")
+    assert names.split() == [f"{BRANCH}-servers-one", f"{BRANCH}-servers-two"]
+    changed = git(tmp_path / "all", "diff", "--name-only", "HEAD", names.split()[0]).split()
+    assert changed != []
+    assert all(name.startswith("servers/one/") for name in changed)
 
 
 @pytest.mark.parametrize("signal", ["INT", "TERM"])
-def test_leaving_puts_back_the_project_at_hand(three: list[Path], signal: str) -> None:
+def test_leaving_changes_nothing(three: list[Path], signal: str) -> None:
     before = bytes_of(three[0])
     leave = f"touch left.txt; kill -{signal} $PPID; sleep 9"
     done = fleet(*three[:2], "--ref", "v2.0.0", "--check", leave)
     assert (done.returncode, done.stderr.splitlines()[-1]) == (130, "copier-fastmcp: stopped")
     assert bytes_of(three[0]) == before
     assert git(three[0], "status", "--porcelain") == ""
+    assert git(three[0], "worktree", "list").count("\n") == 1
 
 
-@pytest.mark.nightly  # an update is killed in every run, by tests/update/test_faults.py
+@pytest.mark.nightly
 def test_killed_twice_and_gone_on_with(three: list[Path], tmp_path: Path) -> None:
-    """Nobody puts anything back in between; what a killed update left is stashed, not lost."""
-    (three[2] / "notes.txt").unlink()
+    """Nobody puts anything back in between."""
     path = three[1] / "pyproject.toml"
     path.write_text(path.read_text().replace('"fastmcp==4.1.0"', '"fastmcp>=4.1,<5"'))
     commit(three[1])
+    before = [bytes_of(project) for project in three]
     count = tmp_path / "count"
     deadly = f"echo x >> '{count}'; case $(wc -l < '{count}') in 2|6) kill -9 $PPID;; esac"
     words = (*three, "--ref", "v2.0.0", "--state", tmp_path / "state.json", "--check", deadly)
+    words = (*words, "--jobs", "1")
     for project in three[:2]:
         killed = fleet(*words)
         assert killed.returncode == -9
-        assert git(project, "status", "--porcelain") != ""
+        assert git(project, "worktree", "list").count("\n") == 2
     done = fleet(*words)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.endswith("3 projects: 3 clean, 0 up to date, 0 to look at\n")
-    assert done.stderr.count("what an update left that was killed is stashed") == 1
     for project in three:
-        assert git(project, "branch", "--show-current") == "template-v2.0.0\n"
-        assert git(project, "status", "--porcelain") == ""
+        assert git(project, "branch", "--list", BRANCH) != ""
+        assert git(project, "worktree", "list").count("\n") == 1
+    assert [bytes_of(project) for project in three] == before
 
 
 @pytest.mark.nightly
 def test_what_a_check_leaves_behind_is_not_committed(three: list[Path]) -> None:
     done = fleet(three[0], "--ref", "v2.0.0", "--check", "touch left.txt; echo x >> README.md")
     assert done.returncode == 0, done.stdout
-    assert "left.txt" not in git(three[0], "show", "--stat", "HEAD")
-    assert "README.md" not in git(three[0], "show", "--stat", "HEAD")
+    assert "left.txt" not in git(three[0], "show", "--stat", BRANCH)
+    assert "README.md" not in git(three[0], "show", "--stat", BRANCH)
     assert git(three[0], "status", "--porcelain") == ""
 
 
@@ -212,7 +224,6 @@ def test_what_a_check_leaves_behind_is_not_committed(three: list[Path]) -> None:
 def test_after_a_roll_back_it_is_done_again(three: list[Path], tmp_path: Path) -> None:
     words = (three[0], "--ref", "v2.0.0", "--state", tmp_path / "state.json")
     assert fleet(*words).returncode == 0
-    git(three[0], "switch", "--quiet", "-")
     assert str(three[0]) not in fleet(*words).stderr, "it waits on its branch"
     git(three[0], "merge", "--quiet", "template-v2.0.0")
     assert str(three[0]) not in fleet(*words).stderr, "it is merged"
@@ -221,22 +232,7 @@ def test_after_a_roll_back_it_is_done_again(three: list[Path], tmp_path: Path) -
     assert str(three[0]) in again.stderr
     assert again.returncode == 0, again.stdout
     assert "v1.0.0 -> v2.0.0" in again.stdout
-    assert "_commit: v2.0.0" in (three[0] / ".copier-answers.yml").read_text()
-
-
-@pytest.mark.nightly
-def test_a_commit_that_is_refused_leaves_the_project(three: list[Path]) -> None:
-    hook = three[0] / ".git/hooks/pre-commit"
-    hook.write_text("#!/bin/sh\necho not today >&2; exit 1\n")
-    hook.chmod(0o755)
-    git(three[0], "switch", "--quiet", "--detach")
-    before = bytes_of(three[0])
-    done = fleet(three[0], "--ref", "v2.0.0")
-    assert done.returncode == 1
-    assert "not today" in done.stdout
-    assert bytes_of(three[0]) == before
-    assert git(three[0], "branch", "--list", "template-*") == ""
-    assert git(three[0], "branch", "--show-current") == ""
+    assert "_commit: v2.0.0" in git(three[0], "show", f"{BRANCH}:.copier-answers.yml")
 
 
 def test_no_code_runs_unless_somebody_says_so(three: list[Path], tmp_path: Path) -> None:
@@ -245,7 +241,7 @@ def test_no_code_runs_unless_somebody_says_so(three: list[Path], tmp_path: Path)
     assert refused.returncode == 1
     assert "at v2.0.0 (" in refused.stdout
     runs = "may run: migration hooks/guard.py; task hooks/polish.py in a new project only; "
-    assert f"{runs}read it, then say --trust" in refused.stdout
+    assert f"{runs}read it, then say --trust" in " ".join(refused.stdout.split())
     assert bytes_of(three[0]) == before
     done = fleet(*three[:2], "--ref", "v2.0.0", "--json", "--report", tmp_path / "report.md")
     assert done.returncode == 1, done.stderr
@@ -295,4 +291,4 @@ def test_wrong_usage(words: list[str], why: str, tmp_path: Path) -> None:
 def test_a_comment_in_a_list_of_checkouts_may_be_indented(tmp_path: Path) -> None:
     listed = tmp_path / "all.txt"
     listed.write_text("# ours\none\n\n  # theirs\n  two\n")
-    assert _listed((f"@{listed}", "three")) == ["one", "two", "three"]
+    assert list_projects((f"@{listed}", "three")) == ["one", "two", "three"]

@@ -106,9 +106,9 @@ def test_answers_are_written_with_what_says_so(
 def test_what_tools_lack_is_named_while_it_is_little(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    header = {"in": "header", "name": "X-A", "schema": {"type": "string"}}
+    header = {"in": "header", "name": "traceparent", "schema": {"type": "string"}}
     for many, line in (
-        (1, "- GET /a0: left out of its tool: header X-A (optional)"),
+        (1, "- GET /a0: left out of its tool: header traceparent (of tracing)"),
         (6, "6 inputs"),
     ):
         found = {f"/a{n}": {"get": {"parameters": [header]}} for n in range(many)}
@@ -207,7 +207,9 @@ def test_a_later_document_changes_what_is_not_yours(
     for line in (
         "added: POST /notes/{id}/archive (archive_note)",
         "removed: POST /notes/{id}/thing",
-        "changed: PUT /notes/{id} (set_note)",
+        "BREAKING: set_note: title has the new limit max_length 9",
+        "wording: set_note has the new optional parameter body",
+        "wording: get_note: its description",
         "kept: get_note: your title stays, the document changed it",
     ):
         assert line in shown.err

@@ -206,9 +206,11 @@ def test_an_api_has_an_address(
     }
     (tmp_path / "api.json").write_text(json.dumps(document))
     done = unattended(tmp_path, template, "mine", "--from", "api.json")
-    assert done.returncode == 1
-    assert "say it, as in --data api=https://api.example.com/v1" in done.stderr
-    assert not (tmp_path / "mine").exists()
+    assert done.returncode == 0, done.stderr
+    assert "the document has a path only (/v1)" in done.stderr
+    assert "api: http://localhost:8080/v1" in (tmp_path / "mine/.copier-answers.yml").read_text()
+    kept = json.loads((tmp_path / "mine/.copier-answers.import.json").read_text())
+    assert [*kept["tools"]] == ["GET /a"], "what a later import of the document merges with"
     known = {"backend": "http", "api": "https://a.example"}
     assert addressed(known, asking=False) == known
     monkeypatch.setattr("copier_fastmcp.terminal.prompts.text", lambda *_: "https://a.example/")
@@ -257,7 +259,7 @@ def test_what_the_api_wants_and_what_was_left_out_stays_with_the_project(
                 "parameters": [{"name": "id", "in": "path", "required": True}],
                 "responses": {"204": {"description": "Done."}},
             },
-            "get": {"responses": {"200": {"content": {"image/png": {}}}}},
+            "get": {"responses": {"200": {"content": {"text/event-stream": {}}}}},
         },
     }
     scheme = {"type": "apiKey", "in": "header", "name": "X-Key"}
@@ -274,8 +276,6 @@ def test_what_the_api_wants_and_what_was_left_out_stays_with_the_project(
     assert "export NOTES_MCP_API_TOKEN=..." in done.stdout
     lines = (tmp_path / "mine/docs/import.md").read_text().splitlines()
     assert lines[lines.index("```text") + 1 : -1] == [
-        "the API takes its key in the header X-Key: set NOTES_MCP_API_AUTH=X-Key and NOTES_MCP_API_TOKEN",
-        "- GET /notes/{id}: left out, it answers image/png, not JSON",
+        "the API takes its key in the header X-Key: set NOTES_MCP_API_AUTH=header:X-Key and NOTES_MCP_API_TOKEN",
+        "- GET /notes/{id}: left out, it answers with a stream of events, which has no end",
     ]
-    text = (tmp_path / "mine/src/notes_mcp/tools/pin_note.py").read_text()
-    assert 'done: bool = Field(default=True, description="Whether it was done.")' in text

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from calling import at_hand, call
 from lifecycle import SRC, bytes_of, commit, said, uncommitted
-from support import server
+from support import git, server
 
 from copier_fastmcp.rename import remembering
 
@@ -21,7 +21,7 @@ GONE = {
 
 
 def test_nothing_of_it_is_left(mine: Path) -> None:
-    done = call(mine, "remove", "--trust", "delete_note", **at_hand(mine))
+    done = call(mine, "remove", "--here", "--trust", "delete_note", **at_hand(mine))
     assert done.returncode == 0, done.stdout + done.stderr
     assert {n for n in uncommitted(mine) if not n.startswith("docs/adr/policy/")} == GONE
     assert said(mine)["tools"] == ["get_note"]
@@ -39,12 +39,16 @@ def test_a_tool_by_hand_and_who_still_names_it(mine: Path) -> None:
     (mine / "docs/adr/mine.md").write_text("# Why\n\nWe have find_note.\n")
     commit(mine)
     before = said(mine)
+    files = bytes_of(mine)
     done = call(mine, "remove", "find_note", "--json", **at_hand(mine))
     assert done.returncode == 1, done.stderr
     told = json.loads(done.stdout)
     assert told["deleted"] == [SRC + "tools/mine.py"]
     assert told["named"] == ["docs/adr/mine.md:3"]
+    assert bytes_of(mine) == files, "the change is on a branch"
+    git(mine, "merge", "--quiet", told["branch"])
     assert said(mine) == before
+    assert not (mine / SRC / "tools/mine.py").exists()
 
 
 def test_what_is_refused_changes_nothing(mine: Path) -> None:
@@ -69,7 +73,8 @@ def test_another_name_everywhere(mine: Path) -> None:
     path = mine / SRC / "tools/delete_note.py"
     path.write_text(path.read_text() + "\n\n# mine, of delete_note\n")
     commit(mine)
-    done = call(mine, "rename", "--trust", "delete_note", "scrap_note", **at_hand(mine))
+    words = ("rename", "--here", "--trust")
+    done = call(mine, *words, "delete_note", "scrap_note", **at_hand(mine))
     assert done.returncode == 0, done.stdout + done.stderr
     new = {SRC + "tools/scrap_note.py", "tests/tools/test_scrap_note.py"}
     assert {n for n in uncommitted(mine) if not n.startswith("docs/adr/policy/")} == GONE | new
@@ -84,7 +89,7 @@ def test_another_name_everywhere(mine: Path) -> None:
     assert text.endswith("# mine, of scrap_note\n")
     commit(mine)
     assert text.count('formerly=["delete_note"]') == 1
-    back = call(mine, "rename", "--trust", "scrap_note", "delete_note", "--forget", **at_hand(mine))
+    back = call(mine, *words, "scrap_note", "delete_note", "--forget", **at_hand(mine))
     assert back.returncode == 1, back.stdout + back.stderr
     again = call(mine, "rename", "scrap_note", "get_note")
     assert (again.returncode, again.stdout) == (1, "")
@@ -122,5 +127,6 @@ def test_a_policy_that_knows_no_old_names(mine: Path) -> None:
     commit(mine)
     done = call(mine, "rename", "--trust", "get_note", "read_note", "--json", **at_hand(mine))
     told = json.loads(done.stdout)
-    assert told["formerly"] == []
+    assert (told["formerly"], told["branch"]) == ([], "rename-get_note-read_note")
+    git(mine, "merge", "--quiet", told["branch"])
     assert "read_note" in said(mine)["tools"]

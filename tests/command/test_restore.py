@@ -10,7 +10,11 @@ from calling import call
 from lifecycle import SRC, bytes_of, commit, uncommitted
 from support import git
 
-GATE, RUFF, ADR = SRC + "policy/gate.py", "config/ruff.toml", "docs/adr/policy/0003-confirmation.md"
+GATE, RUFF, ADR = (
+    SRC + "engine/confirmation/gate.py",
+    "config/ruff.toml",
+    "docs/adr/policy/0003-confirmation.md",
+)
 
 
 @pytest.fixture

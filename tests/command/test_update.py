@@ -49,29 +49,65 @@ def update(project: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return call(project, "update", "--trust", "--ref", "v3.0.0", *words, **at_hand(project))
 
 
-def test_it_says_what_changed_and_stands_on_a_branch(mine: Path, tmp_path: Path) -> None:
-    branch = git(mine, "branch", "--show-current").strip()
+def show(project: Path, branch: str, path: str) -> str:
+    """A file on a branch."""
+    return git(project, "show", f"{branch}:{path}")
+
+
+def test_the_change_is_on_a_branch_and_nothing_else_changes(mine: Path, tmp_path: Path) -> None:
+    (mine / "notes.txt").write_text("in no commit\n")
     before, head = bytes_of(mine), git(mine, "rev-parse", "HEAD")
+    status, index = git(mine, "status", "--porcelain"), (mine / ".git/index").read_bytes()
     tried = update(mine, "--dry-run")
-    assert (tried.returncode, bytes_of(mine)) == (0, before), tried.stderr
-    assert tried.stdout.startswith("clean: v1.0.0 -> v3.0.0\n")
+    assert tried.stdout.startswith("relaxed: v1.0.0 -> v3.0.0\n"), tried.stderr
+    assert tried.returncode == 1, "a relaxation is not clean"
     assert "  .envrc: new\n" in tried.stdout
+    assert git(mine, "branch", "--list", "template-*") == ""
     report = tmp_path / "report.md"
-    done = update(mine, "--check", "git log --oneline; exit 0", "--report", str(report))
-    assert done.returncode == 0, done.stderr
-    assert "  update_note: RELAXED: destructiveHint true -> false\n" in done.stdout
-    assert done.stdout.endswith("on the branch template-v3.0.0: look at it, then merge it\n")
-    assert git(mine, "branch", "--show-current") == "template-v3.0.0\n"
-    assert git(mine, "rev-parse", branch) == head
-    assert "annotations.lock.json" in git(mine, "show", "--stat", "HEAD")
-    assert git(mine, "status", "--porcelain") == ""
+    checked = ("--check", "git log --oneline; echo x > left.txt", "--report", str(report))
+    done = update(mine, *checked)
+    assert done.returncode == 1, done.stderr
+    assert "  update_note: RELAXED: destructiveHint true -> false\n" in done.stdout, done.stderr
+    assert "uncommitted, so not on the branch: notes.txt" in done.stdout
+    last = "on the branch template-v3.0.0: look at it, then git merge template-v3.0.0\n"
+    assert done.stdout.endswith(last)
+    assert bytes_of(mine) == before
+    assert (mine / ".git/index").read_bytes() == index
+    assert git(mine, "status", "--porcelain") == status
+    assert git(mine, "rev-parse", "HEAD") == head
+    assert git(mine, "worktree", "list").count("\n") == 1
+    stat = git(mine, "show", "--stat", "template-v3.0.0")
+    assert "annotations.lock.json" in stat
+    assert "left.txt" not in stat
+    assert show(mine, "template-v3.0.0", ".envrc") == "use uv\n"
     text = report.read_text()
-    assert text.startswith("## my notes: clean\n\nv1.0.0 -> v3.0.0\n")
-    assert "### What clients see\n\n- update_note: RELAXED: destructiveHint true" in text
+    assert text.startswith("## my notes: relaxed\n\nv1.0.0 -> v3.0.0\n")
+    assert "### Relaxed for clients\n\n- update_note: RELAXED: destructiveHint true" in text
     assert "### Check, before and after\n\n- passed\n- passed\n" in text
+    assert max(map(len, text.splitlines())) <= 200
+    git(mine, "merge", "--quiet", "template-v3.0.0")
+    assert (mine / "notes.txt").read_text() == "in no commit\n"
+    again = update(mine)
+    assert (again.returncode, again.stdout) == (0, "up to date: v3.0.0\n")
 
 
-def test_a_conflict_waits_on_its_branch(mine: Path) -> None:
+def test_here_puts_the_change_into_a_clean_tree(mine: Path) -> None:
+    (mine / "notes.txt").write_text("in no commit\n")
+    before = bytes_of(mine)
+    refused = update(mine, "--here")
+    assert refused.returncode == 1
+    assert "commit notes.txt first, since the change goes into the tree" in refused.stdout
+    assert bytes_of(mine) == before
+    (mine / "notes.txt").unlink()
+    done = update(mine, "--here")
+    assert done.stdout.endswith("not staged: look at it with git diff, then commit\n"), done.stderr
+    assert said(mine)["_commit"] == "v3.0.0"
+    assert (mine / ".envrc").read_text() == "use uv\n"
+    assert git(mine, "diff", "--cached", "--name-only") == ""
+    assert git(mine, "for-each-ref").count("\n") == 1
+
+
+def test_a_conflict_is_on_its_branch_with_what_the_release_changes(mine: Path) -> None:
     path = mine / "pyproject.toml"
     path.write_text(path.read_text().replace(BOUND, '"fastmcp==4.1.0"'))
     commit(mine)
@@ -81,26 +117,35 @@ def test_a_conflict_waits_on_its_branch(mine: Path) -> None:
     assert (bytes_of(mine), git(mine, "for-each-ref")) == (before, refs)
     done = update(mine)
     assert done.returncode == 1
-    assert "Conflicts:\n  pyproject.toml\n" in done.stdout
-    assert git(mine, "branch", "--show-current") == "template-v3.0.0\n"
-    assert "UU pyproject.toml" in git(mine, "status", "--porcelain")
-    assert "<<<<<<< before updating" in path.read_text()
+    line = '`"fastmcp>=4.1.2,<5",`, here is `"fastmcp==4.1.0",`'
+    assert line in done.stdout
+    assert bytes_of(mine) == before
+    assert "<<<<<<< before updating" in show(mine, "template-v3.0.0", "pyproject.toml")
+    git(mine, "switch", "--quiet", "template-v3.0.0")
     path.write_text(path.read_text().replace("<<<<<<< before updating\n", ""))
     commit(mine, "resolved")
     assert git(mine, "for-each-ref").count("\n") == refs.count("\n") + 1
 
 
-def test_what_would_be_lost_is_refused_by_a_dry_run_too(mine: Path) -> None:
-    """The clone of a dry run does not hold what git ignores; the checkout does."""
+def test_a_file_of_the_author_that_the_release_adds_is_refused_by_name(mine: Path) -> None:
+    """The worktree does not hold what git ignores; the checkout does."""
     (mine / ".gitignore").write_text((mine / ".gitignore").read_text() + ".envrc\n")
     (mine / ".envrc").write_text("export TOKEN=mine\n")
     commit(mine)
-    before = bytes_of(mine)
-    for words in (["--dry-run"], []):
+    before, refs = bytes_of(mine), git(mine, "for-each-ref")
+    for words in (["--dry-run"], [], ["--here"]):
         done = update(mine, *words)
         assert done.returncode == 1
-        assert ".envrc: git ignores it, and v3.0.0 would write over it; move it" in done.stdout
+        assert ".envrc: is here and in no commit, and the change adds it; move it" in done.stdout
         assert (bytes_of(mine), git(mine, "status", "--porcelain")) == (before, "")
+        assert git(mine, "for-each-ref") == refs
+
+
+def test_a_file_that_gitignore_names_is_on_the_branch(mine: Path) -> None:
+    (mine / ".gitignore").write_text((mine / ".gitignore").read_text() + ".envrc\n")
+    commit(mine)
+    update(mine, "--unpinned")
+    assert show(mine, "template-v3.0.0", ".envrc") == "use uv\n"
 
 
 @pytest.mark.nightly
@@ -118,7 +163,7 @@ def test_in_a_terminal_it_is_tried_and_asked_for(mine: Path) -> None:
         dimensions=(40, 100),
         timeout=300,
     )
-    child.expect_exact("clean: v1.0.0 -> v3.0.0")
+    child.expect_exact("relaxed: v1.0.0 -> v3.0.0")
     child.expect_exact(".envrc: new")
     child.expect_exact("Write it?")
     child.send("n")
@@ -134,6 +179,7 @@ def test_a_template_that_has_moved(mine: Path, releases: Path, tmp_path: Path) -
     place = shutil.copytree(releases, tmp_path / "its new place")
     done = update(mine, "--template", str(place), "--unpinned", "--data", "author=Ann")
     assert done.returncode == 0, done.stdout + done.stderr
+    git(mine, "switch", "--quiet", "template-v3.0.0")
     assert (said(mine)["_src_path"], said(mine)["_commit"]) == (str(place), "v3.0.0")
     assert 'author: "" -> "Ann"' in done.stdout
     assert git(mine, "log", "--format=%s", "-2").splitlines() == [

@@ -85,7 +85,7 @@ def test_several_mistakes_are_heard_together() -> None:
         '"shelve_note": unknown verb; add =put or =read =create =ensure =append =update =delete '
         "=action, e.g. shelve_note=put (tools[2])",
         'tools[3] "get_note" param 1 "a": type "it" is unknown; use one of str int float bool date '
-        "datetime uuid url email dict any, list[str], or choices: [a, b]",
+        "datetime uuid url email dict any object file, list[str], or choices: [a, b]",
         'tools[3] "get_note" param 2 "a": the name "a" is used twice; rename one, e.g. a_2',
         '"get_note": named twice; e.g. get_note_2 (tools[4])',
     ]

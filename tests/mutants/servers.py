@@ -54,8 +54,6 @@ def boom(text: str) -> None:
 TOOLS = """
 from ..backend import *
 from ..policy import *
-from ..policy.asking import ConfirmationResult
-from ..policy.gate import require_confirmation
 
 
 class Done(BaseModel):
@@ -127,13 +125,38 @@ async def {row.name}({_signature(row.takes)}) -> Done:
 """
 
 
+def _identities(row: Row, of: Mapping[str, Any]) -> tuple[str, list[str]]:
+    """The identities that an arrangement names: those that the tool takes as parameters, others as plain names."""
+    taken = {each.arg for each in _parameters(row.takes).args}
+    parameters, lines = [], []
+    for name, value in of["identities"].items():
+        spellings = (name, f"{name}s", f"ticket_{name}", f"from_{name.removeprefix('note_')}")
+        if taken.intersection(spellings):
+            parameters.append(f"{name}={value!r}")
+        else:
+            lines.append(f"{name} = {value!r}")
+    return ", ".join(["b", *parameters]), lines
+
+
 def _probe(row: Row, of: Mapping[str, Any]) -> str:
     found = _parameters(row.takes)
     required = found.args[: len(found.args) - len(found.defaults)]
-    given = {each.arg: of["samples"].get(each.arg) for each in required if each.arg != "ctx"}
-    body = [*of["arrange"].strip().splitlines(), f"return {given!r}"]
-    lines = "\n".join(f"    {line}" for line in ([row.arranges] if row.arranges else body))
-    return f"{IMPORTS}\nfrom {PACKAGE}.backend import *\n\n{row.probe}\n\nasync def arrange(b):\n{lines}\n"
+    pairs = []
+    for each in required:
+        if each.arg == "ctx":
+            continue
+        value = of["samples"].get(each.arg)
+        for name, identity in of["identities"].items():
+            plain = value == identity and each.arg in (name, f"ticket_{name}")
+            pairs += [f"{each.arg!r}: {name}"] if plain else []
+            pairs += [f"{each.arg!r}: [{name}]"] if each.arg == f"{name}s" else []
+        if not pairs or not pairs[-1].startswith(f"{each.arg!r}:"):
+            pairs.append(f"{each.arg!r}: {value!r}")
+    parameters, lines = _identities(row, of)
+    body = [*of["arrange"].strip().splitlines(), f"return {{{', '.join(pairs)}}}"]
+    body = [*lines, *([row.arranges] if row.arranges else body)]
+    text = "\n".join(f"    {line}" for line in body)
+    return f"{IMPORTS}\nfrom {PACKAGE}.backend import *\n\n{row.probe}\n\nasync def arrange({parameters}):\n{text}\n"
 
 
 def write(server: str, chosen: Sequence[Row], folder: Path) -> Path:

@@ -4,6 +4,7 @@ python tests/openapi/figures.py                 the figures, from facts.jsonl an
 python tests/openapi/figures.py --write         report.md, after a change of rules or words
 python tests/openapi/figures.py --table FOLDER  the documents in a folder: what their operations became
 python tests/openapi/figures.py --record FOLDER facts.jsonl anew, from the documents in sources.json
+python tests/openapi/figures.py --blind FOLDER [LABELS]  blind.tsv, or other labels, against documents in a folder
 
 No document is here: `facts.jsonl` holds of each drawn operation what its behavior is derived from.
 """
@@ -127,6 +128,33 @@ def derived(names: str = "facts.jsonl") -> dict[tuple[str, str], Derived]:
     return {(kept["document"], kept["operation"]): derive(operation(kept)) for kept in facts(names)}
 
 
+def score_blind(folder: Path, name: str = "blind.tsv") -> list[str]:
+    """How the import does on labels whose documents are not here, and each operation that is not right."""
+    said = labels(name)
+    found: dict[tuple[str, str], Derived] = {}
+    for file in sorted(folder.iterdir()):
+        for one in operations(read(file)):
+            if (file.stem, one.name) in said:
+                found[file.stem, one.name] = derive(one)
+    counts = Counter[str]()
+    lines = []
+    for at, behaviors in said.items():
+        outcome = "missing"
+        if at in found:
+            right = found[at].behavior in behaviors
+            outcome = "asked" if found[at].asked else "right" if right else "wrong"
+            if found[at].behavior == "read" and "read" not in behaviors:
+                counts["false reads"] += 1
+        counts[outcome] += 1
+        if outcome != "right":
+            lines.append(
+                f"{outcome}: {' '.join(at)}: {found.get(at)}, {'|'.join(sorted(behaviors))}"
+            )
+    families = {(at[0], one.family or at[1]) for at, one in found.items() if one.asked}
+    shown = ", ".join(f"{counts[key]} {key}" for key in ("right", "asked", "wrong", "missing"))
+    return [f"{shown}, {counts['false reads']} false reads, {len(families)} questions", *lines]
+
+
 def report() -> str:
     """The figures in Markdown."""
     lines = [
@@ -199,10 +227,12 @@ def table(folder: Path) -> str:
 
 if __name__ == "__main__":
     if "--record" in sys.argv:
-        rows = [json.dumps(fact(*one), ensure_ascii=False) for one in drawn(Path(sys.argv[2]))]
+        rows = [json.dumps(fact(*one), ensure_ascii=False) for one in drawn(Path(sys.argv[-1]))]
         (HERE / "facts.jsonl").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    elif "--blind" in sys.argv:
+        print("\n".join(score_blind(Path(sys.argv[2]), *sys.argv[3:])))
     elif "--table" in sys.argv:
-        print(table(Path(sys.argv[2])))
+        print(table(Path(sys.argv[-1])))
     elif "--write" in sys.argv:
         (HERE / "report.md").write_text(report(), encoding="utf-8")
     else:

@@ -25,8 +25,8 @@ settings = importlib.import_module(f"{PACKAGE}.settings").Settings(
 async def arranged(tool: str) -> tuple[Any, dict[str, Any] | None]:
     """The API as a tool finds it, and the arguments of its call; none where it is not probed."""
     module, faked = importlib.import_module(f"tests.tools.test_{tool}"), fake.connect(settings)
-    arguments = None if hasattr(module, "unprobed") else await module.arrange(faked)
-    faked.arranged(tool)
+    arguments = None if hasattr(module, "unprobed") else await module.arrange(faked.client)
+    faked.begin(tool)
     return faked, arguments
 
 

@@ -9,8 +9,8 @@ from support import answered
 from copier_fastmcp.openapi.converting import answers_of, convert
 from copier_fastmcp.openapi.operations import operations
 from copier_fastmcp.openapi.tools import Options
-from copier_fastmcp.rules import contrary
 from copier_fastmcp.tables import tables
+from copier_fastmcp_engine.testing.rules import contrary
 
 TEXT: dict[str, Any] = {"type": "string"}
 

@@ -111,6 +111,14 @@ SURE: list[tuple[str, dict[str, Any], str]] = [
         "append",
     ),
     ("POST /a", {"x-mcp-annotations": {"readOnlyHint": True}}, "read"),
+    ("POST /recovery/link", {"operationId": "createLink", "summary": "Create a link"}, "create"),
+    (
+        "POST /login/password",
+        {"operationId": "completeLoginFlow", "summary": "Complete login flow"},
+        "action",
+    ),
+    ("POST /tasks/{id}/complete", {"operationId": "completeTask"}, "put"),
+    ("POST /tags", {"summary": "Store a new tag"}, "create"),
     (
         "POST /a",
         {
@@ -166,6 +174,11 @@ ASKED: list[tuple[str, dict[str, Any]]] = [
     ),
     ("PUT /change-sets", {"operationId": "PutChangeSets", "summary": "Get asset changes."}),
     ("GET /unsubscribe", {}),
+    ("GET /recovery/browser", {"summary": "Initialize a recovery flow"}),
+    ("GET /oidc/callback", {"summary": "Handle the callback"}),
+    ("GET /oidc", {"summary": "Handle a login", "description": "Exchanges the code for tokens."}),
+    ("GET /recovery/browser", {"description": "This endpoint initializes a recovery flow."}),
+    ("POST /media", {"operationId": "getUploadUrl", "summary": "Get a presigned upload URL"}),
     ("GET /jobs/{id}", {"operationId": "triggerJob"}),
     ("GET /notes/refresh", {"summary": "Refresh the notes"}),
     ("GET /notes", {"responses": LATER}),

@@ -72,7 +72,7 @@ def test_the_guide_is_true(template: Path, tmp_path: Path) -> None:
     assert "refused: GET /parcels/" in shown.stdout, "what is deleted is gone"
     later(tmp_path / "parcels-2.yaml")
     said = call(project, *commands("copier-fastmcp import ../parcels-2.yaml")).stderr
-    assert "changed: GET /parcels (list_parcels)" in said
+    assert "wording: list_parcels has the new optional parameter city" in said
     assert "removed: DELETE /parcels/{parcel_id} (delete_parcel)" in said
     (project / "demo.log").unlink()  # the demo's, not the guide's
     git(project, *commands("git commit --all"))

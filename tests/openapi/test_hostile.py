@@ -37,8 +37,8 @@ REFUSED = {
     "null": ('openapi: "3.0.0\x00"', "neither JSON nor YAML"),
     "empty": ("", "holds no mapping"),
     "list": ("[1]", "holds no mapping"),
-    "swagger": ('swagger: "2.0"', "convert it"),
-    "version": ("openapi: 4.0.0", "3.0, 3.1 and 3.2 are read"),
+    "swagger": ('swagger: "1.2"', "2.0 is read"),
+    "version": ("openapi: 4.0.0", "3.0, 3.1, 3.2 and swagger: 2.0 are read"),
     "paths": ("openapi: 3.1.0\npaths: [1]", "paths that are not a mapping"),
 }
 

@@ -59,6 +59,17 @@ def test_a_head_answers_whether_it_is_there() -> None:
     assert tool("HEAD /f", responses={"200": {"content": {"image/png": {}}}}).tool is not None
 
 
+def test_servers_on_one_host_share_what_they_begin_with() -> None:
+    """Each path says the rest, so that one address serves them all."""
+    servers = [{"url": "https://api.example.com/rest/v1"}]
+    own = [{"url": "https://api.example.com/rest/v2"}]
+    paths = {"/notes": {"get": {}}, "/parts": {"get": {"servers": own}}}
+    found = document(paths, servers=servers)
+    tools = [row.tool for row in convert(list(operations(found)), Options()) if row.tool]
+    assert [one["http"] for one in tools] == ["GET /v1/notes", "GET /v2/parts"]
+    assert about(found)[0]["api"] == "https://api.example.com/rest"
+
+
 def test_choices_of_safe_and_unsafe_actions_have_another_name() -> None:
     """The tool language refuses them under such a name; a filter on what happened has them."""
     choice = {"in": "query", "name": "action", "schema": {"enum": ["list", "delete"]}}
@@ -71,9 +82,6 @@ def test_choices_of_safe_and_unsafe_actions_have_another_name() -> None:
 
 def test_a_key_that_repeats_a_call_is_explained_where_it_is_needed() -> None:
     key: dict[str, Any] = {"in": "header", "name": "Idempotency-Key", "schema": {"type": "string"}}
-    found = tool("POST /notes", parameters=[key], responses=answers(NOTE, "201"))
-    assert found.left_out == ["header Idempotency-Key (optional)"]
-    key["required"] = True
     made = tool("POST /notes", parameters=[key], responses=answers(NOTE, "201")).tool or {}
     assert made["params"][0]["description"].startswith("A text of your own choice")
 

@@ -138,7 +138,6 @@ def test_inputs_keep_types_limits_choices_and_texts() -> None:
     by_name = {one.pop("name"): one for one in found.tool["params"]}
     texts = {name: one.pop("description") for name, one in by_name.items()}
     assert all(text.endswith(".") for text in texts.values())
-    assert texts["fields"] == "Several with commas between."
     assert by_name == {
         "note_id": {},
         "state": {"choices": ["open", "closed"], "default": "open"},
@@ -147,13 +146,13 @@ def test_inputs_keep_types_limits_choices_and_texts() -> None:
         "filter_tag": {"type": "list[str]", "max_items": 5, "required": False},
         "by_color": {"required": False},
         "top": {"type": "int", "required": False},
-        "fields": {"required": False},
+        "fields": {"type": "list[str]", "style": "form", "explode": False, "required": False},
+        "deep": {"type": "dict", "style": "deepObject", "required": False},
+        "X-Trace": {"in": "header", "required": False},
         "X-Version": {"in": "header", "pattern": "^v[0-9]+$"},
     }
     assert found.left_out == [
-        "query parameter deep (an object)",
-        "cookie parameter session (not sent)",
-        "header X-Trace (optional)",
+        "cookie session (sent only where the API's key is set as cookie:session)"
     ]
 
 
@@ -186,11 +185,15 @@ def test_a_body_is_flattened() -> None:
     assert found.tool is not None
     rows = {one["name"]: one for one in found.tool["params"]}
     assert [*rows] == ["note_id", "title", "kind", "password", "either", "owner", "at"]
+    assert rows["note_id"]["in"] == "body", "sent in the path and in the body"
     assert rows["kind"]["choices"] == ["a"]
-    assert rows["owner"]["description"] == "Fields: id (int)."
-    assert rows["at"]["description"] == "Fields: city, floor (int, optional), to (door or shop)."
+    assert (rows["owner"]["type"], rows["at"]["type"]) == ("object", "object")
+    assert rows["owner"]["fields"][0]["name"] == "id"
+    city, floor, to = rows["at"]["fields"]
+    assert city == {"name": "city", "description": "The city."}
+    assert floor["required"] is False
+    assert to["choices"] == ["door", "shop"]
     assert found.left_out == [
-        "field note_id of the body (its name is taken)",
         "field old (deprecated)",
         "either: one of 2 forms is not told apart",
         "field a b (its name)",
@@ -215,42 +218,52 @@ def test_lists_are_pages_of_ours() -> None:
     ):
         found = tool("GET /notes", parameters=query, responses=answers(schema)).tool
         assert found is not None
-        assert found["http"] == "GET /notes?per_page={limit}&page={cursor}"
+        assert found["http"] == "GET /notes?per_page={limit}"
         one = {"id": "int", "title": {"type": "str", "default": None}}
         assert found["returns"] == ([one] if schema["type"] == "array" else {"data": [one]})
 
 
-def test_results_are_cut_to_a_budget_and_what_goes_is_listed() -> None:
-    many = {f"field_{n}": {"type": "string", "description": "A text. " * 9} for n in range(80)}
+def test_a_large_tool_loses_descriptions_before_inputs() -> None:
+    many = {f"field_{n}": {"type": "string", "description": "A text. " * 9} for n in range(40)}
+    inner = {name: {"type": "string", "description": "A text. " * 9} for name in ("a", "b")}
+    owner = {"type": "object", "properties": inner, "description": "Who owns it."}
     schema = {"type": "object", "required": ["id"], "properties": {**many, **NOTE["properties"]}}
-    body = fields(**many)
-    found = tool("PUT /notes/{id}", responses=answers(schema), requestBody=body, parameters=[])
+    body = fields(owner=owner, **many)
+    raw: dict[str, Any] = {"responses": answers(schema), "requestBody": body, "parameters": []}
+    found = tool("PUT /notes/{id}", **raw)
     assert found.tool is not None
-    assert found.bytes <= 3000
-    assert [*found.tool["returns"]][:2] == ["id", "title"]
-    gone = len(found.left_out)
-    assert gone + len(found.tool["returns"]) + len(found.tool["params"]) == 80 + 82 + 1
-    wide = tool(
-        "PUT /notes/{id}", Options(budget=100_000), responses=answers(schema), requestBody=body
-    )
-    assert wide.left_out == []
+    rows = {one["name"]: one for one in found.tool["params"]}
+    assert len(rows) == 1 + 41, "no input is lost"
+    assert found.left_out == []
+    assert rows["owner"]["type"] == "dict"
+    assert rows["owner"]["description"] == "Who owns it. Fields: a, b."
+    assert max(len(one["description"]) for one in rows.values()) <= 70
+    assert [*found.tool["returns"]] == ["id"], "the others arrive without a description"
+    wide = tool("PUT /notes/{id}", Options(budget=100_000), **raw)
+    assert next(one for one in (wide.tool or {})["params"] if one["name"] == "owner")["fields"]
+    assert len((wide.tool or {})["returns"]) == 42
 
 
-LEFT_OUT = [
+def test_inputs_of_a_tool_that_is_many_times_too_large_are_listed() -> None:
+    many: dict[str, Any] = {f"field_{n}": {"type": "string"} for n in range(400)}
+    body = fields(**many)
+    found = tool("PUT /notes/{id}", requestBody=body)
+    assert found.tool is not None
+    assert found.bytes <= 4 * 3000
+    assert len(found.left_out) + len(found.tool["params"]) == 401
+
+
+def test_a_list_with_nulls_takes_them() -> None:
+    texts = {"type": "array", "items": {"type": ["string", "null"]}}
+    found = tool("POST /notes", requestBody=fields(texts=texts)).tool
+    assert found is not None
+    assert found["params"][0]["type"] == "list[any]"
+
+
+LEFT_OUT: list[tuple[str, dict[str, Any], str]] = [
     ("GET /a", {"deprecated": True}, "deprecated"),
-    ("POST /a", {"requestBody": {"content": {"multipart/form-data": {}}}}, "not JSON"),
-    (
-        "POST /a",
-        {
-            "requestBody": {
-                "content": {"application/json": {"schema": {"type": "array"}}},
-                "required": True,
-            }
-        },
-        "a list",
-    ),
-    ("GET /a", {"responses": {"200": {"content": {"text/event-stream": {}}}}}, "text/event-stream"),
-    ("GET /a", {"parameters": [{"in": "cookie", "name": "c", "required": True}]}, "cookie"),
+    ("POST /a", {"requestBody": {"content": {"multipart/form-data": {}}}}, "no fields"),
+    ("GET /a", {"responses": {"200": {"content": {"text/event-stream": {}}}}}, "has no end"),
     ("GET /a", {"x-speakeasy-mcp": {"disabled": True}}, "not a tool"),
     ("GET /a", {"parameters": [{"$ref": "#/none"}]}, "leads nowhere"),
     ("GET /a", {"requestBody": {**fields(a={}), "required": True}}, "a GET does not send"),
@@ -262,15 +275,118 @@ LEFT_OUT = [
     ("GET /#X-Amz-Target=List", {}, "its path holds a #"),
     ("TRACE /a", {}, "not sent"),
     ("OPTIONS /a", {}, "not sent"),
-    ("PATCH /a/{id}", {}, "sends no fields"),
-    ("PUT /a", {"requestBody": {"content": {"application/octet-stream": {}}}}, "not JSON"),
-    ("PUT /a", {"requestBody": fields()}, "an object of any form"),
+]
+
+
+def sends(kind: str, schema: dict[str, Any], *, required: bool = True) -> dict[str, Any]:
+    """An operation with a body of one media type."""
+    return {"requestBody": {"required": required, "content": {kind: {"schema": schema}}}}
+
+
+JSON = "application/json"
+OBJECT = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+OBJECT_FIELDS = [{"name": "n", "type": "int", "description": "The n."}]
+BINARY = {"type": "string", "format": "binary"}
+FORMS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    (
+        "POST /lines",
+        sends(JSON, {"type": "array", "items": OBJECT}),
+        {"name": "lines", "type": "list[object]", "fields": OBJECT_FIELDS, "whole": True},
+    ),
+    (
+        "POST /lines",
+        sends(JSON, {"type": "array", "items": {"type": "string"}}, required=False),
+        {"name": "lines", "type": "list[str]", "required": False, "whole": True},
+    ),
+    (
+        "PUT /a/labels",
+        sends(JSON, {"type": "object"}),
+        {"name": "body", "type": "dict", "whole": True},
+    ),
+    ("POST /a", sends(JSON, {"type": "string"}), {"name": "text", "whole": True}),
+    (
+        "PUT /a",
+        sends("application/octet-stream", BINARY),
+        {"name": "file", "type": "file", "whole": True},
+    ),
+    ("POST /a", sends("text/plain", {"type": "string"}), {"name": "text", "whole": True}),
+    ("PATCH /a", {}, {"name": "changes", "type": "dict", "whole": True}),
+    (
+        "PATCH /a",
+        sends("application/json-patch+json", {"type": "array", "items": {"type": "object"}}),
+        {"name": "a", "type": "list[dict]", "whole": True},
+    ),
     (
         "POST /a",
-        {"requestBody": fields(rows={"type": "array", "items": {"type": "object"}})},
-        "all that it takes",
+        sends("multipart/form-data", {"type": "object", "properties": {"picture": BINARY}}),
+        {"name": "picture", "type": "file", "required": False},
+    ),
+    (
+        "POST /a",
+        sends(
+            "application/x-www-form-urlencoded",
+            {"properties": {"tags": {"type": "array", "items": {"type": "string"}}}},
+        ),
+        {"name": "tags", "type": "list[str]", "required": False},
+    ),
+    (
+        "POST /a",
+        {"requestBody": fields(rows={"type": "array", "items": OBJECT})},
+        {"name": "rows", "type": "list[object]", "fields": OBJECT_FIELDS, "required": False},
     ),
 ]
+
+
+@pytest.mark.parametrize(("call", "raw", "param"), FORMS)
+def test_every_form_of_body_has_its_parameter(
+    call: str, raw: dict[str, Any], param: dict[str, Any]
+) -> None:
+    found = tool(call, **raw).tool
+    assert found is not None
+    [made] = found["params"]
+    made.pop("description")
+    assert made == param
+    kinds = raw.get("requestBody", {}).get("content", {})
+    if {*kinds} & {"multipart/form-data", "application/x-www-form-urlencoded"}:
+        assert found["request"] in ("multipart", "form")
+    elif kinds and JSON not in kinds:
+        assert found["http"].endswith(f" {next(iter(kinds))}")
+
+
+@pytest.mark.parametrize(
+    ("kind", "returns"),
+    [
+        ("text/plain", None),
+        ("application/yaml", None),
+        ("text/csv", None),
+        ("image/*", "file"),
+        ("application/pdf", "file"),
+        ("application/octet-stream", "file"),
+    ],
+)
+def test_no_media_type_of_a_response_excludes_a_tool(kind: str, returns: str | None) -> None:
+    found = tool("GET /a/{id}", responses={"200": {"content": {kind: {}}}}).tool
+    assert found is not None
+    assert found.get("returns") == returns
+
+
+def test_results_stay_whatever_the_behavior() -> None:
+    """So that an answer changed from action to read restores the whole tool."""
+    raw: dict[str, Any] = {"responses": answers({"type": "array", "items": NOTE})}
+    one = [{"id": "int", "title": {"type": "str", "default": None}}]
+    for call in ("POST /notes/filter", "DELETE /notes/{id}", "PUT /notes/{id}"):
+        assert (tool(call, **raw).tool or {})["returns"] == one
+
+
+def test_nothing_is_returned_that_the_document_does_not_say() -> None:
+    known: list[dict[str, Any]] = [
+        {},
+        {"responses": answers({})},
+        {"responses": answers({"type": "object"})},
+    ]
+    for raw in known:
+        for call in ("GET /a", "POST /a/{id}/archive", "DELETE /a/{id}"):
+            assert "returns" not in (tool(call, **raw).tool or {})
 
 
 @pytest.mark.parametrize(("call", "raw", "why"), LEFT_OUT)

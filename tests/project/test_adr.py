@@ -11,6 +11,8 @@ import pytest
 from support import Answers, rendered, server
 from tables import TABLES
 
+from copier_fastmcp_engine.policy import WIRE_NAMES
+
 ADRS = "docs/adr/policy/"
 HEADINGS = """Context Decision Benefits Consequences Alternatives; Resolved questions; Future
     considerations; Decision timeline; References"""
@@ -75,7 +77,7 @@ def test_the_table_of_behaviors_is_the_codes(profile: str) -> None:
     assert [row[0] for row in rows] == list(code.BEHAVIORS)
     for behavior, meaning, *cells in rows:
         assert meaning == TABLES["behaviors"][behavior]["meaning"]
-        cases = zip(cells, code.WIRE_NAMES, *map(str.split, code.BEHAVIORS[behavior]), strict=True)
+        cases = zip(cells, WIRE_NAMES, *map(str.split, code.BEHAVIORS[behavior]), strict=True)
         for cell, hint, word, mode in cases:
             value = hint == "open_world" or word == "true"
             if word == "said" and hint != "open_world":

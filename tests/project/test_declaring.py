@@ -71,7 +71,7 @@ async def main():
 asyncio.run(main())
 """
 START = """
-from notes_mcp.policy.errors import StartError
+from notes_mcp.engine.errors import StartError
 from notes_mcp.server import create_server
 from notes_mcp.settings import Settings
 try:
@@ -128,7 +128,7 @@ def test_a_declared_tool_is_never_lost_in_silence(
 def test_a_gated_function_outside_its_tool_changes_nothing(mine: Path) -> None:
     code = """
 import asyncio
-from notes_mcp.policy.serving import run_now
+from notes_mcp.engine.tools import run_now
 from notes_mcp.server import create_server
 from notes_mcp.settings import Settings
 server = create_server(Settings(database=":memory:"))

@@ -72,4 +72,5 @@ def test_the_short_run_of_a_project_misses_a_guard_too(
         for row, names in SHORT.items()
         for guard in names
     ]
-    insist_on(short, projects, tmp_path, words=lambda *rows: ["-p", "no:cacheprovider", *rows])
+    own_words = ["-p", "no:cacheprovider"]
+    insist_on(short, projects, tmp_path, words=lambda *rows: [*own_words, *rows], vendored=True)

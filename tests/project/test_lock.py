@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from copier_fastmcp import lock
-from copier_fastmcp.rules import Tool
+from copier_fastmcp_engine.testing import lock
+from copier_fastmcp_engine.testing.rules import Tool
 
 FACTS = {"behavior": "delete", "gated": True, "scopes": ["a"], "why": "Gone is gone."}
 FACTS |= {"public_effect": True, "exceptions": []}

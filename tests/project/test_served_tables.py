@@ -8,6 +8,7 @@ import pytest
 from support import Answers, python, rendered
 from tables import BEHAVIORS, PROFILES, TABLES, WIRE
 
+from copier_fastmcp.behaviors import policy_of
 from copier_fastmcp.creating.reviewing import asks, hints_of
 
 Row = dict[str, Any]
@@ -162,7 +163,8 @@ def test_who_asks(served: tuple[Row, dict[str, Row], set[str]]) -> None:
 def test_what_new_shows_before_it_writes_is_what_is_served(
     served: tuple[Row, dict[str, Row], set[str]],
 ) -> None:
-    policy, hints, gated = served
+    answers, hints, gated = served
+    policy = policy_of({"profile": "custom", **answers})
     for tool in TOOLS:
         expected = {name: value for name, value in hints[tool["name"]].items() if name != WORLD}
         assert hints_of(tool, policy) == expected, tool

@@ -47,9 +47,8 @@ def test_under_load_no_call_fails_and_no_write_is_lost(project: Path) -> None:
 def test_where_something_lies_is_said_without_a_password(
     project: Path, where: str, place: str
 ) -> None:
-    done = python(
-        project, "-c", f"from notes_mcp.policy.process import place; print(place({where!r}))"
-    )
+    code = f"from notes_mcp.engine.places import describe_place; print(describe_place({where!r}))"
+    done = python(project, "-c", code)
     assert done.stdout.strip() == place.format(here=project), done.stderr
 
 

@@ -9,17 +9,19 @@ from typing import Any
 import pytest
 from support import ROOT, python, render
 
-from copier_fastmcp.rules import Tool, examine
+from copier_fastmcp_engine.testing.rules import Tool, examine
 
 Wire = dict[str, Any]
 TABLES = json.loads((ROOT / "src/copier_fastmcp/tables.json").read_text(encoding="utf-8"))
 TOOLS = ["get_clean", "create_clean", "delete_clean"]
 SCRIPT = """
 import json, sys
-sys.path.insert(0, "tests/policy")
-import pin
-tools, *_ = pin.running(pin.create_server(pin.SETTINGS))
-print(json.dumps([[dict(tool.wire), tool.declared] for tool in tools]))
+sys.path[:0] = ["tests/policy", "src"]
+from pathlib import Path
+from copier_fastmcp_suite import opening, pin
+project = opening.open_project(Path().resolve(), "notes_mcp.policy")
+pins = pin.collect(project, project.create_server(), pin.load_tables(project))
+print(json.dumps([[dict(tool.wire), tool.declared] for tool in pins.tools]))
 """
 
 

@@ -51,9 +51,10 @@ WRONG = {
 SCRIPT = """
 import importlib, json, pathlib, sys
 from notes_mcp import tools
-from notes_mcp.policy.declarations import DECLARED
-from notes_mcp.policy.errors import StartError
-from notes_mcp.policy.loading import load_tools
+from notes_mcp.engine.declarations import DECLARED
+from notes_mcp.engine.errors import StartError
+from notes_mcp.engine.registry import load_tools
+from notes_mcp.policy import POLICY
 folder, said = pathlib.Path(next(iter(tools.__path__))), {}
 for name, text in json.loads(pathlib.Path(sys.argv[1]).read_text()).items():
     (folder / "get_mine.py").write_text(text)
@@ -64,7 +65,7 @@ for name, text in json.loads(pathlib.Path(sys.argv[1]).read_text()).items():
     importlib.invalidate_caches()
     load_tools.cache_clear()
     try:
-        load_tools("notes_mcp.tools")
+        load_tools(POLICY, "notes_mcp.tools")
         said[name] = None
     except StartError as error:
         said[name] = str(error)

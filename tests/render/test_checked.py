@@ -1,5 +1,6 @@
 """Every Python file, with or without a suffix, is given to ruff and to mypy --strict: here and in what is rendered."""
 
+import json
 import re
 import subprocess
 import sys
@@ -58,7 +59,11 @@ def test_every_python_file_of_a_project_is_checked(example: Renders, name: str) 
     project = example(name)
     files = (path.relative_to(project).as_posix() for path in project.rglob("*"))
     theirs = {file for file in files if is_python(project, file)}
-    assert "tests/policy/conftest.py" in theirs
+    manifest = json.loads((project / "tests/policy/engine.json").read_text(encoding="utf-8"))
+    assert theirs & manifest["files"].keys()
+    theirs -= manifest["files"].keys()  # checked where they are written, in engine/src
+    assert {"tests/policy/cases.py", "tests/policy/test_behavior.py"} <= theirs
+    assert any(file.endswith("/policy/__init__.py") for file in theirs)
     assert sorted(theirs - given_to_ruff(project)) == []
     assert sorted(theirs - given_to_mypy(project, "--config-file", "config/mypy.ini")) == []
 

@@ -24,7 +24,9 @@ TOP = "macros|writing|template|src|tests|docs|scripts|hooks|examples|benchmarks|
 # The table of tools is written by pinning, so no render has it; the other one is an example.
 UNPINNED = ("dead link docs/tools.md", "dead link ../../tools.md")
 NOT_RENDERED = {
+    "policy/gate.py",  # of releases before the engine
     "tests/policy/check.py",
+    "tests/policy/engine.toml",  # of adopted servers
     "tests/tools/backend.py",
     "docs/adoption.md",
     "docs/consent.md",
@@ -37,6 +39,7 @@ NOT_RENDERED = {
 def documents(folder: Path) -> list[Path]:
     """Every Markdown file of a project, and llms.txt."""
     outside = {".venv", ".cache", ".pytest_cache", ".git", "template", "rendered", "node_modules"}
+    outside.add("MOVED.md")  # it names what was there before
     paths = sorted([*folder.rglob("*.md"), *folder.glob("llms.txt")])
     return [path for path in paths if not outside & set(path.relative_to(folder).parts)]
 

@@ -123,6 +123,11 @@ def test_the_readme_and_the_guide_show_what_the_page_has() -> None:
     assert with_peers("no place", PAGE) == "no place"
 
 
+def counted(row: list[str]) -> str:
+    """What the last cell of a row counts, as in `109 of 119`."""
+    return row[-1].strip("*| ").split(" (")[0]
+
+
 def test_the_command_page_quotes_what_was_counted() -> None:
     page, imported, audited = (
         " ".join((ROOT / name).read_text(encoding="utf-8").split())
@@ -140,11 +145,16 @@ def test_the_command_page_quotes_what_was_counted() -> None:
     part = f"second reader's labels for {sum(second)} of them it is {sum(second[:2]) / sum(second):.0%}"
     assert part in page
     rows = [line.split(" | ") for line in audited.split(" | | ")]
-    (blind,) = (row for row in rows if row[0].startswith("**`blind/`: 14 servers, recall**"))
-    assert f"On {blind[1]} tools of 14 servers" in page
-    assert f"found {blind[-1].strip('*').split(' (')[0]} faults" in page
-    (before,) = (row for row in rows if row[0].startswith("17 servers, recall"))
-    assert f"it had found {before[-1].split(' (')[0]} " in page
+    heads = re.findall(r"\| (\d+) servers, (\d+) tools \|", audited)
+    (servers, tools) = heads[-1]
+    assert f"On {tools} tools of {servers} servers" in page
+    (recall,) = (row for row in rows if row[0].startswith("**first run, recall**"))
+    assert f"found {counted(recall)} faults" in page
+    (precision,) = (row for row in rows if row[0].startswith("**its precision**") and len(row) == 5)
+    right, findings = counted(precision).split(" of ")
+    assert f"{right} of its {findings} findings were right" in page
+    (before,) = (row for row in rows if row[0].startswith("**`blind/`: 14 servers, recall**"))
+    assert f"it had found {counted(before)} " in page
 
 
 def test_the_script_that_ours_is_compared_with_is_whole() -> None:

@@ -17,7 +17,7 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     if isinstance(asked, dict) and "help" in asked  # what nobody is asked has none
 }
 CUSTOM = ["hints", "destructive", "confirm", "confirm_fallback"]
-REST = ["package_name", "license", "resources", "consent", "packages"]
+REST = ["package_name", "license", "resources", "consent", "engine", "packages"]
 NOT_ASKED = [*CUSTOM, "api", "privacy_policy", *REST]
 CLEAR = "\x05\x15"  # to the end of the line, then delete to its beginning
 REDRAW = "\x0c"

@@ -140,18 +140,28 @@ def test_every_example_and_choice_is_a_job_and_none_renders_what_another_does() 
     assert not {"profile-explicit", "backend-sqlite", "profile-custom"} & set(names)
 
 
+def tier(path: Path) -> str:
+    """The folder of a test that a cell names, as `tests/render`."""
+    parts = path.relative_to(ROOT).parts
+    return "/".join(parts[:2])
+
+
 def test_every_tier_runs_on_the_oldest_and_the_newest_python() -> None:
-    parts = {
-        path.relative_to(ROOT / "tests").parts[0] for path in ROOT.glob("tests/*/**/test_*.py")
-    }
+    files = {*ROOT.glob("tests/*/**/test_*.py"), *ROOT.glob("engine/tests/**/test_*.py")}
+    alone = "\npytestmark = pytest.mark.nightly\n"  # a module that no other cell would run
+    parts = {tier(path) for path in files if alone not in path.read_text(encoding="utf-8")}
+    assert {"engine/tests", "tests/render"} <= parts
+    left = {tier(path) for path in files} - parts
+    assert left == {"tests/live"}
+    assert "run: uv run pytest -n auto -m nightly\n" in workflows(OWN)["nightly.yml"], left
     words = {
-        (tier, age)
+        (part, age)
         for name, cell in runpy.run_path(str(ROOT / "scripts/cell"))["cells"]().items()
         for age in AGES
-        for tier in parts
-        if age in name and f"tests/{tier}" in cell["words"]
+        for part in parts
+        if age in name and part in cell["words"]
     }
-    assert {(tier, age) for tier in parts - {"attacks"} for age in AGES} == words
+    assert {(part, age) for part in parts - {"tests/attacks"} for age in AGES} == words
 
 
 def test_the_matrix_is_what_the_list_is() -> None:

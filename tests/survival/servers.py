@@ -8,7 +8,7 @@ from typing import Any
 from lifecycle import TEMPLATE, Edit, migration, move, released, rename_author
 
 TABLES = "src/copier_fastmcp/tables.json"
-RULES = "src/copier_fastmcp/rules.py"
+RULES = "engine/src/copier_fastmcp_engine/testing/rules.py"
 NOTES = ["search_notes", "get_note", "create_note", "update_note", "delete_note"]
 RESOURCES = [
     {"uri": "notes://all", "name": "All notes", "description": "Every note."},

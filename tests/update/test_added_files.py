@@ -20,7 +20,6 @@ CASES: dict[str, tuple[Answers, Answers, set[str]]] = {
             SRC + "resources/__init__.py",
             SRC + "resources/all.py",
             SRC + "resources/notes_note_id.py",
-            SRC + "policy/listing.py",
         },
     ),
     "resources after none": (
@@ -29,7 +28,6 @@ CASES: dict[str, tuple[Answers, Answers, set[str]]] = {
         {
             SRC + "resources/__init__.py",
             SRC + "resources/all.py",
-            SRC + "policy/listing.py",
         },
     ),
     "one resource more": (

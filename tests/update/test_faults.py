@@ -12,7 +12,7 @@ import pytest
 from lifecycle import MIGRATIONS, TEMPLATE, bytes_of, released, start, update
 from support import clone_template, git
 
-POLICY = TEMPLATE + "policy/errors.py"
+POLICY = TEMPLATE + "cli.py.jinja"
 SEED = 20261121
 
 KILLS = int(os.environ.get("KILLS", "2"))  # ten at night
@@ -84,4 +84,4 @@ def test_a_failing_migration(repository: Path, tmp_path: Path) -> None:
         update(project, "v3.0.0")
     assert restored(project) == before
     update(project, "v4.0.0")
-    assert (project / "src/notes_mcp/policy/errors.py").read_text().endswith("# release 2\n")
+    assert (project / "src/notes_mcp/cli.py").read_text().endswith("# release 2\n")

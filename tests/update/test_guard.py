@@ -13,6 +13,7 @@ import pytest
 import yaml
 from copier.errors import TaskError
 from lifecycle import (
+    ENGINE,
     MIGRATIONS,
     SRC,
     TEMPLATE,
@@ -30,6 +31,8 @@ LATIN = "caf\xe9".encode("latin-1")
 RESOURCE = {"uri": "notes://all", "name": "All notes", "description": "Every note."}
 PROFILE = "    end-state - few hints, idempotent by end state; asks if a tool says so: end-state\n"
 BUNDLE = "    bundle - manifest.json, for Claude Desktop: bundle\n"
+# One that the release moves, one that it changes, one that it leaves alone.
+EDITED_ENGINE = [SRC + f"engine/{name}.py" for name in ("texts", "guard", "confirmation/gate")]
 CHECK = "{{ v.resource_errors(resources, tools) }}"
 
 
@@ -39,8 +42,9 @@ def releases(first: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = shutil.copytree(first, tmp_path_factory.mktemp("releases") / "template")
     new: Edit = ("template/.envrc", "", "use uv\n")
     guide: Edit = ("template/README.md.jinja", "", "\nRelease 2.\n")
-    texts: Edit = (TEMPLATE + "policy/errors.py", "", "\n# release 2\n")
-    released(made, made, "v2.0.0", *move(made), new, guide, texts)
+    texts: Edit = (TEMPLATE + "cli.py.jinja", "", "\n# release 2\n")
+    engine: Edit = (ENGINE + "guard.py", "", "\n# release 2\n")
+    released(made, made, "v2.0.0", *move(made), new, guide, texts, engine)
     released(made, made, "v3.0.0", ("copier.yml", PROFILE, ""))
     stricter = CHECK + "{% if resources %}{{ resources[0].uri }} is refused now{% endif %}"
     released(
@@ -93,10 +97,10 @@ def lived(releases: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         "author": "Ann",
     }
     project = start(releases, tmp_path_factory.mktemp("lived") / "p", **answers)
-    for name in (SRC + "policy/texts.py", SRC + "policy/gate.py", "LICENSE"):
+    for name in (*EDITED_ENGINE, SRC + "server.py", "LICENSE"):
         with (project / name).open("a", encoding="utf-8") as file:
             file.write("\n# mine\n")
-    for name in ("README.md", SRC + "policy/errors.py"):
+    for name in ("README.md", SRC + "cli.py"):
         with (project / name).open("ab") as raw:
             raw.write(b"\n# " + LATIN + b"\n")
     (project / ".gitignore").write_text((project / ".gitignore").read_text() + ".envrc\nseen.md\n")
@@ -124,12 +128,17 @@ def test_files_that_would_be_lost(lived: Path, capfd: pytest.CaptureFixture[str]
     named = {line.partition(":")[0]: line for line in found}
     assert set(named) == {
         "LICENSE",
-        SRC + "policy/texts.py",
+        *EDITED_ENGINE,
         ".envrc",
         "README.md",
-        SRC + "policy/errors.py",
+        SRC + "cli.py",
     }
-    assert "edited here, and v2.0.0 removes it" in named[SRC + "policy/texts.py"]
+    for name in EDITED_ENGINE:
+        assert (
+            f"edited here, and the engine is replaced as a whole; copier-fastmcp restore {name}"
+            in named[name]
+        )
+    assert "edited here, and v2.0.0 removes it" in named["LICENSE"]
     assert "git ignores it, and v2.0.0 would write over it" in named[".envrc"]
     assert "not UTF-8" in named["README.md"]
 
@@ -137,15 +146,16 @@ def test_files_that_would_be_lost(lived: Path, capfd: pytest.CaptureFixture[str]
 def test_the_way_on(lived: Path, tmp_path: Path) -> None:
     """What each line says, done; then the update goes through, and an edit that may stay stays."""
     project = shutil.copytree(lived, tmp_path / "p")
-    git(project, "rm", "--quiet", SRC + "policy/texts.py")
+    git(project, "restore", "--source=HEAD~1", *EDITED_ENGINE)
     git(project, "add", "--force", ".envrc")
-    for name in ("README.md", SRC + "policy/errors.py"):
+    for name in ("README.md", SRC + "cli.py"):
         path = project / name
         path.write_bytes(path.read_bytes().replace(LATIN, "café".encode()))
     commit(project)
     update(project, "v2.0.0")
-    assert not (project / SRC / "policy/texts.py").exists()
-    assert (project / SRC / "policy/gate.py").read_text().endswith("# mine\n")
+    assert not (project / SRC / "engine/texts.py").exists()
+    assert (project / SRC / "engine/guard.py").read_text().endswith("# release 2\n")
+    assert (project / SRC / "server.py").read_text().endswith("# mine\n")
     assert "# café\n" in (project / "README.md").read_text()
     envrc = (project / ".envrc").read_text()
     assert "export TOKEN=mine" in envrc

@@ -10,7 +10,7 @@ from lifecycle import commit
 from support import PYTEST, git, python, render
 
 from copier_fastmcp.cli import main
-from copier_fastmcp.updating.behind import standing
+from copier_fastmcp.updates.tool_answers import find_differences
 
 TOOLS = "src/parcels_mcp/tools/"
 OK = {"200": {"description": ""}}
@@ -57,7 +57,7 @@ def test_a_later_document_comes_with_an_update(
     shown = capsys.readouterr()
     assert "added: POST /parcels/{id}/send (send_parcel)" in shown.err
     assert "removed: DELETE /parcels/{id} (delete_parcel)" in shown.err
-    assert "changed: PUT /parcels/{id} (set_parcel)" in shown.err
+    assert "wording: set_parcel has the new optional parameter weight" in shown.err
     assert "-- name: delete_parcel" in shown.out
 
     mended = yaml.safe_load(answers.read_text())
@@ -93,7 +93,7 @@ def test_a_later_document_comes_with_an_update(
     commit(project, "updated")
     again = python(project, *update, "--data-file", str(answers))
     assert TOOLS not in again.stderr, "it is told once; drift tells what is left"
-    assert [line.partition("; src/")[0] for line in standing(project, kept)] == [
+    assert [line.partition("; src/")[0] for line in find_differences(project, kept)] == [
         told["delete_parcel"],
         told["list_parcels"].replace(" beside browse_parcels, which sends the same request", ""),
         "set_parcel: its file has no parameter weight, its answers do",

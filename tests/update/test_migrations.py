@@ -87,12 +87,12 @@ def test_a_template_that_has_moved(repository: Path, tmp_path: Path) -> None:
     assert (project / "AGENTS.md").read_text().endswith("\nTwo.\n")
 
 
-def test_g_a_policy_file_moves(repository: Path, tmp_path: Path) -> None:
+def test_g_an_engine_file_moves(repository: Path, tmp_path: Path) -> None:
     project = start(repository, tmp_path / "p")
     released(repository, repository, "v2.0.0", *move(repository))
     update(project, "v2.0.0")
-    assert not (project / SRC / "policy/texts.py").exists()
-    assert (project / SRC / "policy/hygiene.py").exists()
+    assert not (project / SRC / "engine/texts.py").exists()
+    assert (project / SRC / "engine/hygiene.py").exists()
     found = suite(project)
     assert "passed" in found
     assert "failed" not in found

@@ -14,7 +14,7 @@ from lifecycle import SRC, TOOLS, bytes_of, commit, start, update
 from support import answers, clone_template, git, nightly_but, render
 
 STUB = "template/src/{{package_name}}/tools/{% yield tool from specs %}{{ tool.file }}.py{% endyield %}.jinja"
-POLICY = "template/src/{{package_name}}/policy/errors.py"
+POLICY = "template/src/{{package_name}}/cli.py.jinja"
 
 
 @pytest.fixture(scope="module")
@@ -113,8 +113,8 @@ CELLS: dict[str, tuple[Callable[[Path], None], str, str, str]] = {
     "edited pyproject": (edit("pyproject.toml"), "pyproject.toml", "kept", "overwritten"),
     "edited README": (edit("README.md"), "README.md", "kept", "overwritten"),
     "edited guide": (edit("AGENTS.md"), "AGENTS.md", "kept", "overwritten"),
-    "edited policy": (edit(SRC + "policy/gate.py"), SRC + "policy/gate.py", "kept", "overwritten"),
-    "untouched policy": (lambda _: None, SRC + "policy/errors.py", "forward", "forward"),
+    "edited policy": (edit(SRC + "server.py"), SRC + "server.py", "kept", "overwritten"),
+    "untouched policy": (lambda _: None, SRC + "cli.py", "forward", "forward"),
 }
 
 

@@ -28,7 +28,7 @@ from lifecycle import (
 from programs import run, uv
 from support import ROOT, git, pin, server
 
-RULES = "src/copier_fastmcp/rules.py"
+RULES = "engine/src/copier_fastmcp_engine/testing/rules.py"
 TABLES = "src/copier_fastmcp/tables.json"
 
 

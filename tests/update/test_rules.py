@@ -2,17 +2,17 @@
 
 import json
 from pathlib import Path
-from runpy import run_path
 
 import pytest
 from lifecycle import ANSWERS, bytes_of, changed, commit, released, start, suite, update
-from support import ROOT, pin, server
+from support import pin, server
 from tables import BEHAVIORS, TABLES, WIRE
 
-from copier_fastmcp.rules import Tool, amiss, early, examine
+from copier_fastmcp_engine.testing.cases import parse_probe
+from copier_fastmcp_engine.testing.rules import Tool, amiss, early, examine
 
-TABLE, RULES = "src/copier_fastmcp/tables.json", "src/copier_fastmcp/rules.py"
-PAGE, CASES = "docs/tools.md", ROOT / "template/tests/policy/cases.py"
+TABLE, RULES = "src/copier_fastmcp/tables.json", "engine/src/copier_fastmcp_engine/testing/rules.py"
+PAGE = "docs/tools.md"
 ROW = '    {"behavior": "put", "tools": ["archive", "unarchive"], "hint": "destructive", "value": false, "why": "It | can be taken \\"back\\"."}\n'
 RELAXED = "archive_note: RELAXED: destructiveHint true -> false"
 
@@ -157,11 +157,10 @@ def test_a_rule_warns_then_fails_and_is_waived(repository: Path, tmp_path: Path)
     ],
 )
 def test_a_waiver_that_is_amiss(tmp_path: Path, waivers: str, why: str) -> None:
-    said_in = run_path(str(CASES), run_name="copier_fastmcp.cases")["said_in"]
     path = tmp_path / "test_get_note.py"
-    assert said_in(path) == {}
+    assert parse_probe(path) == {}
     path.write_text(f'"""Mine."""\n\nwaivers: list = {waivers}\n')
-    said = said_in(path)["waivers"]
+    said = parse_probe(path)["waivers"]
     tool = Tool({"name": "get_note"}, waivers=said if isinstance(said, list) else [said])
     found = examine([tool], TABLES | {"today": "2026-11-22"})
     (finding,) = [one for one in found if one.rule == "waiver-valid"]

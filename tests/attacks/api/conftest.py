@@ -8,8 +8,8 @@ from attacks.api.scripted import Scripted, backend
 def scripted(monkeypatch: pytest.MonkeyPatch) -> Scripted:
     script = Scripted()
 
-    async def sleep(seconds: float) -> None:
+    async def sleep(_: object, seconds: float) -> None:
         script.pauses.append(seconds)
 
-    monkeypatch.setattr(backend.asyncio, "sleep", sleep)
+    monkeypatch.setattr(backend.Api, "_sleep", sleep)
     return script

@@ -13,11 +13,13 @@ import pytest
 from attacks.api.scripted import SECRET, Scripted, backend, called, served
 from fastmcp import Client
 from fastmcp.exceptions import ToolError
-from notes_mcp.policy.errors import StartError
+
+from copier_fastmcp_engine.errors import StartError
 
 pytestmark = pytest.mark.anyio
 # The server that these tests run in is another one than mypy knows by this name.
 Settings: Any = importlib.import_module("notes_mcp.settings").Settings
+quoted: Any = importlib.import_module("notes_mcp.policy").quoted
 
 
 def busy(status: int = 503, **headers: str) -> httpx2.Response:
@@ -63,7 +65,7 @@ async def test_it_gives_up_after_three_tries(scripted: Scripted) -> None:
     scripted.answers = [busy()]
     failed, text = await called(served(scripted), "get_note", note_id=1)
     assert (failed, len(scripted.requests)) == (True, 3)
-    assert text == "GET /notes/1 was answered 503: busy; try again later"
+    assert text == "GET /notes/1 answered 503: busy; try again later"
 
 
 async def test_retry_after_is_waited_for_up_to_a_limit(scripted: Scripted) -> None:
@@ -83,7 +85,7 @@ async def test_retry_after_is_waited_for_up_to_a_limit(scripted: Scripted) -> No
     failed, text = await called(served(scripted), "get_note", note_id=1)
     assert (failed, len(scripted.requests)) == (True, 1)
     assert text == (
-        "GET /notes/1 was answered 429: busy; too many requests; wait before you call again (3600 s)"
+        "GET /notes/1 answered 429: busy; too many requests; wait before calling again (3600 s)"
     )
 
 
@@ -91,27 +93,25 @@ async def test_retry_after_is_waited_for_up_to_a_limit(scripted: Scripted) -> No
     ("answer", "said"),
     [
         (httpx2.Response(404, json={"error": {"message": "No such note"}}),
-         "GET /notes/1 was answered 404: No such note; list or search to see what exists"),
+         "GET /notes/1 answered 404: No such note; list or search to see what exists"),
         (httpx2.Response(422, json={"errors": [{"detail": "title\nis\u202e   too long " + "x" * 300}]}),
-         "GET /notes/1 was answered 422: title is too long " + "x" * 181 + "…; mend the arguments and call again"),
+         "GET /notes/1 answered 422: title is too long " + "x" * 181 + "…; correct the arguments and call again"),
         (httpx2.Response(401, json={"message": f"Bad token {SECRET}"}),
-         "GET /notes/1 was answered 401: Bad token ***; the API refuses the token of this server; tell who runs it"),
+         "GET /notes/1 answered 401: Bad token ***; the API does not accept this server's token; tell its operator"),
         (httpx2.Response(401, json={"message": "x" * 190 + SECRET}),
-         "GET /notes/1 was answered 401: " + "x" * 190 + "***; the API refuses the token of this server; tell who runs it"),
+         "GET /notes/1 answered 401: " + "x" * 190 + "***; the API does not accept this server's token; tell its operator"),
         (httpx2.Response(404, json={"detail": "There is none."}),
-         "GET /notes/1 was answered 404: There is none; list or search to see what exists"),
+         "GET /notes/1 answered 404: There is none; list or search to see what exists"),
         (httpx2.Response(500, text="<html>Traceback: password=hunter2</html>"),
-         "GET /notes/1 was answered 500; try again later"),
+         "GET /notes/1 answered 500; try again later"),
         (httpx2.Response(200, text="<html>hunter2</html>", headers={"Content-Type": "text/html; charset=x"}),
-         "the API answered with text/html, which is not JSON"),
-        (httpx2.Response(200, json={"id": "hunter2"}),
-         "the answer of the API does not fit: id: Input should be a valid integer, unable to parse string as an integer; mend GetNoteResult"),
+         "GET http://api.invalid/v1/notes/1 answered text/html: is NOTES_MCP_API right?"),
         (httpx2.Response(302, headers={"Location": "https://evil.example.com/x?token=hunter2"}),
-         "GET /notes/1 was answered 302; the API has moved to evil.example.com; tell who runs this server"),
+         "GET /notes/1 answered 302; the API has moved to evil.example.com; tell the operator"),
         (httpx2.ConnectError("http://user:hunter2@host"),
          "GET /notes/1: ConnectError, so api.invalid cannot be reached; try again later"),
         (httpx2.ReadTimeout("hunter2"), "GET /notes/1: the API did not answer in 30 s; try again"),
-        (httpx2.DecodingError("hunter2"), "GET /notes/1: DecodingError, so api.invalid cannot be reached; try again later"),
+        (httpx2.DecodingError("hunter2"), "GET /notes/1: the response of api.invalid cannot be decoded; tell the operator"),
     ],
 )  # fmt: skip
 async def test_a_failure_is_one_sentence_without_secrets(
@@ -129,7 +129,7 @@ async def test_no_part_of_a_password_is_said(scripted: Scripted) -> None:
     scripted.answers = [httpx2.Response(422, json={"message": "ann, hunter2, YW5uOmh1bnRlcjI="})]
     server = served(scripted, api_auth="basic", api_token="ann:hunter2")
     _, text = await called(server, "get_note", note_id=1)
-    assert text.startswith("GET /notes/1 was answered 422: ann, ***, ***; ")
+    assert text.startswith("GET /notes/1 answered 422: ann, ***, ***; ")
 
 
 async def test_a_write_that_timed_out_may_have_been_done(scripted: Scripted) -> None:
@@ -144,6 +144,8 @@ async def test_a_write_that_timed_out_may_have_been_done(scripted: Scripted) -> 
         ({}, "Authorization", f"Bearer {SECRET}"),
         ({"api_auth": "Basic", "api_token": "ann:pw"}, "Authorization", "Basic YW5uOnB3"),
         ({"api_auth": "X-API-Key"}, "X-API-Key", SECRET),
+        ({"api_auth": "header:X-API-Key"}, "X-API-Key", SECRET),
+        ({"api_auth": "cookie:sid"}, "Cookie", f"sid={SECRET}"),
         ({"api_token": ""}, "Authorization", None),
     ],
 )
@@ -158,8 +160,8 @@ async def test_the_token_goes_where_the_settings_say(
 async def test_without_a_token_it_says_which_setting_there_is(scripted: Scripted) -> None:
     scripted.answers = [httpx2.Response(401, json={"message": "Who are you?"})]
     _, text = await called(served(scripted, api_token=""), "get_note", note_id=1)
-    said = "no token is sent; its operator sets NOTES_MCP_API_TOKEN"
-    assert text == f"GET /notes/1 was answered 401: Who are you?; {said}"
+    said = "no token is sent; the operator sets NOTES_MCP_API_TOKEN"
+    assert text == f"GET /notes/1 answered 401: Who are you?; {said}"
 
 
 async def test_a_token_that_no_header_carries_stops_the_start(scripted: Scripted) -> None:
@@ -175,8 +177,8 @@ async def test_a_token_that_no_header_carries_stops_the_start(scripted: Scripted
 )
 async def test_no_value_escapes_from_its_place(scripted: Scripted, value: str) -> None:
     served(scripted)
-    with pytest.raises(ToolError, match="cannot stand in a path"):
-        await backend.api().delete(f"/notes/{backend.quoted(value)}")
+    with pytest.raises(ToolError, match="cannot be part of a path"):
+        await backend.api().delete(f"/notes/{quoted(value)}")
     if ".." in value.split("/"):
         with pytest.raises(ToolError, match="leaves its place"):
             await backend.api().delete(f"/notes/{value}")
@@ -185,7 +187,7 @@ async def test_no_value_escapes_from_its_place(scripted: Scripted, value: str) -
 
 @pytest.mark.parametrize("value", ["a/b", "a?b=c", "a#b", "ä 🦉", "%2e%2e", "a;b", "{x}"])
 def test_a_value_is_one_segment(value: str) -> None:
-    url = httpx2.URL(f"http://api.invalid/v1/notes/{backend.quoted(value)}/send")
+    url = httpx2.URL(f"http://api.invalid/v1/notes/{quoted(value)}/send")
     assert len(url.raw_path.split(b"/")) == 5
     assert not url.query
     assert url.path == f"/v1/notes/{value}/send"

@@ -93,7 +93,7 @@ async def test_a_server_before_an_api(address: str, era: str) -> None:
             return (await client.call_tool(tool, arguments)).structured_content or {}
 
         made = await call("create_note", title="A", content="B")
-        assert made == {"id": 1, "etag": '"A"'}
+        assert made == {"id": 1, "title": "A", "content": "B", "etag": '"A"'}
         changed = await call("update_note", note_id=1, etag=made["etag"], title="C")
         assert changed["etag"] == '"C"'
         with pytest.raises(
@@ -108,7 +108,7 @@ async def test_a_server_before_an_api(address: str, era: str) -> None:
         agrees = True
         gone = await call("delete_note", note_id=1)
         assert (gone["outcome"], gone["approved_by"], gone["result"]) == (
-            "applied", "person", {"deleted": True})  # fmt: skip
+            "applied", "person", {"result": None})  # fmt: skip
         assert Notes.seen[-1] == "DELETE /v1/notes/1"
         with pytest.raises(ToolError, match="answered 404: no such note; list or search"):
             await call("get_note", note_id=1)

@@ -16,29 +16,29 @@ from attacks.consent.provider import Provider
 from attacks.raw import LEGACY, MODERN, Message, Raw, connect, user
 from fastmcp import Context, FastMCP
 from listening import redis as redis
-from nextcloud_login_mcp.policy import (
-    consent_cli,
-    consent_flow,
-    consent_settings,
-    consent_store,
-)
-from nextcloud_login_mcp.policy.consent import granted_token, requires_consent
-from nextcloud_login_mcp.policy.declarations import create, declaration_of, delete, read
-from nextcloud_login_mcp.policy.guarding import PolicyServer
-from nextcloud_login_mcp.policy.serving import build_tool
+from nextcloud_login_mcp.policy import POLICY
 from nextcloud_login_mcp.server import create_server
 from nextcloud_login_mcp.settings import Settings
 from pydantic import BaseModel, Field
 
+from copier_fastmcp_engine.consent import flow as flow
+from copier_fastmcp_engine.consent import store as consent_store
+from copier_fastmcp_engine.consent.asking import granted_token, requires_consent
+from copier_fastmcp_engine.consent.commands import ConsentCommands
+from copier_fastmcp_engine.declarations import create, declaration_of, delete, read
+from copier_fastmcp_engine.guard import PolicyServer
+from copier_fastmcp_engine.project import Project
+from copier_fastmcp_engine.tools import build_tool
+
 Grant = consent_store.Grant
-commands, flow = consent_cli, consent_flow
+commands = ConsentCommands(Project(POLICY))
 ERAS = [LEGACY, MODERN]
 SECRET = "a secret of thirty-two characters or more"
-REQUIRED = f"{consent_settings.TITLE} access provisioning required"
+REQUIRED = f"{POLICY.domain_title} access provisioning required"
 TIMED_OUT = "Elicitation timed out - user did not complete authorization"
 COMMAND = ["-c", "from nextcloud_login_mcp.cli import main; main()"]
 OURS = "nextcloud_login_mcp"
-DOMAIN, PREFIX = consent_settings.DOMAIN, consent_settings.PREFIX
+DOMAIN, PREFIX = POLICY.domain, POLICY.env_prefix
 COMPLETE, FAILED = "Authorization Complete!", "Authorization Failed"
 STALE, LATER = "Link Not Valid", "Try Again Later"
 TOKEN = "/oauth2/token"
@@ -118,7 +118,7 @@ def serving(provider: Provider, **more: Any) -> PolicyServer:
     for function in (zz_look, zz_alone, zz_drop, zz_outer):
         declaration = declaration_of(function)
         assert declaration
-        server.add_tool(build_tool(function, declaration))
+        server.add_tool(build_tool(POLICY, function, declaration))
     return server
 
 

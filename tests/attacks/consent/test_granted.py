@@ -17,9 +17,10 @@ from attacks.consent.provider import Browser, Provider
 from attacks.raw import LEGACY
 from fastmcp import Client, FastMCP
 from fastmcp.exceptions import ToolError
-from nextcloud_login_mcp.policy import Granted, read, requires_consent
-from nextcloud_login_mcp.policy.consent_store import User
-from nextcloud_login_mcp.policy.serving import build_tool
+from nextcloud_login_mcp.policy import POLICY, Granted, read, requires_consent
+
+from copier_fastmcp_engine.consent.store import User
+from copier_fastmcp_engine.tools import build_tool
 
 pytestmark = pytest.mark.anyio
 
@@ -61,7 +62,7 @@ def asking(provider: Provider, service: Service, **more: object) -> FastMCP:
 
     server = serving(provider, **more)
     for function in (zz_fetch, zz_open):
-        server.add_tool(build_tool(function, read(title=function.__name__)))
+        server.add_tool(build_tool(POLICY, function, read(title=function.__name__)))
     return server
 
 

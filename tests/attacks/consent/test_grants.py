@@ -30,7 +30,8 @@ from attacks.consent.provider import Browser, Provider, heading, http
 from attacks.raw import LEGACY, MODERN
 from fastmcp import FastMCP
 from fastmcp.exceptions import ToolError
-from nextcloud_login_mcp.policy.consent_routes import cookie
+
+from copier_fastmcp_engine.consent.routes import cookie
 
 pytestmark = pytest.mark.anyio
 
@@ -123,7 +124,7 @@ async def test_replicas_share_links_and_grants(
 async def test_a_locked_store_grants_nothing_and_shows_nothing(
     provider: Provider, browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(f"{OURS}.policy.consent_rows.LOCKED", 0.1)
+    monkeypatch.setattr("copier_fastmcp_engine.consent.rows.LOCKED", 0.1)
     path = tmp_path / "c.db"
     server = serving(provider, consent_database=str(path), secret_keys=SECRET)
     async with calling(server, LEGACY, "none") as call:

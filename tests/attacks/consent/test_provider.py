@@ -10,7 +10,6 @@ from attacks.consent.granting import (
     COMPLETE,
     FAILED,
     LATER,
-    OURS,
     STALE,
     TOKEN,
     calling,
@@ -22,7 +21,8 @@ from attacks.consent.granting import (
 from attacks.consent.provider import Browser, Provider, heading
 from attacks.raw import MODERN
 from fastmcp import FastMCP
-from nextcloud_login_mcp.policy import oauth
+
+from copier_fastmcp_engine.consent import oauth
 
 pytestmark = pytest.mark.anyio
 
@@ -162,7 +162,7 @@ async def test_a_provider_that_is_slow_is_not_waited_for(
 ) -> None:
     async with calling(server, MODERN) as call:
         back, held = await browser.log_in(call.link, "ann"), provider.hold()
-        monkeypatch.setattr(f"{OURS}.policy.oauth.PATIENCE", 0.3)
+        monkeypatch.setattr("copier_fastmcp_engine.consent.oauth.PATIENCE", 0.3)
         assert heading(await browser.get(back)) == FAILED
         held.set()  # only now
         await nothing(server)

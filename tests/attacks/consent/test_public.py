@@ -14,11 +14,13 @@ from attacks.consent.provider import Provider, http
 from attacks.raw import MODERN, Message
 from fastmcp import Client, FastMCP
 from fastmcp.server.dependencies import get_access_token
-from nextcloud_login_mcp.policy.consent import requires_consent
-from nextcloud_login_mcp.policy.declarations import declaration_of, read
-from nextcloud_login_mcp.policy.loading import resource
-from nextcloud_login_mcp.policy.serving import build_tool
+from nextcloud_login_mcp.policy import POLICY
 from nextcloud_login_mcp.server import create_server
+
+from copier_fastmcp_engine.consent.asking import requires_consent
+from copier_fastmcp_engine.declarations import declaration_of, read
+from copier_fastmcp_engine.registry import resource
+from copier_fastmcp_engine.tools import build_tool
 
 pytestmark = pytest.mark.anyio
 ACCEPT = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
@@ -63,10 +65,10 @@ async def served(provider: Provider, **more: Any) -> AsyncIterator[str]:
             declaration = declaration_of(function)
             assert declaration
             (inner if function is zz_account else server).add_tool(
-                build_tool(function, declaration)
+                build_tool(POLICY, function, declaration)
             )
             if function is zz_scoped:
-                inner.add_tool(build_tool(function, declaration))
+                inner.add_tool(build_tool(POLICY, function, declaration))
         server.mount(inner, namespace="in")
         for each in (open_resource, scoped_resource):
             server.add_resource(each)

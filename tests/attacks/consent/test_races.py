@@ -24,8 +24,9 @@ from attacks.consent.granting import (
 )
 from attacks.consent.provider import Browser, Provider, heading
 from attacks.raw import LEGACY, Message, connect, user
-from nextcloud_login_mcp.policy import consent_store
-from nextcloud_login_mcp.policy.guarding import PolicyServer
+
+from copier_fastmcp_engine.consent import store as consent_store
+from copier_fastmcp_engine.guard import PolicyServer
 
 pytestmark = pytest.mark.anyio
 ANN = consent_store.User("user:ann", "ann")

@@ -25,8 +25,9 @@ from fastmcp.server.transforms import ToolTransform
 from fastmcp.server.transforms.search import RegexSearchTransform
 from fastmcp.tools.tool_transform import ToolTransformConfig
 from mcp.shared.exceptions import MCPError
-from nextcloud_login_mcp.policy import read, requires_consent, resource
-from nextcloud_login_mcp.policy.serving import build_tool
+from nextcloud_login_mcp.policy import POLICY, read, requires_consent, resource
+
+from copier_fastmcp_engine.tools import build_tool
 
 pytestmark = pytest.mark.anyio
 SECRET = "what only its user may read"
@@ -88,7 +89,7 @@ def mounted_prompt(server: FastMCP) -> Message:
 def mounted_tool(server: FastMCP) -> Message:
     """A tool of a server that is mounted, which the policy built."""
     child = FastMCP("child")
-    child.add_tool(build_tool(zz_mine, read(title="Mine")))
+    child.add_tool(build_tool(POLICY, zz_mine, read(title="Mine")))
     server.mount(child, namespace="child")
     return {"method": "tools/call", "name": "child_zz_mine", "arguments": {}}
 

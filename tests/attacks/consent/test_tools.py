@@ -14,7 +14,6 @@ from attacks.consent.granting import (
     COMPLETE,
     DOMAIN,
     ERAS,
-    OURS,
     REQUIRED,
     SECRET,
     TIMED_OUT,
@@ -34,7 +33,8 @@ from attacks.raw import LEGACY, MODERN, Message, connect, user
 from fastmcp import Client, FastMCP
 from fastmcp.client.transports import StreamableHttpTransport
 from fastmcp.exceptions import ToolError
-from nextcloud_login_mcp.policy.errors import CouldNotError
+
+from copier_fastmcp_engine.errors import CouldNotError
 
 pytestmark = pytest.mark.anyio
 
@@ -78,7 +78,7 @@ async def test_check_logged_in_has_four_answers(
     reply: Message,
     status: str,
 ) -> None:
-    monkeypatch.setattr(f"{OURS}.policy.consent.SETTLE", 0.1)
+    monkeypatch.setattr("copier_fastmcp_engine.consent.asking.SETTLE", 0.1)
     server = serving(provider)
     async with calling(server, era, "form", tool="check_logged_in") as call:
         done = await call.go_on(reply)

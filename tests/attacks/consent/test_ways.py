@@ -16,7 +16,6 @@ from attacks.consent.granting import (
     COMPLETE,
     DOMAIN,
     ERAS,
-    OURS,
     REQUIRED,
     SECRET,
     YES,
@@ -35,8 +34,9 @@ from fastmcp import Client
 from fastmcp.client.elicitation import ElicitResult
 from fastmcp.client.transports import StdioTransport, StreamableHttpTransport
 from mcp.shared.exceptions import MCPError
-from nextcloud_login_mcp.policy import read, requires_consent
-from nextcloud_login_mcp.policy.serving import build_tool
+from nextcloud_login_mcp.policy import POLICY, read, requires_consent
+
+from copier_fastmcp_engine.tools import build_tool
 
 pytestmark = pytest.mark.anyio
 
@@ -88,7 +88,7 @@ ANSWERS: dict[str, Message] = {
 async def test_no_answer_to_a_form_counts_without_a_grant(
     provider: Provider, monkeypatch: pytest.MonkeyPatch, era: str, answer: str
 ) -> None:
-    monkeypatch.setattr(f"{OURS}.policy.consent.SETTLE", 0.1)
+    monkeypatch.setattr("copier_fastmcp_engine.consent.asking.SETTLE", 0.1)
     async with calling(serving(provider), era, "form") as call:
         refusal = text_of(await call.go_on(ANSWERS[answer]))
         assert refusal == f"{REQUIRED}. {answer}; nothing was done."
@@ -130,7 +130,7 @@ async def test_who_does_not_open_the_link_gets_nothing(provider: Provider, answe
 async def test_agreeing_to_open_the_link_is_no_grant(
     provider: Provider, browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(f"{OURS}.policy.consent.WAIT", 0.1)
+    monkeypatch.setattr("copier_fastmcp_engine.consent.asking.WAIT", 0.1)
     async with calling(serving(provider), MODERN) as call:
         again = await call.go_on()
         assert link_in(again) == call.link
@@ -175,7 +175,7 @@ async def test_other_decorators_hide_no_consent(provider: Provider, order: list[
     for decorator in order:
         function = decorator(function)
     server = serving(provider)
-    server.add_tool(build_tool(function, read(title="Look")))
+    server.add_tool(build_tool(POLICY, function, read(title="Look")))
     async with calling(server, LEGACY, "none", tool="zz_thin") as call:
         assert text_of(call.message).startswith(REQUIRED)
 

@@ -1,29 +1,45 @@
 """A rendered server with tools that the attacks aim at, whatever tools it has of its own."""
 
-from collections.abc import Callable
+import dataclasses
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from attacks.raw import Message
 from fastmcp import Context
 from fastmcp.exceptions import ToolError
-from notes_mcp.policy import create, delete, read, require_confirmation
-from notes_mcp.policy.declarations import Exemption, declaration_of
-from notes_mcp.policy.guarding import PolicyServer
-from notes_mcp.policy.profile import CONFIRM_FALLBACK, PREVIEW_FIRST
-from notes_mcp.policy.serving import PolicyTool, build_tool
+from notes_mcp.policy import POLICY, create, delete, read, require_confirmation
 from notes_mcp.server import create_server
 from notes_mcp.settings import Settings
 from pydantic import BaseModel, Field, model_validator
 
+from copier_fastmcp_engine import declarations
+from copier_fastmcp_engine.audit_log import AuditLog
+from copier_fastmcp_engine.declarations import Exemption, declaration_of
+from copier_fastmcp_engine.guard import PolicyServer
+from copier_fastmcp_engine.policy import Behavior
+from copier_fastmcp_engine.tools import PolicyTool, build_tool
+
 DONE: list[str] = []  # all the data that the tools below change
-SETTINGS = Settings(database=":memory:", state="memory", metadata=Path("none"))
+# Where the profile asks before nothing, as if it asked before deletes
+GATING = POLICY
+if POLICY.confirm == "none":
+    GATING = dataclasses.replace(POLICY, confirm="deletes")
+
+
+class GatingSettings(Settings):
+    """The server's settings with a policy that asks."""
+
+    policy = GATING
+
+
+SETTINGS = GatingSettings(database=":memory:", state="memory", metadata=Path("none"))
 Name = Annotated[str, Field(description="Which one.", min_length=1)]
 Names = Annotated[list[str], Field(description="Which ones.")]
 
 # Where the profile previews first, `confirm` is what asks.
-ASK: Message = {"confirm": True} if PREVIEW_FIRST else {}
-TWO_STEP = CONFIRM_FALLBACK == "two_step"
+ASK: Message = {"confirm": True} if POLICY.preview_first else {}
+TWO_STEP = POLICY.confirm_fallback == "two_step"
 STEP = "preview" if TWO_STEP else "error"  # what a client gets that cannot be asked
 
 
@@ -99,7 +115,18 @@ def built(function: Callable[..., object]) -> PolicyTool:
     """A function with a policy decorator, as it is served."""
     declaration = declaration_of(function)
     assert declaration is not None
-    return build_tool(function, declaration)
+    return build_tool(GATING, function, declaration)
+
+
+def audit_log(where: str = "", keys: Sequence[str] = ()) -> AuditLog:
+    """Return an audit log of the server's policy."""
+    return AuditLog(POLICY, where, keys)
+
+
+def declare(server: PolicyServer, name: str, behavior: Behavior, **facts: Any) -> None:
+    """Declare a tool of a server that is built already."""
+    with declarations.collecting(server.declared_elsewhere):
+        declarations.declare(name, behavior, **facts)
 
 
 def serving(seconds: float = 600, settings: Settings = SETTINGS) -> PolicyServer:

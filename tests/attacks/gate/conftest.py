@@ -8,22 +8,18 @@ import httpx2
 import pytest
 from attacks.gate.attacked import DONE
 from listening import PATIENCE
-from notes_mcp.policy.profile import CONFIRM
 
 
 @pytest.fixture(autouse=True)
 def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     DONE.clear()
     monkeypatch.setenv("CI", "1")  # where no page is opened
-    if CONFIRM == "none":
-        for module in ("declarations", "guarding"):
-            monkeypatch.setattr(f"notes_mcp.policy.{module}.CONFIRM", "deletes")
 
 
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
     """A person sits at this machine, whose browser is not to be opened."""
-    page = import_module("notes_mcp.policy.page")
+    page = import_module("copier_fastmcp_engine.pages.pages")
     monkeypatch.setattr(page, "elsewhere", lambda: False)
     monkeypatch.setattr(page, "WAIT", 0.6)
     monkeypatch.setattr(page, "PACE", 0.02)

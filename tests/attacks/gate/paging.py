@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import httpx2
 from attacks.raw import Message, Raw
 
-page: Any = import_module("notes_mcp.policy.page")
+page: Any = import_module("copier_fastmcp_engine.pages.pages")
 CALL: Message = {"name": "zz_wipe", "arguments": {"name": "a"}}
 
 

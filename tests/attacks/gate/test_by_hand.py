@@ -7,7 +7,8 @@ from fastmcp.exceptions import ToolError
 from fastmcp.server.auth import require_scopes
 from mcp_types import ToolAnnotations
 from notes_mcp import extend
-from notes_mcp.policy.errors import StartError
+
+from copier_fastmcp_engine.errors import StartError
 
 
 @pytest.mark.anyio

@@ -12,9 +12,10 @@ from attacks.raw import LEGACY, MODERN
 from fastmcp import Client
 from fastmcp.client.elicitation import ElicitResult
 from notes_mcp.backend import backend
-from notes_mcp.policy.asking import QUESTIONS
-from notes_mcp.policy.guarding import PolicyServer
 from notes_mcp.server import create_server
+
+from copier_fastmcp_engine.confirmation.pending import COLLECTION
+from copier_fastmcp_engine.guard import PolicyServer
 
 NUMBERS = range(1, 201)
 # What the persons answer in turn, and what their calls come to.
@@ -54,7 +55,7 @@ async def crowd(server: PolicyServer, era: str) -> int:
     applied = sorted(record["note_id"] for record in records.values())
     assert applied == [n for n in NUMBERS if n % 4 == 0]
     store: Any = server.gate.store
-    assert await store.keys(collection=QUESTIONS) == []
+    assert await store.keys(collection=COLLECTION) == []
     gc.collect()
     return len(gc.get_objects())
 

@@ -14,8 +14,9 @@ import pytest
 from attacks.gate.attacked import DONE, SETTINGS, serving
 from attacks.gate.paging import CALL, answer, call, link_in, page, text_of
 from attacks.raw import LEGACY, MODERN, Message, connect, outcome, user
-from notes_mcp.policy.asking import QUESTIONS
-from notes_mcp.policy.guarding import PolicyServer
+
+from copier_fastmcp_engine.confirmation.pending import COLLECTION
+from copier_fastmcp_engine.guard import PolicyServer
 
 pytestmark = [
     pytest.mark.anyio,
@@ -76,8 +77,8 @@ async def test_a_no_stands_until_its_time_is_over(browser: httpx2.AsyncClient, e
             assert outcome(message) == "declined"
         assert await answer(browser, link) == 410
         store: Any = server.gate.store
-        (said,) = [n for n in await store.keys(collection=QUESTIONS) if n.startswith("said-")]
-        entry, left = await store.ttl(said, collection=QUESTIONS)
+        (said,) = [n for n in await store.keys(collection=COLLECTION) if n.startswith("said-")]
+        entry, left = await store.ttl(said, collection=COLLECTION)
         assert 0 < left <= server.gate.seconds
         await server.gate.put(said, entry, 0.01)
         await anyio.sleep(0.02)

@@ -18,10 +18,12 @@ from fastmcp.client.elicitation import ElicitResult
 from fastmcp.client.transports import ClientTransport, StdioTransport, StreamableHttpTransport
 from forked import forking
 from listening import PATIENCE
-from notes_mcp.policy.profile import CONFIRM_FALLBACK, PREVIEW_FIRST
+from notes_mcp.policy import POLICY
 
-if CONFIRM_FALLBACK == "page":  # as if a person sat at this machine, whom nobody waits for long
-    page = vars(import_module("notes_mcp.policy.page"))
+if (
+    POLICY.confirm_fallback == "page"
+):  # as if a person sat at this machine, whom nobody waits for long
+    page = vars(import_module("copier_fastmcp_engine.pages.pages"))
     page.update(elsewhere=lambda: False, WAIT=0.6, PACE=0.02)
 
 
@@ -57,7 +59,7 @@ PREVIEWS = """
 previews-then-asks  | accept  | call = preview; call = preview; confirm = applied person | a
 previews-then-no    | decline | call = preview; confirm = declined                        |
 """
-TABLE = (PREVIEWS if PREVIEW_FIRST else FORMS) + FALLBACKS[CONFIRM_FALLBACK]
+TABLE = (PREVIEWS if POLICY.preview_first else FORMS) + FALLBACKS[POLICY.confirm_fallback]
 ROWS = [[cell.strip() for cell in line.split("|")] for line in TABLE.split("\n") if line]
 
 

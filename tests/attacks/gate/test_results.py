@@ -5,14 +5,14 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 import pytest
-from attacks.gate.attacked import ASK, DONE, SETTINGS, built, serving
+from attacks.gate.attacked import ASK, DONE, SETTINGS, built, declare, serving
 from attacks.raw import LEGACY, MODERN, Message, connect, outcome
 from fastmcp import FastMCP
 from fastmcp.tools import ToolResult
 from fastmcp.utilities.types import Audio, File, Image
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from mcp_types import CallToolResult, TextContent
-from notes_mcp.policy import declarations, declare, delete
+from notes_mcp.policy import delete
 from notes_mcp.server import create_server
 from pydantic import BaseModel, Field
 
@@ -167,12 +167,11 @@ async def test_it_is_told_beside_the_envelope(kind: str, ours: bool, era: str) -
     else:
         child.tool(function)
         server.mount(child)
-        declare(function.__name__, "delete")
+        declare(server, function.__name__, "delete")
     try:
         seen, message = await agreed(server, era, function.__name__)
     finally:
         vars(function).pop("__declaration__", None)
-        declarations.ELSEWHERE.clear()
     if kind == "odd" and not ours:
         assert outcome(message) == "error"
         return

@@ -7,7 +7,8 @@ import pytest
 from attacks.gate.answers import ANSWERS, YES
 from attacks.gate.attacked import ASK, DONE, STEP, TWO_STEP, serving
 from attacks.raw import ELICITS, LEGACY, MODERN, Message, Raw, connect, outcome, user
-from notes_mcp.policy import asking
+
+from copier_fastmcp_engine.confirmation import pending
 
 # A call: `who: times* tool names`, then `confirm`, `bare` (never with it), `late` (its time is over), `other` (connection), or how it
 # answers the first question by hand: <sealed, <no-state, <made-up, <altered, <elsewhere. STEP is what a client
@@ -109,7 +110,7 @@ async def test_row(
     row = request.node.name
     if ASK and "before-a-step" in row:
         pytest.skip("nobody is asked by a first call")
-    monkeypatch.setattr(asking, "MOST", 20)
+    monkeypatch.setattr(pending, "MAX_ENTRIES", 20)
     server = serving(0.2 if "expired" in row else 600)
     store: Any = server.gate.store
     get = store.get
@@ -136,7 +137,7 @@ async def test_row(
             words["MUTE"] = "preview" if ASK else STEP
             assert outcomes == {words.get(word, word) for word in expected.split()}
         assert not (raw.questions and "nobody-asked" in row)
-    assert len(await store.keys(collection=asking.QUESTIONS)) <= asking.MOST
+    assert len(await store.keys(collection=pending.COLLECTION)) <= pending.MAX_ENTRIES
     assert (done.strip("-()").split() if TWO_STEP or done[0] != "(" else []) == DONE
 
 

@@ -7,8 +7,9 @@ from attacks.gate.attacked import ASK, DONE, STEP, built, serving
 from attacks.raw import ELICITS, LEGACY, MODERN, Message, connect, outcome
 from fastmcp import Context
 from notes_mcp.policy import create, delete, require_confirmation
-from notes_mcp.policy.declarations import Exemption
 from pydantic import BaseModel, Field, SecretStr
+
+from copier_fastmcp_engine.declarations import Exemption
 
 Text = Annotated[str, Field(description="A text.")]
 

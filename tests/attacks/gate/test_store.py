@@ -9,8 +9,9 @@ from attacks.gate.attacked import SETTINGS
 from attacks.raw import LEGACY, MODERN
 from fastmcp import Client
 from notes_mcp.backend import backend
-from notes_mcp.policy.errors import StartError
 from notes_mcp.server import create_server
+
+from copier_fastmcp_engine.errors import StartError
 
 
 @pytest.mark.anyio

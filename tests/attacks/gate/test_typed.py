@@ -6,8 +6,9 @@ import pytest
 from attacks.gate.attacked import ASK, DONE, built, serving
 from attacks.raw import LEGACY, MODERN, Message, connect, outcome
 from notes_mcp.policy import create, delete
-from notes_mcp.policy.declarations import Exemption
 from pydantic import BaseModel, Field
+
+from copier_fastmcp_engine.declarations import Exemption
 
 YES: Message = {"action": "accept", "content": {"confirm": True}}
 

@@ -12,9 +12,10 @@ from fastmcp import Client, Context, FastMCP
 from fastmcp.client.elicitation import ElicitResult
 from fastmcp.dependencies import Depends
 from notes_mcp.policy import create, delete
-from notes_mcp.policy.declarations import Exemption
 from notes_mcp.server import create_server
 from pydantic import BaseModel, Field, SecretStr
+
+from copier_fastmcp_engine.declarations import Exemption
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 from fastmcp import Client, FastMCP
-from notes_mcp.policy import metadata
-from notes_mcp.policy.errors import StartError
 from notes_mcp.server import create_server
 from notes_mcp.settings import Settings
+
+from copier_fastmcp_engine.errors import StartError
+from copier_fastmcp_engine.metadata import overrides as metadata
 
 SETTINGS = Settings(database=":memory:", state="memory", metadata=Path("none"))
 SERVER = create_server(SETTINGS)
@@ -108,7 +109,7 @@ async def test_a_layer_replaces_single_fields_and_takes_a_tool_away(
 ) -> None:
     upper, lower = tmp_path / "upper.yaml", tmp_path / "lower.yaml"
     overridden(lower, {"tools": {TOOL: {"title": "A", "description": "Kept"}}})
-    monkeypatch.setattr(metadata, "PACKAGED", lower)
+    monkeypatch.setattr(metadata, "packaged_file", lambda policy: lower)
     mixed = overridden(upper, {"strict": False, "tools": {"none": {}, TOOL: {"title": "B"}}})
     about = (await wire(mixed, era))[0]["tools"][TOOL]
     assert (about["title"], about["description"]) == ("B", "Kept")

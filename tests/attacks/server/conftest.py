@@ -1,15 +1,10 @@
 """What the attacks on what is served share."""
 
-from collections.abc import Iterator
-
 import pytest
 from attacks.gate.attacked import DONE
-from notes_mcp.policy import declarations
 
 
 @pytest.fixture(autouse=True)
-def _fresh() -> Iterator[None]:
-    """Nothing was done, and nothing is declared of tools from elsewhere."""
+def _fresh() -> None:
+    """Nothing was done."""
     DONE.clear()
-    yield
-    declarations.ELSEWHERE.clear()

@@ -13,13 +13,14 @@ import pytest
 from attacks.gate.attacked import SETTINGS, built
 from fastmcp import Client, Context
 from fastmcp.exceptions import ToolError
-from notes_mcp import cli
-from notes_mcp.policy import read
-from notes_mcp.policy.errors import StartError
-from notes_mcp.policy.texts import changed
+from notes_mcp.policy import POLICY, read
 from notes_mcp.server import create_server
 from notes_mcp.settings import Settings
 from pydantic import BaseModel, ValidationError, model_validator
+
+from copier_fastmcp_engine.cli import explain
+from copier_fastmcp_engine.confirmation.wording import changed_arguments
+from copier_fastmcp_engine.errors import StartError
 
 pytestmark = pytest.mark.anyio
 Notes = Client[Any]
@@ -84,8 +85,8 @@ def test_a_wrong_setting_says_no_other(
 ) -> None:
     monkeypatch.setenv("NOTES_MCP_STATE_KEYS", "hunter2" * 6)
     with pytest.raises(ValidationError) as error:
-        Strict(**given)  # type: ignore[arg-type]
-    code, line = cli._explained(error.value)
+        Strict(**given)
+    code, line = explain(error.value, POLICY)
     assert (code, "hunter2" in f"{line} {error.value}") == (1, False)
     assert re.match(expected, line), line
 
@@ -93,9 +94,9 @@ def test_a_wrong_setting_says_no_other(
 def test_what_only_equals_a_default_is_shown() -> None:
     usual = {"bool": True, "number": 1.0, "none": None, "list": [1]}
     schema = {"properties": {name: {"default": value} for name, value in usual.items()}}
-    assert changed(usual, schema) == {}
+    assert changed_arguments(usual, schema) == {}
     sent = {"bool": 1, "number": True, "none": False, "list": [True]}
-    assert changed(sent, schema) == sent
+    assert changed_arguments(sent, schema) == sent
 
 
 @pytest.fixture
@@ -138,12 +139,10 @@ async def test_read_only_serves_only_what_says_so() -> None:
 async def test_every_call_is_one_log_line_without_argument_values(
     client: Notes, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with caplog.at_level(logging.INFO, "notes_mcp.policy.process"):
+    with caplog.at_level(logging.INFO, "notes_mcp.process"):
         await content(client, "create_note", title="secret", content="secret")
         await error(client, "get_note", note_id=99)
-    texts = [
-        record.message for record in caplog.records if record.name == "notes_mcp.policy.process"
-    ]
+    texts = [record.message for record in caplog.records if record.name == "notes_mcp.process"]
     lines = [json.loads(text) for text in texts]
     assert "secret" not in "".join(texts)
     assert [(line["tool"], line["behavior"], line["outcome"]) for line in lines] == [

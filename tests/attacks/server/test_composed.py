@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 
 import pytest
-from attacks.gate.attacked import ASK, DONE, SETTINGS, STEP, built, serving, zz_wipe
+from attacks.gate.attacked import ASK, DONE, SETTINGS, STEP, built, declare, serving, zz_wipe
 from attacks.raw import MODERN, Message, connect, outcome
 from attacks.server.composing import (
     NO,
@@ -32,7 +32,6 @@ from fastmcp.server.transforms import ToolTransform
 from fastmcp.server.transforms.search import RegexSearchTransform
 from fastmcp.tools import Tool
 from fastmcp.tools.tool_transform import ToolTransformConfig
-from notes_mcp.policy import declare
 from notes_mcp.server import create_server
 
 pytestmark = pytest.mark.anyio
@@ -81,7 +80,7 @@ async def test_a_tool_of_the_policy_does_not_run_without_its_server(era: str) ->
 async def test_a_declared_name_has_its_hints_and_its_gate(era: str) -> None:
     server = serving()
     tool = mounted(server)
-    declare(tool, "delete", title="Destroy", why="It is gone.")
+    declare(server, tool, "delete", title="Destroy", why="It is gone.")
     seen = await wire(server, era, tool)
     assert (seen["title"], seen["annotations"]["title"]) == ("Destroy", "Destroy")
     assert seen["annotations"].get("destructiveHint") is True
@@ -93,14 +92,14 @@ async def test_a_declared_name_has_its_hints_and_its_gate(era: str) -> None:
     assert message["result"]["structuredContent"]["result"] == {"destroyed": "a"}
     assert await in_two_steps(server, era, tool, name="b") == TWO_STEPS
     assert ["a", "b"][: 1 + TWO_STEPS.count("applied")] == DONE
-    declare(tool, "read")
+    declare(server, tool, "read")
     assert text(await called(server, era, tool, None, name="b")) == '{"destroyed":"b"}'
     assert (await wire(server, era, tool))["annotations"]["readOnlyHint"] is True
 
 
 def test_a_behavior_that_there_is_not_is_refused() -> None:
     with pytest.raises(TypeError, match="'remove' is not a behavior of x; use one of read, create"):
-        declare("x", "remove")  # type: ignore[arg-type]
+        declare(serving(), "x", "remove")  # type: ignore[arg-type]
 
 
 @each_era
@@ -136,7 +135,7 @@ async def test_a_declared_tool_may_have_a_confirm_of_its_own(era: str) -> None:
     server, child = serving(), FastMCP("child")
     child.tool(own_confirm)
     server.mount(child)
-    declare("own_confirm", "delete")
+    declare(server, "own_confirm", "delete")
     assert "own_confirm" in json.dumps(await wire(server, era, "own_confirm"))
     message = await called(server, era, "own_confirm", YES, name="a", **ASK)
     assert (outcome(message), DONE) == ("applied", ["a"])
@@ -164,7 +163,7 @@ async def test_an_approval_is_of_one_version(era: str) -> None:
         def versioned(name: str, version: str = version) -> None:
             DONE.append(version)
 
-    declare("versioned", "delete")
+    declare(server, "versioned", "delete")
     async with connect(server, era, can={}) as raw:
         outcomes = []
         for version, more in (("1", {}), ("2", {"confirm": True}), ("1", {"confirm": True})):
@@ -200,7 +199,7 @@ async def test_a_schema_of_others_may_name_no_arguments() -> None:
     tool = Tool.from_function(asynchronous)
     tool.parameters = {"type": "object"}
     server.add_tool(tool)
-    declare("asynchronous", "delete")
+    declare(server, "asynchronous", "delete")
     message = await called(server, MODERN, "asynchronous", YES, **ASK)
     assert outcome(message) == "applied", message
 

@@ -1,5 +1,6 @@
 """What is served is what was declared: hints, scopes, read-only; and what a start refuses or names."""
 
+import dataclasses
 import logging
 
 import pytest
@@ -24,9 +25,11 @@ from fastmcp.tools import Tool
 from mcp.server.auth.middleware.auth_context import auth_context_var
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from notes_mcp import extend
-from notes_mcp.policy import declare, read, resource
-from notes_mcp.policy.errors import StartError
+from notes_mcp.policy import POLICY, declare, read, resource
 from notes_mcp.server import create_server
+from notes_mcp.settings import Settings
+
+from copier_fastmcp_engine.errors import StartError
 
 READ_ONLY = "it may write, and this server is served read-only"
 pytestmark = pytest.mark.anyio
@@ -186,7 +189,12 @@ async def test_what_nobody_declared_is_named_at_the_start(
     (line,) = [each.getMessage() for each in caplog.records if each.levelno == logging.WARNING]
     assert line.startswith("a person is asked before undeclared child_destroy: say what it does")
     caplog.clear()
-    declare("child_destroy", "read")
+
+    def extended(server: FastMCP) -> None:
+        mounted(server)
+        declare("child_destroy", "read")
+
+    monkeypatch.setattr(extend, "extend", extended)
     create_server(SETTINGS)
     assert caplog.records == []
 
@@ -195,10 +203,11 @@ async def test_what_nobody_declared_is_named_at_the_start(
 async def test_where_the_profile_confirms_nothing_it_is_served_and_named(
     era: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    for module in ("declarations", "guarding"):
-        monkeypatch.setattr(f"notes_mcp.policy.{module}.CONFIRM", "none")
+    class Asking(Settings):
+        policy = dataclasses.replace(POLICY, confirm="none")
+
     monkeypatch.setattr(extend, "extend", mounted)
-    server = create_server(SETTINGS)
+    server = create_server(Asking(**SETTINGS.model_dump()))
     assert caplog.messages[0].startswith("nobody is asked before undeclared child_destroy: ")
     assert outcome(await called(server, era, "child_destroy", None, name="a")) == "None"
     assert DONE == ["a"]

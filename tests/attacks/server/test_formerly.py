@@ -15,12 +15,13 @@ from fastmcp.server.context import reset_transport, set_transport
 from mcp.server.auth.middleware.auth_context import auth_context_var
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from notes_mcp import extend
-from notes_mcp.policy import declare, delete, read
-from notes_mcp.policy.errors import StartError
-from notes_mcp.policy.guarding import PolicyServer
-from notes_mcp.policy.metadata import override
-from notes_mcp.policy.subsets import Facts, Subset
+from notes_mcp.policy import POLICY, declare, delete, read
 from notes_mcp.server import create_server
+
+from copier_fastmcp_engine.errors import StartError
+from copier_fastmcp_engine.guard import PolicyServer
+from copier_fastmcp_engine.metadata.overrides import override
+from copier_fastmcp_engine.subsets import Facts, Subset
 
 pytestmark = pytest.mark.anyio
 
@@ -128,7 +129,7 @@ async def test_what_is_deprecated_says_so_and_works(
     server = serving()
     for name, use in (("destroy", "Use zz_wipe."), ("zz_end", "Use zz_wipe.")):
         DONE.clear()
-        with caplog.at_level(logging.INFO, "notes_mcp.policy.process"):
+        with caplog.at_level(logging.INFO, "notes_mcp.process"):
             assert outcome(await called(server, era, name, YES, name="a", **ASK)) == "applied"
         line = caplog.records[-1]
         assert line.levelno == logging.WARNING
@@ -173,6 +174,6 @@ async def test_a_users_file_may_have_the_old_name(tmp_path: Path, more: str) -> 
     path = tmp_path / "metadata.yaml"
     path.write_text(f"tools:\n{more}  zz_level: {{title: Old, description: Ours.}}\n")
     server = renamed()
-    override(server, path)
+    override(POLICY, server, path)
     seen = await wire(server, MODERN, "zz_raze")
     assert seen["title"] == ("Mine" if more else "Old")

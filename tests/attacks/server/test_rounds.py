@@ -1,13 +1,15 @@
 """Tools that ask the client something themselves, by answering with their question: ours comes first, and once."""
 
 import pytest
-from attacks.gate.attacked import ASK, DONE, TWO_STEP, built, serving
+from attacks.gate.attacked import ASK, DONE, TWO_STEP, built, declare, serving
 from attacks.raw import ELICITS, LEGACY, MODERN, Message, Raw, connect, outcome
 from attacks.server.composing import YES, each_era, text
 from fastmcp import Context, FastMCP
 from fastmcp.server.providers.proxy import FastMCPProxy, ProxyClient
 from mcp_types import ElicitRequest, ElicitRequestFormParams, ElicitResult, InputRequiredResult
-from notes_mcp.policy import declare, delete
+from notes_mcp.policy import delete
+
+from copier_fastmcp_engine.guard import PolicyServer
 
 pytestmark = pytest.mark.anyio
 FORM = {"type": "object", "properties": {"n": {"type": "integer"}}}
@@ -52,9 +54,9 @@ def mounted(server: FastMCP) -> str:
     return "weigh"
 
 
-def declared(server: FastMCP) -> str:
+def declared(server: PolicyServer) -> str:
     """There, and declared by its name."""
-    declare(mounted(server), "delete")
+    declare(server, mounted(server), "delete")
     return "weigh"
 
 

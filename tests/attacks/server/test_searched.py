@@ -11,9 +11,10 @@ from fastmcp import Client, FastMCP
 from fastmcp.server.transforms import Namespace
 from fastmcp.server.transforms.search import RegexSearchTransform
 from notes_mcp import extend
-from notes_mcp.policy.errors import StartError
-from notes_mcp.policy.guarding import PolicyServer
 from notes_mcp.server import create_server
+
+from copier_fastmcp_engine.errors import StartError
+from copier_fastmcp_engine.guard import PolicyServer
 
 pytestmark = pytest.mark.anyio
 

@@ -8,8 +8,9 @@ from attacks.gate.attacked import SETTINGS, STEP
 from attacks.raw import ELICITS, Message, connect
 from attacks.server.composing import YES, called, each_era
 from fastmcp import Client
-from notes_mcp.policy.schemas import slim
 from notes_mcp.server import create_server
+
+from copier_fastmcp_engine.wire_schemas import slim
 
 pytestmark = pytest.mark.anyio
 NULL, TEXT = {"type": "null"}, {"type": "string"}

@@ -6,19 +6,19 @@ from typing import Any
 
 import httpx
 import pytest
-from attacks.gate.attacked import SETTINGS
+from attacks.gate.attacked import SETTINGS, declare
 from attacks.raw import LEGACY, MODERN
 from fastmcp import Client, FastMCP
 from fastmcp.client.transports import StreamableHttpTransport
 from fastmcp.exceptions import ToolError
 from fastmcp.server.http import set_http_request
 from fastmcp.server.middleware.caching import ResponseCachingMiddleware
-from notes_mcp.policy import declare
-from notes_mcp.policy.errors import StartError
-from notes_mcp.policy.guarding import PolicyServer
-from notes_mcp.policy.serving import PolicyTool
 from notes_mcp.server import create_server
 from starlette.requests import Request
+
+from copier_fastmcp_engine.errors import StartError
+from copier_fastmcp_engine.guard import PolicyServer
+from copier_fastmcp_engine.tools import PolicyTool
 
 pytestmark = pytest.mark.anyio
 EVERY = {
@@ -37,7 +37,7 @@ def server(**settings: object) -> PolicyServer:
 @pytest.fixture(autouse=True)
 def filed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two tools stand in a folder."""
-    for tool in create_server(SETTINGS).providers[0]._components.values():  # type: ignore[attr-defined]
+    for tool in create_server(SETTINGS).providers[0]._components.values():
         if isinstance(tool, PolicyTool) and tool.name in FOLDER:
             monkeypatch.setattr(tool.fn, "__module__", f"notes_mcp.tools.filed.{tool.name}")
 
@@ -106,7 +106,7 @@ async def test_what_stands_in_no_toolset_is_left_out_with_them() -> None:
     for name, module in (("wild", "other"), ("foreign", "other.tools.filed.foreign")):
         child.tool(elsewhere := copied(module), name=name)
         assert elsewhere.__module__ == module
-    declare("foreign", "read")
+    declare(part, "foreign", "read")
     part.mount(child)
     assert await seen(part) == FOLDER
 

@@ -7,15 +7,15 @@ from typing import Annotated, Any
 
 import httpx2
 import pytest
-from attacks.gate.attacked import DONE, SETTINGS, Name, Wiped, built, serving
+from attacks.gate.attacked import DONE, SETTINGS, Name, Wiped, audit_log, built, serving
 from attacks.raw import ELICITS, LEGACY, MODERN, Message, connect, outcome, user
 from attacks.server.composing import NO, YES, destroy, each_era, lines
 from fastmcp import Context
 from fastmcp.exceptions import ToolError
 from notes_mcp.policy import create, put, require_confirmation
-from notes_mcp.policy.guarding import PolicyServer
-from notes_mcp.policy.trail import Trail
 from pydantic import Field
+
+from copier_fastmcp_engine.guard import PolicyServer
 
 pytestmark = pytest.mark.anyio
 SECRET = "nobody-may-read-this"
@@ -122,7 +122,7 @@ async def test_a_caller_is_known_by_the_token_and_a_session_by_a_digest(file: Pa
 def test_the_arguments_can_be_proven_with_the_key_and_not_be_found_without(file: Path) -> None:
     key, arguments = "k" * 32, {"note_id": 7, "a": "ä"}
     for keys in ([key, "old" * 11], [], []):
-        trail = Trail(str(file), keys)
+        trail = audit_log(str(file), keys)
         trail.record(trail.seal(arguments), outcome="applied")
     known, *unknown = (each["arguments"] for each in lines(file))
     seal = hmac.digest(key.encode(), b"audit trail", "sha256")
@@ -145,7 +145,7 @@ async def test_what_cannot_be_sealed_is_not_done(
     came = await calls(server, era, "zz_fill", None, {"data": data})
     assert came + [each["outcome"] for each in lines(file)] == expected
     assert len(DONE) == len(expected) - 1
-    seals = {Trail("", ["k" * 32]).seal({"data": data})} if DONE else set()
+    seals = {audit_log("", ["k" * 32]).seal({"data": data})} if DONE else set()
     assert {each["arguments"] for each in lines(file)} == seals
 
 

@@ -13,12 +13,12 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
-from attacks.gate.attacked import SETTINGS, serving
+from attacks.gate.attacked import SETTINGS, audit_log, serving
 from attacks.server.composing import lines
 from fastmcp.exceptions import ToolError
-from notes_mcp.policy import trail as trails
-from notes_mcp.policy.errors import StartError
-from notes_mcp.policy.trail import Trail
+
+from copier_fastmcp_engine import audit_log as trails
+from copier_fastmcp_engine.errors import StartError
 
 with contextlib.suppress(ImportError):  # on Windows there is none
     import fcntl
@@ -33,7 +33,7 @@ def file(tmp_path: Path) -> Path:
 def test_the_file_is_its_owners_alone(file: Path) -> None:
     before = os.umask(0)
     try:
-        Trail(str(file)).record("")
+        audit_log(str(file)).record("")
     finally:
         os.umask(before)
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
@@ -42,7 +42,7 @@ def test_the_file_is_its_owners_alone(file: Path) -> None:
 def test_nothing_is_lost_when_several_fill_it(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trails, "MOST", 5000)
     made = [
-        Trail(str(file)) for _ in range(4)
+        audit_log(str(file)) for _ in range(4)
     ]  # as in four processes: they share nothing but the file
 
     def fill(which: int) -> None:
@@ -67,7 +67,7 @@ def test_nothing_is_lost_when_several_fill_it(file: Path, monkeypatch: pytest.Mo
 def test_a_line_that_a_full_disk_tore_is_written_again(file: Path) -> None:
     import resource
 
-    trail, most = Trail(str(file)), resource.getrlimit(resource.RLIMIT_FSIZE)
+    trail, most = audit_log(str(file)), resource.getrlimit(resource.RLIMIT_FSIZE)
     before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (100, most[1]))
@@ -77,14 +77,14 @@ def test_a_line_that_a_full_disk_tore_is_written_again(file: Path) -> None:
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, most)
         signal.signal(signal.SIGXFSZ, before)
-    Trail(str(file)).record("", tool="other")  # another process
+    audit_log(str(file)).record("", tool="other")  # another process
     trail.record("", tool="next")
     assert [line["tool"] for line in lines(file)] == ["other", "torn", "next"]
 
 
 def test_a_line_that_a_killed_process_tore_stands_alone(file: Path) -> None:
     file.write_text('{"event": "wr')
-    Trail(str(file)).record("", tool="next")
+    audit_log(str(file)).record("", tool="next")
     torn, whole = file.read_text().splitlines()
     assert (torn, json.loads(whole)["tool"]) == ('{"event": "wr', "next")
 
@@ -129,7 +129,7 @@ def tears(
 def test_a_line_that_cannot_be_taken_back_stands_alone(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    trail = Trail(str(file))
+    trail = audit_log(str(file))
     tears(monkeypatch, keeps=True)
     trail.record("", tool="torn")
     trail.record("", tool="next")
@@ -144,7 +144,7 @@ def test_a_line_that_cannot_be_taken_back_stands_alone(
 def test_nobody_writes_behind_half_a_line_that_is_taken_back(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    trail, other = Trail(str(file)), Trail(str(file))  # another process
+    trail, other = audit_log(str(file)), audit_log(str(file))  # another process
     writer = threading.Thread(target=lambda: other.record("", tool="other"))
 
     def meanwhile() -> None:
@@ -163,7 +163,7 @@ def test_a_process_that_stands_still_is_not_waited_for(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("time.sleep", lambda _: None)
-    trail = Trail(str(file))
+    trail = audit_log(str(file))
     with file.open() as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         trail.record("", tool="next")
@@ -174,7 +174,7 @@ def test_it_stays_where_it_was_wherever_a_tool_goes(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    trail = Trail(file.name)
+    trail = audit_log(file.name)
     (tmp_path / "away").mkdir()
     monkeypatch.chdir(tmp_path / "away")
     trail.record("", tool="next")
@@ -184,7 +184,7 @@ def test_it_stays_where_it_was_wherever_a_tool_goes(
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read all")
 def test_it_may_only_be_written(file: Path) -> None:
     file.touch(0o200)
-    Trail(str(file)).record("", tool="next")
+    audit_log(str(file)).record("", tool="next")
     file.chmod(0o600)
     assert [line["tool"] for line in lines(file)] == ["next"]
 
@@ -205,7 +205,7 @@ def test_a_pipe_holds_up_nobody(file: Path, *, read: bool) -> None:
     with pytest.raises(
         StartError, match=r"^setting audit: .*: Not a file; " if read else "name a file"
     ):
-        Trail(str(file))
+        audit_log(str(file))
     if reader is not None:
         os.close(reader)
 
@@ -215,11 +215,11 @@ def test_a_full_file_that_cannot_be_renamed_grows_on(
 ) -> None:
     monkeypatch.setattr(trails, "MOST", 300)
     monkeypatch.setattr(Path, "rename", Mock(side_effect=PermissionError(13, "Permission denied")))
-    trail = Trail(str(file))
+    trail = audit_log(str(file))
     for _ in range(5):
         trail.record("")
     trail.ready()
-    Trail(str(file)).record("")  # after a restart
+    audit_log(str(file)).record("")  # after a restart
     assert len(lines(file)) == 6
     assert caplog.text.count("is full and grows on: Permission denied") == 2
 
@@ -230,7 +230,7 @@ def test_a_link_leads_on_to_the_file_when_that_is_full(
     monkeypatch.setattr(trails, "MOST", 300)
     (tmp_path / "real").mkdir()
     file.symlink_to(tmp_path / "real/trail.jsonl")
-    trail = Trail(str(file))
+    trail = audit_log(str(file))
     for _ in range(10):
         trail.record("")
     assert file.is_symlink()

@@ -34,7 +34,7 @@ def refusal(lab: Path, home: Path) -> Callable[[str | bytes], str]:
 
     def work(text: str | bytes) -> str:
         path = write(home / "texts.yaml", text)
-        with pytest.raises(module("policy.errors").StartError) as caught:
+        with pytest.raises(module("engine.errors").StartError) as caught:
             served(path)
         line = str(caught.value)
         assert line.startswith(str(path))

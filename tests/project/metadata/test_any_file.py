@@ -121,7 +121,7 @@ def wanted(code: Texts, config: dict[str, Any]) -> Texts:
 
 def parse(path: Path) -> object:
     """What the file at a path says."""
-    reader = module("policy.metadata")
+    reader = module("engine.metadata.overrides")
     return reader.parse(path, reader.read_text(path))
 
 
@@ -129,7 +129,7 @@ def attempt(work: Callable[[], Any]) -> tuple[Any, str]:
     """What came of it, or None and the refusal."""
     try:
         return work(), ""
-    except module("policy.errors").StartError as error:
+    except module("engine.errors").StartError as error:
         return None, str(error)
 
 

@@ -142,8 +142,8 @@ def test_validate_asks_a_server_that_runs(cli: Cli, lab: Path, home: Path, mine:
 
 IMPATIENT = """
 from lab_texts import cli
-from lab_texts.policy import metadata_cli
-metadata_cli.PATIENCE = 1
+from lab_texts.engine.metadata import commands
+commands.PATIENCE = 1
 cli.main()
 """
 
@@ -204,7 +204,7 @@ def test_run_does_not_import_the_commands(lab: Path, home: Path) -> None:
         try:
             main()
         finally:
-            print("lab_texts.policy.metadata_cli" in sys.modules, file=sys.stderr)
+            print("lab_texts.engine.metadata.commands" in sys.modules, file=sys.stderr)
     """)
     done = subprocess.run(
         [sys.executable, "-c", code],

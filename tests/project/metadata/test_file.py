@@ -9,7 +9,7 @@ from texts import FULL, Texts, module, served, texts
 
 
 def test_valid_config_loading(lab: Path) -> None:
-    assert module("policy.metadata").parse(Path("m.yaml"), FULL) == yaml.safe_load(FULL)
+    assert module("engine.metadata.overrides").parse(Path("m.yaml"), FULL) == yaml.safe_load(FULL)
 
 
 @pytest.mark.parametrize("text", ["", "null\n", "# nothing yet\n", "{}", "---\n"])

@@ -124,17 +124,17 @@ def test_thousands_of_unknown_names_are_told_in_a_moment(
     """A likely name is looked up for what is refused, not for each warning."""
     path = Path("m.yaml")
     names = "".join(f"  t{n}: {{}}\n" for n in range(3_000))
-    config = module("policy.metadata").parse(path, f"strict: false\ntools:\n{names}")
+    config = module("engine.metadata.overrides").parse(path, f"strict: false\ntools:\n{names}")
     known: Texts = {"tools": {f"tool_{n}": {} for n in range(1_000)}}
     started = time.process_time()
-    module("policy.metadata").check(path, config, known)
+    module("engine.metadata.overrides").check(module("policy").POLICY, path, config, known)
     assert time.process_time() - started < 1
     assert len(caplog.messages) == 3_000
 
 
 def refused_path(path: Path) -> str:
     started = time.process_time()
-    with pytest.raises(module("policy.errors").StartError) as caught:
+    with pytest.raises(module("engine.errors").StartError) as caught:
         served(path)
     assert time.process_time() - started < 1
     return str(caught.value)

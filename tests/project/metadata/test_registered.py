@@ -30,7 +30,7 @@ def test_dynamic_tools_are_outside_overrides(
     assert caplog.messages == [f"{home}/t.yaml: Unknown tool: late (skipped)"]
     mcp.tool(late)
     assert texts(mcp)["tools"]["late"]["description"] == "My own words."
-    with pytest.raises(module("policy.errors").StartError, match="Unknown tool: late"):
+    with pytest.raises(module("engine.errors").StartError, match="Unknown tool: late"):
         served(write(home / "t.yaml", "tools: {late: {description: D}}"))
 
 

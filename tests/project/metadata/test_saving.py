@@ -25,10 +25,13 @@ from texts import LAID_OUT, RESTART, Cli, environ, module, served, texts, write
 
 LOOP = """
 import itertools
-from lab_texts.policy import metadata_cli
+from lab_texts.engine.metadata.commands import MetadataCommands
+from lab_texts.engine.project import Project
+from lab_texts.policy import POLICY
+commands = MetadataCommands(Project(POLICY))
 print("ready", flush=True)
 for n in itertools.count():
-    metadata_cli.set_("get_meter", "description", f"{n % 10}" * 1900)
+    commands.set_("get_meter", "description", f"{n % 10}" * 1900)
 """
 
 
@@ -52,12 +55,15 @@ def test_a_killed_set_leaves_a_whole_file(lab: Path, home: Path, mine: Path) -> 
 
 EIGHT = """
 import sys
-from lab_texts.policy import metadata_cli
-texts = metadata_cli._texts()
-metadata_cli._texts = lambda: texts
+from lab_texts.engine.metadata.commands import MetadataCommands
+from lab_texts.engine.project import Project
+from lab_texts.policy import POLICY
+commands = MetadataCommands(Project(POLICY))
+texts = commands._texts()
+commands._texts = lambda: texts
 print("ready", flush=True)
 sys.stdin.readline()
-metadata_cli.set_(*sys.argv[1:])
+commands.set_(*sys.argv[1:])
 """
 
 
@@ -94,7 +100,7 @@ def test_a_change_by_another_program_is_not_undone(
 ) -> None:
     """One that takes no lock: an editor that saves after the file was read."""
     write(mine, LAID_OUT)
-    cli_module = module("policy.metadata_cli")
+    cli_module = module("engine.metadata.commands")
     spliced = cli_module._spliced
 
     def slow(*words: Any) -> Any:
@@ -124,9 +130,12 @@ def test_a_set_killed_at_the_worst_moment_leaves_the_old_file(
     write(mine, LAID_OUT)
     code = f"""
 import os, signal, sys
-from lab_texts.policy import metadata_cli
+from lab_texts.engine.metadata.commands import MetadataCommands
+from lab_texts.engine.project import Project
+from lab_texts.policy import POLICY
+commands = MetadataCommands(Project(POLICY))
 sys.addaudithook(lambda name, arguments: name == {event!r} and os.kill(os.getpid(), signal.SIGKILL))
-metadata_cli.set_("get_meter", "title", "New")
+commands.set_("get_meter", "title", "New")
 """
     done = subprocess.run(forked.python(["-c", code]), env=environ(lab, home), check=False)
     assert done.returncode == -signal.SIGKILL

@@ -65,7 +65,7 @@ def test_set_works_on_any_beginning(cli: Cli, mine: Path, text: str) -> None:
         assert mine.read_text() == text == "null\n"
     else:
         assert yaml.safe_load(mine.read_text())["tools"] == {"get_meter": {"title": "T"}}
-        begun = text or module("policy.metadata_cli").HEAD
+        begun = text or module("engine.metadata.commands").HEAD
         assert comments(mine.read_text()) == comments(begun)
 
 

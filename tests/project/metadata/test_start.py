@@ -86,11 +86,12 @@ def test_a_user_without_a_home_can_start(lab: Path, home: Path) -> None:
         pytest.skip("only root can become nobody in particular")
     code = """if True:
         import os
-        from lab_texts.policy import metadata
+        from lab_texts.engine.metadata import overrides
+        from lab_texts.policy import POLICY
         os.chdir("/")
         os.setuid(54_321)
         del os.environ["HOME"]
-        print(metadata.read_text(metadata.user_file(None)))
+        print(overrides.read_text(overrides.user_file(POLICY, None)))
     """
     done = python(lab, "-c", code)
     assert done.stdout == "None\n", done.stderr

@@ -1,0 +1,21 @@
+"""Six servers that were labelled from their source before anything had read them; needs a registry."""
+
+from pathlib import Path
+
+import pytest
+from adopting.blind.measure import fetch, load_labels, measure
+
+LABELS = load_labels()
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("server", LABELS)
+def test_no_read_is_false_and_no_hint_is_relaxed(server: str, tmp_path: Path) -> None:
+    try:
+        source = fetch(server, tmp_path)
+    except (RuntimeError, OSError) as error:
+        pytest.skip(f"NO REGISTRY, so this real server is not read: {error}")
+    figures = measure(server, source, LABELS[server])
+    assert figures.missing == []
+    assert figures.false_reads == []
+    assert figures.relaxed == []

@@ -1,0 +1,57 @@
+"""What a server declares is read wherever it is declared, and a lower bound is raised only when accepted."""
+
+from pathlib import Path
+
+import pytest
+from adopting.test_adopt import server
+from lifecycle import uncommitted
+
+from copier_fastmcp.adopting.dependencies import script_dependencies
+from copier_fastmcp.cli import main
+
+POETRY = '[tool.poetry.dependencies]\npython = "^3.11"\nfastmcp = "{}"\n'
+SCRIPT = '# /// script\n# requires-python = ">=3.11"\n# dependencies = [\n#     "fastmcp<4",\n# ]\n# ///\n'
+OLD = {
+    "Poetry": (
+        {"pyproject.toml": POETRY.format("^2.3")},
+        "pyproject.toml asks for fastmcp>=2.3,<3",
+    ),
+    "Poetry, one version": ({"pyproject.toml": POETRY.format("3.1")}, "asks for fastmcp==3.1"),
+    "a script": ({"pyproject.toml": "", "run.py": SCRIPT}, "run.py asks for fastmcp<4"),
+}
+
+
+@pytest.mark.parametrize(("files", "line"), OLD.values(), ids=OLD)
+def test_an_older_fastmcp_is_refused_wherever_it_is_declared(
+    files: dict[str, str], line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = server(tmp_path / "it", **files)
+    assert main(["adopt", str(folder), "--unattended"]) == 1
+    assert line in capsys.readouterr().err
+
+
+def test_a_bound_of_poetry_that_allows_4_1_is_not_refused(
+    tmp_path: Path, template: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = server(tmp_path / "it", **{"pyproject.toml": POETRY.format("^4.0")})
+    words = ["--unattended", "--dry-run", "--template", str(template), "--ref", "v99.0.0"]
+    assert main(["adopt", str(folder), *words]) == 0
+    assert "[tool.poetry.dependencies] of pyproject.toml" in capsys.readouterr().err
+
+
+def test_a_bound_is_raised_only_when_that_is_accepted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = server(tmp_path / "it")
+    assert main(["adopt", str(folder), "--unattended"]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "fastmcp>=3 becomes fastmcp>=4.1,<5; requires-python >=3.10 becomes >=3.11" in line
+    assert "--raise" in line
+    assert uncommitted(folder) == set()
+
+
+def test_a_comment_that_is_no_block_declares_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("# /// script\nimport os\n")
+    (tmp_path / "b.py").write_text(SCRIPT)
+    assert script_dependencies(tmp_path / "a.py") == []
+    assert script_dependencies(tmp_path / "b.py") == ["fastmcp<4"]

@@ -1,0 +1,242 @@
+"""`fleet --plan`: what a release does, rules first, from locks and tables; no server is started."""
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from calling import at_hand, call
+from lifecycle import bytes_of, commit, released, start
+from support import clone_template, git, pin
+
+from copier_fastmcp.fleet import list_projects
+from copier_fastmcp.tables import tables
+from copier_fastmcp.updates.checkouts import Result
+from copier_fastmcp.updates.planning import make_plan, plan_as_json, plan_as_markdown, plan_as_text
+from copier_fastmcp.updates.policy_changes import find_consequences, find_rule_changes
+
+TABLES = "src/copier_fastmcp/tables.json"
+EXPLICIT = '"explicit": {"hints": "explicit", "destructive": "deletes_and_overwrites", "confirm": '
+ANSWERS: dict[str, Any] = {"profile": "explicit"}
+HINTS = {
+    "readOnlyHint": False,
+    "destructiveHint": True,
+    "idempotentHint": True,
+    "openWorldHint": True,
+}
+READ = HINTS | {"readOnlyHint": True, "destructiveHint": False}
+TOOLS = {
+    "get_note": ("read", READ, False, ""),
+    "set_note": ("put", HINTS, False, ""),
+    "delete_note": ("delete", HINTS, True, ""),
+    "send_note": (
+        "action",
+        HINTS | {"destructiveHint": False, "idempotentHint": False},
+        False,
+        ", destructive=False",
+    ),
+}
+
+
+def server(folder: Path, *, locked: bool = True) -> Path:
+    """A server's sources and lock, as far as they count here."""
+    place = folder / "src/notes_mcp/tools"
+    place.mkdir(parents=True)
+    pinned: dict[str, Any] = {}
+    for name, (behavior, hints, gated, more) in TOOLS.items():
+        text = f'@{behavior}(title="A"{more})\nasync def {name}() -> None: ...\n'
+        (place / f"{name}.py").write_text(text)
+        entry: dict[str, Any] = dict.fromkeys(("title", "description", "why", "effect"), "")
+        entry |= {"behavior": behavior, "hints": hints, "gated": gated, "scopes": []}
+        pinned[name] = entry | {"exceptions": [], "input": {}, "output": {}}
+    if locked:
+        lock = {"versions": {}, "tools": pinned}
+        (folder / "annotations.lock.json").write_text(json.dumps(lock))
+    return folder
+
+
+def changed(**changes: Any) -> dict[str, Any]:
+    """The tables with values replaced; `__` stands for a dot, a single value for a new row."""
+    made = copy.deepcopy(tables())
+    for name, value in changes.items():
+        *path, last = name.split("__")
+        row = made
+        for key in path:
+            row = row[key.replace("_", "-") if key not in row else key]
+        row[last.replace("_", "-") if last not in row else last] = value
+    return made
+
+
+FINER = [
+    {
+        "behavior": "read",
+        "tools": ["get_note"],
+        "hint": "open_world",
+        "value": False,
+        "why": "It is ours.",
+    }
+]
+DATED = {
+    "warns": "v2.0.0",
+    "fails": "2027-03-01",
+    "profiles": ["policy"],
+    "text": "Short.",
+    "mend": "x",
+}
+CHANGES: dict[str, tuple[dict[str, Any], str, set[tuple[str, str, bool]]]] = {
+    "a gate is lost": (
+        changed(profiles__explicit__confirm="none"),
+        "profiles.explicit.confirm: deletes -> none",
+        {("delete_note", "gate lost", True)},
+    ),
+    "a gate is gained": (
+        changed(profiles__explicit__confirm="writes"),
+        "profiles.explicit.confirm: deletes -> writes",
+        {("set_note", "gate gained", False), ("send_note", "gate gained", False)},
+    ),
+    "overwriting is no longer destructive": (
+        changed(profiles__explicit__destructive="deletes"),
+        "profiles.explicit.destructive: deletes_and_overwrites -> deletes",
+        {("set_note", "destructiveHint true -> false", True)},
+    ),
+    "a finer rule": (
+        changed(finer=FINER),
+        "finer.read.get_note.open_world: new: ",
+        {("get_note", "openWorldHint true -> false", True)},
+    ),
+    "a hint that is left out": (
+        changed(on_the_wire__explicit__read__open_world="never"),
+        "on_the_wire.explicit.read.open_world: always -> never",
+        {("get_note", "openWorldHint true -> absent", False)},
+    ),
+    "a rule with a date": (changed(rules__name_short=DATED), "rules.name-short: new: ", set()),
+}
+
+
+@pytest.mark.parametrize("kind", CHANGES)
+def test_what_a_rule_means_for_tools(kind: str, tmp_path: Path) -> None:
+    new, line, effects = CHANGES[kind]
+    found = find_consequences(server(tmp_path), ANSWERS, ANSWERS, tables(), new)
+    (rule,) = [f"{name}: {change}" for name, change in found.rules.items()]
+    assert rule.startswith(line)
+    assert {(e.tool, e.change, e.is_relaxed) for e in found.effects} == effects
+    assert {effect.rule for effect in found.effects} <= {*found.rules}
+    assert (found.unknown, found.is_static) == ([], False)
+
+
+def test_two_rules_are_told_apart_and_joint_ones_are_named_so(tmp_path: Path) -> None:
+    new = changed(profiles__explicit__confirm="none", profiles__explicit__destructive="deletes")
+    found = find_consequences(server(tmp_path), ANSWERS, ANSWERS, tables(), new)
+    assert {(effect.tool, effect.rule) for effect in found.effects} == {
+        ("delete_note", "profiles.explicit.confirm"),
+        ("set_note", "profiles.explicit.destructive"),
+    }
+    assert len(find_rule_changes(tables(), new)) == 2
+    joint = changed(behaviors__put__destructive=True, profiles__explicit__confirm="destructive")
+    without = changed(behaviors__put__destructive=False)
+    found = find_consequences(tmp_path, ANSWERS, ANSWERS, without, joint)
+    assert found.unknown == ["set_note"], "its lock is of other tables"
+    (tmp_path / "annotations.lock.json").unlink()
+    found = find_consequences(tmp_path, ANSWERS, ANSWERS, without, joint)
+    assert found.is_static
+    causes = {(effect.change, effect.rule) for effect in found.effects}
+    assert ("gate gained", "several") in causes
+
+
+def test_an_answer_that_an_update_changes_is_the_cause(tmp_path: Path) -> None:
+    answers = {"profile": "end-state"}
+    found = find_consequences(server(tmp_path), ANSWERS, answers, tables(), tables())
+    gates = {(effect.tool, effect.rule) for effect in found.effects if "gate" in effect.change}
+    assert gates == {("delete_note", "answers")}
+
+
+def test_fifty_servers_in_one_report(tmp_path: Path) -> None:
+    new, _, _ = CHANGES["a gate is lost"]
+    found = find_consequences(server(tmp_path), ANSWERS, ANSWERS, tables(), new).as_json()
+    files = {".github/workflows/ci.yml": "changed", "src/notes_mcp/policy/new.py": "new"}
+    results = [
+        Result(f"/servers/s{n}", "relaxed", ["v1 -> v2"], consequences=found, files=files)
+        for n in range(48)
+    ]
+    results.append(
+        Result("/servers/c", "conflict", ["a.py"], conflicts=["a.py:3: the release has `x`"])
+    )
+    results.append(Result("/servers/b", "failed", ["uncommitted; commit"]))
+    plan = make_plan(results, [])
+    text = plan_as_text(plan)
+    rule = "profiles.explicit.confirm: deletes -> none; RELAXED: gate lost: 48 tools in 48 servers"
+    assert text.splitlines()[:2] == ["Rules that relax tools:", f"  {rule}"]
+    assert "  /servers/c: a.py:3: the release has `x`\n" in text
+    assert "  /servers/b: uncommitted; commit\n" in text
+    assert ".github/workflows/ci.yml: changed in 48 servers" in text
+    assert "src/*/policy/new.py: new in 48 servers" in text
+    assert "50 servers: 1 conflict, 1 failed, 48 relaxed" in text
+    assert text.endswith("--accept profiles.explicit.confirm")
+    assert plan.needs_a_decision()
+    accepted = make_plan(results[:48], ["profiles.explicit.confirm"])
+    assert not accepted.needs_a_decision()
+    assert make_plan(results[:48], ["profiles.explicit.destructive"]).needs_a_decision()
+    for report in (text, plan_as_markdown(plan)):
+        assert max(map(len, report.splitlines())) <= 200
+    data = plan_as_json(plan)
+    assert data["open"] == ["profiles.explicit.confirm"]
+    assert len(data["rules"][0]["effects"][0]["tools"]) == 48
+
+
+def test_a_listing_of_repositories(tmp_path: Path) -> None:
+    listing = tmp_path / "repos.json"
+    rows = [
+        {"clone_url": "https://git.example.com/a.git", "archived": False},
+        {"clone_url": "https://git.example.com/old.git", "archived": True},
+        {"url": "https://git.example.com/b", "isArchived": False},
+    ]
+    listing.write_text(json.dumps(rows))
+    addresses = ["https://git.example.com/a.git", "https://git.example.com/b"]
+    assert list_projects((f"@{listing}",)) == addresses
+    listing.write_text('[{"name": "a"}]')
+    done = call(tmp_path, "fleet", "--plan", f"@{listing}")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "not a listing of repositories" in done.stderr
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """v2 asks nobody before a delete, and brings a step of CI."""
+    made = clone_template(tmp_path_factory.mktemp("plan"), tag="v1.0.0")
+    none = (TABLES, EXPLICIT + '"deletes"', EXPLICIT + '"none"')
+    return released(made, made, "v2.0.0", none, ("template/AGENTS.md.jinja", "", "\nTwo.\n"))
+
+
+def test_a_plan_of_checkouts_and_an_address(template: Path, tmp_path: Path) -> None:
+    pinned = start(template, tmp_path / "pinned", tools="get_note, delete_note")
+    pin(pinned)
+    commit(pinned)
+    bare = start(template, tmp_path / "bare", tools="get_note, delete_note")
+    (pinned / "untracked.txt").write_text("mine\n")
+    projects = [pinned, bare]
+    before = [bytes_of(project) for project in projects]
+    refs = [git(project, "for-each-ref") for project in projects]
+    state = tmp_path / "state.json"
+    words = ["fleet", "--plan", "--trust", "--ref", "v2.0.0", "--state", state]
+    words += ["--report", tmp_path / "plan.md", *projects, bare.as_uri(), tmp_path / "none"]
+    done = call(tmp_path, *words, **at_hand(pinned))
+    assert done.returncode == 1, done.stderr
+    rule = "profiles.explicit.confirm: deletes -> none; RELAXED: gate lost: 3 tools in 3 servers"
+    assert done.stdout.splitlines()[:2] == ["Rules that relax tools:", f"  {rule}"], done.stdout
+    unwrapped = " ".join(done.stdout.split())  # a long path breaks the line
+    assert f"{tmp_path}/none: {tmp_path}/none is not a folder; name a checkout" in unwrapped
+    assert "  AGENTS.md: changed in 3 servers\n" in done.stdout
+    assert "relaxed, gate lost: 1 tool" in done.stderr
+    assert [bytes_of(project) for project in projects] == before
+    assert [git(project, "for-each-ref") for project in projects] == refs
+    assert "gate lost: 3 tools in 3 servers" in (tmp_path / "plan.md").read_text()
+    commit(pinned)
+    again = call(tmp_path, *words[:-1], "--accept", "profiles.explicit.confirm", "--json")
+    assert again.returncode == 0, again.stderr
+    assert "[3/3]" in again.stderr
+    assert "[2/3]" not in again.stderr, "only the server with a new commit is planned again"
+    assert json.loads(again.stdout)["rules"][0]["accepted"] is True
+    fleet = call(tmp_path, "fleet", "--trust", "--ref", "v2.0.0", pinned)
+    assert fleet.returncode == 1
+    assert "relaxed" in fleet.stdout, "never clean for a lost gate, pinned or not"

@@ -1,0 +1,78 @@
+"""Whether the result of a tool is what the service answered."""
+
+import base64
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from live.recording import Exchange
+from live.scenarios import Step
+
+VERDICTS = ("right", "lost", "refused", "sent wrongly", "no tool")
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A verdict, and why."""
+
+    operation: str
+    verdict: str
+    why: str = ""
+
+
+def parse(exchange: Exchange) -> Any:
+    """Return the body of a response as JSON, as text, or None where it is empty."""
+    if not exchange.response:
+        return None
+    if "json" in exchange.media_type:
+        return json.loads(exchange.response)
+    try:
+        return exchange.response.decode()
+    except UnicodeDecodeError:
+        return exchange.response
+
+
+def message_of(body: Any) -> str:
+    """Return the service's own words in an error; empty where they are not plain."""
+    if isinstance(body, Mapping):
+        for name in ("message", "detail", "exception_message", "error"):
+            if isinstance(body.get(name), str):
+                return str(body[name])
+    return ""
+
+
+def judge(
+    step: Step, exchange: Exchange | None, result: Any, is_error: bool, blocks: list[Any]
+) -> Judgement:
+    """Compare the result of a call with the response.
+
+    Args:
+        step: What was called.
+        exchange: The request and response on the wire; None if nothing was sent.
+        result: The structured result without an envelope.
+        is_error: Whether the call failed.
+        blocks: The content blocks.
+    """
+    text = " ".join(getattr(block, "text", "") for block in blocks)
+    if exchange is None:
+        return Judgement(step.operation, "sent wrongly", f"nothing was sent: {text[:200]}")
+    body, status = parse(exchange), exchange.status
+    sent = f"{exchange.method} {exchange.path}"
+    if status >= 400:
+        if status != step.status:
+            return Judgement(step.operation, "sent wrongly", f"{sent}: {status} {str(body)[:300]}")
+        told = is_error and str(status) in text and message_of(body).rstrip(".")[:80] in text
+        return Judgement(step.operation, "right" if told else "lost", text[:200])
+    if step.status:
+        return Judgement(step.operation, "sent wrongly", f"{sent}: {status}, not {step.status}")
+    if is_error:
+        return Judgement(step.operation, "refused", text[:300])
+    if isinstance(body, bytes):
+        data = [getattr(block, "data", "") for block in blocks]
+        fits = base64.b64encode(body).decode() in data
+        return Judgement(step.operation, "right" if fits else "lost")
+    expected = body if isinstance(body, Mapping) else {"result": body}
+    if result == expected:
+        return Judgement(step.operation, "right")
+    return Judgement(step.operation, "lost", f"{str(result)[:150]} for {str(expected)[:150]}")

@@ -1,0 +1,204 @@
+"""What is done with each service, as operations of its document with values by their names on the wire."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Step:
+    """A call.
+
+    Attributes:
+        operation: `METHOD /path`, as in the document.
+        path: Values of the path, in its order; `$name` is a value that an earlier step kept.
+        query: Values of the query.
+        body: The body; None for none.
+        keep: Names for values of the response, as in {"uuid": "uuid"}, or {"id": "0.id"} within a list.
+        status: The status of a failure that is expected; 0 for success.
+    """
+
+    operation: str
+    path: tuple[str, ...] = ()
+    query: Mapping[str, Any] = field(default_factory=dict)
+    body: Any = None
+    keep: Mapping[str, str] = field(default_factory=dict)
+    status: int = 0
+
+
+def step(operation: str, *path: str, **more: Any) -> Step:
+    """Return a step whose values of the path are positional."""
+    return Step(operation, path, **more)
+
+
+MISSING = "00000000-0000-4000-8000-000000000000"
+WATCH, TAG, NOTIFY = "/watch/{uuid}", "/tag/{uuid}", "/notifications"
+MAIL = {"notification_urls": ["json://127.0.0.1:9/a"]}
+CHANGEDETECTION = [
+    step("GET /systeminfo"),
+    step("GET /watch"),
+    step("POST /watch", body={"url": "$page", "title": "One"}, keep={"uuid": "uuid"}),
+    step("GET /watch"),
+    step(f"GET {WATCH}", "$uuid"),
+    step(f"GET {WATCH}", "$uuid", query={"paused": "paused"}),
+    step(f"GET {WATCH}", "$uuid", query={"paused": "unpaused"}),
+    step(f"PUT {WATCH}", "$uuid", body={"title": "Two"}),
+    step(f"GET {WATCH}", "$uuid"),
+    step(f"GET {WATCH}/history", "$uuid"),
+    step(f"GET {WATCH}/history/{{timestamp}}", "$uuid", "latest", status=404),
+    step("GET /search", query={"q": "Two"}),
+    step("GET /search", query={"q": "tw", "partial": "true"}),
+    step("GET /search", query={"q": "nothing has this"}),
+    step("POST /tag", body={"title": "A tag"}, keep={"tag": "uuid"}),
+    step("GET /tags"),
+    step(f"GET {TAG}", "$tag"),
+    step(f"PUT {TAG}", "$tag", body={"title": "Another tag"}),
+    step("GET /watch", query={"tag": "Another tag"}),
+    step(f"GET {NOTIFY}"),
+    step(f"POST {NOTIFY}", body=MAIL),
+    step(f"PUT {NOTIFY}", body=MAIL),
+    step(f"DELETE {NOTIFY}", body=MAIL),
+    step("POST /import", body="http://127.0.0.1:9/imported"),
+    step("GET /full-spec"),
+    step(f"GET {WATCH}", MISSING, status=404),
+    step(f"GET {WATCH}/favicon", "$uuid", status=404),
+    step(f"DELETE {WATCH}/history", "$uuid"),
+    step(f"DELETE {TAG}", "$tag"),
+    step(f"DELETE {WATCH}", "$uuid"),
+    step(f"GET {WATCH}", "$uuid", status=404),
+]
+
+USER, GROUP = "/users/{name}", "/groups/{name}"
+JUPYTERHUB = [
+    step("GET /"),
+    step("GET /info"),
+    step("GET /user"),
+    step("GET /users"),
+    step("POST /users", body={"usernames": ["ann", "bob", "cyd"]}),
+    step(f"POST {USER}", "dan"),
+    step(f"POST {USER}", "dan", status=409),
+    step(f"GET {USER}", "dan"),
+    step("GET /users", query={"offset": 1.0, "limit": 2.0}),
+    step("GET /users", query={"state": "inactive"}),
+    step(f"PATCH {USER}", "dan", body={"admin": True}),
+    step(f"POST {USER}/activity", "dan", body={"last_activity": "2026-11-01T00:00:00Z"}),
+    step(f"POST {USER}/tokens", "dan", body={"note": "live"}, keep={"token": "id"}),
+    step(f"GET {USER}/tokens", "dan"),
+    step(f"GET {USER}/tokens/{{token_id}}", "dan", "$token"),
+    step(f"DELETE {USER}/tokens/{{token_id}}", "dan", "$token"),
+    step("GET /groups"),
+    step(f"POST {GROUP}", "staff"),
+    step(f"GET {GROUP}", "staff"),
+    step(f"POST {GROUP}/users", "staff", body={"users": ["ann", "bob"]}),
+    step(f"PUT {GROUP}/properties", "staff", body={"floor": 3}),
+    step(f"DELETE {GROUP}/users", "staff", body={"users": ["bob"]}),
+    step("GET /groups", query={"limit": 1.0}),
+    step("GET /services"),
+    step("GET /services/{name}", "mcp"),
+    step("GET /proxy"),
+    step(f"GET {USER}", "nobody", status=404),
+    step(f"DELETE {GROUP}", "staff"),
+    step(f"DELETE {USER}", "dan"),
+    step(f"GET {USER}", "dan", status=404),
+]
+
+TENANT = "/api/v2/tenants/{tenant}"
+DATABASES, DATABASE = f"{TENANT}/databases", f"{TENANT}/databases/{{database}}"
+COLLECTIONS = f"{DATABASE}/collections"
+RECORDS = f"{COLLECTIONS}/{{collection_id}}"
+OWN = ("live", "data")
+VECTORS = [[0.5, 1.0, 2.0], [1.0, 0.0, 0.25], [0.1, 0.2, 0.3]]
+CHROMA = [
+    step("GET /api/v2/heartbeat"),
+    step("GET /api/v2/version"),
+    step("GET /api/v2/pre-flight-checks"),
+    step("GET /api/v2/auth/identity"),
+    step("GET /api/v2/healthcheck"),
+    step("POST /api/v2/tenants", body={"name": "live"}),
+    step("GET /api/v2/tenants/{tenant_name}", "live"),
+    step(f"POST {DATABASES}", "live", body={"name": "data"}),
+    step(f"GET {DATABASES}", "live"),
+    step(f"GET {DATABASE}", *OWN),
+    step(f"POST {COLLECTIONS}", *OWN, body={"name": "one", "metadata": {"a": 1}}, keep={"id": "id"}),
+    step(f"POST {COLLECTIONS}", *OWN, body={"name": "two"}),
+    step(f"POST {COLLECTIONS}", *OWN, body={"name": "two"}, status=409),
+    step(f"GET {COLLECTIONS}", *OWN),
+    step(f"GET {COLLECTIONS}", *OWN, query={"limit": 1, "offset": 1}),
+    step(f"GET {RECORDS}", *OWN, "one"),
+    step(f"POST {RECORDS}/add", *OWN, "$id", body={
+        "ids": ["a", "b", "c"], "embeddings": VECTORS, "documents": ["x", None, "ä"],
+        "metadatas": [{"n": 1}, None, {"s": "t"}]}),
+    step(f"GET {RECORDS}/count", *OWN, "$id"),
+    step(f"POST {RECORDS}/get", *OWN, "$id", body={"ids": ["a", "c"], "include": ["documents", "metadatas"]}),
+    step(f"POST {RECORDS}/get", *OWN, "$id", body={"where": {"n": {"$eq": 1}}, "limit": 5}),
+    step(f"POST {RECORDS}/query", *OWN, "$id", body={"query_embeddings": [VECTORS[0]], "n_results": 2}),
+    step(f"POST {RECORDS}/update", *OWN, "$id", body={"ids": ["b"], "documents": ["y"]}),
+    step(f"POST {RECORDS}/upsert", *OWN, "$id", body={"ids": ["d"], "embeddings": [VECTORS[1]]}),
+    step(f"POST {RECORDS}/delete", *OWN, "$id", body={"ids": ["a"]}),
+    step(f"PUT {RECORDS}", *OWN, "$id", body={"new_name": "first"}),
+    step(f"GET {DATABASE}/collections_count", *OWN),
+    step(f"GET {RECORDS}", *OWN, "nothing", status=404),
+    step(f"DELETE {RECORDS}", *OWN, "first"),
+    step(f"DELETE {DATABASE}", *OWN),
+    step(f"GET {DATABASE}", *OWN, status=404),
+]  # fmt: skip
+
+FLOW, DEPLOYMENT, RUN = "/flows/{id}", "/deployments/{id}", "/flow_runs/{id}"
+PREFECT = [
+    step("GET /health"),
+    step("GET /version"),
+    step("POST /flows/", body={"name": "live", "tags": ["a"]}, keep={"flow": "id"}),
+    step("POST /flows/", body={"name": "other"}),
+    step(f"GET {FLOW}", "$flow"),
+    step("GET /flows/name/{name}", "live"),
+    step("POST /flows/filter", body={"limit": 1.0}),
+    step("POST /flows/filter", body={"flows": {"name": {"any_": ["live"]}}}),
+    step("POST /flows/count", body={}),
+    step(f"PATCH {FLOW}", "$flow", body={"tags": ["b"]}),
+    step("POST /deployments/", body={"name": "d", "flow_id": "$flow"}, keep={"deployment": "id"}),
+    step("POST /deployments/filter", body={}),
+    step(f"GET {DEPLOYMENT}", "$deployment"),
+    step(f"PATCH {DEPLOYMENT}", "$deployment", body={"description": "Described"}),
+    step(f"POST {DEPLOYMENT}/create_flow_run", "$deployment", body={"name": "r"}, keep={"run": "id"}),
+    step("POST /flow_runs/filter", body={"limit": 5}),
+    step(f"GET {RUN}", "$run"),
+    step(f"PATCH {RUN}", "$run", body={"name": "s"}),
+    step(f"POST {RUN}/set_state", "$run", body={"state": {"type": "CANCELLED"}}),
+    step("POST /logs/", body=[{"name": "n", "level": 20, "message": "m", "flow_run_id": "$run",
+                               "timestamp": "2026-11-01T00:00:00Z"}]),
+    step("POST /logs/filter", body={"limit": 5}),
+    step("POST /variables/", body={"name": "v", "value": {"a": [1, None]}}),
+    step("GET /variables/name/{name}", "v"),
+    step("POST /variables/filter", body={}),
+    step("PATCH /variables/name/{name}", "v", body={"value": 3}),
+    step("DELETE /variables/name/{name}", "v"),
+    step("POST /work_pools/", body={"name": "w", "type": "process"}),
+    step("GET /work_pools/{name}", "w"),
+    step("POST /work_pools/filter", body={}),
+    step("DELETE /work_pools/{name}", "w"),
+    step(f"GET {FLOW}", MISSING, status=404),
+    step("POST /flows/", body={"name": "a/b"}, status=422),
+    step(f"DELETE {RUN}", "$run"),
+    step(f"DELETE {DEPLOYMENT}", "$deployment"),
+    step(f"DELETE {FLOW}", "$flow"),
+]  # fmt: skip
+
+SCENARIOS: dict[str, list[Step]] = {
+    "changedetection.io": CHANGEDETECTION,
+    "jupyterhub": JUPYTERHUB,
+    "chroma": CHROMA,
+    "prefect": PREFECT,
+}
+# What is read before and after each call of the read-only mode.
+SNAPSHOTS: dict[str, list[tuple[str, Any]]] = {
+    "changedetection.io": [("GET /watch", None), ("GET /watch/$uuid", None), ("GET /tags", None)],
+    "jupyterhub": [("GET /users", None), ("GET /groups", None)],
+    "chroma": [("GET /api/v2/tenants/default_tenant/databases/default_database/collections", None)],
+    "prefect": [("POST /flows/filter", {}), ("POST /variables/filter", {})],
+}
+SEEDS: dict[str, list[Step]] = {
+    "changedetection.io": [CHANGEDETECTION[2]],
+    "jupyterhub": [JUPYTERHUB[4]],
+    "chroma": [],
+    "prefect": [PREFECT[2], PREFECT[21]],
+}

@@ -1,0 +1,219 @@
+"""Servers for four real services: each result is what the service sent, and a read changes nothing.
+
+LIVE_ENVIRONMENTS names a folder where the environments of the services are kept from run to run.
+"""
+
+import os
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+import yaml
+from live.calling import ERAS, Person, Tools, play, served
+from live.recording import recording
+from live.scenarios import SCENARIOS, SEEDS, SNAPSHOTS
+from live.services import STARTS, Service, UnavailableError
+from support import ROOT, render
+
+pytestmark = pytest.mark.nightly
+# What a service changes by itself between two reads.
+VOLATILE = {"last_activity", "last_checked", "last_changed", "updated", "server", "time", "token"}
+
+
+class Page(SimpleHTTPRequestHandler):
+    """A page to watch."""
+
+    def do_GET(self) -> None:
+        """Answer every path alike."""
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(b"<html><body><p>Watched</p></body></html>")
+
+    def log_message(self, *_: object) -> None:
+        """Print nothing."""
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[str]:
+    """The address of a page to watch."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Page) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1})
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture(scope="module", params=STARTS)
+def service(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Service]:
+    """A running service; skipped with one line where it cannot be installed."""
+    name = str(request.param)
+    folder = tmp_path_factory.mktemp("service")
+    kept = os.environ.get("LIVE_ENVIRONMENTS")
+    environments = Path(kept) if kept else tmp_path_factory.mktemp("environments")
+    try:
+        running = STARTS[name](environments, folder)
+    except UnavailableError as error:
+        pytest.skip(str(error))
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="module")
+def project(service: Service, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The server that the command generates from the service's document."""
+    folder = tmp_path_factory.mktemp("project")
+    answers = folder / "answers.yml"
+    command = [sys.executable, "-m", "copier_fastmcp", "import", str(service.document)]
+    subprocess.run(
+        [*command, "--out", str(answers), "--unattended"], check=True, capture_output=True
+    )
+    data = yaml.safe_load(answers.read_text(encoding="utf-8"))
+    data.setdefault("api", f"{service.address}{service.base}")
+    return render(ROOT, folder / "server", data)
+
+
+def values_of(project: Path) -> Tools:
+    """The tools of a generated server."""
+    return Tools.load(project.parent / "answers.yml")
+
+
+def test_each_result_is_what_the_service_sent(
+    service: Service, project: Path, page: str, record_property: Any
+) -> None:
+    tools, person = values_of(project), Person()
+    known: dict[str, Any] = {"page": page}
+
+    async def run() -> Any:
+        with recording(service.address) as recorder:
+            settings = {**service.settings, "API": f"{recorder.address}{service.base}"}
+            async with (
+                served(project, ERAS[0], person, settings) as old,
+                served(project, ERAS[1], person, settings) as new,
+            ):
+                clients = {ERAS[0]: old, ERAS[1]: new}
+                steps = SCENARIOS[service.name]
+                return await play(steps, tools, clients, person, recorder, service, known)
+
+    judgements, unasked = anyio.run(run)
+    counts = Counter(judgement.verdict for judgement in judgements)
+    record_property("live", {"service": service.name, **counts})
+    wrong = [j for j in judgements if j.verdict != "right"]
+    lines = [f"{j.verdict}: {j.operation}: {j.why}" for j in wrong]
+    print(f"{service.name}: {dict(counts)}", *lines, sep="\n")
+    assert not unasked
+    assert not [j for j in wrong if j.verdict in ("lost", "refused", "sent wrongly")], "\n".join(
+        lines
+    )
+    assert counts["right"] >= 0.95 * len(judgements), "\n".join(lines)
+
+
+def test_no_read_changes_anything(service: Service, project: Path, page: str) -> None:
+    """In read-only mode, with every optional parameter, between snapshots."""
+    tools, person = values_of(project), Person()
+    known: dict[str, Any] = {"page": page}
+
+    async def run() -> list[str]:
+        changed = []
+        with recording(service.address) as recorder:
+            settings = {**service.settings, "API": f"{recorder.address}{service.base}"}
+            async with served(project, ERAS[0], person, settings) as writer:
+                clients = {ERAS[0]: writer, ERAS[1]: writer}
+                seeds = SEEDS[service.name]
+                await play(seeds, tools, clients, person, recorder, service, known)
+            read_only = {**settings, "READ_ONLY": "true"}
+            async with served(project, ERAS[1], person, read_only) as client:
+                before = await settled(service, known)
+                for tool in await client.list_tools():
+                    for arguments in samples(tool.input_schema, known):
+                        await client.call_tool(tool.name, arguments, raise_on_error=False)
+                        after = snapshot(service, known)
+                        if after != before:
+                            changed.append(f"{tool.name} {arguments}: {difference(before, after)}")
+                            before = after
+        return changed
+
+    assert anyio.run(run) == []
+
+
+def snapshot(service: Service, known: dict[str, Any]) -> list[Any]:
+    """What the service holds, without what it changes by itself."""
+    states = []
+    for operation, body in SNAPSHOTS[service.name]:
+        method, _, path = operation.partition(" ")
+        for name, value in known.items():
+            path = path.replace(f"${name}", str(value))
+        url = f"{service.address}{service.base}{path}"
+        response = httpx2.request(method, url, headers=service.headers(), json=body, timeout=30)
+        states.append(stable(response.json() if response.content else None))
+    return states
+
+
+async def settled(service: Service, known: dict[str, Any]) -> list[Any]:
+    """What the service holds once it does nothing by itself, as the first check of a new page."""
+    states = [snapshot(service, known)]
+    while (len(states) < 60 and any(state != states[-1] for state in states[-8:])) or len(
+        states
+    ) < 8:
+        await anyio.sleep(0.5)
+        states.append(snapshot(service, known))
+    return states[-1]
+
+
+def difference(before: Any, after: Any, place: str = "") -> str:
+    """The first place where two states differ."""
+    if isinstance(before, dict) and isinstance(after, dict):
+        for name in before.keys() | after.keys():
+            if before.get(name) != after.get(name):
+                return difference(before.get(name), after.get(name), f"{place}.{name}")
+    if isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        for number, (old, new) in enumerate(zip(before, after, strict=True)):
+            if old != new:
+                return difference(old, new, f"{place}.{number}")
+    return f"{place}: {str(before)[:80]} -> {str(after)[:80]}"
+
+
+def stable(value: Any) -> Any:
+    """A value without what changes by itself."""
+    if isinstance(value, dict):
+        return {name: stable(item) for name, item in value.items() if name not in VOLATILE}
+    if isinstance(value, list):
+        return [stable(item) for item in value]
+    return value
+
+
+def samples(schema: dict[str, Any], known: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Arguments of a read: the required ones alone, and with each optional one in each of its choices."""
+    properties, required = schema.get("properties", {}), schema.get("required", [])
+    first = next((known[name] for name in ("uuid", "flow") if name in known), "ann")
+    base = {name: next(values(properties[name], str(first))) for name in required}
+    yield base
+    for name in properties.keys() - set(required):
+        for value in values(properties[name], str(first)):
+            yield {**base, name: value}
+
+
+def values(schema: dict[str, Any], text: str) -> Iterator[Any]:
+    """Values that a schema allows."""
+    if "enum" in schema:
+        yield from schema["enum"]
+        return
+    for part in schema.get("anyOf", [schema]):
+        kind = part.get("type", "string")
+        if kind == "array":
+            yield [next(values(part.get("items", {}), text))]
+        elif kind != "null":
+            yield {"string": text, "integer": 1, "number": 1, "boolean": True, "object": {}}.get(
+                kind, text
+            )
