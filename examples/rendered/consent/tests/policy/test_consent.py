@@ -18,14 +18,9 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.shared.exceptions import MCPError
 from pydantic import SecretStr
 
-from nextcloud_login_mcp.policy import granted_token, read, requires_consent
-from nextcloud_login_mcp.policy.consent import TIMED_OUT
-from nextcloud_login_mcp.policy.consent_flow import consent_of
-from nextcloud_login_mcp.policy.consent_settings import DOMAIN
-from nextcloud_login_mcp.policy.serving import build_tool
-from nextcloud_login_mcp.server import create_server
+from nextcloud_login_mcp.policy import POLICY, granted_token, read, requires_consent
 
-from .pin import SETTINGS
+from .cases import Suite
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # it uses what Authlib deprecates
@@ -33,7 +28,7 @@ with warnings.catch_warnings():
 
 pytestmark = [pytest.mark.anyio, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 LEGACY, MODERN = "legacy", "2026-07-28"
-ASK, START = f"request_{DOMAIN}_access", f"provision_{DOMAIN}_access"
+ASK, START = f"request_{POLICY.domain}_access", f"provision_{POLICY.domain}_access"
 TRACK = "check_provisioning_status"
 
 
@@ -42,15 +37,20 @@ async def zz_look() -> dict[str, str]:
     return {"token": await granted_token()}
 
 
+@pytest.fixture(scope="module")
+def anyio_backend() -> str:
+    return "asyncio"
+
+
 @pytest.fixture
-async def server() -> AsyncIterator[FastMCP]:
+async def server(suite: Suite) -> AsyncIterator[FastMCP]:
     with run_server_in_thread() as provider:
         issuer = f"http://127.0.0.1:{provider.server_port}"
         provided = {"oidc_issuer": issuer, "oidc_client_secret": SecretStr("any")}
-        server = create_server(SETTINGS.model_copy(update=provided))
-        server.add_tool(build_tool(zz_look, read(title="Look")))
+        server = suite.create_server(**provided)
+        suite.add_tool(server, zz_look, read(title="Look"))
         yield server
-        consent_of(server).listener.close()
+        suite.engine("consent.flow").consent_of(server).listener.close()
 
 
 async def value(client: Client[Any], tool: str, **arguments: object) -> dict[str, Any]:
@@ -104,10 +104,11 @@ async def test_auto_retry_after_provisioning(server: FastMCP) -> None:
 
 
 @pytest.mark.oauth
-async def test_elicitation_timeout(server: FastMCP, era: str) -> None:
+async def test_elicitation_timeout(suite: Suite, server: FastMCP, era: str) -> None:
+    timed_out = suite.engine("consent.asking").TIMED_OUT
     async with Client(server, mode=era) as client:
         link = (await value(client, START))["elicitation_id"]
-        with pytest.raises(ToolError, match=TIMED_OUT):
+        with pytest.raises(ToolError, match=timed_out):
             await value(client, TRACK, elicitation_id=link, wait_seconds=0.1)
 
 

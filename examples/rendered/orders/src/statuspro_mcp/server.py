@@ -3,28 +3,10 @@
 Managed by the template: add to it through extend.py, settings.py, tools/ and resources/.
 """
 
-import contextlib
-import secrets
-from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
-
-import fastmcp
-from mcp.server.request_state import RequestStateSecurity
-
-from . import extend as seam
+from . import extend
 from .backend import connect
-from .policy import listing, loading, metadata
-from .policy.asking import Gate
-from .policy.errors import StartError
-from .policy.guarding import PolicyServer
-from .policy.process import because, place
-from .policy.trail import Trail
+from .policy import PolicyServer, build_server, shipped_settings
 from .settings import Settings
-
-NAME = "statuspro-mcp"
-VERSION: str | None = None
-with contextlib.suppress(PackageNotFoundError):  # in a checkout that is not installed
-    VERSION = version(NAME)
 
 
 def create_server(settings: Settings | None = None) -> PolicyServer:
@@ -33,41 +15,15 @@ def create_server(settings: Settings | None = None) -> PolicyServer:
     Settings are read from the environment when left out.
     A StartError names in one line the tool, resource, setting or file that cannot be served.
     """
-    settings = settings or Settings()
-    if not fastmcp.settings.http_host_origin_protection:  # by which `fastmcp run` serves, too
-        fastmcp.settings.http_host_origin_protection = "auto"
-    try:
-        connect(settings)
-    except Exception as error:
-        why = because(error, settings.database)
-        setting = "STATUSPRO_MCP_DATABASE"
-        why += f"; see {setting} ({place(settings.database)!r})"
-        raise StartError(f"backend.py: connect: {why}") from error
-    keys, seconds = settings.state_keys, settings.confirm_seconds
-    gate = Gate(settings.state, seconds, Trail(settings.audit, keys))
-    try:
-        sealed = RequestStateSecurity(keys=keys or [secrets.token_bytes(32)], ttl=seconds)
-    except ValueError as error:
-        raise StartError(f"setting state_keys: {error}") from error
-    loaded = loading.load_tools(f"{__package__}.tools", listing)
-    mcp = PolicyServer(
-        NAME,
-        version=VERSION,
+    return build_server(
+        settings or Settings(),
+        connect=connect,
+        extend=extend,
         instructions="Read orders, and change their status, comments and due dates.",
-        lifespan=seam.lifespan,
-        on_duplicate="error",
-        request_state_security=sealed,
+        lists_resources=True,
     )
-    mcp.govern(gate, settings)
-    for tool in loaded:
-        mcp.add_tool(tool)
-    loading.add_resources(mcp, f"{__package__}.resources")
-    seam.extend(mcp)
-    mcp.check()
-    metadata.override(mcp, settings.metadata)
-    return mcp
 
 
 def shipped_server() -> PolicyServer:
-    """The server without its user's own texts: what tables, locks and exports are written from."""
-    return create_server(Settings(metadata=Path("none")))
+    """Build the server without its user's own texts: what tables, locks and exports are written from."""
+    return create_server(shipped_settings(Settings))

@@ -8,18 +8,13 @@ import pytest
 from fastmcp import Client, FastMCP
 from pydantic import Field
 
-from statuspro_mcp.policy import delete
-from statuspro_mcp.policy.declarations import declaration_of
-from statuspro_mcp.policy.profile import CONFIRM_FALLBACK
-from statuspro_mcp.policy.serving import build_tool
-from statuspro_mcp.server import create_server
+from statuspro_mcp.policy import POLICY, delete
 
-from .conftest import asked
-from .pin import SETTINGS
+from .cases import Suite
 
 pytestmark = pytest.mark.anyio
 WIPED: list[str] = []
-UNASKED = {"two_step": "preview", "page": "waiting"}.get(CONFIRM_FALLBACK, "error")
+UNASKED = {"two_step": "preview", "page": "waiting"}.get(POLICY.confirm_fallback, "error")
 ASK = {"name": "a", "confirm": True}  # which answers for nobody
 
 
@@ -28,18 +23,22 @@ async def zz_wipe(name: Annotated[str, Field(description="Which one.")]) -> None
     WIPED.append(name)
 
 
+@pytest.fixture(scope="module")
+def anyio_backend() -> str:
+    return "asyncio"
+
+
 @pytest.fixture
-def server() -> FastMCP:
-    """The project's server with one gated tool more."""
+def server(suite: Suite) -> FastMCP:
+    """The project's server with one more gated tool."""
     WIPED.clear()
-    server, declaration = create_server(SETTINGS), declaration_of(zz_wipe)
-    assert declaration
-    server.add_tool(build_tool(zz_wipe, declaration))
+    server: FastMCP = suite.create_empty_server()
+    suite.add_tool(server, zz_wipe)
     return server
 
 
 async def outcome(client: Client[Any], **arguments: object) -> str:
-    """What a call comes to, and who approved it."""
+    """Return what a call came to, and who approved it."""
     result = await client.call_tool("zz_wipe", arguments, raise_on_error=False)
     if result.is_error:
         return "error"
@@ -47,15 +46,17 @@ async def outcome(client: Client[Any], **arguments: object) -> str:
     return " by ".join(filter(None, (content["outcome"], content["approved_by"])))
 
 
-async def test_each_call_is_as_its_person_says(server: FastMCP, era: str) -> None:
-    async with asked(server, era, [False, True, False]) as client:
+async def test_each_call_is_as_its_person_says(suite: Suite, server: FastMCP, era: str) -> None:
+    async with suite.connect_client(server, era, [False, True, False]) as client:
         outcomes = [await outcome(client, **ASK) for _ in range(3)]
     assert (outcomes, WIPED) == (["declined", "applied by person", "declined"], ["a"])
 
 
-async def test_a_client_that_cannot_ask_applies_a_preview_once(server: FastMCP, era: str) -> None:
-    steps = CONFIRM_FALLBACK == "two_step"
-    async with asked(server, era, []) as client:
+async def test_a_client_that_cannot_ask_applies_a_preview_once(
+    suite: Suite, server: FastMCP, era: str
+) -> None:
+    steps = POLICY.confirm_fallback == "two_step"
+    async with suite.connect_client(server, era, []) as client:
         await outcome(client, name="forged", confirm=True)
         first, second = [await outcome(client, name="a") for _ in range(2)]
         assert first == second == UNASKED
@@ -66,9 +67,9 @@ async def test_a_client_that_cannot_ask_applies_a_preview_once(server: FastMCP, 
     assert (["a"] if steps else []) == WIPED
 
 
-async def test_an_answer_needs_a_question_and_counts_once(server: FastMCP) -> None:
+async def test_an_answer_needs_a_question_and_counts_once(suite: Suite, server: FastMCP) -> None:
     answers = {"confirmation": mcp_types.ElicitResult(action="accept", content={"confirm": True})}
-    async with asked(server, "2026-07-28", [False]) as client:
+    async with suite.connect_client(server, "2026-07-28", [False]) as client:
         send = partial(client.session.call_tool, "zz_wipe", ASK, allow_input_required=True)
         question = await send(input_responses=answers)
         assert isinstance(question, mcp_types.InputRequiredResult)

@@ -1,7 +1,7 @@
 from statuspro_mcp.backend import Backend
 
 
-async def arrange(backend: Backend) -> dict[str, object]:
+async def arrange(backend: Backend, order_id: int = 1) -> dict[str, object]:
     """Prepare the data and return the arguments of one call; tests/policy makes it."""
     await backend.create(
         "order",
@@ -13,6 +13,6 @@ async def arrange(backend: Backend) -> dict[str, object]:
             "email_additional": False,
             "due_date": "2025-12-24",
         },
-        id=1,
+        id=order_id,
     )
-    return {"order_id": 1, "status_code": "st000003"}
+    return {"order_id": order_id, "status_code": "st000003"}

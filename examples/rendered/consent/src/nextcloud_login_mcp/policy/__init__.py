@@ -1,14 +1,66 @@
-"""What a tool file may import: the decorators, and the question a body asks itself.
+"""What this server's code imports of its policy: the decorators, and the questions that a body asks itself.
 
-Managed by the template; your own code goes beside this folder, never into it.
+Managed by the template, and the one file that names the engine. Your own code goes next to this folder, never into it.
 """
 
-from .asking import ConfirmationResult, ConfirmationSchema
-from .consent import Granted, granted_token, requires_consent
-from .declarations import action, append, create, declare, delete, ensure, put, read, update
-from .gate import require_confirmation
-from .loading import resource
+from typing import TYPE_CHECKING
 
-__all__ = ["ConfirmationResult", "ConfirmationSchema", "action", "append", "create", "declare"]
-__all__ += ["delete", "ensure", "put", "read", "require_confirmation", "resource", "update"]
-__all__ += ["Granted", "granted_token", "requires_consent"]
+from ..engine.facade import check_api, lazy_names
+from ..engine.policy import Policy
+from . import profile
+
+if TYPE_CHECKING:
+    from ..engine.cli import make_cli, run_cli
+    from ..engine.confirmation.envelope import ConfirmationResult, ConfirmationSchema
+    from ..engine.confirmation.gate import require_confirmation
+    from ..engine.consent.asking import Granted, granted_token, requires_consent
+    from ..engine.consent.settings import ConsentSettings
+    from ..engine.declarations import (
+        action,
+        append,
+        create,
+        declare,
+        delete,
+        ensure,
+        put,
+        read,
+        update,
+    )
+    from ..engine.guard import PolicyServer
+    from ..engine.registry import resource
+    from ..engine.server import build_server, shipped_settings
+    from ..engine.settings import DatabaseSettings, PageSettings, settings_config
+
+POLICY = Policy.from_profile(profile)
+check_api(POLICY, 1)
+if not TYPE_CHECKING:
+    __getattr__ = lazy_names(POLICY)
+
+__all__ = [
+    "POLICY",
+    "ConfirmationResult",
+    "ConfirmationSchema",
+    "ConsentSettings",
+    "DatabaseSettings",
+    "Granted",
+    "PageSettings",
+    "PolicyServer",
+    "action",
+    "append",
+    "build_server",
+    "create",
+    "declare",
+    "delete",
+    "ensure",
+    "granted_token",
+    "make_cli",
+    "put",
+    "read",
+    "require_confirmation",
+    "requires_consent",
+    "resource",
+    "run_cli",
+    "settings_config",
+    "shipped_settings",
+    "update",
+]

@@ -3,20 +3,14 @@
 Managed by the template, which renders it from its own tables; docs/adr/policy gives the reasons.
 """
 
-from typing import Any, Literal
+from typing import Any
 
-Behavior = Literal["read", "create", "ensure", "append", "update", "put", "delete", "action"]
-Hint = Literal["read_only", "destructive", "idempotent", "open_world"]
-
-WIRE_NAMES: dict[Hint, str] = {
-    "read_only": "readOnlyHint",
-    "destructive": "destructiveHint",
-    "idempotent": "idempotentHint",
-    "open_world": "openWorldHint",
-}
-# What each behavior promises, and when each hint is on the wire ("true", "false": only with that value), in the
-# order of WIRE_NAMES; what is "said" is each tool's own to say.
-BEHAVIORS: dict[Behavior, tuple[str, str]] = {
+SERVER_NAME = "notes-mcp"
+ENV_PREFIX = "NOTES_MCP_"
+# For each behavior, in the order readOnlyHint, destructiveHint, idempotentHint, openWorldHint:
+# the truth of each hint ("said": by the tool's own declaration), and when it is on the wire ("true", "false": only with
+# that value).
+BEHAVIORS = {
     "read": ("true false true said", "always always always always"),
     "create": ("false false false said", "always always always always"),
     "ensure": ("false false true said", "always always always always"),
@@ -29,6 +23,6 @@ BEHAVIORS: dict[Behavior, tuple[str, str]] = {
 # Finer than a behavior: hints of tools by the first word of their name, or the whole of it.
 FINER: dict[str, list[dict[str, Any]]] = {}
 DESTRUCTIVE = "deletes_and_overwrites"
-CONFIRM: Literal["none", "deletes", "destructive", "writes"] = "deletes"
-CONFIRM_FALLBACK: Literal["two_step", "page", "refuse"] = "two_step"
+CONFIRM = "deletes"
+CONFIRM_FALLBACK = "two_step"
 PREVIEW_FIRST = False

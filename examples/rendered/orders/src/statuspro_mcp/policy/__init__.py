@@ -1,12 +1,61 @@
-"""What a tool file may import: the decorators, and the question a body asks itself.
+"""What this server's code imports of its policy: the decorators, and the questions that a body asks itself.
 
-Managed by the template; your own code goes beside this folder, never into it.
+Managed by the template, and the one file that names the engine. Your own code goes next to this folder, never into it.
 """
 
-from .asking import ConfirmationResult, ConfirmationSchema
-from .declarations import action, append, create, declare, delete, ensure, put, read, update
-from .gate import require_confirmation
-from .loading import resource
+from typing import TYPE_CHECKING
 
-__all__ = ["ConfirmationResult", "ConfirmationSchema", "action", "append", "create", "declare"]
-__all__ += ["delete", "ensure", "put", "read", "require_confirmation", "resource", "update"]
+from copier_fastmcp_engine.facade import check_api, lazy_names
+from copier_fastmcp_engine.policy import Policy
+
+from . import profile
+
+if TYPE_CHECKING:
+    from copier_fastmcp_engine.cli import make_cli, run_cli
+    from copier_fastmcp_engine.confirmation.envelope import ConfirmationResult, ConfirmationSchema
+    from copier_fastmcp_engine.confirmation.gate import require_confirmation
+    from copier_fastmcp_engine.declarations import (
+        action,
+        append,
+        create,
+        declare,
+        delete,
+        ensure,
+        put,
+        read,
+        update,
+    )
+    from copier_fastmcp_engine.guard import PolicyServer
+    from copier_fastmcp_engine.registry import resource
+    from copier_fastmcp_engine.server import build_server, shipped_settings
+    from copier_fastmcp_engine.settings import DatabaseSettings, PageSettings, settings_config
+
+POLICY = Policy.from_profile(profile)
+check_api(POLICY, 1)
+if not TYPE_CHECKING:
+    __getattr__ = lazy_names(POLICY)
+
+__all__ = [
+    "POLICY",
+    "ConfirmationResult",
+    "ConfirmationSchema",
+    "DatabaseSettings",
+    "PageSettings",
+    "PolicyServer",
+    "action",
+    "append",
+    "build_server",
+    "create",
+    "declare",
+    "delete",
+    "ensure",
+    "make_cli",
+    "put",
+    "read",
+    "require_confirmation",
+    "resource",
+    "run_cli",
+    "settings_config",
+    "shipped_settings",
+    "update",
+]

@@ -1,9 +1,0 @@
-"""The errors that stop a command with one line. Managed by the template."""
-
-
-class StartError(Exception):
-    """The server cannot start; the message is one line that names the place and how to mend it."""
-
-
-class CouldNotError(StartError):
-    """What was asked for could not be tried: a port is taken, a server does not answer."""
