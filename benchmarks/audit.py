@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from audit.figures import GROUPS, cpu, measure
 
 from benchmarks import figures
-from copier_fastmcp.lock import HINTS
+from copier_fastmcp_engine.testing.lock import HINTS
 
 
 def share(hits: int, of: int) -> str:

@@ -17,6 +17,7 @@ from pathlib import Path
 from fastmcp import Client, FastMCP
 from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
 from fastmcp.tools import Tool, ToolResult
+from inside import ENGINE, on_the_package
 from mcp_types import CallToolRequestParams
 from pydantic import BaseModel
 from support import clone_template, render
@@ -57,16 +58,19 @@ async def probe(note_id: int) -> Gone:
 
 def servers() -> dict[str, FastMCP]:
     """The generated server with one tool: behind the gate, declared without it, and as FastMCP has it."""
-    from notes_mcp.policy import delete
-    from notes_mcp.policy.declarations import Exemption
-    from notes_mcp.policy.serving import build_tool
+    from notes_mcp.policy import POLICY, delete
     from notes_mcp.server import create_server
     from notes_mcp.settings import Settings
 
+    from copier_fastmcp_engine.declarations import Exemption
+    from copier_fastmcp_engine.tools import build_tool
+
     exempt: Exemption = {"hint": "confirm", "value": False, "why": "to measure without"}
     tools = {
-        "gated": build_tool(probe, delete(title="Probe", confirm="Delete note {note_id}?")),
-        "declared": build_tool(probe, delete(title="Probe", confirm=False, exceptions=[exempt])),
+        "gated": build_tool(POLICY, probe, delete(title="Probe", confirm="Delete note {note_id}?")),
+        "declared": build_tool(
+            POLICY, probe, delete(title="Probe", confirm=False, exceptions=[exempt])
+        ),
         "plain": Tool.from_function(probe),
     }
     made: dict[str, FastMCP] = {}
@@ -98,8 +102,9 @@ def measured(calls: int) -> Iterator[figures.Answer]:
     """Two figures for each era."""
     logging.disable()
     with tempfile.TemporaryDirectory() as work:
-        project = render(clone_template(Path(work, "template")), Path(work, "project"))
-        sys.path.insert(0, str(project / "src"))
+        rendered = render(clone_template(Path(work, "template")), Path(work, "project"))
+        project = on_the_package(rendered)
+        sys.path[:0] = [str(project / "src"), str(ENGINE)]
         for era in ERAS:
             found = asyncio.run(medians(era, calls))
             for what, floor, beside in (

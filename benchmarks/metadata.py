@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from fastmcp import Client, FastMCP
+from inside import ENGINE, on_the_package
 from pydantic import BaseModel, Field
 from support import clone_template, render
 
@@ -35,18 +36,20 @@ async def say(text: Annotated[str, Field(description="What to say")] = "hello") 
 
 def server(count: int) -> FastMCP:
     """A server of `count` tools, each built and served as the generated server does it."""
-    from notes_mcp.policy import read
-    from notes_mcp.policy.asking import Gate
-    from notes_mcp.policy.guarding import PolicyServer
-    from notes_mcp.policy.serving import build_tool
-    from notes_mcp.policy.trail import Trail
+    from notes_mcp.policy import POLICY, read
     from notes_mcp.settings import Settings
+
+    from copier_fastmcp_engine.audit_log import AuditLog
+    from copier_fastmcp_engine.confirmation.pending import PendingStore
+    from copier_fastmcp_engine.guard import PolicyServer
+    from copier_fastmcp_engine.tools import build_tool
 
     settings = Settings(state="memory")
     mcp = PolicyServer("bench")
-    trail = Trail(settings.audit, settings.state_keys)
-    mcp.govern(Gate(settings.state, settings.confirm_seconds, trail), settings)
-    tool = build_tool(say, read(title="Say"))
+    audit_log = AuditLog(POLICY, settings.audit, settings.state_keys)
+    gate = PendingStore(POLICY, settings.state, settings.confirm_seconds, audit_log)
+    mcp.govern(POLICY, gate, settings)
+    tool = build_tool(POLICY, say, read(title="Say"))
     for number in range(count):
         mcp.add_tool(tool.model_copy(update={"name": f"say_{number:04}"}))
     return mcp
@@ -62,10 +65,12 @@ def overrides(path: Path, count: int) -> Path:
 
 def overridden(mcp: FastMCP, path: Path) -> float:
     """Lay a file over a server; the milliseconds that it took."""
-    from notes_mcp.policy import metadata
+    from notes_mcp.policy import POLICY
+
+    from copier_fastmcp_engine.metadata.overrides import override
 
     started = time.perf_counter()
-    metadata.override(mcp, path)
+    override(POLICY, mcp, path)
     return (time.perf_counter() - started) * 1000
 
 
@@ -102,8 +107,9 @@ async def both(count: int, turns: int, path: Path) -> tuple[list[float], list[fl
 def measured(turns: int) -> Iterator[figures.Answer]:
     """Figures for 100 and 1,000 tools."""
     with tempfile.TemporaryDirectory() as work:
-        project = render(clone_template(Path(work, "template")), Path(work, "project"))
-        sys.path.insert(0, str(project / "src"))
+        rendered = render(clone_template(Path(work, "template")), Path(work, "project"))
+        project = on_the_package(rendered)
+        sys.path[:0] = [str(project / "src"), str(ENGINE)]
         for count in (100, 1000):
             path = overrides(Path(work, f"{count}.yaml"), count)
             ours, floor = asyncio.run(both(count, turns, path))

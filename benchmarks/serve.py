@@ -28,7 +28,9 @@ from benchmarks import figures
 TOOLS = "search_notes, get_note, create_note, ensure_note, append_note, update_note, archive_note"
 CALLS = 300
 MANY = 1000
-HELPED = 0.3  # seconds that `--help` may take
+# What `--help` may take, as a multiple of a command line without commands: what was measured, and 15 % more.
+HELP_RATIOS = {"notes-mcp": 1.26, "copier-fastmcp": 0.21}
+EMPTY_APP = "import cyclopts; cyclopts.App(name='empty')(['--help'])"
 HEAD = """import os
 from typing import Annotated
 
@@ -158,15 +160,15 @@ def measured(turns: int) -> Iterator[figures.Answer]:
             ours, floor = figures.in_turns(
                 turns * 2,
                 partial(seconds, [*words, "--help"], environ),
-                partial(seconds, ["-c", "pass"], environ),
+                partial(seconds, ["-c", EMPTY_APP], environ),
             )
             yield figures.Figure(
                 what=f"{name} --help",
                 unit="s",
                 ours=ours,
                 floor=floor,
-                beside="a Python that does nothing",
-                at_most=HELPED,
+                beside="a command line without commands",
+                ratio_at_most=HELP_RATIOS[name],
             )
 
 

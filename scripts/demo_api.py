@@ -18,7 +18,7 @@ from rich.table import Table
 def serve(folder: Path) -> None:
     """Serve the project over stdio, with its client of the API connected to the fake."""
     package = next(path.name for path in (folder / "src").iterdir() if path.is_dir())
-    sys.path[:0] = [str(folder / "src"), str(folder)]
+    sys.path[:0] = [str(folder / "src"), str(folder), str(folder / "tests/policy")]
     fake = importlib.import_module("tests.policy.fake")
     settings = importlib.import_module(f"{package}.settings").Settings(
         api="http://fake.invalid", state="memory"
