@@ -25,9 +25,16 @@ def measured(turns: int) -> Iterator[figures.Answer]:
         kinds = (found.share(kind, hint) for kind in ("recall", "precision"))
         rows.append([hint or "all", *(share(*each) for each in kinds)])
     yield figures.Table(rows)
-    few, many = (statistics.median(cpu(count) for _ in range(turns)) for count in (100, 1000))
+    few, many = (
+        statistics.median(cpu(count) for _ in range(turns)) for count in (100, 1000)
+    )
     yield figures.Figure(
-        what="CPU for 1,000 tools", unit="s", ours=many, floor=few, beside="100 tools", at_most=2
+        what="CPU for 1,000 tools",
+        unit="s",
+        ours=many,
+        floor=few,
+        beside="100 tools",
+        at_most=2,
     )
 
 

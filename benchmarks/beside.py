@@ -31,7 +31,9 @@ HINTS = {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"}
 
 def environ() -> dict[str, str]:
     """The environment without the checkout's own virtual environment."""
-    clean = {k: v for k, v in os.environ.items() if k not in ("VIRTUAL_ENV", "PYTHONPATH")}
+    clean = {
+        k: v for k, v in os.environ.items() if k not in ("VIRTUAL_ENV", "PYTHONPATH")
+    }
     return clean | {"PATH": f"{Path(UV).parent}{os.pathsep}{clean['PATH']}"}
 
 
@@ -46,7 +48,16 @@ def made(name: str, template: Path, folder: Path) -> Path:
     """A project of one of the two, installed, from nothing, as its README says."""
     project = folder / "notes"
     if name == OURS:
-        copy: list[str | Path] = [UV, "tool", "run", "--quiet", "--from", COPIER, "copier", "copy"]
+        copy: list[str | Path] = [
+            UV,
+            "tool",
+            "run",
+            "--quiet",
+            "--from",
+            COPIER,
+            "copier",
+            "copy",
+        ]
         copy += ["--skip-tasks", "--defaults", "--quiet"]
         steps: list[list[str | Path]] = [
             [*copy, "-d", "tools=add_note, list_notes, get_note", template, project],
@@ -55,7 +66,9 @@ def made(name: str, template: Path, folder: Path) -> Path:
         ]
     else:
         start = [UV, "tool", "run", "--quiet", "create-mcp@0.2.0", "notes"]
-        steps = [[*start, "-p", "db", "-t", "stdio", "--no-precommit", "--no-git", "-y"]]
+        steps = [
+            [*start, "-p", "db", "-t", "stdio", "--no-precommit", "--no-git", "-y"]
+        ]
     for step in steps:
         done = run(*step, folder=folder)
         assert done.returncode == 0, done.stdout + done.stderr
@@ -69,7 +82,9 @@ def listed(name: str, project: Path) -> list[dict[str, Any]]:
     return first_answer([UV, "run", "--quiet", *words], project, own)
 
 
-def first_answer(command: list[str], folder: Path, own: dict[str, str]) -> list[dict[str, Any]]:
+def first_answer(
+    command: list[str], folder: Path, own: dict[str, str]
+) -> list[dict[str, Any]]:
     """The tools that a server answers over stdio, by hand-written messages."""
     hello = {
         "protocolVersion": "2025-06-18",
@@ -118,12 +133,16 @@ def from_nothing(name: str, template: Path, folder: Path) -> float:
 def on_the_wire(tools: list[dict[str, Any]]) -> list[str]:
     """How many of the tools, or of their parameters, have each thing."""
     params = [
-        param for tool in tools for param in tool["inputSchema"].get("properties", {}).values()
+        param
+        for tool in tools
+        for param in tool["inputSchema"].get("properties", {}).values()
     ]
     hinted = sum((tool.get("annotations") or {}).keys() >= HINTS for tool in tools)
     titled = sum(bool(tool.get("title")) for tool in tools)
     described = sum(bool(param.get("description")) for param in params)
-    closed = sum(tool["inputSchema"].get("additionalProperties") is False for tool in tools)
+    closed = sum(
+        tool["inputSchema"].get("additionalProperties") is False for tool in tools
+    )
     return [
         f"{hinted}/{len(tools)}",
         f"{titled}/{len(tools)}",
@@ -135,7 +154,9 @@ def on_the_wire(tools: list[dict[str, Any]]) -> list[str]:
 def passes(project: Path) -> bool:
     """Whether a project's own suite passes."""
     python = project / ".venv/bin/python"
-    done = run(python, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", folder=project)
+    done = run(
+        python, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", folder=project
+    )
     return done.returncode == 0
 
 
@@ -170,7 +191,9 @@ def measured(turns: int) -> Iterator[figures.Answer]:
     with tempfile.TemporaryDirectory() as place:
         template = clone_template(Path(place, "template"))
         folders = {name: Path(place, name.split()[0]) for name in (OURS, THEIRS)}
-        ways = [partial(from_nothing, name, template, folders[name]) for name in folders]
+        ways = [
+            partial(from_nothing, name, template, folders[name]) for name in folders
+        ]
         ours, floor = figures.in_turns(turns, *ways)
         yield figures.Figure(
             what="nothing to the first tools/list",
@@ -183,21 +206,37 @@ def measured(turns: int) -> Iterator[figures.Answer]:
         projects = {name: folder / "notes" for name, folder in folders.items()}
         pinned = run(UV, "run", "--quiet", "tests/policy/pin.py", folder=projects[OURS])
         assert pinned.returncode == 0, pinned.stderr
-        ours, floor = figures.in_turns(2, *(partial(suite, each) for each in projects.values()))
+        ours, floor = figures.in_turns(
+            2, *(partial(suite, each) for each in projects.values())
+        )
         yield figures.Figure(
             what="the emitted suite", unit="s", ours=ours, floor=floor, beside=THEIRS
         )
         rows = [["on the wire", *projects]]
-        names = ["all four hints", "titles", "parameters described", "closed input schemas"]
-        wires = [on_the_wire(listed(name, project)) for name, project in projects.items()]
+        names = [
+            "all four hints",
+            "titles",
+            "parameters described",
+            "closed input schemas",
+        ]
+        wires = [
+            on_the_wire(listed(name, project)) for name, project in projects.items()
+        ]
         rows += [list(row) for row in zip(names, *wires, strict=True)]
         yield figures.Table(rows)
         rows, noticed = [["mistake", *projects]], dict.fromkeys(projects, 0)
         for mistake in MISTAKES:
-            seen = {name: notices(name, project, mistake) for name, project in projects.items()}
-            rows.append([mistake, *("noticed" if seen[name] else "missed" for name in projects)])
+            seen = {
+                name: notices(name, project, mistake)
+                for name, project in projects.items()
+            }
+            rows.append(
+                [mistake, *("noticed" if seen[name] else "missed" for name in projects)]
+            )
             noticed = {name: noticed[name] + seen[name] for name in projects}
-        rows.append(["all", *(f"{count}/{len(MISTAKES)}" for count in noticed.values())])
+        rows.append(
+            ["all", *(f"{count}/{len(MISTAKES)}" for count in noticed.values())]
+        )
         yield figures.Table(rows)
 
 

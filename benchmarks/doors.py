@@ -111,8 +111,24 @@ def ours(template: Path, *words: str | Path) -> Callable[[Path], None]:
     """`copier-fastmcp new` in a folder, with installing and pinning."""
 
     def make(folder: Path) -> None:
-        start: list[str | Path] = [UV, "tool", "run", "--quiet", "--from", ROOT, "copier-fastmcp"]
-        rest = ["new", folder, *words, "--unattended", "--install", "--template", template]
+        start: list[str | Path] = [
+            UV,
+            "tool",
+            "run",
+            "--quiet",
+            "--from",
+            ROOT,
+            "copier-fastmcp",
+        ]
+        rest = [
+            "new",
+            folder,
+            *words,
+            "--unattended",
+            "--install",
+            "--template",
+            template,
+        ]
         done = run(*start, *rest, folder=folder.parent)
         assert done.returncode == 0, done.stderr
 
@@ -187,7 +203,9 @@ async def gated(door: Door, mode: str) -> str:
     )
     async with Client[Any](transport, mode=mode, elicitation_handler=no) as client:
         tools = [tool.name for tool in await client.list_tools()]
-        name = next((name for name in tools if re.search("delete.*(note|comment)", name)), "")
+        name = next(
+            (name for name in tools if re.search("delete.*(note|comment)", name)), ""
+        )
         if not name:
             return "no tool deletes"
         arguments = {"owner": "o", "repo": "r", "comment_id": 1}
@@ -235,7 +253,9 @@ def tested(door: Door) -> tuple[str, str]:
 def row_of(door: Door, seconds: float) -> list[str]:
     """A column of the table."""
     tools = first_answer(door.command, door.folder, door.own)
-    size = len(json.dumps({"tools": tools}, ensure_ascii=False, separators=(",", ":")).encode())
+    size = len(
+        json.dumps({"tools": tools}, ensure_ascii=False, separators=(",", ":")).encode()
+    )
     hinted = sum((tool.get("annotations") or {}).keys() >= HINTS for tool in tools)
     eras = [said_no(door, mode) for mode in ERAS.values()]
     cells = [door.written, f"{seconds:.1f}", str(len(tools)), f"{size:,}"]
@@ -257,9 +277,12 @@ def measured(turns: int) -> Iterator[figures.Answer]:
         shutil.unpack_archive(packed, place / "github")
         (document,) = (place / "github").rglob("api.github.com.json")
         ways = doors(template, document, address)
-        taken = figures.in_turns(turns, *(lambda door=door: opened(door, place) for door in ways))
+        taken = figures.in_turns(
+            turns, *(lambda door=door: opened(door, place) for door in ways)
+        )
         columns = [
-            [door.name, *row_of(door, spent)] for door, spent in zip(ways, taken, strict=True)
+            [door.name, *row_of(door, spent)]
+            for door, spent in zip(ways, taken, strict=True)
         ]
         yield figures.Table([list(row) for row in zip(heads, *columns, strict=True)])
 

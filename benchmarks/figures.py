@@ -10,7 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 OURS = "copier-fastmcp"
-BEGIN, END = "<!-- figures: scripts/measure writes them -->", "<!-- end of the figures -->"
+BEGIN, END = (
+    "<!-- figures: scripts/measure writes them -->",
+    "<!-- end of the figures -->",
+)
 DIGITS = {"s": 2, "ms": 2, "": 0}
 
 
@@ -46,7 +49,9 @@ class Figure:
         """The aim in words; empty where there is none."""
         if self.ratio_at_most is not None:
             return f"at most {self.ratio_at_most:g} x"
-        return f"at most {self.at_most:g} {self.unit}" if self.at_most is not None else ""
+        return (
+            f"at most {self.at_most:g} {self.unit}" if self.at_most is not None else ""
+        )
 
     @property
     def verdict(self) -> str:
@@ -54,14 +59,24 @@ class Figure:
         if self.ratio_at_most is not None:
             return "yes" if round(self.ratio, 2) <= self.ratio_at_most else "no"
         if self.at_most is not None:
-            return "yes" if round(self.ours, DIGITS[self.unit]) <= self.at_most else "no"
+            return (
+                "yes" if round(self.ours, DIGITS[self.unit]) <= self.at_most else "no"
+            )
         return ""
 
     def cells(self) -> list[str]:
         """What a row of a table shows."""
         digits = DIGITS[self.unit]
-        ours, floor = (f"{value:.{digits}f} {self.unit}" for value in (self.ours, self.floor))
-        return [self.what, ours, f"{floor} ({self.beside})", f"{self.ratio:.2f}", self.aim]
+        ours, floor = (
+            f"{value:.{digits}f} {self.unit}" for value in (self.ours, self.floor)
+        )
+        return [
+            self.what,
+            ours,
+            f"{floor} ({self.beside})",
+            f"{self.ratio:.2f}",
+            self.aim,
+        ]
 
 
 @dataclass(frozen=True)
@@ -151,7 +166,9 @@ def _day(page: str) -> str:
 def _between(text: str, written: str) -> str:
     """A document with a text between its two comments; as it is where it has none."""
     before, _, rest = text.partition(BEGIN)
-    return f"{before}{BEGIN}\n\n{written}\n{END}{rest.partition(END)[2]}" if rest else text
+    return (
+        f"{before}{BEGIN}\n\n{written}\n{END}{rest.partition(END)[2]}" if rest else text
+    )
 
 
 def with_peers(readme: str, page: str) -> str:
@@ -162,7 +179,8 @@ def with_peers(readme: str, page: str) -> str:
         page: The text of docs/performance.md.
     """
     parts = [
-        f"{ABOUT.get(name, name)}\n\n{markdown(rows)}" for name, rows in compared(page).items()
+        f"{ABOUT.get(name, name)}\n\n{markdown(rows)}"
+        for name, rows in compared(page).items()
     ]
     last = f"{_day(page)}: [docs/performance.md](docs/performance.md).\n"
     return _between(readme, "\n".join([*parts, last])) if parts else readme
@@ -181,7 +199,9 @@ def with_door(guide: str, page: str) -> str:
         return guide
     heads = ["twelve of GitHub's operations", OURS, API[1]]
     table = markdown([heads, *([row[0], *(row[one] for one in at)] for row in rows)])
-    return _between(guide, f"{table}\n{_day(page)} with `python -m benchmarks.doors`.\n")
+    return _between(
+        guide, f"{table}\n{_day(page)} with `python -m benchmarks.doors`.\n"
+    )
 
 
 def answers_of(lines: str) -> Iterator[Answer]:
@@ -212,5 +232,8 @@ def run(measured: Callable[[int], Iterable[Answer]], turns: int) -> None:
             continue
         rows = [answer.cells()] if isinstance(answer, Figure) else answer.rows
         for row in rows:
-            print(*(f"{cell:<{30 if n == 0 else 1}}" for n, cell in enumerate(row)), sep="   ")
+            print(
+                *(f"{cell:<{30 if n == 0 else 1}}" for n, cell in enumerate(row)),
+                sep="   ",
+            )
         sys.stdout.flush()

@@ -67,7 +67,9 @@ def servers() -> dict[str, FastMCP]:
 
     exempt: Exemption = {"hint": "confirm", "value": False, "why": "to measure without"}
     tools = {
-        "gated": build_tool(POLICY, probe, delete(title="Probe", confirm="Delete note {note_id}?")),
+        "gated": build_tool(
+            POLICY, probe, delete(title="Probe", confirm="Delete note {note_id}?")
+        ),
         "declared": build_tool(
             POLICY, probe, delete(title="Probe", confirm=False, exceptions=[exempt])
         ),

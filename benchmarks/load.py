@@ -42,9 +42,13 @@ class Served:
     folder: Path
     process: subprocess.Popen[bytes]
     port: int
-    times: Times = dataclasses.field(default_factory=dict)  # milliseconds of each call, by its kind
+    times: Times = dataclasses.field(
+        default_factory=dict
+    )  # milliseconds of each call, by its kind
     errors: list[str] = dataclasses.field(default_factory=list)
-    kept: set[str] = dataclasses.field(default_factory=set)  # created, and not deleted since
+    kept: set[str] = dataclasses.field(
+        default_factory=set
+    )  # created, and not deleted since
     deleted: set[str] = dataclasses.field(default_factory=set)
 
     @property
@@ -55,7 +59,12 @@ class Served:
     @property
     def busy(self) -> float:
         """Milliseconds of a processor that it has used."""
-        used = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+        used = (
+            Path(f"/proc/{self.process.pid}/stat")
+            .read_text()
+            .rpartition(")")[2]
+            .split()[11:13]
+        )
         return sum(map(int, used)) / TICKS * 1000
 
     @property
@@ -73,13 +82,19 @@ class Served:
     def unrecorded(self) -> int:
         """How many answered writes have no line in the audit trail."""
         files = self.folder.glob("trail.jsonl*")  # a full one has a name of its own
-        lines = [line for file in files for line in file.read_text(encoding="utf-8").splitlines()]
+        lines = [
+            line
+            for file in files
+            for line in file.read_text(encoding="utf-8").splitlines()
+        ]
         applied = [line for line in lines if json.loads(line)["outcome"] == "applied"]
         return len(self.kept) + 2 * len(self.deleted) - len(applied)
 
 
 @contextlib.contextmanager
-def serving(project: Path, *, hand: bool = False, audit: bool = False) -> Iterator[Served]:
+def serving(
+    project: Path, *, hand: bool = False, audit: bool = False
+) -> Iterator[Served]:
     """A server over HTTP with a database of its own, until the block ends."""
     with tempfile.TemporaryDirectory() as place, free_port() as port:
         folder = Path(place)
@@ -112,7 +127,9 @@ class Client:
 
     async def __aenter__(self) -> "Client":
         """Connect."""
-        self.read, self.write = await asyncio.open_connection("127.0.0.1", self.server.port)
+        self.read, self.write = await asyncio.open_connection(
+            "127.0.0.1", self.server.port
+        )
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -121,14 +138,18 @@ class Client:
         with contextlib.suppress(OSError):
             await self.write.wait_closed()
 
-    async def call(self, kind: str, tool: str, arguments: Mapping[str, object]) -> dict[str, Any]:
+    async def call(
+        self, kind: str, tool: str, arguments: Mapping[str, object]
+    ) -> dict[str, Any]:
         """The structured content of a result; RuntimeError: it is an error."""
         about = {
             "protocolVersion": "2026-07-28",
             "clientInfo": {"name": "load", "version": "1"},
             "clientCapabilities": {},
         }
-        meta = {f"io.modelcontextprotocol/{name}": value for name, value in about.items()}
+        meta = {
+            f"io.modelcontextprotocol/{name}": value for name, value in about.items()
+        }
         params = {"name": tool, "arguments": arguments, "_meta": meta}
         request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
         body = json.dumps(request).encode()
@@ -178,16 +199,28 @@ async def one(server: Served, until: float) -> None:
                 await client.call("get_note", "get_note", {"note_id": int(name)})
                 steps = ["preview", "apply"] if server.gated else ["apply"]
                 for step in steps:
-                    confirm = {"confirm": True} if step == "apply" and server.gated else {}
+                    confirm = (
+                        {"confirm": True} if step == "apply" and server.gated else {}
+                    )
                     given = {"note_id": int(name), **confirm}
-                    came = await client.call(f"delete_note, {step}", "delete_note", given)
-                    if server.gated and came["outcome"] != {"apply": "applied"}.get(step, step):
+                    came = await client.call(
+                        f"delete_note, {step}", "delete_note", given
+                    )
+                    if server.gated and came["outcome"] != {"apply": "applied"}.get(
+                        step, step
+                    ):
                         raise RuntimeError(str(came))
                 server.kept.discard(name)
                 server.deleted.add(name)
                 if time.monotonic() > until:
                     break
-    except (OSError, RuntimeError, KeyError, ValueError, asyncio.IncompleteReadError) as error:
+    except (
+        OSError,
+        RuntimeError,
+        KeyError,
+        ValueError,
+        asyncio.IncompleteReadError,
+    ) as error:
         server.errors.append(f"{type(error).__name__}: {error}")
 
 
@@ -211,19 +244,26 @@ def measured(
         project = render(template, Path(work, "project"), {"tools": TOOLS})
         servers = {
             "ours": stack.enter_context(serving(project)),
-            "ours, with an audit trail": stack.enter_context(serving(project, audit=True)),
+            "ours, with an audit trail": stack.enter_context(
+                serving(project, audit=True)
+            ),
             "by hand": stack.enter_context(serving(project, hand=True)),
         }
         began: dict[str, float] = {}
         used: dict[str, float] = {}
         for turn in range(slices + 1):
             for name, server in servers.items():
-                asyncio.run(flood(server, clients, seconds if turn else min(2.0, seconds)))
+                asyncio.run(
+                    flood(server, clients, seconds if turn else min(2.0, seconds))
+                )
                 if not turn:  # it has everything in memory that it needs
                     began[name], used[name] = server.memory, server.busy
                     server.times.clear()
         time.sleep(SETTLED)
-        cost = {name: (each.busy - used[name]) / each.calls for name, each in servers.items()}
+        cost = {
+            name: (each.busy - used[name]) / each.calls
+            for name, each in servers.items()
+        }
         for name in [*servers][:2]:
             yield figures.Figure(
                 what=f"{name}: processor for a call",
@@ -247,10 +287,14 @@ def measured(
         rows = [["", *servers]]
         rows.append(["calls answered", *(str(each.calls) for each in servers.values())])
         rows.append(["errors", *(str(len(each.errors)) for each in servers.values())])
-        rows.append(["writes lost", *(str(len(each.lost())) for each in servers.values())])
+        rows.append(
+            ["writes lost", *(str(len(each.lost())) for each in servers.values())]
+        )
         unrecorded = servers["ours, with an audit trail"].unrecorded()
         rows.append(["writes not in the audit trail", "", str(unrecorded), ""])
-        held = [f"{began[name]:.0f} -> {each.memory:.0f}" for name, each in servers.items()]
+        held = [
+            f"{began[name]:.0f} -> {each.memory:.0f}" for name, each in servers.items()
+        ]
         rows.append(["memory after the first 2 s and at the end, MiB", *held])
         yield figures.Table(rows)
 

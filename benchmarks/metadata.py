@@ -29,7 +29,9 @@ class Answer(BaseModel):
     text: str = Field(description="What was said")
 
 
-async def say(text: Annotated[str, Field(description="What to say")] = "hello") -> Answer:
+async def say(
+    text: Annotated[str, Field(description="What to say")] = "hello",
+) -> Answer:
     """Say it."""
     return Answer(text=text)
 
@@ -57,7 +59,10 @@ def server(count: int) -> FastMCP:
 
 def overrides(path: Path, count: int) -> Path:
     """A metadata file with one override a tool."""
-    lines = [f"  say_{number:04}: {{description: Say it {number}}}" for number in range(count)]
+    lines = [
+        f"  say_{number:04}: {{description: Say it {number}}}"
+        for number in range(count)
+    ]
     path.write_text("\n".join(["version: 1", "tools:", *lines]))
     path.chmod(0o600)
     return path
@@ -100,7 +105,9 @@ async def both(count: int, turns: int, path: Path) -> tuple[list[float], list[fl
         for _ in range(turns):
             taken[0].append(await asked(ours))
             taken[1].append(await asked(floor))
-    one, other = ([statistics.median(kind) for kind in zip(*runs, strict=True)] for runs in taken)
+    one, other = (
+        [statistics.median(kind) for kind in zip(*runs, strict=True)] for runs in taken
+    )
     return one, other
 
 

@@ -24,10 +24,17 @@ def measured(turns: int) -> Iterator[figures.Answer]:
         lying = [row for row in all_rows if row.finds]
         correct = [row.name for row in all_rows if not row.finds]
         found = sum(
-            any(re.search(row.finds, text, re.DOTALL) for text in said.get(row.name, []))
+            any(
+                re.search(row.finds, text, re.DOTALL) for text in said.get(row.name, [])
+            )
             for row in lying
         )
-        counts = [found, len(lying), sum(name in said for name in correct), len(correct)]
+        counts = [
+            found,
+            len(lying),
+            sum(name in said for name in correct),
+            len(correct),
+        ]
         sums = [one + other for one, other in zip(sums, counts, strict=True)]
         table.append(line(server, counts))
     yield figures.Table([*table, line("all", sums)])

@@ -54,7 +54,9 @@ def by_hand(project: Path) -> Path:
     for path in sorted((project / "src/notes_mcp/tools").glob("[a-z]*.py")):
         text = path.read_text()
         body = text[text.index("class ") :]
-        body, count = re.subn(r"@[a-z]+\((?:[^()]|\([^()]*\))*\)\nasync def", DECORATOR, body)
+        body, count = re.subn(
+            r"@[a-z]+\((?:[^()]|\([^()]*\))*\)\nasync def", DECORATOR, body
+        )
         assert count == 1, path
         parts.append(body)
     script = project / "by_hand.py"
@@ -77,7 +79,9 @@ async def timed(clients: Sequence[Client[Any]], work: Work, times: int) -> list[
 
 
 @contextlib.asynccontextmanager
-async def started(words: list[str], environ: dict[str, str]) -> AsyncIterator[Client[Any]]:
+async def started(
+    words: list[str], environ: dict[str, str]
+) -> AsyncIterator[Client[Any]]:
     """A client of a server that is started with these words."""
     with Path(os.devnull).open("w") as log:
         transport = StdioTransport(sys.executable, words, env=environ, log_file=log)
@@ -102,14 +106,18 @@ async def answers(
 ) -> list[float]:
     """The median milliseconds of what servers of several kinds answer; all of them run, and are asked in turns."""
     async with contextlib.AsyncExitStack() as stack:
-        clients = [await stack.enter_async_context(started(each, environ)) for each in kinds]
+        clients = [
+            await stack.enter_async_context(started(each, environ)) for each in kinds
+        ]
         return await timed(clients, work, times)
 
 
 def seconds(words: list[str], environ: dict[str, str]) -> float:
     """The seconds of a Python that succeeds."""
     started = time.perf_counter()
-    subprocess.run([sys.executable, *words], env=environ, check=True, capture_output=True)
+    subprocess.run(
+        [sys.executable, *words], env=environ, check=True, capture_output=True
+    )
     return time.perf_counter() - started
 
 
@@ -127,7 +135,9 @@ def measured(turns: int) -> Iterator[figures.Answer]:
         kinds = [[*command, "run"], theirs]
         starts = [partial(first, words, environ) for words in kinds]
         figures.in_turns(1, *starts)  # which compiles the bytecode
-        aims = [("start to the first tools/list", 1.05, figures.in_turns(turns, *starts))]
+        aims = [
+            ("start to the first tools/list", 1.05, figures.in_turns(turns, *starts))
+        ]
         calls: list[tuple[str, float, Work]] = [
             ("tools/list", 1.05, lambda client: client.list_tools()),
             ("tools/call", 1.1, lambda client: client.call_tool("search_notes", {})),

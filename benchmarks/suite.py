@@ -18,7 +18,17 @@ from support import clone_template, pin, render
 from benchmarks import figures
 
 COUNTS = (10, 100)
-KINDS = ["search", "get", "create", "ensure", "append", "update", "archive", "delete", "send"]
+KINDS = [
+    "search",
+    "get",
+    "create",
+    "ensure",
+    "append",
+    "update",
+    "archive",
+    "delete",
+    "send",
+]
 SUITE = ["-m", "pytest", "-p", "anyio", "-p", "no:cacheprovider"]
 PROOFS = ["tests/policy/test_annotations.py", "tests/policy/test_behavior.py"]
 
@@ -34,7 +44,11 @@ def seconds(folder: Path, *words: str) -> float:
     before = cpu()
     own = {"PYTHONPATH": str(folder / "src"), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     done = subprocess.run(
-        [sys.executable, *words], cwd=folder, env=os.environ | own, capture_output=True, text=True
+        [sys.executable, *words],
+        cwd=folder,
+        env=os.environ | own,
+        capture_output=True,
+        text=True,
     )
     if done.returncode:
         sys.exit(done.stdout[-2000:] + done.stderr[-2000:])
@@ -45,9 +59,15 @@ def measured(turns: int) -> Iterator[figures.Answer]:
     """Figures for each number of tools, and what one more tool costs."""
     with tempfile.TemporaryDirectory() as work:
         template = clone_template(Path(work, "template"))
-        found: dict[str, list[float]] = {"the whole suite": [], "annotations and probes": []}
+        found: dict[str, list[float]] = {
+            "the whole suite": [],
+            "annotations and probes": [],
+        }
         for count in COUNTS:
-            tools = [f"{KINDS[n % len(KINDS)]}_thing{n // len(KINDS):03}" for n in range(count)]
+            tools = [
+                f"{KINDS[n % len(KINDS)]}_thing{n // len(KINDS):03}"
+                for n in range(count)
+            ]
             project = render(template, Path(work, f"{count}"), {"tools": tools})
             pin(project)
             *ours, floor = figures.in_turns(

@@ -31,7 +31,14 @@ def copier(*words: str | Path) -> float:
 def copy(template: Path, to: Path, tools: str) -> float:
     """The seconds of a new project from the first release, in place of the last one."""
     shutil.rmtree(to, ignore_errors=True)
-    options = ["--defaults", "--skip-tasks", "--vcs-ref", "v1.0.0", "-d", f"tools={tools}"]
+    options = [
+        "--defaults",
+        "--skip-tasks",
+        "--vcs-ref",
+        "v1.0.0",
+        "-d",
+        f"tools={tools}",
+    ]
     return copier("copy", *options, template, to)
 
 
@@ -47,7 +54,12 @@ def measured(turns: int) -> Iterator[figures.Answer]:
     """A figure for each number of tools."""
     with tempfile.TemporaryDirectory() as place:
         template = clone_template(Path(place, "template"), tag="v1.0.0")
-        released(template, template, "v2.0.0", (TEMPLATE + CHANGED, "", "\n# the next release\n"))
+        released(
+            template,
+            template,
+            "v2.0.0",
+            (TEMPLATE + CHANGED, "", "\n# the next release\n"),
+        )
         for count in (10, 100):
             tools = ", ".join(f"get_note_{n}" for n in range(count))
             project = Path(place, f"updated-{count}")
@@ -61,7 +73,11 @@ def measured(turns: int) -> Iterator[figures.Answer]:
                 partial(copy, template, Path(place, "copied"), tools),
             )
             yield figures.Figure(
-                what=f"{count} tools", unit="s", ours=seconds[0], floor=seconds[1], beside="copy"
+                what=f"{count} tools",
+                unit="s",
+                ours=seconds[0],
+                floor=seconds[1],
+                beside="copy",
             )
 
 

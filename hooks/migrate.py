@@ -29,7 +29,9 @@ def rename(answers: dict[str, Any], old: str, new: str) -> dict[str, Any]:
 
 def answer(answers: dict[str, Any], name: str, value: str) -> dict[str, Any]:
     """The answers with one of them replaced by a YAML text, if the release refuses what is there."""
-    return answers | {name: yaml.safe_load(value)} if _refuses(answers, name) else answers
+    return (
+        answers | {name: yaml.safe_load(value)} if _refuses(answers, name) else answers
+    )
 
 
 def _refuses(answers: dict[str, Any], name: str) -> bool:
@@ -49,12 +51,16 @@ def _refuses(answers: dict[str, Any], name: str) -> bool:
     return False
 
 
-def _copy(template: str, answers: dict[str, Any], folder: Path, *, pretend: bool = False) -> None:
+def _copy(
+    template: str, answers: dict[str, Any], folder: Path, *, pretend: bool = False
+) -> None:
     import copier
 
     data = {name: value for name, value in answers.items() if not name.startswith("_")}
     options: dict[str, Any] = {"defaults": True, "skip_tasks": True, "quiet": True}
-    copier.run_copy(template, folder, data=data, vcs_ref="HEAD", pretend=pretend, **options)
+    copier.run_copy(
+        template, folder, data=data, vcs_ref="HEAD", pretend=pretend, **options
+    )
 
 
 def create(answers: dict[str, Any], template: str, *paths: str) -> list[str]:
@@ -84,7 +90,9 @@ def main(step: str, *words: str) -> None:
     repaired = {"rename": rename, "answer": answer}[step](answers, *words)
     if repaired == answers:
         return
-    head = "".join(line for line in before.splitlines(keepends=True) if line.startswith("#"))
+    head = "".join(
+        line for line in before.splitlines(keepends=True) if line.startswith("#")
+    )
     text = head + yaml.safe_dump(repaired, sort_keys=False, allow_unicode=True)
     ANSWERS.write_text(text, encoding="utf-8", newline="\n")
 

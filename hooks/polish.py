@@ -43,7 +43,11 @@ def polish(project: Path) -> str:
         return REMEDY
     fresh = is_fresh(project)
     environment = os.environ | {"RUFF_NO_CACHE": "true"}
-    steps = [["format"], ["check", "--fix"]] if fresh else [["format", "--check"], ["check"]]
+    steps = (
+        [["format"], ["check", "--fix"]]
+        if fresh
+        else [["format", "--check"], ["check"]]
+    )
     for step in steps:
         done = subprocess.run(
             [*command, *step, "--quiet", "."],
@@ -55,7 +59,11 @@ def polish(project: Path) -> str:
         )
         if done.returncode:
             return f"ruff {' '.join(step)} has something to say; run it in {project}"
-    return "formatted and linted with ruff" if fresh else "checked with ruff, nothing written"
+    return (
+        "formatted and linted with ruff"
+        if fresh
+        else "checked with ruff, nothing written"
+    )
 
 
 if __name__ == "__main__":

@@ -36,8 +36,12 @@ async def main(folder: Path) -> None:
     async with Client[Any](transport, elicitation_handler=person) as client:
         table = Table("tool", *HINTS.values())
         for tool in await client.list_tools():
-            hints = tool.annotations.model_dump(by_alias=True) if tool.annotations else {}
-            table.add_row(tool.name, *("yes" if hints.get(hint) else "no" for hint in HINTS))
+            hints = (
+                tool.annotations.model_dump(by_alias=True) if tool.annotations else {}
+            )
+            table.add_row(
+                tool.name, *("yes" if hints.get(hint) else "no" for hint in HINTS)
+            )
         console.print(table)
         made = await call(client, "create_parcel", recipient="Ann", weight=2.5)
         await call(client, "list_parcels", limit=5)

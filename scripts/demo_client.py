@@ -56,15 +56,25 @@ async def main(folder: Path) -> None:
     async with Client(transport, elicitation_handler=person) as client:
         table = Table("tool", *HINTS.values())
         for tool in await client.list_tools():
-            hints = tool.annotations.model_dump(by_alias=True) if tool.annotations else {}
-            table.add_row(tool.name, *("yes" if hints.get(hint) else "no" for hint in HINTS))
+            hints = (
+                tool.annotations.model_dump(by_alias=True) if tool.annotations else {}
+            )
+            table.add_row(
+                tool.name, *("yes" if hints.get(hint) else "no" for hint in HINTS)
+            )
         console.print(table)
         note = await call(client, "create_note", title="Milk", content="Two bottles")
         await call(client, "search_notes", query="milk")
         await call(
-            client, "update_note", note_id=note["id"], etag=note["etag"], content="Three bottles"
+            client,
+            "update_note",
+            note_id=note["id"],
+            etag=note["etag"],
+            content="Three bottles",
         )
-        await call(client, "update_note", note_id=note["id"], etag=note["etag"], content="Four")
+        await call(
+            client, "update_note", note_id=note["id"], etag=note["etag"], content="Four"
+        )
         await call(client, "delete_note", note_id=note["id"])
     console.print(f"""
 [bold]It is yours:[/] {folder}

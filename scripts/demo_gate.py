@@ -60,10 +60,16 @@ async def main() -> None:
     for gate in ("await context.elicit(...), by hand", "@delete(...), by the policy"):
         console.print(f"[bold]{gate}[/]", highlight=False)
         for name, (era, asks) in CLIENTS.items():
-            server = by_hand if "hand" in gate else create_server(Settings(database=":memory:"))
+            server = (
+                by_hand
+                if "hand" in gate
+                else create_server(Settings(database=":memory:"))
+            )
             if server is not by_hand:
                 async with Client(server) as author:
-                    await author.call_tool("create_note", {"title": "Milk", "content": "Eggs"})
+                    await author.call_tool(
+                        "create_note", {"title": "Milk", "content": "Eggs"}
+                    )
             color, what = await outcome(server, era, asks)
             console.print(f"  a client {name}", highlight=False)
             console.print(f"    {what}", style=color, highlight=False, soft_wrap=True)

@@ -24,8 +24,17 @@ def interruptible() -> None:
 
 def environment(**more: str) -> dict[str, str]:
     """An environment in which no setting of whoever runs the tests counts."""
-    ours = ("COPIER_", "FASTMCP_", "PYTEST_", "UV_", "VIRTUAL_ENV", "PYTHONDONTWRITEBYTECODE")
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    ours = (
+        "COPIER_",
+        "FASTMCP_",
+        "PYTEST_",
+        "UV_",
+        "VIRTUAL_ENV",
+        "PYTHONDONTWRITEBYTECODE",
+    )
+    clean = {
+        name: value for name, value in os.environ.items() if not name.startswith(ours)
+    }
     nowhere = {"XDG_CONFIG_HOME": os.devnull, "NO_COLOR": "1", "COLUMNS": "100"}
     return clean | nowhere | WHO | more
 

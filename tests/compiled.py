@@ -39,10 +39,17 @@ def _once(
     """
     if not isinstance(source, str) or more or any(rest[1:]) or "{% yield" in source:
         return _compile(self, source, name, *rest, **more)
-    settings = (self.autoescape, self.optimized, self.trim_blocks, self.keep_trailing_newline)
+    settings = (
+        self.autoescape,
+        self.optimized,
+        self.trim_blocks,
+        self.keep_trailing_newline,
+    )
     key = (str(type(self)), settings, *sorted(self.extensions), source, name)
     if key not in _codes:
-        _codes[key] = _kept(key, CodeType) or _keep(key, _compile(self, source, name, *rest))
+        _codes[key] = _kept(key, CodeType) or _keep(
+            key, _compile(self, source, name, *rest)
+        )
     self.preprocess(source, name)  # where Copier's `yield` forgets the template before
     return _codes[key]
 
@@ -97,7 +104,9 @@ def modules() -> None:
 
 def _placed(code: CodeType, path: str) -> CodeType:
     """The code as if it had been compiled at a path."""
-    consts = (_placed(c, path) if isinstance(c, CodeType) else c for c in code.co_consts)
+    consts = (
+        _placed(c, path) if isinstance(c, CodeType) else c for c in code.co_consts
+    )
     return code.replace(co_filename=path, co_consts=tuple(consts))
 
 

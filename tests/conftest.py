@@ -27,8 +27,14 @@ if "COMPILED_TEMPLATES" not in os.environ:
     SHARED = tempfile.TemporaryDirectory()
     compiled.shared(Path(SHARED.name))
     OWN = Path(SHARED.name, "gitconfig")
-    OWN.write_text("[user]\n\tname = t\n\temail = t@example.com\n[safe]\n\tdirectory = *\n")
-    os.environ |= {"GIT_CONFIG_GLOBAL": str(OWN), "GIT_CONFIG_NOSYSTEM": "1", "LANGUAGE": "en"}
+    OWN.write_text(
+        "[user]\n\tname = t\n\temail = t@example.com\n[safe]\n\tdirectory = *\n"
+    )
+    os.environ |= {
+        "GIT_CONFIG_GLOBAL": str(OWN),
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "LANGUAGE": "en",
+    }
     Path(SHARED.name, "copier.yml").write_text("{}\n")
     os.environ["COPIER_SETTINGS_PATH"] = str(Path(SHARED.name, "copier.yml"))
     os.environ["no_proxy"] = "127.0.0.1,localhost"
@@ -48,7 +54,9 @@ def mypy_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @pytest.fixture(scope="session")
 def one_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """One environment for the `uv run` of all projects of a worker: a new one compiles FastMCP each time."""
-    os.environ["UV_PROJECT_ENVIRONMENT"] = str(tmp_path_factory.mktemp("environment") / "venv")
+    os.environ["UV_PROJECT_ENVIRONMENT"] = str(
+        tmp_path_factory.mktemp("environment") / "venv"
+    )
     yield
     del os.environ["UV_PROJECT_ENVIRONMENT"]
 

@@ -23,7 +23,10 @@ from support import ROOT, environment
 from benchmarks.figures import with_door, with_peers
 
 WIDTH = 100
-TYPED = {"domain": "orders", "tools": "search_orders, get_order, shelve_order=put, delete_order"}
+TYPED = {
+    "domain": "orders",
+    "tools": "search_orders, get_order, shelve_order=put, delete_order",
+}
 CLEAR = "\x05\x15"  # to the end of the line, then delete to its beginning
 # rich's own frame, without the font that it would load from a stranger's host
 FRAME = """\
@@ -61,9 +64,16 @@ def readme(project: Path) -> str:
     tool = f"```python\n{file}```"
     kept = re.sub(r"```python\n.*?```", lambda _: tool, kept, count=1, flags=re.DOTALL)
     package = project / "src/notes_mcp"
-    sizes = (lines(package / "policy") + lines(package / "engine"), lines(project / "tests/policy"))
-    price = "{:,} lines of policy and {:,} of its tests".format(*(round(n, -2) for n in sizes))
-    kept, count = re.subn("[0-9,]+ lines of policy and [0-9,]+ of its tests", price, kept)
+    sizes = (
+        lines(package / "policy") + lines(package / "engine"),
+        lines(project / "tests/policy"),
+    )
+    price = "{:,} lines of policy and {:,} of its tests".format(
+        *(round(n, -2) for n in sizes)
+    )
+    kept, count = re.subn(
+        "[0-9,]+ lines of policy and [0-9,]+ of its tests", price, kept
+    )
     assert count == 1
     measured = (ROOT / "docs/performance.md").read_text(encoding="utf-8")
     return with_peers(kept, measured)
@@ -77,7 +87,9 @@ def guide_to_an_api() -> str:
 
 def lines(folder: Path) -> int:
     """The lines of Python in a folder."""
-    return sum(len(path.read_text("utf-8").splitlines()) for path in folder.rglob("*.py"))
+    return sum(
+        len(path.read_text("utf-8").splitlines()) for path in folder.rglob("*.py")
+    )
 
 
 def picture(text: Text, title: str) -> str:
@@ -105,7 +117,11 @@ def terminal(folder: Path, height: int, *command: str) -> tuple[Any, Any, Any]:
     pexpect: Any = importlib.import_module("pexpect")  # not on Windows
     pyte: Any = importlib.import_module("pyte")
     screen = pyte.Screen(WIDTH, height)
-    calm = {"PROMPT_TOOLKIT_NO_CPR": "1", "TERM": "xterm-256color", "PATH": "/usr/bin:/bin"}
+    calm = {
+        "PROMPT_TOOLKIT_NO_CPR": "1",
+        "TERM": "xterm-256color",
+        "PATH": "/usr/bin:/bin",
+    }
     child = pexpect.spawn(
         sys.executable,
         ["-P", "-m", *command],
@@ -123,8 +139,14 @@ def drawn(screen: Any, end: str) -> Text:
     lines = []
     for row in range(screen.lines):
         line = Text()
-        for fg, bold, run in runs(screen.buffer[row][column] for column in range(WIDTH)):
-            color = f"#{fg}" if re.fullmatch("[0-9a-f]{6}", fg) else {"brown": "yellow"}.get(fg, fg)
+        for fg, bold, run in runs(
+            screen.buffer[row][column] for column in range(WIDTH)
+        ):
+            color = (
+                f"#{fg}"
+                if re.fullmatch("[0-9a-f]{6}", fg)
+                else {"brown": "yellow"}.get(fg, fg)
+            )
             line.append(run, Style(color=color, bold=bold))
         line.rstrip()
         if end in line.plain:
@@ -146,7 +168,9 @@ def prompts(template: Path, folder: Path) -> Text:
         if name[0] != "_" and "help" in of
     }
     while (
-        at := child.expect_exact([*asked.values(), importlib.import_module("pexpect").EOF])
+        at := child.expect_exact(
+            [*asked.values(), importlib.import_module("pexpect").EOF]
+        )
     ) < len(asked):
         stream.feed(child.before + child.after)
         name = list(asked)[at]
@@ -184,7 +208,9 @@ def review(template: Path, folder: Path) -> Text:
 
 def ran(*command: str | Path, folder: Path, **environ: str) -> Text:
     """What a program prints in a terminal with colors."""
-    clean = {k: v for k, v in os.environ.items() if not k.startswith(("FASTMCP_", "PYTEST_"))}
+    clean = {
+        k: v for k, v in os.environ.items() if not k.startswith(("FASTMCP_", "PYTEST_"))
+    }
     clean.pop("NO_COLOR", None)
     wide = {
         "FORCE_COLOR": "1",

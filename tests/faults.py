@@ -71,7 +71,9 @@ def _edit(
         return place, place
     if name is not None:
         plain = [
-            each for each in nodes if isinstance(each, ast.Name | ast.Attribute | ast.Constant)
+            each
+            for each in nodes
+            if isinstance(each, ast.Name | ast.Attribute | ast.Constant)
         ]
         return _pick(plain, name), _expression(by)
     if kind == "set":
@@ -83,10 +85,14 @@ def _edit(
     if kind == "if":
         condition = _pick(_conditions(nodes), word)
         if verb == "loosely":
-            compared = _one([n for n in ast.walk(condition) if isinstance(n, ast.Compare)], word)
+            compared = _one(
+                [n for n in ast.walk(condition) if isinstance(n, ast.Compare)], word
+            )
             return compared, cast("ast.Compare", compared).left
         return condition, ast.Constant({"always": True, "never": False}[verb])
-    call = _pick([node for node in nodes if isinstance(node, ast.Call)], word, called=True)
+    call = _pick(
+        [node for node in nodes if isinstance(node, ast.Call)], word, called=True
+    )
     if verb == "without":
         there = cast("ast.Call", call)
         given: list[ast.AST] = [*there.args, *there.keywords]
@@ -94,7 +100,9 @@ def _edit(
         there.args = [each for each in there.args if each is not left_out]
         there.keywords = [each for each in there.keywords if each is not left_out]
         return call, call
-    outer: ast.AST = next((n for n in nodes if isinstance(n, ast.Await) and n.value is call), call)
+    outer: ast.AST = next(
+        (n for n in nodes if isinstance(n, ast.Await) and n.value is call), call
+    )
     if verb == "skipped":
         return _one(
             [n for n in nodes if isinstance(n, ast.Expr) and n.value is outer], word
@@ -122,12 +130,20 @@ def _conditions(nodes: Iterable[ast.AST]) -> list[ast.AST]:
 def _pick(nodes: Iterable[ast.AST], word: str, *, called: bool = False) -> ast.AST:
     """The smallest of the nodes that mention a word, or the call of what has that name."""
     word, _, number = word.partition("#")
-    fits = [node for node in nodes if (_name(node) == word if called else _mentions(node, word))]
+    fits = [
+        node
+        for node in nodes
+        if (_name(node) == word if called else _mentions(node, word))
+    ]
     if not called:
         fits = [
-            node for node in fits if not any(n in fits for n in ast.walk(node) if n is not node)
+            node
+            for node in fits
+            if not any(n in fits for n in ast.walk(node) if n is not node)
         ]
-    fits.sort(key=lambda node: (getattr(node, "lineno", 0), getattr(node, "col_offset", 0)))
+    fits.sort(
+        key=lambda node: (getattr(node, "lineno", 0), getattr(node, "col_offset", 0))
+    )
     return fits[int(number) - 1] if number else _one(fits, word)
 
 
@@ -138,7 +154,11 @@ def _name(call: ast.AST) -> str | None:
 
 def _mentions(node: ast.AST, word: str) -> bool:
     fields = ("id", "attr", "arg", "value", "name")
-    return any(getattr(part, field, None) == word for part in ast.walk(node) for field in fields)
+    return any(
+        getattr(part, field, None) == word
+        for part in ast.walk(node)
+        for field in fields
+    )
 
 
 def _one(nodes: Sequence[ast.AST], what: str) -> ast.AST:

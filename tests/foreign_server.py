@@ -22,7 +22,11 @@ WRITE = {"readOnlyHint": False, "destructiveHint": True, "openWorldHint": True}
 
 
 def tool(
-    name: str, hints: dict[str, Any] | None = None, title: str = "", *params: str, **more: Any
+    name: str,
+    hints: dict[str, Any] | None = None,
+    title: str = "",
+    *params: str,
+    **more: Any,
 ) -> Tool:
     """One tool as the wire shows it."""
     title = title or name.replace("_", " ").title()
@@ -44,7 +48,10 @@ GOOD = [
     # A name alone is not evidence enough: the description says something else.
     tool("check_in_guest", WRITE, description="Note that a guest has arrived."),
     tool("delete_queue_report", READ, description="Shows what waits to be deleted."),
-    tool("do_anything", {"openWorldHint": True, "readOnlyHint": False, "destructiveHint": True}),
+    tool(
+        "do_anything",
+        {"openWorldHint": True, "readOnlyHint": False, "destructiveHint": True},
+    ),
 ]
 MIXED = {"type": "string", "description": "What to do.", "enum": ["list", "delete"]}
 PLANTED: list[tuple[str, Tool]] = [
@@ -130,7 +137,10 @@ def raw(tools: list[Tool], log: Path) -> None:
             known = message["method"] in answers
             wrong = {"error": {"code": -32601, "message": "unknown"}}
             answer = {"result": answers[message["method"]]} if known else wrong
-            print(json.dumps({"jsonrpc": "2.0", "id": message["id"], **answer}), flush=True)
+            print(
+                json.dumps({"jsonrpc": "2.0", "id": message["id"], **answer}),
+                flush=True,
+            )
 
 
 async def serve(made: Server[Any], *, handshake: bool) -> None:
@@ -138,7 +148,9 @@ async def serve(made: Server[Any], *, handshake: bool) -> None:
     async with stdio_server() as (reading, writing):
         options = made.create_initialization_options()
         if handshake:
-            await serve_loop(made, reading, writing, lifespan_state={}, init_options=options)
+            await serve_loop(
+                made, reading, writing, lifespan_state={}, init_options=options
+            )
         else:
             await made.run(reading, writing, options)
 
@@ -151,11 +163,15 @@ def main(which: str, log: str, *words: str) -> None:
     elif which == "raw":
         raw([each for _, each in RAW], Path(log))
     else:
-        made = server(GOOD if which == "good" else [each for _, each in PLANTED], Path(log))
+        made = server(
+            GOOD if which == "good" else [each for _, each in PLANTED], Path(log)
+        )
         if words[:1] == ("--http",):
             import uvicorn
 
-            uvicorn.run(made.streamable_http_app(), port=int(words[1]), log_level="warning")
+            uvicorn.run(
+                made.streamable_http_app(), port=int(words[1]), log_level="warning"
+            )
         else:
             anyio.run(lambda: serve(made, handshake="--handshake" in words))
 

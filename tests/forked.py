@@ -48,7 +48,9 @@ def forking(serve: Callable[[list[str]], object]) -> Iterator[list[str]]:
             os.waitpid(child, 0)
 
 
-def _wait(here: socket.socket, watched: int, serve: Callable[[list[str]], object]) -> None:
+def _wait(
+    here: socket.socket, watched: int, serve: Callable[[list[str]], object]
+) -> None:
     """Fork for each program that connects, until the tests are over."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while watched not in select.select([here.fileno(), watched], [], [])[0]:
@@ -129,7 +131,9 @@ def python(words: Sequence[str]) -> list[str]:
 
 
 if __name__ == "__main__":
-    sys.path.remove(str(Path(__file__).parent))  # no program finds what is beside this file
+    sys.path.remove(
+        str(Path(__file__).parent)
+    )  # no program finds what is beside this file
     warm.imported(*MAKERS)
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(sys.argv[1])

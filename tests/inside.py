@@ -45,7 +45,9 @@ def on_the_package(project: Path) -> Path:
     """
     copy = Path(tempfile.mkdtemp(prefix="attacked-")) / project.name
     shutil.copytree(project, copy, ignore=shutil.ignore_patterns(".*cache", "engine"))
-    (package,) = (path for path in (copy / "src").iterdir() if (path / "policy").is_dir())
+    (package,) = (
+        path for path in (copy / "src").iterdir() if (path / "policy").is_dir()
+    )
     facade = package / "policy/__init__.py"
     text = facade.read_text(encoding="utf-8")
     facade.write_text(
@@ -57,7 +59,9 @@ def on_the_package(project: Path) -> Path:
 def environment(project: Path) -> dict[str, str]:
     """The variables with which a process imports the project's package and `attacks`, and few plugins."""
     return {
-        "PYTHONPATH": os.pathsep.join(map(str, (project / "src", ENGINE, ROOT / "tests"))),
+        "PYTHONPATH": os.pathsep.join(
+            map(str, (project / "src", ENGINE, ROOT / "tests"))
+        ),
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
     }
 

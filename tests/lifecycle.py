@@ -43,7 +43,13 @@ def start(template: Path, to: Path, tag: str = "v1.0.0", **answers: object) -> P
 def update(project: Path, tag: str, answers: Answers | None = None) -> None:
     """Bring a release to a project, as `copier update --defaults` does, and commit it."""
     copier.run_update(
-        project, data=answers, defaults=True, overwrite=True, unsafe=True, quiet=True, vcs_ref=tag
+        project,
+        data=answers,
+        defaults=True,
+        overwrite=True,
+        unsafe=True,
+        quiet=True,
+        vcs_ref=tag,
     )
     commit(project, tag)
 
@@ -159,5 +165,7 @@ def move(repository: Path) -> list[Edit]:
         text = path.read_text(encoding="utf-8")
         for dots in (".", ".."):
             if f"from {dots}texts import" in text:
-                edits.append((name, f"from {dots}texts import", f"from {dots}hygiene import"))
+                edits.append(
+                    (name, f"from {dots}texts import", f"from {dots}hygiene import")
+                )
     return edits

@@ -13,14 +13,18 @@ from typing import Any
 
 import pytest
 
-PATIENCE = 120  # seconds for what takes one or two, on a machine that has much else to do
+PATIENCE = (
+    120  # seconds for what takes one or two, on a machine that has much else to do
+)
 
 
 @contextlib.contextmanager
 def free_port() -> Iterator[int]:
     """A port on which nobody listens, and which this machine gives to nobody else until the block ends."""
     with socket.socket() as held:
-        if sys.platform == "linux":  # where who says the same may listen on it meanwhile
+        if (
+            sys.platform == "linux"
+        ):  # where who says the same may listen on it meanwhile
             held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         held.bind(("127.0.0.1", 0))
         port: int = held.getsockname()[1]
@@ -29,13 +33,20 @@ def free_port() -> Iterator[int]:
         yield port
 
 
-def listens(port: int, process: "subprocess.Popen[Any]", log: Path | None = None) -> None:
+def listens(
+    port: int, process: "subprocess.Popen[Any]", log: Path | None = None
+) -> None:
     """Wait until a program listens; AssertionError, with its log: it ended, or takes too long."""
     last = time.monotonic() + PATIENCE
     while True:
         if process.poll() is not None or time.monotonic() > last:
-            raise AssertionError(log.read_text() if log else f"nobody listens on {port}")
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+            raise AssertionError(
+                log.read_text() if log else f"nobody listens on {port}"
+            )
+        with (
+            contextlib.suppress(OSError),
+            socket.create_connection(("127.0.0.1", port), 1),
+        ):
             return
         time.sleep(0.05)
 
@@ -64,6 +75,15 @@ def redis(folder: Path) -> Iterator[str]:
     if program is None:
         pytest.skip("redis-server is not installed (apt-get install redis-server)")
     with free_port() as port:
-        words = ["--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(folder)]
+        words = [
+            "--port",
+            str(port),
+            "--bind",
+            "127.0.0.1",
+            "--save",
+            "",
+            "--dir",
+            str(folder),
+        ]
         with running([program, *words], port):
             yield f"redis://127.0.0.1:{port}/0"

@@ -23,16 +23,25 @@ DECIDED = re.compile(
 def missing(reason: str) -> bool:
     """Whether a test was skipped for want of something that CI should have."""
     allowed = os.environ.get("MAY_SKIP", "").lower().split()
-    return not DECIDED.search(reason) and not any(word in reason.lower() for word in allowed)
+    return not DECIDED.search(reason) and not any(
+        word in reason.lower() for word in allowed
+    )
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+def pytest_runtest_makereport() -> Generator[
+    None, pytest.TestReport, pytest.TestReport
+]:
     """Turn a skip for want of something into a failure that says how to allow it."""
     report = yield
     said: Any = report.longrepr
-    skipped = report.skipped and not hasattr(report, "wasxfail") and isinstance(said, tuple)
+    skipped = (
+        report.skipped and not hasattr(report, "wasxfail") and isinstance(said, tuple)
+    )
     if ON_CI and skipped and missing(said[2]):
         mend = "install it (scripts/_system), or name it in MAY_SKIP"
-        report.outcome, report.longrepr = "failed", f"{said[2]}\nOn CI this is a failure: {mend}."
+        report.outcome, report.longrepr = (
+            "failed",
+            f"{said[2]}\nOn CI this is a failure: {mend}.",
+        )
     return report

@@ -8,4 +8,6 @@ from support import check, render
 
 
 def test_it_passes_its_own_gate(template: Path, tmp_path: Path) -> None:
-    assert check(render(template, tmp_path, json.loads(os.environ["CELL_ANSWERS"]))) == {}
+    assert (
+        check(render(template, tmp_path, json.loads(os.environ["CELL_ANSWERS"]))) == {}
+    )

@@ -12,9 +12,13 @@ from support import ROOT
 UNREACHABLE = r"ENOTFOUND|ETIMEDOUT|ECONN\w+|EAI_AGAIN|E40[134]|Failed to (fetch|download)|dns error|client error"
 
 
-def run(*words: str | Path, folder: Path, **environ: str) -> subprocess.CompletedProcess[str]:
+def run(
+    *words: str | Path, folder: Path, **environ: str
+) -> subprocess.CompletedProcess[str]:
     """Run a program in a folder, in an environment without a Python path."""
-    clean = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    clean = {
+        k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")
+    }
     return subprocess.run(
         list(map(str, words)),
         cwd=folder,
@@ -46,7 +50,9 @@ def fetched(
 @cache
 def uv() -> str:
     """The uv that scripts/_uv finds."""
-    done = subprocess.run([ROOT / "scripts/_uv"], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [ROOT / "scripts/_uv"], capture_output=True, text=True, check=True
+    )
     return done.stdout.strip()
 
 

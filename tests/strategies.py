@@ -53,12 +53,16 @@ def tools(draw: DrawFn, name: str, confirm: str) -> Any:
     if draw(now_and_then):
         tool["module"] = draw(MODULES)
     if draw(now_and_then):
-        tool["record"] = draw(st.sampled_from(["note", "order", "r" * 40, "x1", "status"]))
+        tool["record"] = draw(
+            st.sampled_from(["note", "order", "r" * 40, "x1", "status"])
+        )
     if draw(st.integers(0, 3)):
         names = draw(st.lists(PARAM_NAMES, max_size=6, unique_by=python_name))
         tool["params"] = [draw(params(name)) for name in names]
     if draw(maybe()):
-        names = draw(st.lists(RESULT_NAMES, min_size=1, max_size=5, unique_by=result_name))
+        names = draw(
+            st.lists(RESULT_NAMES, min_size=1, max_size=5, unique_by=result_name)
+        )
         tool["returns"] = {name: draw(results()) for name in names}
     if behavior(tool) == "action":
         of_actions = dict.fromkeys(("destructive", "idempotent"), maybe())
@@ -66,7 +70,9 @@ def tools(draw: DrawFn, name: str, confirm: str) -> Any:
     flags = dict.fromkeys(("request_model", "open_world"), maybe())
     tool |= draw(st.fixed_dictionaries({}, optional=flags))
     if draw(maybe()):
-        tool["scopes"] = draw(st.lists(st.text("abc:!#[]^~", min_size=1, max_size=9), max_size=3))
+        tool["scopes"] = draw(
+            st.lists(st.text("abc:!#[]^~", min_size=1, max_size=9), max_size=3)
+        )
     unexplained = tool.get("behavior") == "update" and not (
         {param["name"] for param in tool.get("params", [{"name": "etag"}])} & VERSIONS
     )
@@ -74,10 +80,14 @@ def tools(draw: DrawFn, name: str, confirm: str) -> Any:
         tool["why"] = draw(texts(500))
     if draw(now_and_then):
         tool["icon"] = draw(
-            st.sampled_from(["https://example.com/a.png?\"'\\{}", "data:image/png;base64,AA=="])
+            st.sampled_from(
+                ["https://example.com/a.png?\"'\\{}", "data:image/png;base64,AA=="]
+            )
         )
     if draw(now_and_then):
-        tool["formerly"] = [f"was_{name[:50]}", f"then_{name[:50]}"][: draw(st.integers(0, 2))]
+        tool["formerly"] = [f"was_{name[:50]}", f"then_{name[:50]}"][
+            : draw(st.integers(0, 2))
+        ]
         tool["deprecated"] = draw(texts(300))
     if draw(st.integers(0, 2)) == 0:
         hints = {
@@ -126,7 +136,9 @@ def requests(draw: DrawFn, tool: Answers) -> Answers:
         )
         flat = kind.removeprefix("list[").removesuffix("]") in scalar
         places = ["body"] * (method not in ("GET", "HEAD")) + ["query"] * flat
-        places += ["header"] * (kind in scalar) + ["path"] * (kind in scalar and not null)
+        places += ["header"] * (kind in scalar) + ["path"] * (
+            kind in scalar and not null
+        )
         if not places:
             return tool
         at = draw(st.sampled_from(places))
@@ -139,7 +151,11 @@ def requests(draw: DrawFn, tool: Answers) -> Answers:
         body = body or at == "body"
         if at == "body" and null and len(param["name"]) <= 36:
             nulls.append(param["name"])
-    if nulls and "clear" not in {param["name"] for param in params} and draw(st.booleans()):
+    if (
+        nulls
+        and "clear" not in {param["name"] for param in params}
+        and draw(st.booleans())
+    ):
         params.append({"name": "clear", "in": "nulls", "choices": nulls})
     if method == "PATCH" and not body:
         method = "PUT"
@@ -170,7 +186,9 @@ def resources(draw: DrawFn) -> Answers:
         "name": draw(texts(100)),
         "description": draw(texts(2000, lines=True)),
     }
-    kind = draw(st.sampled_from([None, "application/json", "text/plain", "image/svg+xml"]))
+    kind = draw(
+        st.sampled_from([None, "application/json", "text/plain", "image/svg+xml"])
+    )
     return said | ({"mime_type": kind} if kind else {})
 
 
@@ -180,9 +198,13 @@ def answer_sets(draw: DrawFn) -> Answers:
     answers: Answers = {"profile": draw(st.sampled_from([*PROFILES, "custom"]))}
     if answers["profile"] == "custom":
         answers["hints"] = draw(st.sampled_from([*TABLES["on_the_wire"]]))
-        answers["destructive"] = draw(st.sampled_from(["deletes", "deletes_and_overwrites"]))
+        answers["destructive"] = draw(
+            st.sampled_from(["deletes", "deletes_and_overwrites"])
+        )
         answers["confirm"] = draw(st.sampled_from([*TABLES["confirm"]]))
-        answers["confirm_fallback"] = draw(st.sampled_from(["two_step", "page", "refuse"]))
+        answers["confirm_fallback"] = draw(
+            st.sampled_from(["two_step", "page", "refuse"])
+        )
     names = draw(
         st.lists(
             tool_names().filter(lambda n: n not in TAKEN | {"list_resources"}),
@@ -191,7 +213,9 @@ def answer_sets(draw: DrawFn) -> Answers:
             unique_by=camel,
         )
     )
-    answers["tools"] = [draw(tools(name, policy_of(answers)["confirm"])) for name in names]
+    answers["tools"] = [
+        draw(tools(name, policy_of(answers)["confirm"])) for name in names
+    ]
     modules = {t.get("module") for t in answers["tools"] if isinstance(t, dict)}
     answers["tools"] = [
         t
@@ -200,9 +224,13 @@ def answer_sets(draw: DrawFn) -> Answers:
     ]
     answers["tools"] = answers["tools"] or ["ping"]
     if all(isinstance(tool, str) for tool in answers["tools"]):
-        answers["tools"] = draw(st.sampled_from([", ", ",", " , "])).join(answers["tools"])
+        answers["tools"] = draw(st.sampled_from([", ", ",", " , "])).join(
+            answers["tools"]
+        )
     if draw(st.booleans()):
-        answers["resources"] = draw(st.lists(resources(), max_size=3, unique_by=lambda r: r["uri"]))
+        answers["resources"] = draw(
+            st.lists(resources(), max_size=3, unique_by=lambda r: r["uri"])
+        )
     answers["backend"] = draw(st.sampled_from(["sqlite", "sqlite", "none", "http"]))
     if answers["backend"] == "http" and not isinstance(answers["tools"], str):
         answers["tools"] = [
@@ -212,7 +240,9 @@ def answer_sets(draw: DrawFn) -> Answers:
             for t in answers["tools"]
         ]
     answers["consent"] = draw(st.sampled_from([*["none"] * 6, "url"]))
-    answers["license"] = draw(st.sampled_from(["MIT", "Apache-2.0", "BSD-3-Clause", "none"]))
+    answers["license"] = draw(
+        st.sampled_from(["MIT", "Apache-2.0", "BSD-3-Clause", "none"])
+    )
     packages = st.sampled_from(["container", "bundle", "registry"])
     answers["packages"] = draw(st.lists(packages, unique=True))
     drawn = {
@@ -220,7 +250,10 @@ def answer_sets(draw: DrawFn) -> Answers:
         "server_name": st.from_regex("[a-z][a-z0-9]*(-[a-z0-9]+)*", fullmatch=True)
         .map(lambda n: n[:40].rstrip("-"))
         .filter(
-            lambda n: macro("validate", "name_errors", "package_name", n.replace("-", "_")) == ""
+            lambda n: (
+                macro("validate", "name_errors", "package_name", n.replace("-", "_"))
+                == ""
+            )
         ),
         "package_name": st.sampled_from(["p", "a1_", "a__b", "p" * 40, "notes_mcp"]),
         "description": texts(300),

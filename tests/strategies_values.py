@@ -23,7 +23,9 @@ FRAGMENTS = [
     *words(
         r"""" ' \ \\ \n \N{BULLET} \x41 \u0041 \' \" { } {{ }} {{7*7}} {%raw%} {%endraw%} {#x#}"""
     ),
-    *words("{%endyield%} %s %(x)s {0} $HOME $(id) `id` # #noqa @x !x ~ &a *a ... !!python/name:os"),
+    *words(
+        "{%endyield%} %s %(x)s {0} $HOME $(id) `id` # #noqa @x !x ~ &a *a ... !!python/name:os"
+    ),
     *words(
         "[table] [x](y) **b** _i_ ``` <!--x--> <script> &amp; |---| 0.0.0.0 /tmp/x /dev/shm null"
     ),
@@ -38,7 +40,8 @@ FRAGMENTS = [
 ]
 UNSEEN = "\u115f\u1160\u17b4\u17b5\u180e\u3164\ufeff\uffa0\ufffe\uffff"
 LETTERS = st.characters(
-    exclude_categories=["Cc", "Cf", "Cs", "Cn", "Zl", "Zp", "Mn"], exclude_characters=UNSEEN
+    exclude_categories=["Cc", "Cf", "Cs", "Cn", "Zl", "Zp", "Mn"],
+    exclude_characters=UNSEEN,
 )
 PLACEHOLDER = re.compile(r"\{[A-Za-z_][A-Za-z0-9_.-]*\}")
 
@@ -49,13 +52,17 @@ def texts(most: int, *, lines: bool = False) -> SearchStrategy[str]:
         st.sampled_from([*FRAGMENTS, "\n", "\n\n  "] if lines else FRAGMENTS),
         st.text(LETTERS, min_size=1, max_size=8),
     )
-    mixed = st.lists(piece, min_size=1, max_size=10).map(lambda found: "".join(found)[:most])
-    long = piece.map(lambda one: (one * most)[:most])
-    plain = st.sampled_from(["Get a note.", "Do it, then say so (twice)!", "It's 100% done."]).map(
-        lambda text: text[:most]
+    mixed = st.lists(piece, min_size=1, max_size=10).map(
+        lambda found: "".join(found)[:most]
     )
+    long = piece.map(lambda one: (one * most)[:most])
+    plain = st.sampled_from(
+        ["Get a note.", "Do it, then say so (twice)!", "It's 100% done."]
+    ).map(lambda text: text[:most])
     drawn = st.one_of(mixed, mixed, mixed, plain, long)
-    return drawn.map(composed).filter(lambda text: 0 < len(text.strip()) <= len(text) <= most)
+    return drawn.map(composed).filter(
+        lambda text: 0 < len(text.strip()) <= len(text) <= most
+    )
 
 
 def composed(text: str) -> str:
@@ -66,7 +73,9 @@ def composed(text: str) -> str:
 # Names ---------------------------------------------------------------------------------------------------
 
 WORDS = st.one_of(
-    st.sampled_from(words("note notes order status address a of the x1 2 url class json ids box")),
+    st.sampled_from(
+        words("note notes order status address a of the x1 2 url class json ids box")
+    ),
     st.text("abcxyz019", min_size=1, max_size=9),
 )
 # What a tool file itself is written with; a tool of that name is refused.
@@ -77,7 +86,20 @@ TAKEN = set(
     )
 ) | set(keyword.kwlist)
 FIELDS = [
-    *("title", "content", "amount", "state", "a", "l", "O", "I", "fooBar", "Foo", "X", "order-id"),
+    *(
+        "title",
+        "content",
+        "amount",
+        "state",
+        "a",
+        "l",
+        "O",
+        "I",
+        "fooBar",
+        "Foo",
+        "X",
+        "order-id",
+    ),
     *(
         "from",
         "class",
@@ -91,9 +113,42 @@ FIELDS = [
         "version",
         "name",
     ),
-    *("self", "cls", "json", "copy", "schema", "model_name", "request", "result", "each", "str"),
-    *("note_id", "note_ids", "order_id", "x.y", "tags", "note", "data", "args", "kwargs", "len"),
-    *("field", "read", "backend", "ctx", "None", "match", "print", "validate", "dict", "uuid4"),
+    *(
+        "self",
+        "cls",
+        "json",
+        "copy",
+        "schema",
+        "model_name",
+        "request",
+        "result",
+        "each",
+        "str",
+    ),
+    *(
+        "note_id",
+        "note_ids",
+        "order_id",
+        "x.y",
+        "tags",
+        "note",
+        "data",
+        "args",
+        "kwargs",
+        "len",
+    ),
+    *(
+        "field",
+        "read",
+        "backend",
+        "ctx",
+        "None",
+        "match",
+        "print",
+        "validate",
+        "dict",
+        "uuid4",
+    ),
     *("p" * 64, "p-" * 32),
 ]
 
@@ -114,7 +169,9 @@ def result_name(wire: str) -> str:
 
 
 BUILTINS = [
-    name for name in [*dir(builtins), "l"] if re.fullmatch("[a-z]+", name) and name not in TAKEN
+    name
+    for name in [*dir(builtins), "l"]
+    if re.fullmatch("[a-z]+", name) and name not in TAKEN
 ]
 
 
@@ -123,7 +180,9 @@ def tool_names(draw: DrawFn) -> str:
     """A name whose verb is known or not, up to the longest, or one that Python has already."""
     if draw(st.integers(0, 9)) == 0:
         return draw(st.sampled_from(BUILTINS))
-    verb = draw(st.one_of(st.sampled_from(sorted(BEHAVIOR_OF)), WORDS.filter(str.isalpha)))
+    verb = draw(
+        st.one_of(st.sampled_from(sorted(BEHAVIOR_OF)), WORDS.filter(str.isalpha))
+    )
     name = "_".join([verb, *draw(st.lists(WORDS, max_size=4))])
     name += draw(st.sampled_from(["", "", "", "", "_", "__x", "_" + "x" * 60]))
     return name[:64]
@@ -142,7 +201,9 @@ MODULES = st.sampled_from(["notes", "sub", "x1", "m" * 40])
 
 # Parameters ----------------------------------------------------------------------------------------------
 
-INTEGERS = st.one_of(st.integers(-20, 20), st.sampled_from([2**53 + 1, -(2**63), 2**63 - 1]))
+INTEGERS = st.one_of(
+    st.integers(-20, 20), st.sampled_from([2**53 + 1, -(2**63), 2**63 - 1])
+)
 FLOATS = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False),
     st.sampled_from([1e16, 1e22, 1e-7, 5e-324, 1.7976931348623157e308, -0.0, 0.1]),
@@ -171,9 +232,13 @@ SAMPLES: dict[str, SearchStrategy[Any]] = {
     "bool": st.booleans(),
     "str": texts(60, lines=True),
     "date": st.dates().map(str),
-    "datetime": st.sampled_from(["2026-01-31T12:00:00Z", "2024-02-29 23:59:59.5+14:00"]),
+    "datetime": st.sampled_from(
+        ["2026-01-31T12:00:00Z", "2024-02-29 23:59:59.5+14:00"]
+    ),
     "uuid": st.uuids().map(str),
-    "url": st.sampled_from(["https://example.com/a?b=c#d", "ftp://x.org:8080", "a+b://h/%20~"]),
+    "url": st.sampled_from(
+        ["https://example.com/a?b=c#d", "ftp://x.org:8080", "a+b://h/%20~"]
+    ),
     "email": st.sampled_from(["ann@example.com", "a.b+c@x-y.co.uk"]),
     "dict": st.dictionaries(texts(10), JSON, max_size=3),
     "any": JSON,
@@ -247,7 +312,11 @@ def params(draw: DrawFn, name: str) -> Answers:
     if draw(st.booleans()):
         said["description"] = draw(texts(1000, lines=True))
     if "default" not in said and draw(st.booleans()):
-        said |= draw(st.sampled_from([{"required": False}, {"required": True}, {"default": None}]))
+        said |= draw(
+            st.sampled_from(
+                [{"required": False}, {"required": True}, {"default": None}]
+            )
+        )
     return {"name": name} | said
 
 

@@ -29,7 +29,11 @@ Renders = Callable[[str], Path]
 SECONDS = 300
 LEFT_OUT = ("tests/", "examples/rendered/")
 # The examples whose renders are committed, with the answers that differ from those in examples/: both ways to have the engine.
-COMMITTED: dict[str, Answers] = {"notes": {}, "consent": {}, "orders": {"engine": "package"}}
+COMMITTED: dict[str, Answers] = {
+    "notes": {},
+    "consent": {},
+    "orders": {"engine": "package"},
+}
 ENGINE_SOURCE = re.compile(r'{ git = "file://[^"]*", rev = "[0-9a-f]{40}"')
 PYTEST = ["-m", "pytest", "-p", "no:cacheprovider"]
 EXAMPLES = sorted(path.stem for path in (ROOT / "examples").glob("*.yml"))
@@ -38,7 +42,8 @@ EXAMPLES = sorted(path.stem for path in (ROOT / "examples").glob("*.yml"))
 def nightly_but(always: Collection[Any], names: Iterable[Any] = EXAMPLES) -> list[Any]:
     """The names as parameters of a test, of which every run takes `always` and the nightly run the others."""
     return [
-        name if name in always else pytest.param(name, marks=pytest.mark.nightly) for name in names
+        name if name in always else pytest.param(name, marks=pytest.mark.nightly)
+        for name in names
     ]
 
 
@@ -58,13 +63,17 @@ def environment() -> SandboxedEnvironment:
         extensions=["jinja2_ansible_filters.AnsibleCoreFiltersExtension"],
         keep_trailing_newline=True,
     )
-    jinja.filters["to_json"] = partial(jinja.filters["to_json"], default=to_jsonable_python)
+    jinja.filters["to_json"] = partial(
+        jinja.filters["to_json"], default=to_jsonable_python
+    )
     return jinja
 
 
 def macro(file: str, name: str, *arguments: object) -> str:
     """What one macro of `macros/` or `writing/` answers."""
-    found = environment().select_template([f"macros/{file}.jinja", f"writing/{file}.jinja"])
+    found = environment().select_template(
+        [f"macros/{file}.jinja", f"writing/{file}.jinja"]
+    )
     return str(getattr(found.module, name)(*arguments))
 
 
@@ -88,21 +97,28 @@ def _questions() -> Answers:
 @cache
 def _sources() -> dict[str, str]:
     paths = filter(Path.is_file, sorted((ROOT / "template").rglob("*")))
-    return {p.relative_to(ROOT / "template").as_posix(): p.read_text("utf-8") for p in paths}
+    return {
+        p.relative_to(ROOT / "template").as_posix(): p.read_text("utf-8") for p in paths
+    }
 
 
 def answered(answers: Answers) -> Answers:
     """The context of a render, computed as Copier does with `--defaults`; ValueError for a refused answer."""
-    known: Answers = dict(answers) | {"_copier_conf": {"answers_file": ".copier-answers.yml"}}
+    known: Answers = dict(answers) | {
+        "_copier_conf": {"answers_file": ".copier-answers.yml"}
+    }
     known["_copier_answers"] = remembered = {"_commit": "v99.0.0", "_src_path": "here"}
     for name, asked in _questions().items():
         wanted = (
-            asked.get("when", True) is True or _text(str(asked["when"])).render(known) == "True"
+            asked.get("when", True) is True
+            or _text(str(asked["when"])).render(known) == "True"
         )
         given = name in answers and wanted
         value = answers[name] if given else _text(str(asked["default"])).render(known)
         if isinstance(value, str) and asked["type"] != "str":
-            value = json.loads(value) if asked["type"] == "json" else yaml.safe_load(value)
+            value = (
+                json.loads(value) if asked["type"] == "json" else yaml.safe_load(value)
+            )
         known[name] = value
         if wanted:
             if not asked.get("secret"):
@@ -124,7 +140,9 @@ def rendered(answers: Answers) -> dict[str, str]:
         for item in context[each[2]] if each else [None]:
             local = context | ({each[1]: item} if each else {})
             whole = YIELD.sub(r"\3", source)
-            parts = [_text(p).render(local) if "{" in p else p for p in whole.split("/")]
+            parts = [
+                _text(p).render(local) if "{" in p else p for p in whole.split("/")
+            ]
             if not all(part.removesuffix(".jinja") for part in parts):
                 continue
             found["/".join(parts).removesuffix(".jinja")] = (
@@ -137,7 +155,14 @@ def rendered(answers: Answers) -> dict[str, str]:
 
 def git(folder: Path, *words: str) -> str:
     """Run git in a folder under a fixed author."""
-    who = ["-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"]
+    who = [
+        "-c",
+        "user.name=t",
+        "-c",
+        "user.email=t@example.com",
+        "-c",
+        "commit.gpgsign=false",
+    ]
     return subprocess.run(
         ["git", *who, *words], cwd=folder, check=True, capture_output=True, text=True
     ).stdout
@@ -145,9 +170,13 @@ def git(folder: Path, *words: str) -> str:
 
 def clone_template(to: Path, tag: str = "v99.0.0") -> Path:
     """The working tree, dirty files but no tests included, as a repository under a tag above every release."""
-    listed = git(ROOT, "ls-files", "--cached", "--others", "--exclude-standard", "-z").split("\0")
+    listed = git(
+        ROOT, "ls-files", "--cached", "--others", "--exclude-standard", "-z"
+    ).split("\0")
     for name in filter(None, listed):
-        if name.startswith(LEFT_OUT):  # half of the files, and Copier clones all of them each time
+        if name.startswith(
+            LEFT_OUT
+        ):  # half of the files, and Copier clones all of them each time
             continue
         if (ROOT / name).is_file():
             (to / name).parent.mkdir(parents=True, exist_ok=True)
@@ -167,7 +196,9 @@ def packed(repository: Path) -> None:
     git(repository, "config", "gc.auto", "0")
 
 
-def render(template: Path, to: Path, answers: Answers | None = None, **options: Any) -> Path:
+def render(
+    template: Path, to: Path, answers: Answers | None = None, **options: Any
+) -> Path:
     """A project from answers, without trust and so without the hook."""
     settings = {"defaults": True, "skip_tasks": True, "quiet": True} | options
     copier.run_copy(str(template), to, data=answers or {}, **settings)
@@ -179,13 +210,20 @@ def rendered_example(template: Path, to: Path, name: str, **more: object) -> Pat
     kept = render(template, to, answers(name) | more) / ".copier-answers.yml"
     text = kept.read_text(encoding="utf-8")
     text = re.sub(
-        "^_commit: .*$", "_commit: the commit that this file is in", text, flags=re.MULTILINE
+        "^_commit: .*$",
+        "_commit: the commit that this file is in",
+        text,
+        flags=re.MULTILINE,
     )
-    text = re.sub("^_src_path: .*$", "_src_path: copier-fastmcp", text, flags=re.MULTILINE)
+    text = re.sub(
+        "^_src_path: .*$", "_src_path: copier-fastmcp", text, flags=re.MULTILINE
+    )
     kept.write_text(text, encoding="utf-8", newline="\n")
     project_file = to / "pyproject.toml"
     text = project_file.read_text(encoding="utf-8")
-    text = ENGINE_SOURCE.sub('{ git = "file:///copier-fastmcp", rev = "that commit"', text)
+    text = ENGINE_SOURCE.sub(
+        '{ git = "file:///copier-fastmcp", rev = "that commit"', text
+    )
     text = re.sub('(copier-fastmcp-engine==)[^"]+', r"\1VERSION", text)
     project_file.write_text(text, encoding="utf-8", newline="\n")
     return to
@@ -218,13 +256,21 @@ def committed_renders(template: Path, folder: Path) -> None:
             twin = folder / first / path.relative_to(project)
             if path.is_dir() and not any(path.iterdir()):
                 path.rmdir()
-            elif path.is_file() and twin.is_file() and path.read_bytes() == twin.read_bytes():
+            elif (
+                path.is_file()
+                and twin.is_file()
+                and path.read_bytes() == twin.read_bytes()
+            ):
                 path.unlink()
 
 
-def python(project: Path, *words: str, **environ: str) -> subprocess.CompletedProcess[str]:
+def python(
+    project: Path, *words: str, **environ: str
+) -> subprocess.CompletedProcess[str]:
     """Run Python in a project with its package importable and its user's own settings out of reach."""
-    clean = {k: v for k, v in os.environ.items() if not k.startswith(("FASTMCP_", "PYTEST_"))}
+    clean = {
+        k: v for k, v in os.environ.items() if not k.startswith(("FASTMCP_", "PYTEST_"))
+    }
     own = {
         "PYTHONPATH": os.pathsep.join([str(project / "src"), str(compiled.SITE)]),
         "HOME": str(project),
@@ -250,10 +296,14 @@ def python(project: Path, *words: str, **environ: str) -> subprocess.CompletedPr
     )
 
 
-def server(project: Path, *words: str, **environ: str) -> subprocess.CompletedProcess[str]:
+def server(
+    project: Path, *words: str, **environ: str
+) -> subprocess.CompletedProcess[str]:
     """Run the generated command line."""
     package = next((project / "src").iterdir()).name
-    return python(project, "-c", f"from {package}.cli import main; main()", *words, **environ)
+    return python(
+        project, "-c", f"from {package}.cli import main; main()", *words, **environ
+    )
 
 
 def check(project: Path) -> dict[str, str]:

@@ -10,7 +10,9 @@ TABLES: dict[str, Any] = json.loads(
     (ROOT / "src/copier_fastmcp/tables.json").read_text(encoding="utf-8")
 )
 BEHAVIORS: list[str] = list(TABLES["behaviors"])
-BEHAVIOR_OF: dict[str, str] = {v: b for b, verbs in TABLES["verbs"].items() for v in verbs}
+BEHAVIOR_OF: dict[str, str] = {
+    v: b for b, verbs in TABLES["verbs"].items() for v in verbs
+}
 VERSIONS: set[str] = set(TABLES["versions"])
 PROFILES: dict[str, dict[str, Any]] = TABLES["profiles"]
 WIRE: dict[str, str] = TABLES["hints"]
@@ -20,7 +22,11 @@ def behavior(tool: Tool) -> str:
     """The behavior an author asked for, by word or by verb."""
     written = tool.get("behavior") or BEHAVIOR_OF[tool["name"].split("_")[0]]
     if written == "update" and "behavior" not in tool and "params" in tool:
-        return "update" if {param["name"] for param in tool["params"]} & VERSIONS else "put"
+        return (
+            "update"
+            if {param["name"] for param in tool["params"]} & VERSIONS
+            else "put"
+        )
     return str(written)
 
 
@@ -34,5 +40,7 @@ def policy_of(answers: dict[str, Any]) -> dict[str, Any]:
 def needs_a_reason(tool: Tool, confirm: str) -> bool:
     """Whether `confirm: false` on a tool has to say why, under the answer `confirm`."""
     kind = behavior(tool)
-    harmless = kind == "action" and tool.get("destructive") is False and confirm != "writes"
+    harmless = (
+        kind == "action" and tool.get("destructive") is False and confirm != "writes"
+    )
     return kind in TABLES["confirm"][confirm] and not harmless

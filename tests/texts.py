@@ -14,14 +14,25 @@ ANSWERS = {
     "server_name": "lab-texts",
     "package_name": "lab_texts",
     "tools": [
-        {"name": "get_meter", "params": [{"name": "meter_id", "type": "int"}, {"name": "unit"}]},
+        {
+            "name": "get_meter",
+            "params": [{"name": "meter_id", "type": "int"}, {"name": "unit"}],
+        },
         "create_meter",
         {"name": "delete_meter", "scopes": ["meters:write"]},
     ],
     "resources": [
-        {"uri": "lab://meters", "name": "Meters", "description": "Every meter, as JSON."},
+        {
+            "uri": "lab://meters",
+            "name": "Meters",
+            "description": "Every meter, as JSON.",
+        },
         {"uri": "lab://help", "name": "Help", "description": "How to measure."},
-        {"uri": "lab://meters/{meter_id}", "name": "Meter", "description": "One meter."},
+        {
+            "uri": "lab://meters/{meter_id}",
+            "name": "Meter",
+            "description": "One meter.",
+        },
     ],
 }
 Texts = dict[str, dict[str, Any]]
@@ -116,7 +127,9 @@ def environ(lab: Path, home: Path) -> dict[str, str]:
 
 def served(path: Path | None) -> FastMCP:
     """The server with a metadata file, on an empty store."""
-    made = module("settings").Settings(database=":memory:", metadata=path or Path("none"))
+    made = module("settings").Settings(
+        database=":memory:", metadata=path or Path("none")
+    )
     mcp: FastMCP = module("server").create_server(made)
     return mcp
 
@@ -144,7 +157,8 @@ def texts(mcp: FastMCP, era: str = "2026-07-28") -> Texts:
                     for name, tool in tools.items()
                 },
                 "resources": {
-                    str(r.uri): {"name": r.name, "description": r.description} for r in resources
+                    str(r.uri): {"name": r.name, "description": r.description}
+                    for r in resources
                 },
                 "resource_templates": {
                     t.uri_template: {"name": t.name, "description": t.description}

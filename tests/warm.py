@@ -59,7 +59,9 @@ SHARED = [
 ]
 # Names of variables that a module reads when it is imported: a program that is given one starts by itself.
 READ_AT_IMPORT = ("FASTMCP_", "PYTHON")
-_idle: list[subprocess.Popen[str]] = []  # one for each program that ran at the same time
+_idle: list[
+    subprocess.Popen[str]
+] = []  # one for each program that ran at the same time
 
 
 def run(
@@ -72,7 +74,9 @@ def run(
         late, or this system cannot fork.
     """
     late = any(
-        name.startswith(READ_AT_IMPORT) and name != "PYTHONPATH" and value != os.environ.get(name)
+        name.startswith(READ_AT_IMPORT)
+        and name != "PYTHONPATH"
+        and value != os.environ.get(name)
         for name, value in environ.items()
     )
     is_other = words[0][:1] == "-" and words[0] not in ("-m", "-c")
@@ -105,7 +109,9 @@ def run(
 
 def environment() -> dict[str, str]:
     """The variables with which the imports are done."""
-    clean = {k: v for k, v in os.environ.items() if not k.startswith(("FASTMCP_", "PYTEST_"))}
+    clean = {
+        k: v for k, v in os.environ.items() if not k.startswith(("FASTMCP_", "PYTEST_"))
+    }
     return clean | {"NO_COLOR": "1", "HOME": os.devnull}
 
 
@@ -141,7 +147,9 @@ def imported(*more: str) -> None:
     for name in (*SHARED, *more, *(f"_pytest.{plugin}" for plugin in plugins)):
         importlib.import_module(name)
     for name, module in [*sys.modules.items()]:
-        if "." not in name:  # imported before pytest could rewrite them, and it need not
+        if (
+            "." not in name
+        ):  # imported before pytest could rewrite them, and it need not
             module.__doc__ = f"{module.__doc__ or ''}\nPYTEST_DONT_REWRITE"
     compiled.modules()
     # Each client would read a hundred certificates anew, and none here asks over TLS.
@@ -206,6 +214,8 @@ def leave(code: int) -> None:
 
 
 if __name__ == "__main__":
-    sys.path.remove(str(Path(__file__).parent))  # no program finds what is beside this file
+    sys.path.remove(
+        str(Path(__file__).parent)
+    )  # no program finds what is beside this file
     if program := _serve():
         leave(play(program))

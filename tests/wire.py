@@ -26,7 +26,9 @@ def command(project: Path, *words: str) -> list[str]:
 
 def environ(project: Path, home: Path) -> dict[str, str]:
     """An environment in which a server finds its package and an empty home."""
-    clean = {k: v for k, v in os.environ.items() if not k.startswith(("FASTMCP_", "PYTEST_"))}
+    clean = {
+        k: v for k, v in os.environ.items() if not k.startswith(("FASTMCP_", "PYTEST_"))
+    }
     return clean | {
         "PYTHONPATH": str(project / "src"),
         "HOME": str(home),
@@ -54,7 +56,9 @@ def stdio(
 def http(project: Path, home: Path) -> Iterator[str]:
     """The address of a server on a free loopback port, for as long as the block runs."""
     with free_port() as port:
-        words = forked.python(command(project, "run", "--http", "--port", str(port))[1:])
+        words = forked.python(
+            command(project, "run", "--http", "--port", str(port))[1:]
+        )
         own = {"env": environ(project, home), "cwd": project}
         with running(words, port, home / "stderr", **own):
             yield f"http://127.0.0.1:{port}/mcp"

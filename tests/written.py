@@ -64,7 +64,11 @@ def written(source: str) -> Spec:
             for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
         ),
     ]
-    models = [n for n in tree.body if isinstance(n, ast.ClassDef) and n.name.endswith("Request")]
+    models = [
+        n
+        for n in tree.body
+        if isinstance(n, ast.ClassDef) and n.name.endswith("Request")
+    ]
     if models and [name for name, _, _ in pairs] == ["request"]:
         fields = [node for node in models[0].body if isinstance(node, ast.AnnAssign)]
         pairs = [(ast.unparse(f.target), f.annotation, f.value) for f in fields]
@@ -100,8 +104,18 @@ def check_tool_file(source: str, tool: Spec) -> None:
     assert list(found["params"]) == [param["name"] for param in tool["params"]]
     for param in tool["params"]:
         words = found["params"][param["name"]]
-        for key in set(param) - {"name", "type", "choices", "required", "default", "in"}:
-            assert words[key.replace("items", "length")] == param[key], (param["name"], key)
+        for key in set(param) - {
+            "name",
+            "type",
+            "choices",
+            "required",
+            "default",
+            "in",
+        }:
+            assert words[key.replace("items", "length")] == param[key], (
+                param["name"],
+                key,
+            )
         if param.get("in") == "nulls":
             listed = ", ".join(map(repr, param["choices"]))
             assert words["type"] == f"tuple[Literal[{listed}], ...]"

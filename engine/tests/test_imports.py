@@ -7,7 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from engine.tests.engine_support.graph import SOURCE, find_cycle, import_graph, imported_modules
+from engine.tests.engine_support.graph import (
+    SOURCE,
+    find_cycle,
+    import_graph,
+    imported_modules,
+)
 
 GUIDE = Path(__file__).parents[2] / "docs/architecture.md"
 GRAPH = import_graph()
@@ -33,7 +38,11 @@ def test_no_module_imports_itself_in_a_circle() -> None:
 
 
 def test_a_circle_is_found() -> None:
-    assert find_cycle({"a": {"b"}, "b": {"a"}, "c": set(), "d": {"a"}}) == ["a", "b", "d"]
+    assert find_cycle({"a": {"b"}, "b": {"a"}, "c": set(), "d": {"a"}}) == [
+        "a",
+        "b",
+        "d",
+    ]
 
 
 def test_every_module_is_in_the_guide() -> None:
@@ -48,9 +57,7 @@ def test_a_module_imports_only_its_own_layer_and_lower_ones(module: str) -> None
 
 def test_a_late_import_counts_and_one_for_type_checkers_does_not() -> None:
     late = "def f():\n    from .guard import PolicyServer\n"
-    types = (
-        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from .guard import PolicyServer\n"
-    )
+    types = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from .guard import PolicyServer\n"
     modules = {"guard", "http"}
     assert imported_modules("http", late, modules) == {"guard"}
     assert imported_modules("http", types, modules) == set()
@@ -62,9 +69,13 @@ def test_the_engine_imports_itself_relatively_only() -> None:
         assert not absolute.search(path.read_text(encoding="utf-8")), path
 
 
-@pytest.mark.parametrize("module", ["policy", "facade", "errors", "project", "declarations"])
+@pytest.mark.parametrize(
+    "module", ["policy", "facade", "errors", "project", "declarations"]
+)
 def test_the_command_line_needs_no_fastmcp_for_its_help(module: str) -> None:
-    code = f"import sys, copier_fastmcp_engine.{module}; print('fastmcp' in sys.modules)"
+    code = (
+        f"import sys, copier_fastmcp_engine.{module}; print('fastmcp' in sys.modules)"
+    )
     done = subprocess.run(
         [sys.executable, "-c", code],
         env={"PYTHONPATH": str(SOURCE.parent)},

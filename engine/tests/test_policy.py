@@ -45,10 +45,14 @@ async def test_two_servers_of_a_process_have_policies_of_their_own(era: str) -> 
     careful = make_server(make_policy("careful-mcp", confirm="writes"), wipe, archive)
     careless = make_server(make_policy("careless-mcp", confirm="none"), wipe, archive)
     async with client_of(careful, era, agrees=False) as client:
-        outcomes = [await outcome_of(client, name, name="a") for name in ("wipe", "archive")]
+        outcomes = [
+            await outcome_of(client, name, name="a") for name in ("wipe", "archive")
+        ]
     assert (outcomes, DONE) == (["declined", "declined"], [])
     async with client_of(careless, era, agrees=False) as client:
-        outcomes = [await outcome_of(client, name, name="a") for name in ("wipe", "archive")]
+        outcomes = [
+            await outcome_of(client, name, name="a") for name in ("wipe", "archive")
+        ]
     assert (outcomes, DONE) == (["ok", "ok"], ["a", "a"])
 
 
@@ -65,21 +69,31 @@ async def test_a_mounted_server_keeps_its_policy(era: str) -> None:
 
 
 @pytest.mark.anyio
-async def test_a_strict_server_asks_before_the_tools_of_a_mounted_lenient_one(era: str) -> None:
+async def test_a_strict_server_asks_before_the_tools_of_a_mounted_lenient_one(
+    era: str,
+) -> None:
     outer = make_server(make_policy("outer-mcp", confirm="writes"))
     inner = make_server(make_policy("inner-mcp", confirm="none"), archive)
     outer.mount(inner, namespace="inner")
     async with client_of(outer, era, agrees=False) as client:
-        assert await outcome_of(client, "inner_archive", name="a", confirm=True) == "declined"
+        assert (
+            await outcome_of(client, "inner_archive", name="a", confirm=True)
+            == "declined"
+        )
         assert DONE == []
     async with client_of(outer, era, agrees=True) as client:
-        assert await outcome_of(client, "inner_archive", name="a", confirm=True) == "applied"
+        assert (
+            await outcome_of(client, "inner_archive", name="a", confirm=True)
+            == "applied"
+        )
     assert DONE == ["a"]
 
 
 @pytest.mark.anyio
 async def test_declare_is_for_the_server_that_is_being_built(era: str) -> None:
-    first, second = (make_server(make_policy(name)) for name in ("first-mcp", "second-mcp"))
+    first, second = (
+        make_server(make_policy(name)) for name in ("first-mcp", "second-mcp")
+    )
     child = FastMCP("child")
 
     @child.tool
@@ -99,7 +113,9 @@ async def test_declare_is_for_the_server_that_is_being_built(era: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["notes-mcp", "other-mcp"])
-def test_log_lines_are_named_after_the_server(name: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_log_lines_are_named_after_the_server(
+    name: str, caplog: pytest.LogCaptureFixture
+) -> None:
     package = name.replace("-", "_")
     settings = make_settings(make_policy(name))
     # A server's command line sets the level of its package's logger; the engine may lie outside the package
@@ -128,12 +144,18 @@ def test_a_meter_is_named_after_the_server(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize(
     ("truth", "wire", "error"),
     [
-        ("true false true maybe", "always always always always", "'maybe' is not one of"),
+        (
+            "true false true maybe",
+            "always always always always",
+            "'maybe' is not one of",
+        ),
         ("true false true said", "always always always often", "'often' is not one of"),
         ("true false true", "always always always always", "write 4 words"),
     ],
 )
-def test_a_wrong_word_in_a_profile_is_one_line(truth: str, wire: str, error: str) -> None:
+def test_a_wrong_word_in_a_profile_is_one_line(
+    truth: str, wire: str, error: str
+) -> None:
     with pytest.raises(ValueError, match=error) as caught:
         Meaning.parse("read", truth, wire)
     assert str(caught.value).startswith("profile.py: read, ")
@@ -170,7 +192,9 @@ def test_a_profile_names_its_package() -> None:
         ({"BEHAVIORS": {}}, "no row for read, create"),
     ],
 )
-def test_a_wrong_constant_in_a_profile_is_one_line(change: dict[str, object], error: str) -> None:
+def test_a_wrong_constant_in_a_profile_is_one_line(
+    change: dict[str, object], error: str
+) -> None:
     with pytest.raises(ValueError, match=error):
         Policy.from_profile(profile(**change))
 
@@ -189,7 +213,12 @@ async def add(name: str) -> None:
 
 
 def test_finer_rows_apply_to_a_name_and_the_declaration_overrules_them() -> None:
-    row = {"by": "policy", "hint": "idempotent", "value": True, "why": "Names are unique."}
+    row = {
+        "by": "policy",
+        "hint": "idempotent",
+        "value": True,
+        "why": "Names are unique.",
+    }
     policy = make_policy(finer={"create add": [row]})
     declaration = vars(add)["__declaration__"]
     assert policy.truth(declaration)["idempotent"] is True

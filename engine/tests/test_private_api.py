@@ -100,7 +100,10 @@ async def test_a_mounted_template_names_its_own_address() -> None:
 @pytest.mark.anyio
 async def test_the_servers_below_a_server_are_found() -> None:
     parent = await _mounted()
-    assert [server.name for server in private_api.servers_below(parent)] == ["parent", "child"]
+    assert [server.name for server in private_api.servers_below(parent)] == [
+        "parent",
+        "child",
+    ]
 
 
 @pytest.mark.anyio

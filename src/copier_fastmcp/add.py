@@ -28,7 +28,9 @@ from .updates.checkouts import put_into_tree
 from .updates.tool_changes import change_tools, deliver, inside_worktree
 from .updates.worktrees import Worktree
 
-Behavior = Literal["read", "create", "ensure", "append", "update", "put", "delete", "action"]
+Behavior = Literal[
+    "read", "create", "ensure", "append", "update", "put", "delete", "action"
+]
 
 STOPPED = 130
 REQUEST = re.compile(r'\bapi\(\)\.(\w+)\(\s*f?"([^"]*)"')
@@ -43,8 +45,13 @@ def parameter(text: str) -> dict[str, Any]:
     name, _, rest = text.partition(":")
     kind, _, about = rest.partition(":")
     if not name.rstrip("?"):
-        raise RefusedError(f"--param {text!r} has no name; write it as note_id:int:The ID.")
-    made: dict[str, Any] = {"name": name.rstrip("?").strip(), "type": kind.strip() or "str"}
+        raise RefusedError(
+            f"--param {text!r} has no name; write it as note_id:int:The ID."
+        )
+    made: dict[str, Any] = {
+        "name": name.rstrip("?").strip(),
+        "type": kind.strip() or "str",
+    }
     if about.strip():
         made["description"] = about.strip()
     return made | ({"required": False} if name.endswith("?") else {})
@@ -58,13 +65,17 @@ def _written(fresh: Path, name: str) -> Path:
     """
     files = list(fresh.glob(f"src/*/tools/**/{name}.py"))
     if len(files) != 1:
-        raise RefusedError(f"{name!r} is not the name of one tool; write it as archive_note")
+        raise RefusedError(
+            f"{name!r} is not the name of one tool; write it as archive_note"
+        )
     return files[0].relative_to(fresh)
 
 
 def _facts(pinned: Mapping[str, Any]) -> str:
     """What clients are told of a tool, in one line."""
-    hints = " ".join(f"{hint}={str(value).lower()}" for hint, value in pinned["hints"].items())
+    hints = " ".join(
+        f"{hint}={str(value).lower()}" for hint, value in pinned["hints"].items()
+    )
     return f"{hints or 'no hints'}; {'asks a person first' if pinned['gated'] else 'asks nobody'}"
 
 
@@ -127,15 +138,25 @@ def add(
     tool = {key: value for key, value in options.items() if value}
     if from_:
         if tool:
-            raise RefusedError("--from names the tools; leave the name and the other options out")
-        return _add_from(from_, branch or "add-tools", trust=trust, json_output=json_output)
+            raise RefusedError(
+                "--from names the tools; leave the name and the other options out"
+            )
+        return _add_from(
+            from_, branch or "add-tools", trust=trust, json_output=json_output
+        )
     if branch:
-        raise RefusedError("--branch goes with --from; one tool goes into the working tree")
+        raise RefusedError(
+            "--branch goes with --from; one tool goes into the working tree"
+        )
     is_asking = not name
     if is_asking and not sys.stdin.isatty():
-        raise RefusedError("there is no terminal to ask in; say it: add NAME [--behavior ...]")
+        raise RefusedError(
+            "there is no terminal to ask in; say it: add NAME [--behavior ...]"
+        )
     if is_asking and json_output:
-        raise RefusedError("--json asks no questions; say it: add NAME [--behavior ...]")
+        raise RefusedError(
+            "--json asks no questions; say it: add NAME [--behavior ...]"
+        )
     clean(Path(), "since add changes it", [ANSWERS.as_posix(), LOCK, TABLE])
     try:
         with inside_worktree() as worktree:
@@ -147,7 +168,12 @@ def add(
                 tool = _asked(known)
             make = _add_to_adopted if known.get("adopted") else _add_to_generated
             added = make(
-                worktree, known, tool, trust=trust, is_asking=is_asking, show=not json_output
+                worktree,
+                known,
+                tool,
+                trust=trust,
+                is_asking=is_asking,
+                show=not json_output,
             )
             pinned = locked().get(tool["name"]) if PIN.is_file() else None
             diff = git(Path(), "diff", "--cached", "--no-color", "--", LOCK, TABLE)
@@ -156,7 +182,11 @@ def add(
         tell("nothing was written")
         return STOPPED
     if json_output:
-        row = {"tool": tool["name"], "file": added.place, "changed": sorted(added.files)}
+        row = {
+            "tool": tool["name"],
+            "file": added.place,
+            "changed": sorted(added.files),
+        }
         print(json.dumps({**row, "pinned": pinned}, indent=2, ensure_ascii=False))
     else:
         _report(tool["name"], added.place, pinned, diff)
@@ -248,7 +278,9 @@ def _add_from(file: Path, branch: str, *, trust: bool, json_output: bool) -> int
     with inside_worktree() as worktree:
         known = recorded()
         if known.get("adopted"):
-            raise RefusedError("an adopted server has its own layout; add its tools one by one")
+            raise RefusedError(
+                "an adopted server has its own layout; add its tools one by one"
+            )
         before = listed(known.get("tools"))
         names = {name_of(tool) for tool in before}
         new = [tool for tool in wanted if name_of(tool) not in names]
@@ -256,7 +288,9 @@ def _add_from(file: Path, branch: str, *, trust: bool, json_output: bool) -> int
             raise RefusedError(f"--from {file}: has no tool that this server lacks")
         files = change_tools(worktree, known, [*before, *plain(new)], trust=trust)
         added = [name_of(tool) for tool in new]
-        place = deliver(worktree, branch, f"Add {counted(len(added), 'tool')}", here=False)
+        place = deliver(
+            worktree, branch, f"Add {counted(len(added), 'tool')}", here=False
+        )
     if json_output:
         row = {"tools": added, "changed": sorted(files), "branch": branch}
         print(json.dumps(row, indent=2, ensure_ascii=False))

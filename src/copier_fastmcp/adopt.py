@@ -72,7 +72,9 @@ def adopt(
         return _remove(folder.resolve(), dry_run=dry_run)
     seen = survey(folder)
     root = seen.project.root
-    if all(tool.low_level for tool in (*(each.tool for each in seen.proposals), *seen.left)):
+    if all(
+        tool.low_level for tool in (*(each.tool for each in seen.proposals), *seen.left)
+    ):
         raise RefusedError(LOW_LEVEL)
     if not dry_run:
         clean(root, "so that git can undo what adopt writes")
@@ -87,11 +89,15 @@ def adopt(
     quiet = unattended or json_output or not sys.stdin.isatty()
     if not json_output and not (dry_run and quiet):
         seen.show()
-    chosen = [] if json_output and dry_run else answered(_undeclared(seen), unattended=quiet)
+    chosen = (
+        [] if json_output and dry_run else answered(_undeclared(seen), unattended=quiet)
+    )
     if not (json_output and dry_run):
         made = adoption(seen, chosen, template, ref, engine)
         if not dry_run and changed(root) != beside:
-            raise RefusedError("files were changed in the meantime; commit them and do it again")
+            raise RefusedError(
+                "files were changed in the meantime; commit them and do it again"
+            )
         _write(seen, made, chosen, dry_run=dry_run, say=not json_output)
         for floor in floors:
             print(f"raised: {floor}", file=sys.stderr)
@@ -113,7 +119,10 @@ def _remove(root: Path, *, dry_run: bool) -> int:
         delete_empty_folders(root, removal.deleted)
     verb = "would be " if dry_run else ""
     restored, deleted = len(removal.written), len(removal.deleted)
-    print(f"{counted(restored, 'file')} {verb}restored, {deleted} {verb}deleted", file=sys.stderr)
+    print(
+        f"{counted(restored, 'file')} {verb}restored, {deleted} {verb}deleted",
+        file=sys.stderr,
+    )
     for line in removal.left:
         print(f"by hand {line}", file=sys.stderr)
     return 1 if removal.left else 0
@@ -138,9 +147,15 @@ def _undeclared(seen: Survey) -> Survey:
     package = layout.package(known["adopted"]["place"])
 
     def says(found: SourceTool) -> bool:
-        return bool(found.function and found.home and declared(found.function, found.home, package))
+        return bool(
+            found.function
+            and found.home
+            and declared(found.function, found.home, package)
+        )
 
-    return replace(seen, proposals=[one for one in seen.proposals if not says(one.tool)])
+    return replace(
+        seen, proposals=[one for one in seen.proposals if not says(one.tool)]
+    )
 
 
 def _pinned(root: Path, *, pin: bool, ask: bool) -> None:
@@ -167,7 +182,9 @@ def _write(
     seen: Survey, made: Adoption, chosen: list[Proposal], *, dry_run: bool, say: bool
 ) -> None:
     root = seen.project.root
-    new = {name: held for name, held in made.files.items() if _differs(root / name, held)}
+    new = {
+        name: held for name, held in made.files.items() if _differs(root / name, held)
+    }
     written = {edited.module.path: edited.encoded() for edited in made.edited}
     if dry_run and say:
         for edited in made.edited:
@@ -187,8 +204,16 @@ def _write(
         print(f"{', '.join(gated)}: {ANSWERS_CHANGE}", file=sys.stderr)
     verb = "would be changed" if dry_run else "changed"
     count = f"{counted(len(written), 'file')} {verb}"
-    print(f"{count}, {len(new)} {verb.replace('changed', 'added')}; next:", file=sys.stderr)
-    steps = ("uv sync", "uv run tests/policy/pin.py", "uv run tests/policy/check.py", "git diff")
+    print(
+        f"{count}, {len(new)} {verb.replace('changed', 'added')}; next:",
+        file=sys.stderr,
+    )
+    steps = (
+        "uv sync",
+        "uv run tests/policy/pin.py",
+        "uv run tests/policy/check.py",
+        "git diff",
+    )
     print("\n".join(f"    {step}" for step in steps), file=sys.stderr)
 
 

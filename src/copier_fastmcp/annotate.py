@@ -59,7 +59,9 @@ def annotate(
         announce(live)
         before = list_tools(live)
         seen = compare_with_source(seen, before)
-    chosen = answered(seen, unattended=unattended or json_output or not sys.stdin.isatty())
+    chosen = answered(
+        seen, unattended=unattended or json_output or not sys.stdin.isatty()
+    )
     annotations = annotate_survey(seen, chosen)
     written = {edited.module.path: edited.encoded() for edited in annotations.files}
     if not dry_run:
@@ -89,7 +91,9 @@ def _compare_live(command: str, before: Listing, backup: Backup, root: Path) -> 
         after = list_tools(command)
     except UnableError as error:
         restored = backup.restore(root)
-        raise UnableError(f"the server does not start any more ({error}); {restored}") from error
+        raise UnableError(
+            f"the server does not start any more ({error}); {restored}"
+        ) from error
     except BaseException:
         backup.restore(root)
         raise
@@ -97,8 +101,12 @@ def _compare_live(command: str, before: Listing, backup: Backup, root: Path) -> 
         restored = backup.restore(root)
         shown = "; ".join(differences[:3])
         more = f" and {len(differences) - 3} more" if len(differences) > 3 else ""
-        raise UnableError(f"the server lists something else than before: {shown}{more}; {restored}")
-    print(f"it starts and lists the same {counted(len(after), 'tool')}", file=sys.stderr)
+        raise UnableError(
+            f"the server lists something else than before: {shown}{more}; {restored}"
+        )
+    print(
+        f"it starts and lists the same {counted(len(after), 'tool')}", file=sys.stderr
+    )
 
 
 def _require_committed(root: Path, files: Iterable[Edited]) -> None:

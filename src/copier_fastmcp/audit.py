@@ -57,7 +57,9 @@ class Source:
             return [Server("", tools)]
         if not self.files:
             return [Server("", _load_pinned())]
-        return [Server(self.label_of(path), _load_recorded(path)) for path in self.files]
+        return [
+            Server(self.label_of(path), _load_recorded(path)) for path in self.files
+        ]
 
     def label_of(self, path: Path) -> str:
         """A file's name, or its path where two have one name; empty for a single file."""
@@ -87,11 +89,15 @@ def _load_pinned() -> Tools:
     """
     if not Path(FILE).exists():
         options = "--server COMMAND, --url ADDRESS or --file FILE"
-        raise UnableError(f"{FILE} is not in {Path.cwd()}; name a server with {options}")
+        raise UnableError(
+            f"{FILE} is not in {Path.cwd()}; name a server with {options}"
+        )
     try:
         return [as_served(name, pinned) for name, pinned in locked().items()]
     except (LookupError, TypeError, AttributeError) as error:
-        raise UnableError(f"{FILE}: {error} is not as pinning writes it; pin anew") from error
+        raise UnableError(
+            f"{FILE}: {error} is not as pinning writes it; pin anew"
+        ) from error
 
 
 def _load_recorded(path: Path) -> Tools:
@@ -113,7 +119,9 @@ def _parse_headers(lines: Sequence[str], token: str | None) -> dict[str, str]:
     for line in lines:
         name, colon, value = line.partition(":")
         if not colon or not HEADER_NAME.fullmatch(name.strip()):
-            raise RefusedError(f"{name!r} is not a header; write --header 'Name: value'")
+            raise RefusedError(
+                f"{name!r} is not a header; write --header 'Name: value'"
+            )
         headers[name.strip()] = value.strip()
     if token and token.startswith("env:"):
         variable = token.removeprefix("env:")
@@ -186,7 +194,11 @@ def audit(
         RefusedError: Two servers are named, or two forms.
         UnableError: The tools cannot be read.
     """
-    servers = {"--server": server is not None, "--url": url is not None, "--file": bool(file)}
+    servers = {
+        "--server": server is not None,
+        "--url": url is not None,
+        "--file": bool(file),
+    }
     _refuse_clash(servers, "name two servers")
     _refuse_clash({"--json": json_output, "--sarif": sarif_output}, "are two forms")
     views = {
@@ -205,11 +217,17 @@ def audit(
         if views[view]:
             _refuse_clash({view: True, **records}, "print or compare")
     if against is not None and len(file or ()) > 1:
-        raise RefusedError("--against compares one server with an older version; say one --file")
+        raise RefusedError(
+            "--against compares one server with an older version; say one --file"
+        )
     if not 0 < seconds < DAY:
-        raise RefusedError(f"--seconds {seconds:g} is not a time to wait; say more than 0, as 30")
+        raise RefusedError(
+            f"--seconds {seconds:g} is not a time to wait; say more than 0, as 30"
+        )
     if url is None and (header or token):
-        raise RefusedError("--header and --token go with --url; no other way takes them")
+        raise RefusedError(
+            "--header and --token go with --url; no other way takes them"
+        )
 
     headers = _parse_headers(header or [], token)
     source = Source(server, url, file or [], headers, seconds)
@@ -237,13 +255,17 @@ def _print_comparison(source: Source, old: str, json_output: bool) -> int:
     )
 
     if old == "-" and Path("-") in source.files:
-        raise RefusedError("--file and --against both read stdin; name a file for one of them")
+        raise RefusedError(
+            "--file and --against both read stdin; name a file for one of them"
+        )
     if source.is_project and Path(FILE).exists():
         new = load_file(Path(FILE))
     else:
         (server,) = source.load()
         new = Definitions(server.tools)
-    return print_comparison(load_definitions(old, source.seconds), new, json_output=json_output)
+    return print_comparison(
+        load_definitions(old, source.seconds), new, json_output=json_output
+    )
 
 
 def _print_patch(audited: Sequence[Server]) -> int:
@@ -266,7 +288,9 @@ def _print_patch(audited: Sequence[Server]) -> int:
     for server in audited:
         for tool in server.tools:
             if tool.get("name") not in shown:
-                tell(f"{tool.get('name')}: not found in the source; annotate it by hand")
+                tell(
+                    f"{tool.get('name')}: not found in the source; annotate it by hand"
+                )
     return 1 if annotations.files else 0
 
 
@@ -275,7 +299,9 @@ def _print_clients(audited: Sequence[Server], json_output: bool) -> int:
 
     tools = [tool for server in audited for tool in server.tools]
     if json_output:
-        print(json.dumps(reports.tabulate_decisions(tools), indent=2, ensure_ascii=False))
+        print(
+            json.dumps(reports.tabulate_decisions(tools), indent=2, ensure_ascii=False)
+        )
     else:
         reports.print_decisions(tools)
     return 0
@@ -287,8 +313,12 @@ def _print_signals(name: str, audited: Sequence[Server], json_output: bool) -> i
 
     rows = [row for server in audited for row in explain_tools(server.tools, name)]
     if not rows:
-        names = ", ".join(str(tool.get("name")) for server in audited for tool in server.tools)
-        raise RefusedError(f"{name!r} is not a tool of this server; its tools are {names}")
+        names = ", ".join(
+            str(tool.get("name")) for server in audited for tool in server.tools
+        )
+        raise RefusedError(
+            f"{name!r} is not a tool of this server; its tools are {names}"
+        )
     if json_output:
         print(json.dumps(rows, indent=2, ensure_ascii=False))
         return 0
@@ -298,7 +328,9 @@ def _print_signals(name: str, audited: Sequence[Server], json_output: bool) -> i
             print(f"  {one_line(line)}")
         for hint, verdict in row["hints"].items():
             declared = verdict["declared"]
-            stated = "left out" if declared is None else f"declared {json.dumps(declared)}"
+            stated = (
+                "left out" if declared is None else f"declared {json.dumps(declared)}"
+            )
             print(f"  {hint}: {stated}, derived {verdict['says']}")
     return 0
 
@@ -314,11 +346,15 @@ def _list_declared() -> list[str]:
     return [name for name, pinned in locked().items() if pinned.get("behavior")]
 
 
-def _locate_files(source: Source, audited: Sequence[Server], report: Report) -> dict[str, Path]:
+def _locate_files(
+    source: Source, audited: Sequence[Server], report: Report
+) -> dict[str, Path]:
     """The file that a report on each server names; none for a project, which has its sources."""
     if source.is_project:
         return {}
-    located = {server.label: report.snapshot or Path("mcp-server") for server in audited}
+    located = {
+        server.label: report.snapshot or Path("mcp-server") for server in audited
+    }
     for path in source.files:
         located[source.label_of(path)] = path
     return located
@@ -341,7 +377,9 @@ def _print_findings(source: Source, audited: Sequence[Server], report: Report) -
             ours=source.is_project,
             declared=declared,
         )
-        findings += [finding for finding in judged if reports.is_at_least(finding, report.level)]
+        findings += [
+            finding for finding in judged if reports.is_at_least(finding, report.level)
+        ]
         questions += clashes
     if report.baseline:
         findings = exclude_known(findings, report.baseline)
@@ -352,9 +390,15 @@ def _print_findings(source: Source, audited: Sequence[Server], report: Report) -
     elif report.as_sarif:
         from .auditing.sarif import build_sarif
 
-        print(json.dumps(build_sarif(findings, _locate_files(source, audited, report)), indent=2))
+        print(
+            json.dumps(
+                build_sarif(findings, _locate_files(source, audited, report)), indent=2
+            )
+        )
     else:
-        reports.print_findings(findings, questions, sum(len(server.tools) for server in audited))
+        reports.print_findings(
+            findings, questions, sum(len(server.tools) for server in audited)
+        )
     return 1 if findings or changes else 0
 
 
@@ -362,7 +406,9 @@ def _tell_changes(audited: Sequence[Server], snapshot: Path) -> list[str]:
     """Report what changed since a snapshot; the first time, write the snapshot."""
     from .auditing.snapshot import compare_with_snapshot, sort_changes
 
-    tools = [_with_label(server.label, tool) for server in audited for tool in server.tools]
+    tools = [
+        _with_label(server.label, tool) for server in audited for tool in server.tools
+    ]
     lines = compare_with_snapshot(snapshot, tools)
     if lines is None:
         tell(f"{len(tools)} definitions are in {snapshot}")

@@ -63,7 +63,9 @@ def profile_of(
     return {**default, **profiles.get(str(answers.get("profile", "explicit")), own)}
 
 
-def policy_of(answers: Mapping[str, Any], release: Mapping[str, Any] | None = None) -> Policy:
+def policy_of(
+    answers: Mapping[str, Any], release: Mapping[str, Any] | None = None
+) -> Policy:
     """Return the policy of a server with these answers.
 
     Args:
@@ -81,7 +83,9 @@ def policy_of(answers: Mapping[str, Any], release: Mapping[str, Any] | None = No
             value = overwriting_destroys if value == "policy" else value
             truth[hint] = str(value).lower()
         on_the_wire = rules["on_the_wire"][profile["hints"]][name]
-        behaviors[cast("Behavior", name)] = Meaning(truth=truth, on_the_wire=on_the_wire)
+        behaviors[cast("Behavior", name)] = Meaning(
+            truth=truth, on_the_wire=on_the_wire
+        )
     finer: dict[str, list[dict[str, Any]]] = {}
     for row in rules["finer"]:
         exception = {"hint": row["hint"], "value": row["value"], "why": row["why"]}

@@ -103,7 +103,9 @@ def call(verb: str, words: Sequence[str]) -> int:
     try:
         code = app(list(words), exit_on_error=False, print_error=False)
     except CycloptsError as error:
-        raise UnableError(f"{one_line(error)} `{NAME} {verb} --help` shows its options") from error
+        raise UnableError(
+            f"{one_line(error)} `{NAME} {verb} --help` shows its options"
+        ) from error
     return code if isinstance(code, int) else 0
 
 
@@ -119,7 +121,9 @@ def _dispatch(words: Sequence[str]) -> int:
 
         close = get_close_matches(words[0], VERBS, 1)
         known = f"did you mean {close[0]}? The" if close else "the"
-        raise UnableError(f"{words[0]!r} is not a verb; {known} verbs are {', '.join(VERBS)}")
+        raise UnableError(
+            f"{words[0]!r} is not a verb; {known} verbs are {', '.join(VERBS)}"
+        )
     return call(words[0], words[1:])
 
 
@@ -147,7 +151,9 @@ def main(words: Sequence[str] | None = None) -> int:
     words, debug = _without_debug(sys.argv[1:] if words is None else words)
     os.environ.update(QUIET_SSH | os.environ | QUIET_GIT)
     with suppress(ValueError):  # outside the main thread
-        signal.signal(signal.SIGTERM, signal.default_int_handler)  # it puts back what it did, too
+        signal.signal(
+            signal.SIGTERM, signal.default_int_handler
+        )  # it puts back what it did, too
     try:
         code = _dispatch(words)
         sys.stdout.flush()

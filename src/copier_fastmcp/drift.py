@@ -17,12 +17,18 @@ from .updates.tool_answers import find_differences
 def unknown(fresh: Path, project: Path) -> list[str]:
     """Files in the template's own folders that it does not have: left over, or somebody's."""
     known = files_of(fresh)
-    folders = {str(Path(name).parent) for name in known if Path(name).parent.name == "policy"}
-    if engine := [name for name in engine_digests(fresh) if not name.startswith("tests/")]:
+    folders = {
+        str(Path(name).parent) for name in known if Path(name).parent.name == "policy"
+    }
+    if engine := [
+        name for name in engine_digests(fresh) if not name.startswith("tests/")
+    ]:
         folders.add(os.path.commonpath(engine))
     found = (path for folder in folders for path in (project / folder).rglob("*"))
     names = (path.relative_to(project).as_posix() for path in found if path.is_file())
-    return sorted(name for name in names if name not in known and "__pycache__" not in name)
+    return sorted(
+        name for name in names if name not in known and "__pycache__" not in name
+    )
 
 
 def drift(
@@ -58,7 +64,12 @@ def drift(
     source, version = known["_src_path"], known["_commit"]
     tools = find_differences(Path(), known)
     if json_output:
-        found = {"template": source, "version": version, "files": states, "tools": tools}
+        found = {
+            "template": source,
+            "version": version,
+            "files": states,
+            "tools": tools,
+        }
         print(json.dumps(found, indent=2, ensure_ascii=False))
     else:
         for line in tools:
@@ -66,18 +77,22 @@ def drift(
         for name, state in states.items():
             print(one_line(f"{name}: {state}"))
         if edited := [
-            name for name, state in states.items() if name in engine and state == "edited"
+            name
+            for name, state in states.items()
+            if name in engine and state == "edited"
         ]:
             print(
                 f"engine: {counted(len(edited), 'file')} edited; no update runs until they are restored"
             )
         ours = [name for name, state in states.items() if state != "unknown"]
         if ours:
-            print("to put them back: copier-fastmcp restore, or name the files after it")
+            print(
+                "to put them back: copier-fastmcp restore, or name the files after it"
+            )
         if len(ours) < len(states):
-            print("unknown: the template has no such file; move it out of its folder, or delete it")
-        differ = (
-            f"{counted(len(states), 'policy file')} {'differs' if len(states) == 1 else 'differ'}"
-        )
+            print(
+                "unknown: the template has no such file; move it out of its folder, or delete it"
+            )
+        differ = f"{counted(len(states), 'policy file')} {'differs' if len(states) == 1 else 'differ'}"
         print(f"{differ} from {source} at {version}")
     return 1 if states else 0

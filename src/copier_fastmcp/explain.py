@@ -11,7 +11,9 @@ from .errors import RefusedError
 WAIVER = 'waivers = [{"rule": "RULE", "until": "2027-01-31", "why": "The reason."}]'
 
 
-def explain(rule: str, *, json_output: Annotated[bool, Parameter("--json")] = False) -> None:
+def explain(
+    rule: str, *, json_output: Annotated[bool, Parameter("--json")] = False
+) -> None:
     """Say what a rule asks, who asks for it, and how to mend what it finds.
 
     Args:
@@ -22,7 +24,9 @@ def explain(rule: str, *, json_output: Annotated[bool, Parameter("--json")] = Fa
         RefusedError: There is no such rule.
     """
     if rule not in load_rules():
-        raise RefusedError(f"{rule!r} is not a rule; the rules are {', '.join(load_rules())}")
+        raise RefusedError(
+            f"{rule!r} is not a rule; the rules are {', '.join(load_rules())}"
+        )
     known = load_rules()[rule]
     if json_output:
         print(json.dumps({"id": rule, **known}, indent=2, ensure_ascii=False))
@@ -32,4 +36,6 @@ def explain(rule: str, *, json_output: Annotated[bool, Parameter("--json")] = Fa
     if "fails" in known:
         print(f"When: it warns since {known['warns']}, and fails from {known['fails']}")
     if "policy" in known["profiles"] and rule != "waiver-valid":
-        print(f"Waive: in tests/tools/test_NAME.py write {WAIVER.replace('RULE', rule)}")
+        print(
+            f"Waive: in tests/tools/test_NAME.py write {WAIVER.replace('RULE', rule)}"
+        )

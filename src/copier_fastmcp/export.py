@@ -22,7 +22,14 @@ Pinned = Mapping[str, Any]
 SCHEMA = "https://developers.openai.com/apps-sdk/schemas/chatgpt-app-submission.v1.json"
 SUBTITLE = 30
 CATEGORIES = (
-    *("BUSINESS", "COLLABORATION", "DESIGN", "DEVELOPER_TOOLS", "EDUCATION", "ENTERTAINMENT"),
+    *(
+        "BUSINESS",
+        "COLLABORATION",
+        "DESIGN",
+        "DEVELOPER_TOOLS",
+        "EDUCATION",
+        "ENTERTAINMENT",
+    ),
     *("FINANCE", "FOOD", "LIFESTYLE", "NEWS", "PRODUCTIVITY", "SHOPPING", "TRAVEL"),
 )
 CASES = {"test_cases": 5, "negative_test_cases": 3}
@@ -42,13 +49,18 @@ def _truth(pinned: Pinned, policy: Mapping[str, Any]) -> dict[str, bool]:
     behavior = pinned["behavior"]
     meaning = tables()["behaviors"][behavior]
     written = tables()["on_the_wire"][policy["hints"]][behavior]
-    exempt = {one["hint"]: one["value"] for one in pinned["exceptions"] if "value" in one}
+    exempt = {
+        one["hint"]: one["value"] for one in pinned["exceptions"] if "value" in one
+    }
     truth = {"open_world": pinned["effect"] is True}
     for hint in ("read_only", "destructive"):
         served = pinned["hints"].get(tables()["hints"][hint], exempt.get(hint))
         if served is not None:
             truth[hint] = served is True
-        elif written[hint] in ("true", "false"):  # it is written only when it has this value
+        elif written[hint] in (
+            "true",
+            "false",
+        ):  # it is written only when it has this value
             truth[hint] = written[hint] == "false"
         elif meaning[hint] == "policy":
             truth[hint] = policy["destructive"] == "deletes_and_overwrites"
@@ -61,13 +73,21 @@ def _justification(pinned: Pinned, hint: str, truth: Mapping[str, bool]) -> str:
     """One sentence, true for the value that a hint has."""
     if hint == "open_world":
         nothing = "It changes nothing that is public or another party's."
-        return "It may change what is public or another party's." if truth[hint] else nothing
+        return (
+            "It may change what is public or another party's."
+            if truth[hint]
+            else nothing
+        )
     for exception in pinned["exceptions"]:
         if exception["hint"] == hint:
             return str(exception["why"])
     if truth["read_only"]:
         return "It changes nothing that its user can observe."
-    loses = "may overwrite or remove what is there" if truth["destructive"] else "removes nothing"
+    loses = (
+        "may overwrite or remove what is there"
+        if truth["destructive"]
+        else "removes nothing"
+    )
     why = (pinned["why"] or "").strip() or f"its behavior is {pinned['behavior']}"
     why = why[0].lower() + why[1:] if why[1:2].islower() else why
     return f"It {'writes' if hint == 'read_only' else loses}: {why.removesuffix('.')}."
@@ -78,7 +98,8 @@ def _entry(pinned: Pinned, policy: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "annotations": {tables()["hints"][hint]: truth[hint] for hint in HINTS},
         "justifications": {
-            f"{hint}_justification": _justification(pinned, hint, truth) for hint in HINTS
+            f"{hint}_justification": _justification(pinned, hint, truth)
+            for hint in HINTS
         },
     }
 
@@ -95,7 +116,9 @@ def _written(path: Path, tools: Collection[str]) -> dict[str, Any]:
     except (OSError, ValueError, yaml.YAMLError) as error:
         raise UnableError(f"{path}: {error}") from error
     if not isinstance(parts, dict) or parts.keys() - {"app_info", *CASES}:
-        raise RefusedError(f"{path}: write app_info, {' and '.join(CASES)}, and nothing else")
+        raise RefusedError(
+            f"{path}: write app_info, {' and '.join(CASES)}, and nothing else"
+        )
     if (info := parts.get("app_info")) is not None:
         texts = info if isinstance(info, dict) else {}
         for field in ("display_name", "subtitle", "description", "category"):
@@ -116,7 +139,9 @@ def _written(path: Path, tools: Collection[str]) -> dict[str, Any]:
     return parts
 
 
-def _cases(place: str, cases: object, wanted: int, tools: Collection[str]) -> list[dict[str, Any]]:
+def _cases(
+    place: str, cases: object, wanted: int, tools: Collection[str]
+) -> list[dict[str, Any]]:
     """Test cases with every field that the importer knows; those left out are null."""
     if not isinstance(cases, list) or len(cases) != wanted:
         raise RefusedError(f"{place} must be a list of {wanted} cases")
@@ -124,7 +149,9 @@ def _cases(place: str, cases: object, wanted: int, tools: Collection[str]) -> li
         for field in ("description", "user_prompt", "expected_output"):
             if not isinstance(case, dict) or not str(case.get(field) or "").strip():
                 raise RefusedError(f"{place}: a case has no {field}; write one")
-        named = [each.strip() for each in str(case.get("tools_triggered") or "").split(",")]
+        named = [
+            each.strip() for each in str(case.get("tools_triggered") or "").split(",")
+        ]
         if unknown := [each for each in named if each and each not in tools]:
             raise RefusedError(f"{place}: {unknown[0]!r} is not a tool of this server")
         if (wanted == CASES["test_cases"]) != any(named):
@@ -156,9 +183,15 @@ def export(
     """
     try:
         policy, pinned = _policy(), locked()
-        tools = {name: _entry(one, policy) for name, one in pinned.items() if one.get("behavior")}
+        tools = {
+            name: _entry(one, policy)
+            for name, one in pinned.items()
+            if one.get("behavior")
+        }
     except (LookupError, TypeError, AttributeError) as error:
-        raise UnableError(f"{FILE}: {error} is not as pinning writes it; pin anew") from error
+        raise UnableError(
+            f"{FILE}: {error} is not as pinning writes it; pin anew"
+        ) from error
     more = _written(form, tools) if form else {}
     submission = {"$schema": SCHEMA, "schema_version": 1, "tools": tools, **more}
     print(json.dumps(submission, indent=2, ensure_ascii=False))

@@ -100,7 +100,9 @@ def list_projects(words: tuple[str, ...]) -> list[str]:
         lines = [line.strip() for line in text.splitlines()]
         names += [line for line in lines if line and line[0] != "#"]
     if not names:
-        raise UnableError("no project is named; name checkouts, or @FILE with one on each line")
+        raise UnableError(
+            "no project is named; name checkouts, or @FILE with one on each line"
+        )
     return names
 
 
@@ -220,7 +222,9 @@ def plan_server(name: str, release: Release) -> Result:
     with tempfile.TemporaryDirectory() as folder:
         checkout = Path(folder).resolve() / "checkout"
         try:
-            git(Path(folder), "clone", "--quiet", "--depth=1", "--", name, str(checkout))
+            git(
+                Path(folder), "clone", "--quiet", "--depth=1", "--", name, str(checkout)
+            )
         except UnableError as error:
             return Result(name, FAILED, [str(error)])
         return replace(update_checkout(checkout, release, Delivery.NONE), project=name)
@@ -231,8 +235,13 @@ def _plan_key(release: Release) -> str:
     parts = [str(release.ref), str(release.template), str(release.pin)]
     folder = Path(release.template or "")
     if release.template and folder.is_dir():
-        for words in (("rev-parse", f"{release.ref or 'HEAD'}^{{commit}}"), ("diff", "HEAD")):
-            parts.append(hashlib.sha256(git(folder, *words).encode(errors="replace")).hexdigest())
+        for words in (
+            ("rev-parse", f"{release.ref or 'HEAD'}^{{commit}}"),
+            ("diff", "HEAD"),
+        ):
+            parts.append(
+                hashlib.sha256(git(folder, *words).encode(errors="replace")).hexdigest()
+            )
     return " ".join(parts)
 
 
@@ -244,7 +253,9 @@ def _load_plan(path: Path, release: Release) -> dict[str, Result]:
     """
     results = {}
     for result in _read_results(path, _plan_key(release)):
-        is_same = is_address(result.project) or _commit_of(result.project) == result.commit
+        is_same = (
+            is_address(result.project) or _commit_of(result.project) == result.commit
+        )
         if result.outcome != FAILED and is_same:
             results[result.project] = result
     return results
@@ -266,7 +277,9 @@ def _print_table(results: list[Result]) -> None:
         note = f"; {files} not as it has them: copier-fastmcp drift" if count else ""
         for line in wrap(f"{row}  {', '.join(result.detail)}{note}"):
             print(line)
-    counts = {name: sum(r.outcome == name for r in results) for name in (CLEAN, CURRENT)}
+    counts = {
+        name: sum(r.outcome == name for r in results) for name in (CLEAN, CURRENT)
+    }
     other = len(results) - sum(counts.values())
     spread = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
     print(f"{counted(len(results), 'project')}: {spread}, {other} to look at")
@@ -325,14 +338,20 @@ def fleet(
     Raises:
         UnableError: What was asked for makes no sense, or a file cannot be used.
     """
-    names = [name if is_address(name) else _resolve(name) for name in list_projects(projects)]
+    names = [
+        name if is_address(name) else _resolve(name) for name in list_projects(projects)
+    ]
     if state and dry_run:
         raise UnableError("--state keeps what was done; with --dry-run nothing is")
     addresses = [name for name in names if is_address(name)]
     if addresses and not plan:
-        raise UnableError(f"{addresses[0]} is an address; clone it first, or say --plan")
+        raise UnableError(
+            f"{addresses[0]} is an address; clone it first, or say --plan"
+        )
     if state and not ref:
-        raise UnableError("--state goes with --ref: without it a newer release would look done")
+        raise UnableError(
+            "--state goes with --ref: without it a newer release would look done"
+        )
     writable(report)
     release = Release(
         ref,
@@ -344,7 +363,9 @@ def fleet(
     )
     if plan:
         release = replace(release, check=None, pin=live, is_preview=not live)
-        return _plan(names, release, state, jobs, accept or [], report, json_output=json_output)
+        return _plan(
+            names, release, state, jobs, accept or [], report, json_output=json_output
+        )
     if accept or live:
         raise UnableError("--accept and --live go with --plan")
     results = _load_state(state, ref, release) if state else {}
@@ -358,7 +379,9 @@ def fleet(
 
     def done(name: str, result: Result) -> None:
         results[name] = result
-        print(f"[{len(results)}/{len(names)}] {name}: {result.outcome}", file=sys.stderr)
+        print(
+            f"[{len(results)}/{len(names)}] {name}: {result.outcome}", file=sys.stderr
+        )
         if state:
             _save_state(state, ref, results.values())
 
@@ -366,7 +389,11 @@ def fleet(
     listed = [results[name] for name in names]
     write(report, listed)
     if json_output:
-        print(json.dumps([asdict(result) for result in listed], indent=2, ensure_ascii=False))
+        print(
+            json.dumps(
+                [asdict(result) for result in listed], indent=2, ensure_ascii=False
+            )
+        )
     else:
         _print_table(listed)
     return 0 if {result.outcome for result in listed} <= DONE else 1

@@ -82,21 +82,30 @@ def import_(
     """
     document = read(file)
     if out and not out.parent.is_dir():
-        raise UnableError(f"{out} cannot be written: make the folder {out.parent} first")
+        raise UnableError(
+            f"{out} cannot be written: make the folder {out.parent} first"
+        )
     before = load_before(out) if out else Before()
-    matches = match_endpoints(before.endpoints(), endpoints_of(document)) if before.tools else {}
+    matches = (
+        match_endpoints(before.endpoints(), endpoints_of(document))
+        if before.tools
+        else {}
+    )
     before = before.moved(matches)
     mine = load_answers(out) if out else {}
     selection = Selection(tag or [], path or [], method or [], operation or [])
     if not selection and before.selection:
         selection = remembered_selection(document, before)
-    asking = sys.stdin.isatty() and sys.stderr.isatty() and not (unattended or json_output)
+    asking = (
+        sys.stdin.isatty() and sys.stderr.isatty() and not (unattended or json_output)
+    )
     options = Options(max(budget, 600), scopes, request_model, dict(before.behaviors))
     options.names = {key: tool["name"] for key, tool in before.tools.items()}
     own = [
         str(one.get("name"))
         for one in entries(mine.get("tools"))
-        if one.get("name") not in options.names.values() and (options.names or not one.get("http"))
+        if one.get("name") not in options.names.values()
+        and (options.names or not one.get("http"))
     ]
     try:
         rows, selection = gathered(document, selection, options, own, asking=asking)
@@ -130,7 +139,9 @@ def import_(
     for line in [*report_changes(merged, mine.get("tools")), *report(rows), *notes]:
         tell(fit_line(one_line(line)))
     if not answers["tools"]:
-        raise RefusedError(f"no operation of {file} can be a tool; the lines above say why")
+        raise RefusedError(
+            f"no operation of {file} can be a tool; the lines above say why"
+        )
     if out and merged and text == old:
         tell(f"{out} stays as it is")
     elif out:

@@ -16,7 +16,13 @@ def listed(tools: object) -> list[Any]:
     """The answer `tools`, which may be a text, a mapping or a list, as a list."""
     if isinstance(tools, str):
         return [item.strip() for item in re.split("[,\n]", tools) if item.strip()]
-    return [tools] if isinstance(tools, Mapping) else list(tools) if isinstance(tools, list) else []
+    return (
+        [tools]
+        if isinstance(tools, Mapping)
+        else list(tools)
+        if isinstance(tools, list)
+        else []
+    )
 
 
 def entry(one: object) -> dict[str, Any]:
@@ -45,7 +51,9 @@ def plain(tools: Sequence[dict[str, Any]]) -> list[Any]:
 def verb_says(name: str) -> str:
     """The behavior that the first word of a name says; empty where the tables do not know the word."""
     verb = name.partition("_")[0]
-    return next((behavior for behavior, verbs in tables()["verbs"].items() if verb in verbs), "")
+    return next(
+        (behavior for behavior, verbs in tables()["verbs"].items() if verb in verbs), ""
+    )
 
 
 def behavior_of(tool: Mapping[str, Any]) -> str:
@@ -53,14 +61,18 @@ def behavior_of(tool: Mapping[str, Any]) -> str:
     if said := tool.get("behavior"):
         return str(said)
     found = verb_says(str(tool.get("name", "")))
-    names = {one.get("name") for one in tool.get("params") or [] if isinstance(one, Mapping)}
+    names = {
+        one.get("name") for one in tool.get("params") or [] if isinstance(one, Mapping)
+    }
     overwrites = "params" in tool and not names & {*tables()["versions"]}
     return "put" if found == "update" and overwrites else found
 
 
 def meanings() -> list[tuple[str, str, str]]:
     """Each behavior: its name, what it means in a sentence, and its name again, to choose from."""
-    return [(name, str(row["meaning"]), name) for name, row in tables()["behaviors"].items()]
+    return [
+        (name, str(row["meaning"]), name) for name, row in tables()["behaviors"].items()
+    ]
 
 
 def source_of(tool: Mapping[str, Any]) -> str:
@@ -70,4 +82,6 @@ def source_of(tool: Mapping[str, Any]) -> str:
         return found[1] if found and tool.get("http") else "you"
     behavior, said = behavior_of(tool), verb_says(str(tool.get("name", "")))
     verb = str(tool.get("name", "")).partition("_")[0]
-    return f"first word {verb!r}{', no version' * (behavior != said)}" if behavior else ""
+    return (
+        f"first word {verb!r}{', no version' * (behavior != said)}" if behavior else ""
+    )

@@ -91,7 +91,9 @@ def new(
     plan = Plan(dest, conflicts, asking, install, json_output)
     try:
         with renders(origin, more, notes) as render:
-            known = source(from_, globs, notes, asking=asking) | given if from_ else given
+            known = (
+                source(from_, globs, notes, asking=asking) | given if from_ else given
+            )
             if "server_name" not in known and (known.get("tools") or not asking):
                 known = domain_of(dest) | known
             known = addressed(known, asking=asking)
@@ -165,12 +167,16 @@ def renders(
             kept = read(project / ANSWERS)
             if lost := [name for name in asked if name not in kept]:
                 names = ", ".join(name for name in kept if not name.startswith("_"))
-                raise RefusedError(f"--data {lost[0]}: is not asked here; the answers are {names}")
+                raise RefusedError(
+                    f"--data {lost[0]}: is not asked here; the answers are {names}"
+                )
             said = notes or ImportNotes()
             if left := page(kept, said.lines):
                 (project / FILE).write_text(left, encoding="utf-8", newline="\n")
             if said.record:
-                (project / RECORD).write_text(said.record, encoding="utf-8", newline="\n")
+                (project / RECORD).write_text(
+                    said.record, encoding="utf-8", newline="\n"
+                )
             held.append((deepcopy(dict(known)), project))
             return project
 
@@ -186,18 +192,28 @@ def addressed(known: dict[str, Any], *, asking: bool) -> dict[str, Any]:
         return known
     if not asking:
         package = str(known.get("package_name", "")).upper()
-        tell(f"the document names no address of the API; set {package}_API where the server runs")
+        tell(
+            f"the document names no address of the API; set {package}_API where the server runs"
+        )
         return known
     from .terminal.prompts import text
 
-    wrong = "write a whole address without user and query, as in https://api.example.com/v1"
+    wrong = (
+        "write a whole address without user and query, as in https://api.example.com/v1"
+    )
     form = re.compile(r"https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?(/[A-Za-z0-9._~@-]+)*/?")
-    said = text("The address of the API:", "", lambda one: "" if form.fullmatch(one) else wrong)
+    said = text(
+        "The address of the API:", "", lambda one: "" if form.fullmatch(one) else wrong
+    )
     return {**known, "api": said.rstrip("/")}
 
 
 def source(
-    file: Path, globs: Mapping[str, list[str] | None], notes: ImportNotes, *, asking: bool
+    file: Path,
+    globs: Mapping[str, list[str] | None],
+    notes: ImportNotes,
+    *,
+    asking: bool,
 ) -> dict[str, Any]:
     """The answers in a file: an answers file, or an OpenAPI document read as `import` does.
 
@@ -213,7 +229,9 @@ def source(
     if "openapi" in root or "swagger" in root:
         return from_document(file, globs, notes, asking=asking)
     if "tools" not in root:
-        raise RefusedError(f"{file} is neither an OpenAPI document nor an answers file with tools")
+        raise RefusedError(
+            f"{file} is neither an OpenAPI document nor an answers file with tools"
+        )
     notes.lines.clear()
     beside = sidecar(file)
     notes.record = beside.read_text(encoding="utf-8") if beside.is_file() else ""

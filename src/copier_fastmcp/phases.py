@@ -9,12 +9,16 @@ What is left to do, in the order in which a mistake costs most. Yours: tick off,
 | --- | --- | --- | --- | --- |
 """
 GATED = ("delete", "action")
-Phase = tuple[str, str, str, str]  # what it is called, its priority, what is to do, when it is done
+Phase = tuple[
+    str, str, str, str
+]  # what it is called, its priority, what is to do, when it is done
 
 
 def table(title: str, known: Sequence[Phase], groups: Sequence[Sequence[str]]) -> str:
     """A page in Markdown with a row for each phase that has anything in its group."""
-    some = [(*phase, group) for phase, group in zip(known, groups, strict=True) if group]
+    some = [
+        (*phase, group) for phase, group in zip(known, groups, strict=True) if group
+    ]
     rows = [(number, *row) for number, row in enumerate(some, start=1)]
     lines = [
         f"| {number}. {what} | {priority} | {len(tools)}: {', '.join(tools)} | {todo} | {ready} |"

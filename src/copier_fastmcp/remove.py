@@ -25,7 +25,9 @@ def _files(name: str) -> list[Path]:
     path, test = file_of(name), Path(f"tests/tools/test_{name}.py")
     if path and (others := [one for one in functions(path) if one != name]):
         why = f"{path.as_posix()} holds {name} and {', '.join(others)}"
-        raise RefusedError(f"{why}; take {name} out of it by hand, then say remove again")
+        raise RefusedError(
+            f"{why}; take {name} out of it by hand, then say remove again"
+        )
     return [one for one in (path, test) if one and one.is_file()]
 
 

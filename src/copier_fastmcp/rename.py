@@ -18,13 +18,18 @@ from .updates.tool_changes import change_tools, deliver, inside_worktree, new_fi
 
 # Where a project's decorators are: in its vendored engine, in the policy of older releases
 DECLARATIONS = ("src/*/engine/declarations.py", "src/*/policy/declarations.py")
-FACADE, PACKAGE = "src/*/policy/__init__.py", "copier_fastmcp_engine"  # or in a dependency
+FACADE, PACKAGE = (
+    "src/*/policy/__init__.py",
+    "copier_fastmcp_engine",
+)  # or in a dependency
 WIDTH = 100
 
 
 def renamed(text: str, old: str, new: str) -> str:
     """A file with a tool's name, and that of its classes, replaced wherever it is a whole word."""
-    was, now = ("".join(part.title() for part in name.split("_")) for name in (old, new))
+    was, now = (
+        "".join(part.title() for part in name.split("_")) for name in (old, new)
+    )
     text = re.sub(rf"\b{old}\b", new, text)
     return re.sub(rf"\b{was}(?=Result\b|Item\b|Request\b)", now, text)
 
@@ -32,7 +37,11 @@ def renamed(text: str, old: str, new: str) -> str:
 def _declared(text: bytes, name: str) -> tuple[str, ast.Call | None]:
     """The behavior that a tool's file declares, and the decorator; empty where none says one."""
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, FUNCTIONS) and node.name == name and (found := declared(node))[0]:
+        if (
+            isinstance(node, FUNCTIONS)
+            and node.name == name
+            and (found := declared(node))[0]
+        ):
             return found
     return "", None
 
@@ -43,7 +52,9 @@ def _names(value: ast.expr | None) -> list[str] | None:
         found = [] if value is None else ast.literal_eval(value)
     except ValueError:
         return None
-    listed = isinstance(found, (list, tuple)) and all(isinstance(one, str) for one in found)
+    listed = isinstance(found, (list, tuple)) and all(
+        isinstance(one, str) for one in found
+    )
     return [*found] if listed else None
 
 
@@ -57,7 +68,9 @@ def remembering(text: str, new: str, old: str) -> str:
     names = _names(said)
     if names is None:
         return text
-    value = json.dumps([*(name for name in names if name not in (old, new)), old]).encode()
+    value = json.dumps(
+        [*(name for name in names if name not in (old, new)), old]
+    ).encode()
     lines = raw.splitlines(keepends=True)
 
     def at(line: int, column: int) -> int:
@@ -72,16 +85,25 @@ def remembering(text: str, new: str, old: str) -> str:
         last = at(said.end_lineno or 0, said.end_col_offset or 0)
         return (raw[:first] + value + raw[last:]).decode()
     closing = raw.rfind(b"\n", start, end) + 1
-    final = max(at(one.end_lineno or 0, one.end_col_offset or 0) for one in call.keywords)
+    final = max(
+        at(one.end_lineno or 0, one.end_col_offset or 0) for one in call.keywords
+    )
     comma = b"," in re.sub(b"#.*", b"", raw[final:closing])
     if closing > final and comma and not raw[closing : end - 1].strip():
         margin = raw[closing : end - 1] + b"    "
-        return (raw[:closing] + margin + b"formerly=" + value + b",\n" + raw[closing:]).decode()
+        return (
+            raw[:closing] + margin + b"formerly=" + value + b",\n" + raw[closing:]
+        ).decode()
     flat = raw[start:final] + b", formerly=" + value + raw[final:end]
     if b"\n" not in flat and len(flat) > WIDTH:
-        parts = [ast.get_source_segment(text, one) or "" for one in (*call.args, *call.keywords)]
+        parts = [
+            ast.get_source_segment(text, one) or ""
+            for one in (*call.args, *call.keywords)
+        ]
         head = raw[start:end].partition(b"(")[0]
-        body = "".join(f"    {part},\n" for part in [*parts, f"formerly={value.decode()}"]).encode()
+        body = "".join(
+            f"    {part},\n" for part in [*parts, f"formerly={value.decode()}"]
+        ).encode()
         flat = head + b"(\n" + body + b")"
     return (raw[:start] + flat + raw[end:]).decode()
 
@@ -143,7 +165,9 @@ def rename(
         if file_of(new):
             raise RefusedError(f"{new!r} is taken")
         if not NAME.fullmatch(new):
-            raise RefusedError(f"{new!r} is not a name for a tool; write it as archive_note")
+            raise RefusedError(
+                f"{new!r} is not a name for a tool; write it as archive_note"
+            )
         text = path.read_text("utf-8")
         behavior = _declared(text.encode(), old)[0]
         new_text = renamed(text, old, new)
@@ -154,7 +178,9 @@ def rename(
         before = listed(known.get("tools"))
         after = []
         for tool in before:
-            after.append(_entry(tool, new, behavior, alias) if name_of(tool) == old else tool)
+            after.append(
+                _entry(tool, new, behavior, alias) if name_of(tool) == old else tool
+            )
         moved = _moved_files(path, old, new)
 
         def move() -> None:
@@ -168,7 +194,9 @@ def rename(
         branch = branch or f"rename-{old}-{new}"
         place = deliver(worktree, branch, f"Rename the tool {old} to {new}", here=here)
     if json_output:
-        files = {source.as_posix(): target.as_posix() for source, target in moved.items()}
+        files = {
+            source.as_posix(): target.as_posix() for source, target in moved.items()
+        }
         result: dict[str, Any] = {
             "tool": new,
             "moved": files,
@@ -207,7 +235,9 @@ def _moved_files(path: Path, old: str, new: str) -> dict[Path, Path]:
     return moved
 
 
-def _move_files(moved: dict[Path, Path], path: Path, text: str, old: str, new: str) -> None:
+def _move_files(
+    moved: dict[Path, Path], path: Path, text: str, old: str, new: str
+) -> None:
     """Move the tool's files, over those that the template made for a new tool of that name."""
     texts = {}
     for source, target in moved.items():

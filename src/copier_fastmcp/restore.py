@@ -31,7 +31,9 @@ def _named(paths: tuple[Path, ...], policy: list[str]) -> list[str]:
         inside = whole.is_relative_to(here)
         name = whole.relative_to(here).as_posix() if inside else str(path)
         if name not in policy:
-            raise RefusedError(f"{name} is not a policy file of the template's recorded version")
+            raise RefusedError(
+                f"{name} is not a policy file of the template's recorded version"
+            )
         names.append(name)
     return names
 
@@ -40,7 +42,9 @@ def _tools(names: set[str], fresh: Path) -> dict[str, str]:
     """Files of tools that are not as their answers have them, in the words of `drift`."""
     there = {name for name in names if Path(name).is_file()}
     states = dict.fromkeys(names - there, "missing")
-    edited = (n for n in there if not same(Path(n).read_bytes(), (fresh / n).read_bytes()))
+    edited = (
+        n for n in there if not same(Path(n).read_bytes(), (fresh / n).read_bytes())
+    )
     return states | dict.fromkeys(edited, "edited")
 
 
@@ -63,7 +67,11 @@ def _contents(paths: tuple[Path, ...]) -> dict[str, Content | None]:
     if paths:
         here = Path.cwd()
         whole = [Path(os.path.abspath(path)) for path in paths]
-        names = [path.relative_to(here).as_posix() for path in whole if path.is_relative_to(here)]
+        names = [
+            path.relative_to(here).as_posix()
+            for path in whole
+            if path.is_relative_to(here)
+        ]
     else:
         try:
             names = split_names(git(Path(), "ls-files", "-z"))
@@ -114,14 +122,20 @@ def restore(
             raise RefusedError(f"{why}; commit them, or say --force to lose them")
         for name in wanted:
             if not Path(name).parent.resolve().is_relative_to(Path.cwd().resolve()):
-                raise RefusedError(f"{name}: a link leads out of the project; take the link away")
+                raise RefusedError(
+                    f"{name}: a link leads out of the project; take the link away"
+                )
         changes = {}
         for name in wanted:
             changes[Path(name)] = Change(before[name], read_content(fresh / name))
         write_changes(changes)
     source, version = known["_src_path"], known["_commit"]
     if json_output:
-        print(json.dumps({"template": source, "version": version, "restored": wanted}, indent=2))
+        print(
+            json.dumps(
+                {"template": source, "version": version, "restored": wanted}, indent=2
+            )
+        )
         return 0
     for name, state in wanted.items():
         print(one_line(f"{name}: was {state}, restored"))

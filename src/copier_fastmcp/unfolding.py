@@ -22,7 +22,9 @@ def measured(path: Path, value: Any, *, plain: bool) -> None:
         if known is not None:
             return known
         if id(one) in open_:
-            raise RefusedError(f"{path} holds a YAML alias to what it is in; use $ref for a circle")
+            raise RefusedError(
+                f"{path} holds a YAML alias to what it is in; use $ref for a circle"
+            )
         if depth > DEEPEST:
             raise RecursionError
         open_.add(id(one))

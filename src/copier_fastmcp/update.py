@@ -128,15 +128,21 @@ def _load_answers(file: Path) -> dict[str, Any]:
 
     if found := load_answers(file):
         return answers_only(found)
-    raise RefusedError(f"--from {file}: holds no answers; `import --out {file}` writes them")
+    raise RefusedError(
+        f"--from {file}: holds no answers; `import --out {file}` writes them"
+    )
 
 
 def _next_step(result: Result, delivery: Delivery) -> str:
     """Return what the user does next; nothing where there is no change."""
     if result.branch and result.outcome == CONFLICT:
-        return f"git switch {result.branch}, resolve these files, git commit --all --amend"
+        return (
+            f"git switch {result.branch}, resolve these files, git commit --all --amend"
+        )
     if result.branch:
-        return f"on the branch {result.branch}: look at it, then git merge {result.branch}"
+        return (
+            f"on the branch {result.branch}: look at it, then git merge {result.branch}"
+        )
     if delivery is Delivery.TREE and result.outcome in (CLEAN, RELAXED):
         return "in your working tree, not staged: look at it with git diff, then commit"
     return ""

@@ -27,9 +27,22 @@ from copier_fastmcp_engine.testing.lock import HINTS
 AUDIT = Path(__file__).parents[1] / "audit"
 SERVERS = json.loads((AUDIT / "servers.json").read_text("utf-8"))
 # Those on which the vocabulary was made; the others it had not seen.
-KNOWN = ["awslabs-cloudwatch", "awslabs-documentation", "awslabs-iam", "awslabs-s3-tables"]
+KNOWN = [
+    "awslabs-cloudwatch",
+    "awslabs-documentation",
+    "awslabs-iam",
+    "awslabs-s3-tables",
+]
 KNOWN += ["atlassian", "prometheus", "todoist", "word"]
-FRESH = ["blender", "duckduckgo", "google-workspace", "jupyter", "meta-ads", "odoo", "powerpoint"]
+FRESH = [
+    "blender",
+    "duckduckgo",
+    "google-workspace",
+    "jupyter",
+    "meta-ads",
+    "odoo",
+    "powerpoint",
+]
 FRESH += ["awslabs-dynamodb", "awslabs-ecs", "wikipedia"]
 # Labelled from names, words and parameters before `adopt` had read any of them (unseen.tsv).
 UNSEEN = {
@@ -55,7 +68,11 @@ STARTED: dict[str, tuple[str, str, dict[str, str]]] = {
     "awslabs-ecs": (
         "awslabs.ecs_mcp_server.main:main",
         "",
-        {"AWS_REGION": "us-east-1", "ALLOW_WRITE": "true", "ALLOW_SENSITIVE_DATA": "true"},
+        {
+            "AWS_REGION": "us-east-1",
+            "ALLOW_WRITE": "true",
+            "ALLOW_SENSITIVE_DATA": "true",
+        },
     ),
     "google-workspace": (
         "main:main",
@@ -63,7 +80,11 @@ STARTED: dict[str, tuple[str, str, dict[str, str]]] = {
         {"GOOGLE_OAUTH_CLIENT_ID": "none", "GOOGLE_OAUTH_CLIENT_SECRET": "none"},
     ),
     "motherduck": ("mcp_server_motherduck:main", "--db-path :memory: --read-write", {}),
-    "prometheus": ("prometheus_mcp_server.main:run_server", "", {"PROMETHEUS_URL": NOWHERE}),
+    "prometheus": (
+        "prometheus_mcp_server.main:run_server",
+        "",
+        {"PROMETHEUS_URL": NOWHERE},
+    ),
     "todoist": ("todoist_mcp:main", "", {"TODOIST_API_TOKEN": "none"}),
     "wikipedia": ("wikipedia_mcp.__main__:main", "", {}),
     "word": ("word_document_server.main:run_server", "", {}),
@@ -71,7 +92,11 @@ STARTED: dict[str, tuple[str, str, dict[str, str]]] = {
 }
 # Those that are written with an SDK: they are annotated.
 ANNOTATED: dict[str, tuple[str, str, dict[str, str]]] = {
-    "odoo": ("mcp_server_odoo.__main__:main", "", {"ODOO_URL": NOWHERE, "ODOO_API_KEY": "none"}),
+    "odoo": (
+        "mcp_server_odoo.__main__:main",
+        "",
+        {"ODOO_URL": NOWHERE, "ODOO_API_KEY": "none"},
+    ),
     "outline": ("mcp_outline.server:main", "", {"OUTLINE_API_KEY": "none"}),
 }
 
@@ -103,7 +128,9 @@ def wire(server: str) -> set[str]:
         return {tool for name, tool in labels("unseen.tsv") if name == server}
     (path,) = AUDIT.glob(f"*/{server}.json")
     kept = json.loads(path.read_text("utf-8"))
-    return {tool["name"] for tool in (kept["tools"] if isinstance(kept, dict) else kept)}
+    return {
+        tool["name"] for tool in (kept["tools"] if isinstance(kept, dict) else kept)
+    }
 
 
 def fetched(server: str, folder: Path) -> Path:
@@ -115,7 +142,16 @@ def fetched(server: str, folder: Path) -> Path:
     stem = wanted.replace("-", "_").replace("==", "-")
     archive = next(iter(folder.glob(f"{stem}.tar.gz")), None)
     if archive is None:
-        words = ["uv", "tool", "run", "--quiet", "pip", "download", "--quiet", "--no-deps"]
+        words = [
+            "uv",
+            "tool",
+            "run",
+            "--quiet",
+            "pip",
+            "download",
+            "--quiet",
+            "--no-deps",
+        ]
         done = subprocess.run(
             [*words, "--no-binary", ":all:", "--dest", str(folder), wanted],
             capture_output=True,
@@ -138,15 +174,27 @@ def environment(project: Path, folder: Path) -> Path:
     own = folder / "bin/python"
     for words in (
         ["venv", "--quiet", "--python", sys.executable, str(folder)],
-        ["pip", "install", "--quiet", "--python", str(own), "-r", str(project / "pyproject.toml")],
+        [
+            "pip",
+            "install",
+            "--quiet",
+            "--python",
+            str(own),
+            "-r",
+            str(project / "pyproject.toml"),
+        ],
     ):
-        done = subprocess.run(["uv", *words], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            ["uv", *words], capture_output=True, text=True, check=False
+        )
         if done.returncode:
             raise RuntimeError(done.stderr.strip()[-300:])
     return own
 
 
-async def listed(name: str, python: Path, project: Path, home: Path) -> dict[str, dict[str, Any]]:
+async def listed(
+    name: str, python: Path, project: Path, home: Path
+) -> dict[str, dict[str, Any]]:
     """The tools of a server as a client sees them over stdio."""
     entry, arguments, needs = (STARTED | ANNOTATED)[name]
     module, function = entry.split(":")
@@ -163,7 +211,8 @@ async def listed(name: str, python: Path, project: Path, home: Path) -> dict[str
     async with asyncio.timeout(120), Client(transport) as client:
         tools = await client.list_tools()
     return {
-        tool.name: tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in tools
+        tool.name: tool.model_dump(by_alias=True, exclude_none=True, mode="json")
+        for tool in tools
     }
 
 
@@ -171,11 +220,15 @@ def contradicts(proposal: Proposal, letters: str) -> bool:
     """Whether a proposal says a hint otherwise than a label that the definition or a reader is sure of."""
     said = hints_of(proposal)
     wanted = {
-        hint: letter for hint, letter in zip(HINTS[:3], letters, strict=False) if letter in "TF"
+        hint: letter
+        for hint, letter in zip(HINTS[:3], letters, strict=False)
+        if letter in "TF"
     }
     if wanted.get("readOnlyHint") == "T":
         wanted = {"readOnlyHint": "T"}
-    if proposal.behavior == "action":  # an action is idempotent where its author says so
+    if (
+        proposal.behavior == "action"
+    ):  # an action is idempotent where its author says so
         wanted.pop("idempotentHint", None)
     return any(said[hint] is not (letter == "T") for hint, letter in wanted.items())
 
@@ -187,7 +240,9 @@ def measured(server: str, folder: Path) -> Figures:
         first, second = labels("unseen.tsv"), {}
     figures = Figures(server, tools=len(seen.proposals), listed=len(seen.left))
     found = {one.tool.name for one in seen.proposals} | {one.name for one in seen.left}
-    built = {one.tool.name.split("_")[0] for one in seen.proposals if not one.tool.exact}
+    built = {
+        one.tool.name.split("_")[0] for one in seen.proposals if not one.tool.exact
+    }
     figures.missing = [
         name for name in sorted(wire(server) - found) if name.split("_")[0] not in built
     ]  # a name that is put together when it runs is found by its function
@@ -201,7 +256,9 @@ def measured(server: str, folder: Path) -> Figures:
         if proposal.asked:
             continue
         again = second.get((server, name), letters)
-        agreed = "".join(a if a == b else "?" for a, b in zip(letters, again, strict=False))
+        agreed = "".join(
+            a if a == b else "?" for a, b in zip(letters, again, strict=False)
+        )
         if contradicts(proposal, agreed):
             figures.wrong.append(name)
         if proposal.behavior == "read" and letters[0] == "F":
@@ -211,23 +268,35 @@ def measured(server: str, folder: Path) -> Figures:
 
 def table(rows: list[Figures]) -> str:
     """The figures in Markdown."""
-    lines = ["| server | tools | not found | asked | labelled | right or asked | false reads |"]
+    lines = [
+        "| server | tools | not found | asked | labelled | right or asked | false reads |"
+    ]
     lines.append("| --- | --- | --- | --- | --- | --- | --- |")
     for row in rows:
         right = row.labelled - len(row.wrong)
         cells = [row.server, row.tools, len(row.missing), len(row.asked), row.labelled]
-        lines.append("| " + " | ".join(map(str, [*cells, right, len(row.false_reads)])) + " |")
+        lines.append(
+            "| " + " | ".join(map(str, [*cells, right, len(row.false_reads)])) + " |"
+        )
     tools, asked = sum(row.tools for row in rows), sum(len(row.asked) for row in rows)
     labelled, wrong = sum(r.labelled for r in rows), sum(len(r.wrong) for r in rows)
     share = f"{labelled - wrong} ({(labelled - wrong) / max(1, labelled):.1%})"
-    ends = [sum(len(r.missing) for r in rows), f"{asked} ({asked / max(1, tools):.1%})", labelled]
+    ends = [
+        sum(len(r.missing) for r in rows),
+        f"{asked} ({asked / max(1, tools):.1%})",
+        labelled,
+    ]
     last = ["together", tools, *ends, share, sum(len(r.false_reads) for r in rows)]
     return "\n".join([*lines, "| " + " | ".join(map(str, last)) + " |"])
 
 
 if __name__ == "__main__":
     place = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(tempfile.mkdtemp())
-    groups = (("Known", KNOWN), ("Not seen before", FRESH), ("Labelled blind", [*UNSEEN]))
+    groups = (
+        ("Known", KNOWN),
+        ("Not seen before", FRESH),
+        ("Labelled blind", [*UNSEEN]),
+    )
     for title, names in groups:
         figures = []
         for name in names:
@@ -239,4 +308,6 @@ if __name__ == "__main__":
         for row in figures:
             for what in ("missing", "wrong", "false_reads", "asked"):
                 if names_of := getattr(row, what):
-                    print(f"{row.server}: {what}: {', '.join(names_of)}", file=sys.stderr)
+                    print(
+                        f"{row.server}: {what}: {', '.join(names_of)}", file=sys.stderr
+                    )

@@ -93,7 +93,9 @@ def test_the_diff_touches_no_body_and_no_setting(adopted: Path) -> None:
         return [ast.unparse(node) for node in nodes]
 
     assert bodies((adopted / "server.py").read_text()) == bodies(ORDINARY)
-    removed = [line for line in git(adopted, "diff", "-U0").splitlines() if line[0] == "-"]
+    removed = [
+        line for line in git(adopted, "diff", "-U0").splitlines() if line[0] == "-"
+    ]
     assert removed == [
         "--- a/pyproject.toml",
         '-requires-python = ">=3.10"',
@@ -107,15 +109,25 @@ def test_the_diff_touches_no_body_and_no_setting(adopted: Path) -> None:
     assert not (adopted / "src").exists()
 
 
-def test_it_serves_the_same_but_for_hints_titles_and_gate(adopted: Path, tmp_path: Path) -> None:
+def test_it_serves_the_same_but_for_hints_titles_and_gate(
+    adopted: Path, tmp_path: Path
+) -> None:
     before, after = listed(server(tmp_path / "before")), listed(adopted)
     assert after.keys() == before.keys()
     for name, tool in after.items():
-        gated = tool["annotations"]["destructiveHint"] and "confirm" in str(tool["inputSchema"])
+        gated = tool["annotations"]["destructiveHint"] and "confirm" in str(
+            tool["inputSchema"]
+        )
         assert bool(gated) is (name in ("delete_note", "read_next"))
-        for key in ("description", "_meta", *(() if gated else ("inputSchema", "outputSchema"))):
+        for key in (
+            "description",
+            "_meta",
+            *(() if gated else ("inputSchema", "outputSchema")),
+        ):
             assert tool.get(key) == before[name].get(key)
-    assert after["save_note"]["annotations"]["readOnlyHint"] is False  # its author said true
+    assert (
+        after["save_note"]["annotations"]["readOnlyHint"] is False
+    )  # its author said true
     assert after["add-tag"]["title"] == "Tag a note"
     assert after["read_next"]["annotations"]["idempotentHint"] is False
 
@@ -123,17 +135,25 @@ def test_it_serves_the_same_but_for_hints_titles_and_gate(adopted: Path, tmp_pat
 def test_its_own_suite_passes_and_its_authors_runs_none_of_it(mine: Path) -> None:
     pinned = python(mine, "tests/policy/pin.py", PYTHONPATH="")
     assert "hold 8 tools" in pinned.stdout, pinned.stderr
-    done = python(mine, "tests/policy/check.py", "-p", "no:cacheprovider", PYTHONPATH="")
+    done = python(
+        mine, "tests/policy/check.py", "-p", "no:cacheprovider", PYTHONPATH=""
+    )
     assert " failed" not in done.stdout, done.stdout
     assert "get_note is unprobed: it was adopted" in done.stdout
     text = (mine / "server.py").read_text()
     (mine / "server.py").write_text(text.replace("@policy.delete(", "@policy.put(", 1))
-    done = python(mine, "tests/policy/check.py", "-p", "no:cacheprovider", PYTHONPATH="")
+    done = python(
+        mine, "tests/policy/check.py", "-p", "no:cacheprovider", PYTHONPATH=""
+    )
     assert "delete_note: RELAXED" in done.stdout
     settings = mine / "pyproject.toml"
-    settings.write_text(settings.read_text() + "\n[tool.copier-fastmcp]\nserver-bytes = 100\n")
+    settings.write_text(
+        settings.read_text() + "\n[tool.copier-fastmcp]\nserver-bytes = 100\n"
+    )
     done = python(mine, "tests/policy/check.py", "-k", "budget", PYTHONPATH="")
-    assert "of all are set" in done.stdout, "a budget is kept that its author sets, and no other"
+    assert "of all are set" in done.stdout, (
+        "a budget is kept that its author sets, and no other"
+    )
     author = python(mine, "-m", "pytest", "-p", "no:cacheprovider", PYTHONPATH="")
     assert (author.returncode, "error" in author.stdout) == (5, False), author.stdout
 
@@ -159,7 +179,9 @@ def test_a_tool_that_came_later_is_adopted_too(
     assert '    title="Purge Notes",\n' in (mine / "server.py").read_text()
 
 
-def test_an_update_to_the_next_release_is_clean(mine: Path, template: Path, tmp_path: Path) -> None:
+def test_an_update_to_the_next_release_is_clean(
+    mine: Path, template: Path, tmp_path: Path
+) -> None:
     commit(mine)
     release = released(
         template,
@@ -184,7 +206,10 @@ def test_an_update_to_the_next_release_is_clean(mine: Path, template: Path, tmp_
 
 REFUSED = {
     "a low-level server": ({"text": LOW}, "this is a low-level server"),
-    "SDK 1": ({"text": SDK1}, "this server is written with SDK 1; adopt needs FastMCP 4.1"),
+    "SDK 1": (
+        {"text": SDK1},
+        "this server is written with SDK 1; adopt needs FastMCP 4.1",
+    ),
     "a folder above the server's": (
         {
             "text": "from fastmcp import FastMCP\n\ndef serve(mcp, all):\n    for one in all:\n        mcp.tool(one)\n"
@@ -197,7 +222,10 @@ REFUSED = {
     ),
     "no TOML": ({"pyproject.toml": "[project"}, "pyproject.toml: "),
     "no Python": ({"text": "def f(:"}, "server.py:1: not read as Python: "),
-    "a file in the way": ({"policy.py": ""}, "policy.py: has the name of the policy's folder"),
+    "a file in the way": (
+        {"policy.py": ""},
+        "policy.py: has the name of the policy's folder",
+    ),
     "another project of ours": ({".copier-answers.yml": "a: 1\n"}, "`update` it"),
 }
 
@@ -251,7 +279,10 @@ def test_a_report_of_rows_needs_no_clean_tree_and_writes_nothing(
     assert rows["read_next"]["asked"] is True
     assert main(["adopt", str(folder), "--dry-run", "--unattended"]) == 0
     told = capsys.readouterr().err
-    assert "\ndelete_note, read_next: each asks a person from now on, takes `confirm`" in told
+    assert (
+        "\ndelete_note, read_next: each asks a person from now on, takes `confirm`"
+        in told
+    )
     assert "1 file would be changed, " in told
     assert uncommitted(folder) == set()
 

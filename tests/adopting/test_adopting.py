@@ -19,7 +19,9 @@ from support import git, python
 from copier_fastmcp.adopting.skeletons import probe
 from copier_fastmcp.cli import main
 
-TERMINAL = pytest.mark.skipif(sys.platform == "win32", reason="needs a terminal of POSIX")
+TERMINAL = pytest.mark.skipif(
+    sys.platform == "win32", reason="needs a terminal of POSIX"
+)
 MORE = ORDINARY.replace(
     'if __name__ == "__main__":',
     'for word in ("one", "two"):\n    mcp.tool(lambda: 1, name=f"get_{word}")\nhide = mcp.__getattribute__("tool")\nhide(lambda: 1, name="hidden")\n\n\nif __name__ == "__main__":',
@@ -128,7 +130,9 @@ def test_in_a_terminal(leave: bool, tmp_path: Path, template: Path) -> None:
         sys.executable,
         ["-P", "-m", "copier_fastmcp", *words],
         cwd=folder,
-        env=environment(**at_hand(folder), PROMPT_TOOLKIT_NO_CPR="1", TERM="xterm", COLUMNS="80"),
+        env=environment(
+            **at_hand(folder), PROMPT_TOOLKIT_NO_CPR="1", TERM="xterm", COLUMNS="80"
+        ),
         preexec_fn=interruptible,
         encoding="utf-8",
         dimensions=(40, 80),
@@ -142,7 +146,9 @@ def test_in_a_terminal(leave: bool, tmp_path: Path, template: Path) -> None:
     assert any("delete_note" in line for line in rows), "a name is not broken"
     assert "8 tools, 1 question" in screen
     assert uncommitted(folder) == set(), "nothing is written before the last answer"
-    child.send("\x03" if leave else "\x1b[B\r")  # the second choice is what its name says
+    child.send(
+        "\x03" if leave else "\x1b[B\r"
+    )  # the second choice is what its name says
     if not leave:
         child.expect_exact("Write annotations.lock.json now?")
         child.send("n")
@@ -169,7 +175,9 @@ def test_the_lock_is_written_where_it_is_asked_for(
     assert main([*words, "--template", str(template), "--ref", "v99.0.0"]) == 0
     assert "uv run tests/policy/pin.py" in capfd.readouterr().err
     tools = json.loads((folder / "annotations.lock.json").read_text())["tools"]
-    assert tools.keys() == {"count_orders", "cancel_order"}, "those that its command registers"
+    assert tools.keys() == {"count_orders", "cancel_order"}, (
+        "those that its command registers"
+    )
     assert "Cancel Order" in (folder / "docs/tools.md").read_text()
     backend = (folder / "tests/tools/backend.py").read_text()
     assert "    import shop.orders  # registers its tools\n" in backend
@@ -182,11 +190,16 @@ def test_the_lock_is_written_where_it_is_asked_for(
     monkeypatch.chdir(folder)
     assert main(["add", "archive_order=put", "--why", "It sets a flag."]) == 0
     new = {"annotations.lock.json", "docs/tools.md", "src/shop/archive_order.py"}
-    assert uncommitted(folder) == new | {"src/shop/server.py", "tests/tools/test_archive_order.py"}
+    assert uncommitted(folder) == new | {
+        "src/shop/server.py",
+        "tests/tools/test_archive_order.py",
+    }
     assert "put" in capfd.readouterr().out
     text = (folder / "src/shop/archive_order.py").read_text()
     assert "write its body in src/shop/archive_order.py" in text
-    done = python(folder, "tests/policy/check.py", "-p", "no:cacheprovider", PYTHONPATH="")
+    done = python(
+        folder, "tests/policy/check.py", "-p", "no:cacheprovider", PYTHONPATH=""
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     git(folder, "add", "--all")
     git(folder, "commit", "--quiet", "-m", "more")
@@ -238,13 +251,17 @@ def test_a_running_server_is_compared_with_its_source(
     assert "it lists 8 tools, the same that its source shows" in capsys.readouterr().err
     keys = {"tool", "file", "line", "behavior", "evidence", "asked", "not_adoptable"}
     assert all(row.keys() == keys for row in rows.values())
-    assert rows["hidden"]["not_adoptable"].startswith("only the running server shows it")
+    assert rows["hidden"]["not_adoptable"].startswith(
+        "only the running server shows it"
+    )
     assert main([*words, "--live", f"{sys.executable} -c pass"]) == 2
     assert capsys.readouterr().out == ""
     assert uncommitted(folder) == set()
 
 
-def test_what_is_left_to_do_is_a_table_of_phases(tmp_path: Path, template: Path) -> None:
+def test_what_is_left_to_do_is_a_table_of_phases(
+    tmp_path: Path, template: Path
+) -> None:
     folder = server(tmp_path / "it", MORE)
     words = [
         "adopt",
@@ -259,7 +276,9 @@ def test_what_is_left_to_do_is_a_table_of_phases(tmp_path: Path, template: Path)
     assert main(words) == 0
     text = (folder / "docs/adoption.md").read_text()
     rows = [
-        line.split(" | ") for line in text.splitlines() if line.startswith(("| 1", "| 2", "| 3"))
+        line.split(" | ")
+        for line in text.splitlines()
+        if line.startswith(("| 1", "| 2", "| 3"))
     ]
     assert [row[0] for row in rows] == [
         "| 1. Decide",
@@ -295,7 +314,9 @@ def test_without_git_nothing_is_written(
         assert main([verb, str(folder), "--unattended"]) == 2
         (line,) = capsys.readouterr().err.splitlines()
         assert "git" in line
-    assert before == {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert before == {
+        path: path.read_bytes() for path in folder.rglob("*") if path.is_file()
+    }
 
 
 def test_the_sample_of_a_choice_is_one_of_it() -> None:

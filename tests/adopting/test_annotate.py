@@ -24,13 +24,25 @@ def project(folder: Path, **files: str) -> Path:
 
 
 def git(folder: Path, *words: str) -> str:
-    done = subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        ["git", *words], cwd=folder, check=True, capture_output=True, text=True
+    )
     return done.stdout
 
 
 def commit(folder: Path) -> None:
     git(folder, "add", "--all")
-    git(folder, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "-m", "It")
+    git(
+        folder,
+        "-c",
+        "user.name=a",
+        "-c",
+        "user.email=a@b",
+        "commit",
+        "--quiet",
+        "-m",
+        "It",
+    )
 
 
 def bodies(text: str) -> list[str]:
@@ -49,10 +61,13 @@ def test_only_annotations_are_written_and_once(tmp_path: Path, end: str) -> None
     after = (folder / "server.py").read_bytes().decode()
     assert bodies(after) == bodies(before)
     changed = [
-        line for line in git(folder, "diff", "-U0").splitlines() if re.match(r"[-+]\s*\S", line)
+        line
+        for line in git(folder, "diff", "-U0").splitlines()
+        if re.match(r"[-+]\s*\S", line)
     ]
     assert all(
-        "tool" in one or "annotations" in one or one[:3] in ("---", "+++") for one in changed
+        "tool" in one or "annotations" in one or one[:3] in ("---", "+++")
+        for one in changed
     )
     assert (
         '@mcp.tool(annotations={"readOnlyHint": False, "title": "Save Note", "destructiveHint": True, '
@@ -91,11 +106,19 @@ def test_each_framework_takes_hints_in_its_own_form(tmp_path: Path) -> None:
     assert main(["annotate", str(folder), "--unattended"]) == 0
     one, two = ((folder / name).read_text() for name in ("one.py", "two.py"))
     assert "from mcp.types import ToolAnnotations\n" in one
-    assert '@mcp.tool(annotations=ToolAnnotations(title="List Things", readOnlyHint=True, ' in one
-    assert 'ToolAnnotations(read_only_hint=True, title="List Things", destructive_hint=' in two
+    assert (
+        '@mcp.tool(annotations=ToolAnnotations(title="List Things", readOnlyHint=True, '
+        in one
+    )
+    assert (
+        'ToolAnnotations(read_only_hint=True, title="List Things", destructive_hint='
+        in two
+    )
 
 
-def test_what_it_cannot_write_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_it_cannot_write_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = project(tmp_path, **STYLES)
     assert main(["annotate", str(folder), "--unattended"]) == 1
     told = capsys.readouterr().err
@@ -110,7 +133,9 @@ def test_a_dry_run_prints_the_diff_and_writes_nothing(
     assert main(["annotate", str(folder), "--dry-run", "--unattended"]) == 0
     patch = capsys.readouterr().out
     assert git(folder, "status", "--porcelain") == ""
-    subprocess.run(["git", "apply", "-"], input=patch, cwd=folder, check=True, text=True)
+    subprocess.run(
+        ["git", "apply", "-"], input=patch, cwd=folder, check=True, text=True
+    )
     assert main(["annotate", str(folder), "--dry-run", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     assert {tuple(row) for row in rows} == {

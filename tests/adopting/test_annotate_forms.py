@@ -34,10 +34,16 @@ BY_HAND = {
         '@mcp.tool(annotations={**OPTS["annotations"], "title": "x"})',
         "",
     ),
-    "a hint that is computed": ('@mcp.tool(annotations={"readOnlyHint": bool(OPTS)})', ""),
+    "a hint that is computed": (
+        '@mcp.tool(annotations={"readOnlyHint": bool(OPTS)})',
+        "",
+    ),
     "an adapter without the parameter": ('@registrar.tool("admin")', ""),
     "an unknown receiver": ("@app.tool()", "from elsewhere import app\n"),
-    "a class of another package": ("@app.tool()", "from elsewhere import App\n\napp = App()\n"),
+    "a class of another package": (
+        "@app.tool()",
+        "from elsewhere import App\n\napp = App()\n",
+    ),
     "an own class of annotations": (
         "@mcp.tool(annotations=ToolAnnotations(True))",
         "from elsewhere import ToolAnnotations\n",
@@ -119,11 +125,18 @@ KNOWN = {
 def test_a_receiver_that_resolves_is_edited(text: str, tmp_path: Path) -> None:
     folder = project(tmp_path, **{"server.py": f"{HEAD}\n\n{text}"})
     assert main(["annotate", str(folder), "--unattended"]) == 0
-    assert '"readOnlyHint": True, "destructiveHint": False' in (folder / "server.py").read_text()
+    assert (
+        '"readOnlyHint": True, "destructiveHint": False'
+        in (folder / "server.py").read_text()
+    )
 
 
-def test_a_parameter_that_one_call_fills_with_something_else_is_by_hand(tmp_path: Path) -> None:
-    text = f"{HEAD}\n\n{KNOWN['a parameter that every call fills']}\nregister(registrar)\n"
+def test_a_parameter_that_one_call_fills_with_something_else_is_by_hand(
+    tmp_path: Path,
+) -> None:
+    text = (
+        f"{HEAD}\n\n{KNOWN['a parameter that every call fills']}\nregister(registrar)\n"
+    )
     folder = project(tmp_path, **{"server.py": text})
     assert main(["annotate", str(folder), "--unattended"]) == 1
     assert (folder / "server.py").read_text() == text
@@ -134,7 +147,9 @@ def test_one_line_that_registers_several_tools_is_by_hand(tmp_path: Path) -> Non
         'def get_note(key: str) -> str:\n    """Get a note."""\n    return key\n\n\n'
         'def delete_note(key: str) -> None:\n    """Delete a note."""\n    NOTES.clear()\n'
     )
-    loop = "NOTES = []\nfor function in (get_note, delete_note):\n    mcp.tool(function)\n"
+    loop = (
+        "NOTES = []\nfor function in (get_note, delete_note):\n    mcp.tool(function)\n"
+    )
     text = f"{HEAD}\n\n{functions}\n\n{loop}"
     folder = project(tmp_path, **{"server.py": text})
     assert main(["annotate", str(folder), "--unattended"]) == 1
@@ -149,7 +164,10 @@ def test_an_import_for_types_alone_is_no_import(tmp_path: Path) -> None:
     )
     folder = project(tmp_path, **{"server.py": text})
     assert main(["annotate", str(folder), "--unattended"]) == 0
-    assert "\nfrom mcp.types import ToolAnnotations\n" in (folder / "server.py").read_text()
+    assert (
+        "\nfrom mcp.types import ToolAnnotations\n"
+        in (folder / "server.py").read_text()
+    )
 
 
 def test_add_tool_of_fastmcp_takes_no_annotations(
@@ -213,20 +231,26 @@ def test_live_compares_the_server_before_and_after(
 
 
 # It looks at its own source as it starts, so that an edit changes what it does.
-FRAGILE = PLAIN.replace("mcp = FastMCP", "SELF = open(__file__).read()\nmcp = FastMCP", 1)
+FRAGILE = PLAIN.replace(
+    "mcp = FastMCP", "SELF = open(__file__).read()\nmcp = FastMCP", 1
+)
 STOPS = FRAGILE.replace(
-    "OPTS =", 'if SELF.count("destructiveHint") > 1:\n    raise SystemExit("no")\nOPTS =', 1
+    "OPTS =",
+    'if SELF.count("destructiveHint") > 1:\n    raise SystemExit("no")\nOPTS =',
+    1,
 )
 DIFFERS = FRAGILE.replace('"""Get a note."""', '"""Get a note."""', 1).replace(
     "@mcp.tool\n", '@mcp.tool(description=str(SELF.count("destructiveHint")))\n', 1
 )
 MEDDLES = STOPS.replace(
-    'raise SystemExit("no")', 'open(__file__, "a").write("# mine\\n")\n    raise SystemExit("no")'
+    'raise SystemExit("no")',
+    'open(__file__, "a").write("# mine\\n")\n    raise SystemExit("no")',
 )
 
 
 @pytest.mark.parametrize(
-    ("text", "why"), [(STOPS, "does not start any more"), (DIFFERS, "get_note: description")]
+    ("text", "why"),
+    [(STOPS, "does not start any more"), (DIFFERS, "get_note: description")],
 )
 def test_live_restores_what_makes_a_difference(
     text: str, why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -261,5 +285,8 @@ def test_live_names_tools_that_the_source_does_not_show(
     more = 'hide = mcp.__getattribute__("tool")\nhide(lambda: 1, name="hidden")\n\n\nif __name__'
     folder = project(tmp_path, **{"server.py": PLAIN.replace("if __name__", more)})
     assert main(["annotate", str(folder), "--unattended", "--live", live(folder)]) == 1
-    assert "by hand hidden: registered at run time: annotate by hand" in capsys.readouterr().err
+    assert (
+        "by hand hidden: registered at run time: annotate by hand"
+        in capsys.readouterr().err
+    )
     commit(folder)

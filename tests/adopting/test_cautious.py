@@ -66,14 +66,14 @@ def test_where_nothing_shows_otherwise_the_author_is_believed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     decorator = ANNOTATED.format('"readOnlyHint": False, "destructiveHint": True')
-    function = (
-        'def create_note(it: str) -> str:\n    """Create a note."""\n    return sdk.create_note(it)'
-    )
+    function = 'def create_note(it: str) -> str:\n    """Create a note."""\n    return sdk.create_note(it)'
     folder = project(tmp_path, **{"server.py": f"{HEAD}\n\n{decorator}\n{function}\n"})
     assert main(["annotate", str(folder), "--unattended"]) == 0
     assert '"destructiveHint": True' in (folder / "server.py").read_text()
     told = capsys.readouterr().err
-    assert "kept as their authors wrote them: create_note (destructiveHint=True)" in told
+    assert (
+        "kept as their authors wrote them: create_note (destructiveHint=True)" in told
+    )
     assert "review create_note" not in told
 
 
@@ -87,7 +87,9 @@ def test_what_the_author_wrote_of_a_read_beyond_that_is_left(tmp_path: Path) -> 
 
 def test_an_action_is_what_its_author_declared(tmp_path: Path) -> None:
     decorator = ANNOTATED.format('"destructiveHint": False, "idempotentHint": True')
-    function = 'def send_note(it: str) -> None:\n    """Send a note."""\n    api.send(it)'
+    function = (
+        'def send_note(it: str) -> None:\n    """Send a note."""\n    api.send(it)'
+    )
     proposal = proposed(tmp_path, function, decorator)
     assert (proposal.behavior, proposal.asked) == ("action", "")
     assert hints_of(proposal) == {
@@ -167,7 +169,9 @@ KEPT = {
 
 
 @pytest.mark.parametrize("function", KEPT.values(), ids=KEPT)
-def test_what_only_looks_like_memory_is_an_effect(function: str, tmp_path: Path) -> None:
+def test_what_only_looks_like_memory_is_an_effect(
+    function: str, tmp_path: Path
+) -> None:
     assert proposed(tmp_path, function).asked
 
 
@@ -189,21 +193,33 @@ async def call_client(method, **given):
         return await getattr(client, method)(**given)
 """
 THROUGH = {
-    "a query of GraphQL": ("get_team", "graphql('query($id: ID!) { team(id: $id) { id } }')", True),
+    "a query of GraphQL": (
+        "get_team",
+        "graphql('query($id: ID!) { team(id: $id) { id } }')",
+        True,
+    ),
     "a short query": ("list_teams", "graphql('{ teams { nodes { id } } }')", True),
-    "a mutation": ("get_team", "graphql('mutation { teamDelete(id: 1) { ok } }')", False),
+    "a mutation": (
+        "get_team",
+        "graphql('mutation { teamDelete(id: 1) { ok } }')",
+        False,
+    ),
     "a query from outside": ("get_team", "graphql(it)", False),
     "a method that is said": ("get_paper", "call_client('get_paper', it=it)", True),
-    "another method that is said": ("get_paper", "call_client('delete_paper', it=it)", False),
+    "another method that is said": (
+        "get_paper",
+        "call_client('delete_paper', it=it)",
+        False,
+    ),
     "a method from outside": ("get_paper", "call_client(it)", False),
 }
 
 
 @pytest.mark.parametrize(("name", "call", "reads"), THROUGH.values(), ids=THROUGH)
-def test_what_a_helper_is_told_decides(name: str, call: str, reads: bool, tmp_path: Path) -> None:
-    function = (
-        f'{API}\n\n@mcp.tool\ndef {name}(it: str) -> str:\n    """Get it."""\n    return {call}'
-    )
+def test_what_a_helper_is_told_decides(
+    name: str, call: str, reads: bool, tmp_path: Path
+) -> None:
+    function = f'{API}\n\n@mcp.tool\ndef {name}(it: str) -> str:\n    """Get it."""\n    return {call}'
     text = f"{HEAD}\n{function}\n"
     (proposal,) = seen(tmp_path, **{"server.py": text}).proposals
     assert (proposal.behavior == "read" and not proposal.asked) is reads, proposal

@@ -16,7 +16,10 @@ OLD = {
         {"pyproject.toml": POETRY.format("^2.3")},
         "pyproject.toml asks for fastmcp>=2.3,<3",
     ),
-    "Poetry, one version": ({"pyproject.toml": POETRY.format("3.1")}, "asks for fastmcp==3.1"),
+    "Poetry, one version": (
+        {"pyproject.toml": POETRY.format("3.1")},
+        "asks for fastmcp==3.1",
+    ),
     "a script": ({"pyproject.toml": "", "run.py": SCRIPT}, "run.py asks for fastmcp<4"),
 }
 
@@ -34,7 +37,14 @@ def test_a_bound_of_poetry_that_allows_4_1_is_not_refused(
     tmp_path: Path, template: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = server(tmp_path / "it", **{"pyproject.toml": POETRY.format("^4.0")})
-    words = ["--unattended", "--dry-run", "--template", str(template), "--ref", "v99.0.0"]
+    words = [
+        "--unattended",
+        "--dry-run",
+        "--template",
+        str(template),
+        "--ref",
+        "v99.0.0",
+    ]
     assert main(["adopt", str(folder), *words]) == 0
     assert "[tool.poetry.dependencies] of pyproject.toml" in capsys.readouterr().err
 
@@ -45,7 +55,10 @@ def test_a_bound_is_raised_only_when_that_is_accepted(
     folder = server(tmp_path / "it")
     assert main(["adopt", str(folder), "--unattended"]) == 1
     (line,) = capsys.readouterr().err.splitlines()
-    assert "fastmcp>=3 becomes fastmcp>=4.1,<5; requires-python >=3.10 becomes >=3.11" in line
+    assert (
+        "fastmcp>=3 becomes fastmcp>=4.1,<5; requires-python >=3.10 becomes >=3.11"
+        in line
+    )
     assert "--raise" in line
     assert uncommitted(folder) == set()
 

@@ -23,7 +23,9 @@ FILES = {
 
 @pytest.mark.parametrize("text", FILES.values(), ids=FILES)
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
-def test_an_import_keeps_the_imports_sorted(text: str, newline: str, tmp_path: Path) -> None:
+def test_an_import_keeps_the_imports_sorted(
+    text: str, newline: str, tmp_path: Path
+) -> None:
     path = tmp_path / "shop/server.py"
     path.parent.mkdir()
     (path.parent / "__init__.py").touch()
@@ -34,5 +36,7 @@ def test_an_import_keeps_the_imports_sorted(text: str, newline: str, tmp_path: P
     path.write_bytes(edited.encoded())
     assert "policy" in edited.text
     words = ["ruff", "check", "--isolated", "--no-cache", "--select", "I001", str(path)]
-    done = subprocess.run([sys.executable, "-m", *words], cwd=tmp_path, capture_output=True)
+    done = subprocess.run(
+        [sys.executable, "-m", *words], cwd=tmp_path, capture_output=True
+    )
     assert done.returncode == 0, (edited.text, done.stdout)

@@ -114,7 +114,9 @@ print("fine")
 """
 
 
-def test_every_way_of_registering_is_covered_once(template: Path, tmp_path: Path) -> None:
+def test_every_way_of_registering_is_covered_once(
+    template: Path, tmp_path: Path
+) -> None:
     folder = server(tmp_path / "it")
     words = [
         "adopt",
@@ -159,15 +161,15 @@ def test_a_destructive_tool_that_nobody_declared_stops_the_start(
     ]
     assert main(words) == 0
     text = (folder / "server.py").read_text()
-    late = (
-        '@mcp.tool(annotations={"destructiveHint": True})\ndef zap() -> None: ...\n\n\nif __name__'
-    )
+    late = '@mcp.tool(annotations={"destructiveHint": True})\ndef zap() -> None: ...\n\n\nif __name__'
     (folder / "server.py").write_text(text.replace("if __name__", late))
     done = python(folder, "-c", STARTS, PYTHONPATH=str(folder))
     assert done.stdout.count("the destructive tool zap has no gate") == 2, done.stderr
 
 
-def test_an_engine_of_the_authors_keeps_its_name(template: Path, tmp_path: Path) -> None:
+def test_an_engine_of_the_authors_keeps_its_name(
+    template: Path, tmp_path: Path
+) -> None:
     folder = server(tmp_path / "it")
     (folder / "engine.py").write_text("POWER = 1\n")
     git(folder, "add", "--all")
@@ -185,13 +187,18 @@ def test_an_engine_of_the_authors_keeps_its_name(template: Path, tmp_path: Path)
     assert main(words) == 0
     assert (folder / "policy_engine/guard.py").exists()
     assert "engine: policy_engine" in (folder / ".copier-answers.yml").read_text()
-    assert "from policy_engine.facade import" in (folder / "policy/__init__.py").read_text()
+    assert (
+        "from policy_engine.facade import"
+        in (folder / "policy/__init__.py").read_text()
+    )
     code = "import policy, engine; from policy import delete, govern; print(engine.POWER, policy.POLICY.confirm)"
     done = python(folder, "-c", code, PYTHONPATH=str(folder))
     assert (done.returncode, done.stdout) == (0, "1 deletes\n"), done.stderr
 
 
-def test_adopting_with_the_engine_as_a_dependency(template: Path, tmp_path: Path) -> None:
+def test_adopting_with_the_engine_as_a_dependency(
+    template: Path, tmp_path: Path
+) -> None:
     folder = server(tmp_path / "it")
     words = [
         "adopt",
@@ -205,7 +212,10 @@ def test_adopting_with_the_engine_as_a_dependency(template: Path, tmp_path: Path
     ]
     assert main([*words, "--engine", "package"]) == 0
     assert not (folder / "engine").exists()
-    assert "from copier_fastmcp_engine.facade" in (folder / "policy/__init__.py").read_text()
+    assert (
+        "from copier_fastmcp_engine.facade"
+        in (folder / "policy/__init__.py").read_text()
+    )
     text = (folder / "pyproject.toml").read_text()
     project = tomllib.loads(text)
     pins = [one for one in project["project"]["dependencies"] if "engine" in one]

@@ -47,7 +47,9 @@ def shell(tmp_path: Path) -> dict[str, str]:
     }
 
 
-def run(text: str, folder: Path, variables: dict[str, str]) -> subprocess.CompletedProcess[str]:
+def run(
+    text: str, folder: Path, variables: dict[str, str]
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         ["bash", "-e", "-c", text],
         cwd=folder,
@@ -60,18 +62,27 @@ def run(text: str, folder: Path, variables: dict[str, str]) -> subprocess.Comple
 
 
 @pytest.mark.skipif(os.name != "posix", reason="walks the guide in a shell")
-def test_the_guide_can_be_walked(template: Path, tmp_path: Path, shell: dict[str, str]) -> None:
+def test_the_guide_can_be_walked(
+    template: Path, tmp_path: Path, shell: dict[str, str]
+) -> None:
     folder = server(tmp_path / "it", ORDINARY)
     against, audit, annotate, adopt = BLOCKS
-    done = run(against.replace("uvx my-server@latest", "python server.py"), folder, shell)
-    assert (done.returncode, done.stdout.split(", ")[-1]) == (0, "no changes\n"), done.stderr
+    done = run(
+        against.replace("uvx my-server@latest", "python server.py"), folder, shell
+    )
+    assert (done.returncode, done.stdout.split(", ")[-1]) == (0, "no changes\n"), (
+        done.stderr
+    )
     done = run(audit, folder, shell)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "save_note" in (folder / "known.json").read_text()
     commit(folder)
     done = run(annotate, folder, shell)
     assert done.returncode == 0, done.stderr
-    assert '-@mcp.tool(annotations={"readOnlyHint": True})  # wrong: it saves' in done.stdout
+    assert (
+        '-@mcp.tool(annotations={"readOnlyHint": True})  # wrong: it saves'
+        in done.stdout
+    )
     text = adopt.replace("adopt --", f"adopt --template {template} --ref v99.0.0 --")
     done = run(text, folder, shell)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -95,9 +106,15 @@ def test_the_audit_of_a_workflow_and_of_pre_commit_run(
     tmp_path: Path, shell: dict[str, str]
 ) -> None:
     folder = server(tmp_path / "it", ORDINARY)
-    flow = yaml.safe_load((ROOT / ".github/workflows/audit-server.yml").read_text("utf-8"))
+    flow = yaml.safe_load(
+        (ROOT / ".github/workflows/audit-server.yml").read_text("utf-8")
+    )
     step = flow["jobs"]["audit"]["steps"][-1]
-    inputs = {"COMMAND": "it", "SERVER": f"{sys.executable} server.py", "LEVEL": "error"}
+    inputs = {
+        "COMMAND": "it",
+        "SERVER": f"{sys.executable} server.py",
+        "LEVEL": "error",
+    }
     files = {"BASELINE": "", "SNAPSHOT": "tools.json", "AGAINST": ""}
     assert step["env"].keys() == inputs.keys() | files.keys()
     first = run(step["run"], folder, shell | inputs | files)
@@ -105,17 +122,34 @@ def test_the_audit_of_a_workflow_and_of_pre_commit_run(
     assert "save_note" in first.stdout
     assert (folder / "tools.json").is_file()
     files = {"BASELINE": "", "SNAPSHOT": "", "AGAINST": "tools.json"}
-    (folder / "tools.json").write_text(json.dumps([{"name": "gone_note"}]), encoding="utf-8")
+    (folder / "tools.json").write_text(
+        json.dumps([{"name": "gone_note"}]), encoding="utf-8"
+    )
     compared = run(step["run"], folder, shell | inputs | files)
-    assert (compared.returncode, "gone_note: BREAKING: is gone" in compared.stdout) == (1, True)
+    assert (compared.returncode, "gone_note: BREAKING: is gone" in compared.stdout) == (
+        1,
+        True,
+    )
     (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
-    shown = [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", GUIDE, re.DOTALL)]
+    shown = [
+        yaml.safe_load(block)
+        for block in re.findall(r"```yaml\n(.*?)```", GUIDE, re.DOTALL)
+    ]
     (use,) = shown[1]["repos"][0]["hooks"]
     assert use["id"] == hook["id"]
-    assert shown[0]["jobs"]["audit"]["with"].keys() <= flow[True]["workflow_call"]["inputs"].keys()
+    assert (
+        shown[0]["jobs"]["audit"]["with"].keys()
+        <= flow[True]["workflow_call"]["inputs"].keys()
+    )
     (folder / "known.json").write_text("[]")
     words = [*hook["entry"].split(), *use["args"]]
     done = subprocess.run(
-        words, cwd=folder, env=shell, capture_output=True, text=True, check=False, timeout=600
+        words,
+        cwd=folder,
+        env=shell,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
     )
     assert (done.returncode, "save_note" in done.stdout) == (1, True), done.stderr

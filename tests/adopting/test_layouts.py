@@ -63,26 +63,36 @@ def test_sources_are_edited_as_they_are_written(
 ) -> None:
     files: dict[str, str | bytes] = {"main.py": MADE + TOOL, "server.py": text}
     made = written(tmp_path, **files)
-    (after,) = (one.encoded() for one in made.edited if one.module.path.name == "server.py")
+    (after,) = (
+        one.encoded() for one in made.edited if one.module.path.name == "server.py"
+    )
     assert part in after
     assert after[:3] == text[:3] or text.startswith(b"def")
     compile(after, "server.py", "exec")
     rest = iter(after.splitlines(keepends=True))
-    assert all(line in rest for line in text.splitlines(keepends=True)), "each line, in order"
+    assert all(line in rest for line in text.splitlines(keepends=True)), (
+        "each line, in order"
+    )
 
 
 def test_files_outside_are_never_named(bare: None, tmp_path: Path) -> None:
     made = written(
         tmp_path,
-        **{"server.py": MADE + TOOL.replace("@mcp.tool", '@mcp.tool(name="../../../../x")')},
+        **{
+            "server.py": MADE
+            + TOOL.replace("@mcp.tool", '@mcp.tool(name="../../../../x")')
+        },
     )
     assert "../../../../x" in made.by_hand
     assert not [name for name in made.files if ".." in name]
 
 
-def test_what_is_mounted_keeps_its_titles_and_has_every_prefix(bare: None, tmp_path: Path) -> None:
+def test_what_is_mounted_keeps_its_titles_and_has_every_prefix(
+    bare: None, tmp_path: Path
+) -> None:
     mounted = MADE + 'child, last = FastMCP("c"), FastMCP("l")\n'.replace(
-        'child, last = FastMCP("c"), FastMCP("l")', "child = FastMCP('c')\nlast = FastMCP('l')"
+        'child, last = FastMCP("c"), FastMCP("l")',
+        "child = FastMCP('c')\nlast = FastMCP('l')",
     )
     mounted += (
         'child.mount(last, namespace="last")\nmcp.mount(child, prefix="child")\n'
@@ -94,8 +104,14 @@ def test_what_is_mounted_keeps_its_titles_and_has_every_prefix(bare: None, tmp_p
 
 
 PLACES = {
-    "no package": ("server/main.py", "server/ is not a package, and nothing imports it by name"),
-    "one of several": ("packages/it/src/it/main.py", "copier-fastmcp adopt packages/it"),
+    "no package": (
+        "server/main.py",
+        "server/ is not a package, and nothing imports it by name",
+    ),
+    "one of several": (
+        "packages/it/src/it/main.py",
+        "copier-fastmcp adopt packages/it",
+    ),
     "files in src": ("src/main.py", ""),
     "imported by its name": ("space/it/main.py", ""),
     "at the top": ("main.py", ""),
@@ -106,13 +122,18 @@ PLACES = {
 def test_policy_goes_where_the_server_can_import_it(
     bare: None, name: str, refused: str, tmp_path: Path
 ) -> None:
-    files = {name: MADE + TOOL, "pyproject.toml": '[project.scripts]\nit = "space.it.main:run"\n'}
+    files = {
+        name: MADE + TOOL,
+        "pyproject.toml": '[project.scripts]\nit = "space.it.main:run"\n',
+    }
     if refused:
         with pytest.raises(Exception, match=refused.split(":")[0]):
             written(tmp_path, **files)
         return
     text = written(tmp_path, **files).edited[0].text
-    assert ("from space.it import policy" if "space" in name else "import policy") in text
+    assert (
+        "from space.it import policy" if "space" in name else "import policy"
+    ) in text
 
 
 DEPENDENCIES = {
@@ -131,7 +152,8 @@ def test_dependencies_keep_what_their_author_said(
 ) -> None:
     text = f'[project]\nname = "it"\nrequires-python = ">=3.10,<4"\ndependencies = [{was}, "pydantic_settings"]\n'
     made = written(
-        tmp_path, **{"server.py": MADE + TOOL, "pyproject.toml": text.replace("\n", newline)}
+        tmp_path,
+        **{"server.py": MADE + TOOL, "pyproject.toml": text.replace("\n", newline)},
     )
     after = made.files["pyproject.toml"].decode()
     said = tomllib.loads(after)["project"]
@@ -145,9 +167,14 @@ def test_dependencies_keep_what_their_author_said(
 def test_what_an_older_server_asks_for_elsewhere_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = server(tmp_path / "it", **{"requirements.txt": "fastmcp==2.14 # the framework\n"})
+    folder = server(
+        tmp_path / "it", **{"requirements.txt": "fastmcp==2.14 # the framework\n"}
+    )
     assert main(["adopt", str(folder), "--unattended", "--raise"]) == 1
-    assert "requirements.txt asks for fastmcp==2.14; adopt needs" in capsys.readouterr().err
+    assert (
+        "requirements.txt asks for fastmcp==2.14; adopt needs"
+        in capsys.readouterr().err
+    )
 
 
 HELD = {
@@ -175,7 +202,10 @@ def test_a_folder_of_the_authors_gets_nothing_of_ours(
         "v99.0.0",
     ]
     assert main(words) == 1
-    assert f"{Path(name).parent.as_posix()}: in the way of the policy" in capsys.readouterr().err
+    assert (
+        f"{Path(name).parent.as_posix()}: in the way of the policy"
+        in capsys.readouterr().err
+    )
     assert uncommitted(folder) == set()
 
 
@@ -192,7 +222,9 @@ def test_what_git_could_not_undo_is_not_written(
     commit(folder)
     for words in (["adopt", "--raise"], ["annotate"]):
         assert main([*words, str(folder), "--unattended"]) == 1
-        assert "server.py: a link leads out of the repository" in capsys.readouterr().err
+        assert (
+            "server.py: a link leads out of the repository" in capsys.readouterr().err
+        )
     assert (tmp_path / "far.py").read_text() == ORDINARY
     assert uncommitted(folder) == set()
 
@@ -208,7 +240,10 @@ def test_what_fails_in_the_middle_leaves_no_trace(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_edited_while_it_asks_is_not_overwritten(
-    bare: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    bare: None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     folder = server(tmp_path / "it")
 
@@ -252,7 +287,9 @@ asyncio.run(main())
 """
 
 
-def test_a_flat_src_serves_and_its_authors_tests_run(template: Path, tmp_path: Path) -> None:
+def test_a_flat_src_serves_and_its_authors_tests_run(
+    template: Path, tmp_path: Path
+) -> None:
     files = {
         "src/server.py": MADE
         + "from test_cases import get_case\n"
@@ -278,7 +315,9 @@ def test_a_flat_src_serves_and_its_authors_tests_run(template: Path, tmp_path: P
     assert main(words) == 0
     assert "\ndomain: tickets\n" in (folder / ".copier-answers.yml").read_text()
     done = python(folder, "-c", STARTED)
-    assert "[('get_it', 'Get It'), ('get_case', 'Get Case')]" in done.stdout, done.stderr
+    assert "[('get_it', 'Get It'), ('get_case', 'Get Case')]" in done.stdout, (
+        done.stderr
+    )
     done = python(folder, "-m", "pytest", "-q", "-p", "no:cacheprovider")
     assert "1 passed" in done.stdout, done.stdout
     done = python(folder, "tests/policy/pin.py", PYTHONPATH="")

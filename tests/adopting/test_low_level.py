@@ -87,7 +87,9 @@ server = Server("low", on_list_tools=list_tools)
 def test_what_the_body_of_a_branch_does_is_seen(tmp_path: Path) -> None:
     (tmp_path / "server.py").write_text(SDK_1)
     found = survey(tmp_path, low_level=True)
-    behaviors = {one.tool.name: (one.behavior, bool(one.asked)) for one in found.proposals}
+    behaviors = {
+        one.tool.name: (one.behavior, bool(one.asked)) for one in found.proposals
+    }
     assert behaviors["files.read"] == ("read", False)
     assert behaviors["files.tidy"][0] == "delete"
 
@@ -103,7 +105,10 @@ def test_listed_tools_are_annotated_in_the_form_of_their_sdk(tmp_path: Path) -> 
     folder = project(tmp_path, **{"one.py": SDK_1, "two.py": SDK_2})
     main(["annotate", str(folder), "--unattended"])
     one, two = ((folder / name).read_text() for name in ("one.py", "two.py"))
-    assert 'annotations=types.ToolAnnotations(title="Files Read", readOnlyHint=True, ' in one
+    assert (
+        'annotations=types.ToolAnnotations(title="Files Read", readOnlyHint=True, '
+        in one
+    )
     assert "from mcp.types" not in one
     assert 'annotations=ToolAnnotations(title="Get Note", read_only_hint=True, ' in two
     assert "from mcp_types import ListToolsResult, Tool, ToolAnnotations\n" in two
@@ -114,7 +119,10 @@ def test_tools_that_are_listed_from_a_table_are_named_as_made_at_run_time(
 ) -> None:
     folder = project(tmp_path, **{"server.py": COMPUTED})
     assert main(["annotate", str(folder), "--unattended"]) == 1
-    assert "registered at run time: annotate by hand (server.py:8)" in capsys.readouterr().err
+    assert (
+        "registered at run time: annotate by hand (server.py:8)"
+        in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize("text", [SDK_1, SDK_2, COMPUTED])

@@ -27,7 +27,9 @@ def test_every_style_is_found_once(tmp_path: Path) -> None:
 
 
 def test_behaviors_come_with_their_evidence(tmp_path: Path) -> None:
-    rows = {row["tool"]: row for row in seen(tmp_path, **{"server.py": ORDINARY}).rows()}
+    rows = {
+        row["tool"]: row for row in seen(tmp_path, **{"server.py": ORDINARY}).rows()
+    }
     assert {name: row["behavior"] for name, row in rows.items()} == {
         "get_note": "read",
         "save_note": "put",
@@ -147,7 +149,12 @@ def tools(kind):
 '''
 
 
-def test_each_function_of_a_name_is_found_where_branches_define_it(tmp_path: Path) -> None:
+def test_each_function_of_a_name_is_found_where_branches_define_it(
+    tmp_path: Path,
+) -> None:
     found = seen(tmp_path, **{"server.py": BRANCHES}).proposals
-    assert [(each.tool.name, each.tool.line) for each in found] == [("purge", 9), ("purge", 14)]
+    assert [(each.tool.name, each.tool.line) for each in found] == [
+        ("purge", 9),
+        ("purge", 14),
+    ]
     assert {each.tool.title for each in found} == {"Purge of it"}

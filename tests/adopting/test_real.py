@@ -63,7 +63,11 @@ def test_one_tool_in_five_is_asked_about_at_most(sources: Path) -> None:
 def functions(path: Path) -> list[str]:
     """Every function of a file, without its decorators and those of the functions in it."""
     tree = ast.parse(path.read_bytes())
-    nodes = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+    nodes = [
+        n
+        for n in ast.walk(tree)
+        if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
     for node in nodes:
         node.decorator_list = []
     return [ast.unparse(node) for node in nodes]
@@ -85,7 +89,9 @@ def owned(name: str, sources: Path, to: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_annotating_touches_no_body_and_ends(name: str, sources: Path, tmp_path: Path) -> None:
+def test_annotating_touches_no_body_and_ends(
+    name: str, sources: Path, tmp_path: Path
+) -> None:
     folder = owned(name, sources, tmp_path / "it")
     files = sorted(folder.rglob("*.py"))
     before = [text for path in files for text in functions(path)]
@@ -119,7 +125,8 @@ async def test_an_annotated_server_starts_and_lists_the_same(
         assert hints <= said.keys()
         assert tool.get("title") or said["title"]
     kept = {
-        name: {k: v for k, v in tool.items() if k != "annotations"} for name, tool in was.items()
+        name: {k: v for k, v in tool.items() if k != "annotations"}
+        for name, tool in was.items()
     }
     assert now == kept
 
@@ -147,8 +154,15 @@ async def test_an_adopted_server_starts_and_lists_the_same(
         asks = "confirm" in after["inputSchema"]["properties"]
         gated = asks and "confirm" not in was[tool]["inputSchema"].get("properties", {})
         assert hints["destructiveHint"] or not gated
-        assert {"readOnlyHint", "idempotentHint", "openWorldHint", "title"} <= hints.keys()
-        kept = ["description", "_meta", "icons"] + ["inputSchema", "outputSchema"] * (not gated)
+        assert {
+            "readOnlyHint",
+            "idempotentHint",
+            "openWorldHint",
+            "title",
+        } <= hints.keys()
+        kept = ["description", "_meta", "icons"] + ["inputSchema", "outputSchema"] * (
+            not gated
+        )
         for key in kept:
             assert after.get(key) == was[tool].get(key), (tool, key)
     commit(folder)

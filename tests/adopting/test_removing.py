@@ -10,7 +10,9 @@ from support import git
 
 from copier_fastmcp.cli import main
 
-TIGHT = ORDINARY.replace("from fastmcp import FastMCP\n\nmcp", "from fastmcp import FastMCP\nmcp")
+TIGHT = ORDINARY.replace(
+    "from fastmcp import FastMCP\n\nmcp", "from fastmcp import FastMCP\nmcp"
+)
 CRLF = ORDINARY.replace("\n", "\r\n")
 BARE = "from fastmcp import FastMCP\nmcp = FastMCP('x')\n@mcp.tool\ndef get_it() -> int:\n    return 1\n"
 
@@ -18,7 +20,9 @@ BARE = "from fastmcp import FastMCP\nmcp = FastMCP('x')\n@mcp.tool\ndef get_it()
 @pytest.mark.parametrize(
     "text", [ORDINARY, TIGHT, CRLF, BARE], ids=["plain", "tight", "crlf", "bare"]
 )
-def test_its_author_has_the_bytes_from_before(text: str, tmp_path: Path, template: Path) -> None:
+def test_its_author_has_the_bytes_from_before(
+    text: str, tmp_path: Path, template: Path
+) -> None:
     folder = server(tmp_path / "it")
     (folder / "server.py").write_bytes(text.encode())
     commit(folder)

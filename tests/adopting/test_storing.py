@@ -66,12 +66,16 @@ GUARDED = {
 
 def shelved(folder: Path, name: str, body: str, says: str = "Do it.") -> Proposal:
     function = f'def {name}(it: str, by: int) -> str:\n    """{says}"""\n    {body}\n'
-    (proposal,) = seen(folder, **{"server.py": f"{SHELF}\n\n@mcp.tool\n{function}"}).proposals
+    (proposal,) = seen(
+        folder, **{"server.py": f"{SHELF}\n\n@mcp.tool\n{function}"}
+    ).proposals
     return proposal
 
 
 @pytest.mark.parametrize("body", AGAIN.values(), ids=AGAIN)
-def test_what_counts_on_from_what_was_is_never_called_idempotent(body: str, tmp_path: Path) -> None:
+def test_what_counts_on_from_what_was_is_never_called_idempotent(
+    body: str, tmp_path: Path
+) -> None:
     for name in ("restock", "set_stock", "add_stock", "remove_stock"):
         (folder := tmp_path / name).mkdir()
         proposal = shelved(folder, name, body)
@@ -99,7 +103,9 @@ def test_what_stores_only_where_nothing_was_creates(body: str, tmp_path: Path) -
 def test_an_addition_that_may_replace_is_asked_about(tmp_path: Path) -> None:
     proposal = shelved(tmp_path, "add_item", ONCE["a value"])
     assert "its name says 'add', but" in proposal.asked
-    overwrites = "if it in ITEMS and by:\n        raise KeyError(it)\n    ITEMS[it] = by"
+    overwrites = (
+        "if it in ITEMS and by:\n        raise KeyError(it)\n    ITEMS[it] = by"
+    )
     assert "its name says 'add', but" in shelved(tmp_path, "add_item", overwrites).asked
 
 
@@ -121,11 +127,19 @@ def test_a_store_that_a_tool_is_given_is_written(text: str, tmp_path: Path) -> N
     kept = "class Store:\n    tickets = {}\n\nstore = Store()\n"
     files = {"store.py": kept, "server.py": f"from fastmcp import FastMCP\n{text}"}
     (proposal,) = seen(tmp_path, **files).proposals
-    assert any(each.startswith("it sets store.tickets[it]") for each in proposal.evidence)
+    assert any(
+        each.startswith("it sets store.tickets[it]") for each in proposal.evidence
+    )
 
 
 WORDS = {
-    "the verb and the words differ": ("create_it", "it: str", "Create or update it.", "put", True),
+    "the verb and the words differ": (
+        "create_it",
+        "it: str",
+        "Create or update it.",
+        "put",
+        True,
+    ),
     "no verb in the name": ("it_for", "it: str", "Create or update it.", "put", False),
     "the words only complete it": (
         "create_it",
@@ -148,19 +162,29 @@ WORDS = {
         "update",
         False,
     ),
-    "a part by its text": ("edit_it", "old_text: str, new_text: str", "Edit it.", "update", False),
+    "a part by its text": (
+        "edit_it",
+        "old_text: str, new_text: str",
+        "Edit it.",
+        "update",
+        False,
+    ),
     "all of it": ("update_it", "it: str, text: str", "Update it.", "put", False),
 }
 
 
-@pytest.mark.parametrize(("name", "takes", "says", "behavior", "asked"), WORDS.values(), ids=WORDS)
+@pytest.mark.parametrize(
+    ("name", "takes", "says", "behavior", "asked"), WORDS.values(), ids=WORDS
+)
 def test_where_no_body_shows_it_words_and_parameters_do(
     name: str, takes: str, says: str, behavior: str, asked: bool, tmp_path: Path
 ) -> None:
     function = f'def {name}({takes}) -> str:\n    """{says}"""\n    return api.submitted({{}})\n'
     text = f"{SHELF}\n\n@mcp.tool\n{function}"
     (proposal,) = seen(tmp_path, **{"server.py": text}).proposals
-    assert (proposal.behavior, bool(proposal.asked)) == (behavior, asked), proposal.asked
+    assert (proposal.behavior, bool(proposal.asked)) == (behavior, asked), (
+        proposal.asked
+    )
 
 
 CYPHER = {
@@ -170,11 +194,16 @@ CYPHER = {
 }
 
 
-@pytest.mark.parametrize(("said", "behavior"), CYPHER.items(), ids=["set", "merge", "match"])
+@pytest.mark.parametrize(
+    ("said", "behavior"), CYPHER.items(), ids=["set", "merge", "match"]
+)
 def test_an_addition_in_cypher_may_replace(
     said: str, behavior: tuple[str, bool], tmp_path: Path
 ) -> None:
     proposal = shelved(
-        tmp_path, "create_note", f'driver.execute_query("""{said}""", it)', "Create a note."
+        tmp_path,
+        "create_note",
+        f'driver.execute_query("""{said}""", it)',
+        "Create a note.",
     )
     assert (proposal.behavior, bool(proposal.asked)) == behavior, proposal.asked

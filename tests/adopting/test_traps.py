@@ -150,18 +150,20 @@ READS = {
 
 def told(folder: Path, function: str) -> Proposal:
     """What is made of one function, registered as a tool."""
-    (proposal,) = seen(folder, **{"server.py": f"{HEAD}\n\n@mcp.tool\n{function}\n"}).proposals
+    (proposal,) = seen(
+        folder, **{"server.py": f"{HEAD}\n\n@mcp.tool\n{function}\n"}
+    ).proposals
     return proposal
 
 
 def named(name: str, body: str) -> str:
-    return (
-        f'async def {name}(it: str, sql: str = "") -> str:\n    """{name.title()}."""\n    {body}'
-    )
+    return f'async def {name}(it: str, sql: str = "") -> str:\n    """{name.title()}."""\n    {body}'
 
 
 @pytest.mark.parametrize("body", WRITES.values(), ids=WRITES)
-def test_what_writes_under_the_name_of_a_read_is_asked(body: str, tmp_path: Path) -> None:
+def test_what_writes_under_the_name_of_a_read_is_asked(
+    body: str, tmp_path: Path
+) -> None:
     proposal = told(tmp_path, named("get_it", body))
     assert proposal.asked, proposal.evidence
     assert proposal.behavior != "read"
@@ -188,10 +190,16 @@ def rows(items): return sorted(str(one) for one in items)
 """
 
 
-def test_a_body_that_is_known_to_the_last_call_is_a_read_by_itself(tmp_path: Path) -> None:
+def test_a_body_that_is_known_to_the_last_call_is_a_read_by_itself(
+    tmp_path: Path,
+) -> None:
     bodies = {
         "helpers": ("return rows(loaded().values())", "read", False),
-        "a helper that runs a statement": ('return run("SELECT * FROM notes")', "read", False),
+        "a helper that runs a statement": (
+            'return run("SELECT * FROM notes")',
+            "read",
+            False,
+        ),
         "what nobody knows": ("unknown(); return rows(loaded())", "action", True),
         "what is written besides": ('STATE["n"] = 1; return loaded()', "put", False),
     }

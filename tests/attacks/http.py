@@ -34,7 +34,9 @@ class _Whole:
 
 
 @contextlib.asynccontextmanager
-async def http(make: Callable[[str], Served], below: str = "") -> AsyncIterator[tuple[str, Served]]:
+async def http(
+    make: Callable[[str], Served], below: str = ""
+) -> AsyncIterator[tuple[str, Served]]:
     """The address of a server on a free port, made for that address; `below` a path that a proxy strips."""
     bound = socket.create_server(("127.0.0.1", 0))
     base = f"http://127.0.0.1:{bound.getsockname()[1]}{below}"
@@ -43,7 +45,9 @@ async def http(make: Callable[[str], Served], below: str = "") -> AsyncIterator[
     if below:
         known = Mount("/.well-known", _Whole(app))
         app = Starlette(routes=[Mount(below, app), known], lifespan=app.lifespan)
-    uvicorn_ = _Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=1))
+    uvicorn_ = _Server(
+        uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=1)
+    )
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(uvicorn_.serve, [bound])
         with anyio.fail_after(PATIENCE):

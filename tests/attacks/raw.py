@@ -29,14 +29,22 @@ def outcome(message: Message) -> str:
     if result.get("isError"):
         return "error"
     structured = result.get("structuredContent")
-    return "asked" if "inputRequests" in result else str(structured and structured.get("outcome"))
+    return (
+        "asked"
+        if "inputRequests" in result
+        else str(structured and structured.get("outcome"))
+    )
 
 
 class Raw:
     """One connection. The person gives the `answers` in turn, the last one for ever; None is silence."""
 
     def __init__(
-        self, streams: MessageStream, era: str, answers: list[Message | None], can: Message
+        self,
+        streams: MessageStream,
+        era: str,
+        answers: list[Message | None],
+        can: Message,
     ) -> None:
         """Speak over these streams as a client with the capabilities `can`."""
         self.read, self.write = streams
@@ -57,8 +65,14 @@ class Raw:
     async def send(self, method: str, **params: Any) -> int:
         """Send a request; its number fetches the response."""
         self.sent.append(params)
-        about = {"protocolVersion": MODERN, "clientInfo": WHO, "clientCapabilities": self.can}
-        era = {f"io.modelcontextprotocol/{name}": value for name, value in about.items()}
+        about = {
+            "protocolVersion": MODERN,
+            "clientInfo": WHO,
+            "clientCapabilities": self.can,
+        }
+        era = {
+            f"io.modelcontextprotocol/{name}": value for name, value in about.items()
+        }
         params = params | {"_meta": (era if self.modern else {}) | self.meta}
         await self.post(id=len(self.sent), method=method, params=params)
         return len(self.sent)
@@ -94,7 +108,10 @@ class Raw:
             ((name, asked),) = result["inputRequests"].items()
             answer = self.say(asked["params"]["message"])
             if answer is not None:
-                more = {"requestState": self.states[-1], "inputResponses": {name: answer}}
+                more = {
+                    "requestState": self.states[-1],
+                    "inputResponses": {name: answer},
+                }
                 again = self.sent[number - 1] | more
                 return await self.receive(await self.send("tools/call", **again))
         return message
@@ -115,7 +132,11 @@ async def connect(
             tasks.start_soon(low.run, *theirs, low.create_initialization_options())
             raw = Raw(ours, era, list(answers) or [None], can)
             if era == LEGACY:
-                about = {"protocolVersion": "2025-11-25", "capabilities": can, "clientInfo": WHO}
+                about = {
+                    "protocolVersion": "2025-11-25",
+                    "capabilities": can,
+                    "clientInfo": WHO,
+                }
                 await raw.receive(await raw.send("initialize", **about))
                 await raw.post(method="notifications/initialized")
             yield raw

@@ -70,7 +70,9 @@ def measure_fresh(folder: Path) -> Figures:
     known = labels(HERE / "fresh.tsv")
     lists = {}
     for server in sorted({server for server, _ in known}):
-        lists[server] = json.loads((folder / f"{server}.json").read_text(encoding="utf-8"))
+        lists[server] = json.loads(
+            (folder / f"{server}.json").read_text(encoding="utf-8")
+        )
     return compare(lists, known)
 
 
@@ -121,7 +123,10 @@ def text(
         "",
         "| hint | faults found (recall) | findings right (precision) |",
         "| --- | --- | --- |",
-        *(f"| {hint} | {cell('recall', hint)} | {cell('precision', hint)} |" for hint in HINTS),
+        *(
+            f"| {hint} | {cell('recall', hint)} | {cell('precision', hint)} |"
+            for hint in HINTS
+        ),
         f"| all | {cell('recall', None)} | {cell('precision', None)} |",
         "",
         *_rows("Missed, with what the definition says", missed, explain),
@@ -135,9 +140,16 @@ def text(
     return "\n".join(lines) + "\n"
 
 
-def _rows(title: str, faults: Iterable[Fault], why: Callable[[Fault], str]) -> Iterator[str]:
+def _rows(
+    title: str, faults: Iterable[Fault], why: Callable[[Fault], str]
+) -> Iterator[str]:
     if listed := sorted(faults):
-        yield from (f"{title}:", "", "| server | tool | hint | why |", "| --- | --- | --- | --- |")
+        yield from (
+            f"{title}:",
+            "",
+            "| server | tool | hint | why |",
+            "| --- | --- | --- | --- |",
+        )
         for at in listed:
             yield f"| {at[0]} | `{at[1]}` | {at[2]} | {why(at).replace('|', '/')} |"
         yield ""

@@ -19,22 +19,34 @@ from fastmcp.client.transports import StdioTransport
 from copier_fastmcp.auditing.tool_lists import Tools
 from copier_fastmcp.auditing.wire import list_all_tools
 
-SERVERS = json.loads((Path(__file__).parent / "servers.json").read_text(encoding="utf-8"))
-FRESH = json.loads((Path(__file__).parent / "fresh_servers.json").read_text(encoding="utf-8"))
+SERVERS = json.loads(
+    (Path(__file__).parent / "servers.json").read_text(encoding="utf-8")
+)
+FRESH = json.loads(
+    (Path(__file__).parent / "fresh_servers.json").read_text(encoding="utf-8")
+)
 # Stands for the path of a client's registration, which some servers read when they start.
 OAUTH = "{oauth}"
-REGISTRATION = {"client_id": "none", "client_secret": "none", "redirect_uris": ["http://localhost"]}
+REGISTRATION = {
+    "client_id": "none",
+    "client_secret": "none",
+    "redirect_uris": ["http://localhost"],
+}
 
 
 def install(kind: str, packages: str, at: Path) -> Path:
     """Install packages in a folder; the folder of their commands."""
     if kind == "npm":
         at.mkdir(parents=True, exist_ok=True)
-        subprocess.run(["npm", "install", "--silent", "--prefix", at, packages], check=True)
+        subprocess.run(
+            ["npm", "install", "--silent", "--prefix", at, packages], check=True
+        )
         return at / "node_modules/.bin"
     subprocess.run(["uv", "venv", "-q", at], check=True)
     python = ["--python", str(at / "bin/python")]
-    subprocess.run(["uv", "pip", "install", "-q", *python, *packages.split()], check=True)
+    subprocess.run(
+        ["uv", "pip", "install", "-q", *python, *packages.split()], check=True
+    )
     return at / "bin"
 
 
@@ -44,12 +56,19 @@ async def record(commands: Path, command: str, more: dict[str, str]) -> Tools:
     with tempfile.TemporaryDirectory() as home, tempfile.TemporaryFile("w+") as log:
         paths = f"{commands}:/usr/local/bin:/usr/bin:/bin"
         registration = Path(home, "oauth.json")
-        registration.write_text(json.dumps({"installed": REGISTRATION}), encoding="utf-8")
+        registration.write_text(
+            json.dumps({"installed": REGISTRATION}), encoding="utf-8"
+        )
         env = {"PATH": paths, "HOME": home, "LANG": "C.UTF-8"}
         for name, value in more.items():
             env[name] = str(registration) if value == OAUTH else value
         transport = StdioTransport(
-            str(commands / words[0]), words[1:], env, cwd=home, keep_alive=False, log_file=log
+            str(commands / words[0]),
+            words[1:],
+            env,
+            cwd=home,
+            keep_alive=False,
+            log_file=log,
         )
         with anyio.fail_after(90):
             async with Client(transport, init_timeout=90) as client:
@@ -62,7 +81,9 @@ def main(folder: Path, *names: str) -> None:
         kind, packages, command, more = (SERVERS | FRESH)[name]
         commands = install(kind, packages, folder / "installed" / name)
         tools = asyncio.run(record(commands, command, more))
-        rows = ",\n".join(json.dumps(tool, ensure_ascii=False, sort_keys=True) for tool in tools)
+        rows = ",\n".join(
+            json.dumps(tool, ensure_ascii=False, sort_keys=True) for tool in tools
+        )
         (folder / f"{name}.json").write_text(f"[\n{rows}\n]\n", encoding="utf-8")
         print(f"{name}: {len(tools)} tools")
 

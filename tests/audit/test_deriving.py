@@ -146,21 +146,37 @@ def tool(name: str, description: str, params: str) -> Tool:
 
 
 @pytest.mark.parametrize(("name", "description", "params", "wanted"), ROWS)
-def test_a_definition_alone(name: str, description: str, params: str, wanted: str) -> None:
+def test_a_definition_alone(
+    name: str, description: str, params: str, wanted: str
+) -> None:
     (verdicts,) = derive_verdicts([tool(name, description, params)])
-    shown = "".join("!" if verdicts[h].clash else LETTERS[verdicts[h].value] for h in HINTS)
-    assert all(want in (".", got) for want, got in zip(wanted, shown, strict=True)), shown
+    shown = "".join(
+        "!" if verdicts[h].clash else LETTERS[verdicts[h].value] for h in HINTS
+    )
+    assert all(want in (".", got) for want, got in zip(wanted, shown, strict=True)), (
+        shown
+    )
 
 
 def test_other_tools_of_a_server_agree() -> None:
     """A pair of contraries, and what is declared of the same verb; neither decides alone."""
     pair = [tool(name, "", "id") for name in ("freeze_card", "unfreeze_card")]
-    assert [each["idempotentHint"].value for each in derive_verdicts(pair)] == [True, True]
+    assert [each["idempotentHint"].value for each in derive_verdicts(pair)] == [
+        True,
+        True,
+    ]
     hints = {"annotations": {"destructiveHint": True}}
-    family = [Tool({**tool(f"adjust_{of}", "", "id").wire, **hints}) for of in ("fee", "tax")]
-    assert derive_verdicts([tool("adjust_rate", "", "id")])[0]["destructiveHint"].value is None
+    family = [
+        Tool({**tool(f"adjust_{of}", "", "id").wire, **hints}) for of in ("fee", "tax")
+    ]
     assert (
-        derive_verdicts([*family, tool("adjust_rate", "", "id")])[2]["destructiveHint"].value
+        derive_verdicts([tool("adjust_rate", "", "id")])[0]["destructiveHint"].value
+        is None
+    )
+    assert (
+        derive_verdicts([*family, tool("adjust_rate", "", "id")])[2][
+            "destructiveHint"
+        ].value
         is True
     )
     said = explain_tools(

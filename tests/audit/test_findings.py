@@ -83,13 +83,18 @@ def test_a_mentioned_write_of_something_else_is_no_write(description: str) -> No
         ("mark_as_read", {"type": "boolean"}),
         ("save", {"type": "boolean"}),
         ("create_if_missing", {"anyOf": [{"type": "boolean"}, {"type": "null"}]}),
-        ("seen", {"type": "boolean", "description": "Whether to mark the messages as read."}),
+        (
+            "seen",
+            {"type": "boolean", "description": "Whether to mark the messages as read."},
+        ),
         ("keep", {"type": "boolean", "description": "If false, deletes the messages."}),
         ("afterwards", {"type": "string", "enum": ["keep", "archive", "delete"]}),
         ("then", {"anyOf": [{"enum": ["show", "remove_all"]}, {"type": "null"}]}),
     ],
 )
-def test_a_read_verdict_needs_every_switch_and_choice(name: str, schema: dict[str, Any]) -> None:
+def test_a_read_verdict_needs_every_switch_and_choice(
+    name: str, schema: dict[str, Any]
+) -> None:
     tool = definition("get_inbox", "Get the inbox.", **{name: schema})
     assert find_advice(tool, READ_ONLY) is None
 
@@ -100,7 +105,10 @@ def test_a_read_verdict_needs_every_switch_and_choice(name: str, schema: dict[st
         ("include_deleted", {"type": "boolean"}),
         ("sort_descending", {"type": "boolean"}),
         ("event_type", {"type": "string", "enum": ["create", "delete"]}),
-        ("full", {"type": "boolean", "description": "If true, includes deleted messages."}),
+        (
+            "full",
+            {"type": "boolean", "description": "If true, includes deleted messages."},
+        ),
     ],
 )
 def test_a_filter_is_no_write(name: str, schema: dict[str, Any]) -> None:
@@ -142,13 +150,18 @@ def test_verbs_alone_never_contradict_a_write_that_the_author_declares() -> None
     findings, questions = audit(tool)
     assert READ_ONLY not in {finding.hint for finding in findings}
     assert READ_ONLY in {question.hint for question in questions}
-    tool = definition("get_inbox", "Get the inbox. This is a read-only tool.", {READ_ONLY: False})
+    tool = definition(
+        "get_inbox", "Get the inbox. This is a read-only tool.", {READ_ONLY: False}
+    )
     assert find_advice(tool, READ_ONLY) is True
 
 
 def test_a_name_and_a_description_contradict_another_declared_false() -> None:
     declared = {READ_ONLY: False, DESTRUCTIVE: False}
-    assert find_advice(definition("delete_note", "Delete a note.", declared), DESTRUCTIVE) is True
+    assert (
+        find_advice(definition("delete_note", "Delete a note.", declared), DESTRUCTIVE)
+        is True
+    )
 
 
 @pytest.mark.parametrize(
@@ -166,11 +179,15 @@ def test_a_name_and_a_description_contradict_another_declared_false() -> None:
 def test_a_relative_act_is_not_idempotent(
     name: str, description: str, parameters: dict[str, Any]
 ) -> None:
-    tool = definition(name, description, {READ_ONLY: False, IDEMPOTENT: False}, **parameters)
+    tool = definition(
+        name, description, {READ_ONLY: False, IDEMPOTENT: False}, **parameters
+    )
     assert find_advice(tool, IDEMPOTENT) is None
     declared = {READ_ONLY: False, IDEMPOTENT: True}
     findings, questions = audit({**tool, "annotations": declared})
-    told = {finding.hint for finding in findings} | {question.hint for question in questions}
+    told = {finding.hint for finding in findings} | {
+        question.hint for question in questions
+    }
     assert IDEMPOTENT in told
 
 
@@ -207,7 +224,9 @@ def test_a_tool_without_a_hint_that_says_what_it_does_is_a_finding(
 
 def test_hints_that_are_left_out_are_one_finding_each() -> None:
     findings, _ = audit(definition("get_inbox", "Get the inbox.", {"title": "Inbox"}))
-    rules = [finding.rule for finding in findings if finding.rule != "parameters-described"]
+    rules = [
+        finding.rule for finding in findings if finding.rule != "parameters-described"
+    ]
     assert rules == ["default-contradicts"]
 
 
@@ -221,7 +240,9 @@ def test_hints_that_are_left_out_are_one_finding_each() -> None:
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("ours", [True, False])
-def test_an_input_of_one_free_object_is_a_finding(schema: dict[str, Any], ours: bool) -> None:
+def test_an_input_of_one_free_object_is_a_finding(
+    schema: dict[str, Any], ours: bool
+) -> None:
     tool = definition("frob", "Frobs the zoo.", {READ_ONLY: False, DESTRUCTIVE: True})
     findings, _ = audit_tools([{**tool, "inputSchema": schema}], ours=ours)
     assert "parameters-typed" in {finding.rule for finding in findings}

@@ -7,7 +7,10 @@ import pytest
 from lifecycle import commit, released, start
 from support import clone_template, python
 
-RULES, TEXTS = "engine/src/copier_fastmcp_engine/testing/rules.py", "src/copier_fastmcp/tables.json"
+RULES, TEXTS = (
+    "engine/src/copier_fastmcp_engine/testing/rules.py",
+    "src/copier_fastmcp/tables.json",
+)
 LONG = 24
 
 

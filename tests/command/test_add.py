@@ -23,8 +23,20 @@ def http(tmp_path: Path) -> Path:
 
 
 def test_in_one_line(mine: Path) -> None:
-    words = ["--param", "note_id:int:The ID.", "--param", 'reason?::Why "it" goes {now}: \\n.']
-    more = ["--confirm", "Archive note {note_id}?", "--title", "Put 'Away'", "--module", "shelf"]
+    words = [
+        "--param",
+        "note_id:int:The ID.",
+        "--param",
+        'reason?::Why "it" goes {now}: \\n.',
+    ]
+    more = [
+        "--confirm",
+        "Archive note {note_id}?",
+        "--title",
+        "Put 'Away'",
+        "--module",
+        "shelf",
+    ]
     done = add(mine, "archive_note", *words, *more)
     assert done.returncode == 0, done.stderr
     assert done.stderr.startswith("copier-fastmcp: ")
@@ -32,7 +44,9 @@ def test_in_one_line(mine: Path) -> None:
     assert "hooks/polish.py" in done.stderr, "what runs is named"
     assert done.stderr.count("\n") == 1
     new = {SRC + "tools/shelf/archive_note.py", "tests/tools/test_archive_note.py"}
-    others = {name for name in uncommitted(mine) if not name.startswith("docs/adr/policy/")}
+    others = {
+        name for name in uncommitted(mine) if not name.startswith("docs/adr/policy/")
+    }
     assert others - {SRC + "tools/shelf/__init__.py"} == ADDED | new
     text = (mine / SRC / "tools/shelf/archive_note.py").read_text()
     assert text in done.stdout
@@ -79,9 +93,15 @@ def test_a_name_as_in_the_answers(mine: Path, said: str, kept: object) -> None:
     [
         (["shelve_note"], "unknown verb; add =put or =read"),
         (["get_note"], '"get_note": named twice'),
-        (["archive_note", "--param", ":int:The ID."], "--param ':int:The ID.' has no name"),
+        (
+            ["archive_note", "--param", ":int:The ID."],
+            "--param ':int:The ID.' has no name",
+        ),
         (["archive_note", "--param", "a:number:A."], 'type "number" is unknown'),
-        (["archive_note", "--param", "a:int:A.\u202e"], "holds a control or invisible character"),
+        (
+            ["archive_note", "--param", "a:int:A.\u202e"],
+            "holds a control or invisible character",
+        ),
         (["archive_note", "--confirm", "Archive {who}?"], "who"),
         (["import"], "import"),
         (["archive_note, get_shelf"], "archive_note, get_shelf"),
@@ -106,12 +126,17 @@ def test_a_file_that_it_changes_must_be_committed(mine: Path) -> None:
     (mine / "docs/tools.md").write_text("mine\n")
     done = add(mine, "archive_note")
     assert done.returncode == 1
-    assert done.stderr == "copier-fastmcp: commit docs/tools.md first, since add changes it\n"
+    assert (
+        done.stderr
+        == "copier-fastmcp: commit docs/tools.md first, since add changes it\n"
+    )
     git(mine, "restore", "docs/tools.md")
     (mine / SRC / "tools/archive_note.py").write_text("# mine, in no commit\n")
     done = add(mine, "archive_note")
     assert "tools/archive_note.py is there; choose another name" in done.stderr
-    assert (mine / SRC / "tools/archive_note.py").read_text() == "# mine, in no commit\n"
+    assert (
+        mine / SRC / "tools/archive_note.py"
+    ).read_text() == "# mine, in no commit\n"
 
 
 def test_other_work_is_no_obstacle_and_stays(started: Path, tmp_path: Path) -> None:
@@ -141,10 +166,14 @@ def test_tools_of_an_answers_file_become_a_branch(mine: Path, tmp_path: Path) ->
     before = bytes_of(mine)
     done = add(mine, "--from", str(file))
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("count_notes: added\nshelve_note: added\non the branch add-tools")
+    assert done.stdout.startswith(
+        "count_notes: added\nshelve_note: added\non the branch add-tools"
+    )
     assert bytes_of(mine) == before
     names = git(mine, "diff", "--name-only", "HEAD", "add-tools").split()
-    assert {SRC + "tools/count_notes.py", SRC + "tools/shelve_note.py", *ADDED} <= {*names}
+    assert {SRC + "tools/count_notes.py", SRC + "tools/shelve_note.py", *ADDED} <= {
+        *names
+    }
     again = add(mine, "--from", str(file))
     assert "the branch add-tools is there; merge it or delete it" in again.stderr
     git(mine, "merge", "--quiet", "add-tools")
@@ -165,7 +194,10 @@ def test_a_file_of_that_name_stays_its_owners(mine: Path) -> None:
     commit(mine)
     done = add(mine, "archive_note")
     assert done.returncode == 1
-    assert "src/notes_mcp/tools/archive_note.py is there; choose another name" in done.stderr
+    assert (
+        "src/notes_mcp/tools/archive_note.py is there; choose another name"
+        in done.stderr
+    )
     assert uncommitted(mine) == set()
 
 
@@ -203,7 +235,9 @@ def test_a_template_that_copiers_own_settings_trust(mine: Path, tmp_path: Path) 
     assert (broken.returncode, broken.stdout, broken.stderr.count("\n")) == (2, "", 1)
 
 
-@pytest.mark.parametrize("tools", ["get_note", "get_note\nlist_notes", {"name": "get_note"}, []])
+@pytest.mark.parametrize(
+    "tools", ["get_note", "get_note\nlist_notes", {"name": "get_note"}, []]
+)
 def test_the_answer_is_listed_in_any_form(tools: object) -> None:
     names = {"get_note"} if tools else set()
     names |= {"list_notes"} if "list" in str(tools) else set()
@@ -223,7 +257,9 @@ def test_where_nothing_pins_it_says_so(mine: Path) -> None:
 def test_a_request_that_nobody_said_is_called_a_guess(
     http: Path,
 ) -> None:
-    git(http, "rm", "--quiet", "tests/policy/pin.py")  # the server need not start for this
+    git(
+        http, "rm", "--quiet", "tests/policy/pin.py"
+    )  # the server need not start for this
     commit(http)
     done = add(http, "remind_note=action")
     assert done.returncode == 0, done.stderr

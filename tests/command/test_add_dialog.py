@@ -8,7 +8,9 @@ import pytest
 from calling import at_hand, environment, interruptible
 from lifecycle import SRC, bytes_of, uncommitted
 
-TERMINAL = pytest.mark.skipif(sys.platform == "win32", reason="needs a terminal of POSIX")
+TERMINAL = pytest.mark.skipif(
+    sys.platform == "win32", reason="needs a terminal of POSIX"
+)
 DOWN, ENTER, LEAVE, BACK = "\x1b[B", "\r", "\x03", "\x1b"
 WALK: list[tuple[str, str | None]] = [
     ("Name, its verb first:", "archive note"),
@@ -29,7 +31,10 @@ WALK: list[tuple[str, str | None]] = [
     ("Is it required?", "y"),
     ("A parameter's name", ""),
     ("Before it runs:", DOWN + DOWN),
-    ("The question, as in", "Archive note {{note_id}}?".replace("{{", "{").replace("}}", "}")),
+    (
+        "The question, as in",
+        "Archive note {{note_id}}?".replace("{{", "{").replace("}}", "}"),
+    ),
     ("Why its hints are right", ""),
     ("Write it?", "y"),
 ]
@@ -57,7 +62,9 @@ def terminal(
         screen += child.before
         if leave and number == len(steps) - 1:
             child.send(LEAVE)
-        elif keys is not None:  # else it is a mistake, told before the question comes again
+        elif (
+            keys is not None
+        ):  # else it is a mistake, told before the question comes again
             alone = question in ("Is it required?", "Write it?") or keys == BACK
             child.send(keys if alone else keys + ENTER)
     child.expect(pexpect.EOF)

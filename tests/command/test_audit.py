@@ -72,7 +72,9 @@ def over_http(which: str, log: Path) -> Iterator[str]:
     [("2026-07-28", ()), ("2025-11-25", ("--handshake",))],
     ids=["modern", "handshake"],
 )
-def test_over_stdio_in_both_eras(era: str, words: tuple[str, ...], log: Path, check: Check) -> None:
+def test_over_stdio_in_both_eras(
+    era: str, words: tuple[str, ...], log: Path, check: Check
+) -> None:
     good = check("--server", command("good", log, *words), "--json")
     assert (good.returncode, good.stdout, good.stderr) == (0, "[]\n", "")
     bad = check("--server", command("bad", log, *words), "--json")
@@ -126,13 +128,18 @@ def test_for_code_scanning(log: Path, check: Check) -> None:
         for place in result["locations"]:
             assert place["logicalLocations"][0]["name"] in result["message"]["text"]
             # GitHub refuses a report with a finding that has no file.
-            physical = {"artifactLocation": {"uri": "mcp-server"}, "region": {"startLine": 1}}
+            physical = {
+                "artifactLocation": {"uri": "mcp-server"},
+                "region": {"startLine": 1},
+            }
             assert place["physicalLocation"] == physical
     assert len(run["results"]) == len(PLANTED) - 1
 
 
 @pytest.mark.parametrize("directory", ["anthropic", "openai"])
-def test_a_directory_asks_its_own_rules(directory: str, check: Check, started: Path) -> None:
+def test_a_directory_asks_its_own_rules(
+    directory: str, check: Check, started: Path
+) -> None:
     everybody = {
         "annotations-present", "verb-writes", "read-only-excludes-destructive", "title-written",
         "description-present", "text-clean", "name-valid", "one-action", "name-unique",
@@ -163,7 +170,10 @@ def test_a_directory_asks_its_own_rules(directory: str, check: Check, started: P
     [
         (("--server", "mute"), "no answer in 2 seconds"),
         (("--server", "deaf"), "no answer in 2 seconds"),
-        (("--server", "no-such-command-here"), "No such file or directory: 'no-such-command-here'"),
+        (
+            ("--server", "no-such-command-here"),
+            "No such file or directory: 'no-such-command-here'",
+        ),
         (("--server", "crash"), "NameError: name 'oops' is not defined"),
         (("--server", "'unclosed"), "No closing quotation"),
         (("--server", ""), "could not check an empty command: "),
@@ -183,7 +193,9 @@ def test_what_cannot_be_checked_is_one_line(
     started = time.monotonic()
     seconds = "2" if reason.startswith("no answer") else "60"
     done = check(words[0], commands.get(words[1], words[1]), "--seconds", seconds)
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), (
+        done.stderr
+    )
     assert done.stderr.startswith("copier-fastmcp: could not check ")
     assert reason in done.stderr
     assert time.monotonic() - started < 300, "it does not wait for a deaf server to end"
@@ -197,7 +209,9 @@ def test_who_imports_it_keeps_their_log() -> None:
 
 def test_an_address_that_never_answers(check: Check) -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as silent:
-        done = check("--url", f"http://127.0.0.1:{silent.getsockname()[1]}/mcp", "--seconds", "2")
+        done = check(
+            "--url", f"http://127.0.0.1:{silent.getsockname()[1]}/mcp", "--seconds", "2"
+        )
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
     assert "no answer in 2 seconds" in done.stderr
 
@@ -211,17 +225,23 @@ def test_an_address_that_never_answers(check: Check) -> None:
     ],
     ids=["list", "result", "envelope"],
 )
-def test_of_a_file(shape: Callable[[object], object], tmp_path: Path, check: Check) -> None:
+def test_of_a_file(
+    shape: Callable[[object], object], tmp_path: Path, check: Check
+) -> None:
     path = tmp_path / "tools.json"
     path.write_text(json.dumps(shape(GOOD)), encoding="utf-8")
     good = check("--file", str(path), "--json")
     assert (good.returncode, good.stdout) == (0, "[]\n")
-    bad = check("--file", "-", "--json", stdin=json.dumps(shape([tool for _, tool in PLANTED])))
+    bad = check(
+        "--file", "-", "--json", stdin=json.dumps(shape([tool for _, tool in PLANTED]))
+    )
     assert (bad.returncode, sorted(findings(bad))) == (1, sorted(planted(PLANTED)))
 
 
 @pytest.mark.parametrize("text", ["", "{", "1", '{"tools": 1}', '["get_note"]', "\x80"])
-def test_a_file_without_tools_is_one_line(text: str, tmp_path: Path, check: Check) -> None:
+def test_a_file_without_tools_is_one_line(
+    text: str, tmp_path: Path, check: Check
+) -> None:
     path = tmp_path / "tools.json"
     path.write_bytes(text.encode("latin-1"))
     for file in (path, tmp_path / "none.json"):
@@ -233,17 +253,30 @@ def test_a_file_without_tools_is_one_line(text: str, tmp_path: Path, check: Chec
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["--server", "x", "--url", "y"], "--server and --url name two servers; say one"),
+        (
+            ["--server", "x", "--url", "y"],
+            "--server and --url name two servers; say one",
+        ),
         (["--url", "y", "--file", "z"], "--url and --file name two servers; say one"),
-        (["--file", "z", "--json", "--sarif"], "--json and --sarif are two forms; say one"),
+        (
+            ["--file", "z", "--json", "--sarif"],
+            "--json and --sarif are two forms; say one",
+        ),
     ],
 )
 def test_two_at_once_are_refused(words: list[str], why: str, check: Check) -> None:
     done = check(*words)
-    assert (done.returncode, done.stdout, done.stderr) == (1, "", f"copier-fastmcp: {why}\n")
+    assert (done.returncode, done.stdout, done.stderr) == (
+        1,
+        "",
+        f"copier-fastmcp: {why}\n",
+    )
 
 
 def test_where_there_is_nothing_to_check(tmp_path: Path, check: Check) -> None:
     done = check()
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert f"annotations.lock.json is not in {tmp_path}; name a server with --server" in done.stderr
+    assert (
+        f"annotations.lock.json is not in {tmp_path}; name a server with --server"
+        in done.stderr
+    )

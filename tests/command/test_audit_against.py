@@ -50,7 +50,9 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
 
 def labeled(done: "subprocess.CompletedProcess[str]") -> list[tuple[str, str, str]]:
     """The labeled changes of `--json`, sorted."""
-    rows = [(row["tool"], row["label"], row["change"]) for row in json.loads(done.stdout)]
+    rows = [
+        (row["tool"], row["label"], row["change"]) for row in json.loads(done.stdout)
+    ]
     return sorted(row for row in rows if row[1])
 
 
@@ -60,10 +62,14 @@ def test_two_files(files: tuple[Path, Path], tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (1, "")
     assert labeled(done) == LABELED
     back = call(tmp_path, "audit", "--file", old, "--against", new, "--json")
-    assert ("delete_note", "RELAXED", "destructiveHint false -> true") not in labeled(back)
+    assert ("delete_note", "RELAXED", "destructiveHint false -> true") not in labeled(
+        back
+    )
 
 
-def test_the_loud_changes_come_first_for_people(files: tuple[Path, Path], tmp_path: Path) -> None:
+def test_the_loud_changes_come_first_for_people(
+    files: tuple[Path, Path], tmp_path: Path
+) -> None:
     old, new = files
     done = call(tmp_path, "audit", "--file", new, "--against", old)
     lines = done.stdout.splitlines()
@@ -128,10 +134,14 @@ def test_a_lock_against_a_lock_keeps_what_no_wire_shows(
     assert labeled(done) == [("delete_note", "RELAXED", "gate lost")]
 
 
-def test_a_lock_against_a_list_compares_what_the_wire_shows(project: tuple[Path, Path]) -> None:
+def test_a_lock_against_a_list_compares_what_the_wire_shows(
+    project: tuple[Path, Path],
+) -> None:
     folder, old = project
     listed = folder / "tools.json"
-    listed.write_text(json.dumps([tool("delete_note", WRITE, description="Delete a note.")]))
+    listed.write_text(
+        json.dumps([tool("delete_note", WRITE, description="Delete a note.")])
+    )
     done = call(folder, "audit", "--file", listed, "--against", old)
     assert (done.returncode, done.stdout) == (0, "1 tool compared with 1, no changes\n")
 
@@ -146,11 +156,15 @@ def test_a_lock_against_a_list_compares_what_the_wire_shows(project: tuple[Path,
         ("", 2, "could not check an empty command"),
     ],
 )
-def test_what_cannot_be_compared_is_one_line(old: str, code: int, why: str, tmp_path: Path) -> None:
+def test_what_cannot_be_compared_is_one_line(
+    old: str, code: int, why: str, tmp_path: Path
+) -> None:
     (tmp_path / "new.json").write_text("[]")
     (tmp_path / "text.txt").write_text("a text")
     done = call(tmp_path, "audit", "--file", "new.json", "--against", old)
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (code, "", 1), done.stderr
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (code, "", 1), (
+        done.stderr
+    )
     assert why in done.stderr
 
 
@@ -166,9 +180,13 @@ def test_what_cannot_be_compared_is_one_line(old: str, code: int, why: str, tmp_
         (["--directory", "openai"], "--against and --directory"),
     ],
 )
-def test_what_does_not_go_with_a_comparison(words: list[str], why: str, tmp_path: Path) -> None:
+def test_what_does_not_go_with_a_comparison(
+    words: list[str], why: str, tmp_path: Path
+) -> None:
     done = call(tmp_path, "audit", "--file", "a.json", "--against", "old.json", *words)
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1), done.stderr
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1), (
+        done.stderr
+    )
     assert why in done.stderr
 
 
@@ -201,13 +219,17 @@ def test_the_patch_applies_and_nothing_is_written(tmp_path: Path) -> None:
     done = call(folder, "audit", "--patch")
     assert done.returncode == 1, done.stderr
     assert (folder / "server.py").read_text("utf-8") == SOURCE
-    subprocess.run(["git", "-C", folder, "apply", "-"], input=done.stdout, text=True, check=True)
+    subprocess.run(
+        ["git", "-C", folder, "apply", "-"], input=done.stdout, text=True, check=True
+    )
     assert "readOnlyHint" in (folder / "server.py").read_text("utf-8")
     again = call(folder, "audit", "--patch")
     assert (again.returncode, again.stdout) == (0, "")
 
 
-def test_the_patch_names_served_tools_that_the_source_does_not_show(tmp_path: Path) -> None:
+def test_the_patch_names_served_tools_that_the_source_does_not_show(
+    tmp_path: Path,
+) -> None:
     folder = _repository(tmp_path)
     (folder / "tools.json").write_text(json.dumps([tool("get_note"), tool("get_late")]))
     done = call(folder, "audit", "--file", "tools.json", "--patch")
@@ -218,4 +240,8 @@ def test_the_patch_names_served_tools_that_the_source_does_not_show(tmp_path: Pa
 
 def test_a_patch_without_a_source_is_one_line(tmp_path: Path) -> None:
     done = call(tmp_path, "audit", "--patch")
-    assert (done.returncode in (1, 2), done.stdout, done.stderr.count("\n")) == (True, "", 1)
+    assert (done.returncode in (1, 2), done.stdout, done.stderr.count("\n")) == (
+        True,
+        "",
+        1,
+    )

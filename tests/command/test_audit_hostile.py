@@ -18,7 +18,11 @@ from copier_fastmcp.errors import UnableError
 
 CHUNK = b" " * 2**20
 BODIES = {
-    "zip": ({"content-encoding": "gzip"}, [gzip.compress(CHUNK * 40)], "a compressed answer"),
+    "zip": (
+        {"content-encoding": "gzip"},
+        [gzip.compress(CHUNK * 40)],
+        "a compressed answer",
+    ),
     "endless": ({}, [CHUNK] * 40, "an answer of more than 32 MiB"),
 }
 
@@ -62,22 +66,37 @@ def test_an_answer_that_is_too_large_is_not_read(hostile: tuple[str, str]) -> No
 
 def bomb(depth: int) -> dict[str, Any]:
     """A schema of a few kilobytes that unfolds to twice as much with each level."""
-    twice = {f"s{n}": {"allOf": [{"$ref": f"#/$defs/s{n + 1}"}] * 2} for n in range(depth)}
-    return {"type": "object", "properties": {"a": {"$ref": "#/$defs/s0"}}, "$defs": twice}
+    twice = {
+        f"s{n}": {"allOf": [{"$ref": f"#/$defs/s{n + 1}"}] * 2} for n in range(depth)
+    }
+    return {
+        "type": "object",
+        "properties": {"a": {"$ref": "#/$defs/s0"}},
+        "$defs": twice,
+    }
 
 
 def test_references_that_unfold_without_end_are_not_unfolded(tmp_path: Path) -> None:
     began = time.process_time()
-    with pytest.raises(UnableError, match="the schemas unfold to over 2,000,000 parts, at 'get_a'"):
-        compare_with_snapshot(tmp_path / "tools.lock", [tool("get_a", READ, inputSchema=bomb(60))])
+    with pytest.raises(
+        UnableError, match="the schemas unfold to over 2,000,000 parts, at 'get_a'"
+    ):
+        compare_with_snapshot(
+            tmp_path / "tools.lock", [tool("get_a", READ, inputSchema=bomb(60))]
+        )
     assert time.process_time() - began < 20
     assert not (tmp_path / "tools.lock").exists()
     assert (
-        compare_with_snapshot(tmp_path / "tools.lock", [tool("get_a", READ, inputSchema=bomb(8))])
+        compare_with_snapshot(
+            tmp_path / "tools.lock", [tool("get_a", READ, inputSchema=bomb(8))]
+        )
         is None
     )
 
 
 def test_no_name_steers_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     errors.tell("get_\x1b[2J\u202enote: BREAKING: is gone")
-    assert capsys.readouterr().err == "copier-fastmcp: get_\\x1b[2J\\u202enote: BREAKING: is gone\n"
+    assert (
+        capsys.readouterr().err
+        == "copier-fastmcp: get_\\x1b[2J\\u202enote: BREAKING: is gone\n"
+    )

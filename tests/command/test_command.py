@@ -26,7 +26,9 @@ def test_help_names_every_verb_and_every_verb_helps(tmp_path: Path) -> None:
         assert "Exit codes: 0 done or clean" in own.stdout
         assert "--no-" not in own.stdout
         rows = [line for line in own.stdout.splitlines() if line.startswith("  ")]
-        assert [row for row in rows if ": " not in row] == [], "each word says what it does"
+        assert [row for row in rows if ": " not in row] == [], (
+            "each word says what it does"
+        )
 
 
 def test_help_imports_nothing_that_takes_time() -> None:
@@ -35,7 +37,11 @@ def test_help_imports_nothing_that_takes_time() -> None:
         "print({'cyclopts', 'copier', 'fastmcp', 'yaml', 'rich'} & sys.modules.keys(), file=sys.stderr)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=True
+        [sys.executable, "-c", code],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert done.stderr == "set()\n"
 
@@ -68,7 +74,10 @@ def test_help_is_there_at_once() -> None:
     ("words", "why"),
     [
         (["juggle"], "'juggle' is not a verb; the verbs are new, import, "),
-        (["dirft"], "'dirft' is not a verb; did you mean drift? The verbs are new, import, "),
+        (
+            ["dirft"],
+            "'dirft' is not a verb; did you mean drift? The verbs are new, import, ",
+        ),
         (["explain"], "`copier-fastmcp explain --help` shows its options"),
         (["drift", "--strct"], "Unknown option: --strct"),
         (["audit", "--seconds", "soon"], "--seconds"),
@@ -76,9 +85,13 @@ def test_help_is_there_at_once() -> None:
         (["add", "x", "--behavior", "give"], "give"),
     ],
 )
-def test_what_is_not_understood_is_one_line(words: list[str], why: str, tmp_path: Path) -> None:
+def test_what_is_not_understood_is_one_line(
+    words: list[str], why: str, tmp_path: Path
+) -> None:
     done = call(tmp_path, *words)
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), (
+        done.stderr
+    )
     assert done.stderr.startswith("copier-fastmcp: ")
     assert why in done.stderr
 
@@ -88,7 +101,10 @@ def test_what_is_not_understood_is_one_line(words: list[str], why: str, tmp_path
     [
         (ValueError("a value\nof two lines"), "a value of two lines"),
         (ValueError(), "ValueError"),
-        (PermissionError(13, "Permission denied", "x"), "[Errno 13] Permission denied: 'x'"),
+        (
+            PermissionError(13, "Permission denied", "x"),
+            "[Errno 13] Permission denied: 'x'",
+        ),
         (UserMessageError("Copier's own \x1b[31mwords"), "Copier's own \\x1b[31mwords"),
         (subprocess.CalledProcessError(3, ["git"], "", "hint\nfatal: no"), "fatal: no"),
         (KeyError("ours"), "KeyError: 'ours'; --debug shows where"),

@@ -31,7 +31,9 @@ def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def started(first: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project under git; tests must not write in it."""
     return start(
-        first, tmp_path_factory.mktemp("started") / "my server ☃", author="Ann 'O' \"{x}\""
+        first,
+        tmp_path_factory.mktemp("started") / "my server ☃",
+        author="Ann 'O' \"{x}\"",
     )
 
 
@@ -48,7 +50,13 @@ def test_an_untouched_project_has_none(started: Path, first: Path) -> None:
 
 
 def test_what_is_the_owners_is_no_drift(mine: Path) -> None:
-    for name in ("tools/get_note.py", "backend.py", "settings.py", "extend.py", "metadata.yaml"):
+    for name in (
+        "tools/get_note.py",
+        "backend.py",
+        "settings.py",
+        "extend.py",
+        "metadata.yaml",
+    ):
         with (mine / SRC / name).open("a") as file:
             file.write("\n# mine\n")
     (mine / SRC / "tools/search_notes.py").unlink()
@@ -92,7 +100,9 @@ def test_edited_and_missing_policy_files_are_listed(mine: Path) -> None:
     *files, engine, back, unknown, last = done.stdout.splitlines()
     assert files == expected
     assert engine == "engine: 2 files edited; no update runs until they are restored"
-    assert back == "to put them back: copier-fastmcp restore, or name the files after it"
+    assert (
+        back == "to put them back: copier-fastmcp restore, or name the files after it"
+    )
     assert unknown.startswith("unknown: the template has no such file; move it")
     assert last.startswith("8 policy files differ from ")
     told = json.loads(call(mine, "drift", "--json").stdout)
@@ -110,10 +120,19 @@ def test_edited_and_missing_policy_files_are_listed(mine: Path) -> None:
         ("", ".copier-answers.yml names no template and version"),
         ("{", ".copier-answers.yml names no template and version"),
         ("domain: notes\n", ".copier-answers.yml names no template and version"),
-        ("_src_path: /nowhere/at/all\n_commit: v1.0.0\n", "Local template must be a directory"),
+        (
+            "_src_path: /nowhere/at/all\n_commit: v1.0.0\n",
+            "Local template must be a directory",
+        ),
         ("_src_path: SOURCE\n_commit: v9.9.9\n", "v9.9.9"),
-        ("_src_path: .\n_commit: v1.0.0\n", "_src_path . is relative, so it could be any folder"),
-        ("_src_path: SOURCE\n_commit: v1.0.0\ntools: [shelve_note]\n", "unknown verb; add =put"),
+        (
+            "_src_path: .\n_commit: v1.0.0\n",
+            "_src_path . is relative, so it could be any folder",
+        ),
+        (
+            "_src_path: SOURCE\n_commit: v1.0.0\ntools: [shelve_note]\n",
+            "unknown verb; add =put",
+        ),
     ],
 )
 def test_what_cannot_be_compared_is_never_called_clean(
@@ -129,7 +148,9 @@ def test_what_cannot_be_compared_is_never_called_clean(
         path.write_text(answers.replace("SOURCE", str(first)))
     done = call(mine, "drift")
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert done.stderr.startswith("copier-fastmcp: could not compare with the template: ")
+    assert done.stderr.startswith(
+        "copier-fastmcp: could not compare with the template: "
+    )
     assert why in done.stderr
 
 
@@ -148,7 +169,9 @@ def test_a_module_in_the_project_is_not_imported(mine: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_template_that_moved_is_named(mine: Path, first: Path, tmp_path: Path) -> None:
+def test_a_template_that_moved_is_named(
+    mine: Path, first: Path, tmp_path: Path
+) -> None:
     moved = shutil.copytree(first, tmp_path / "moved")
     path = mine / ".copier-answers.yml"
     path.write_text(path.read_text().replace(str(first), "/nowhere/at/all"))
@@ -163,7 +186,9 @@ def test_a_template_that_moved_is_named(mine: Path, first: Path, tmp_path: Path)
 def test_every_policy_file_is_compared(mine: Path) -> None:
     """By a list that this test makes of the template's own settings, not of those of the check."""
     skipped = yaml.safe_load((ROOT / "copier.yml").read_text())["_skip_if_exists"]
-    owned = GitIgnoreSpec.from_lines([*skipped, "pyproject.toml", *SHARED, "/.copier-answers.yml"])
+    owned = GitIgnoreSpec.from_lines(
+        [*skipped, "pyproject.toml", *SHARED, "/.copier-answers.yml"]
+    )
     edited = []
     for name in git(mine, "ls-files", "-z").split("\0")[:-1]:
         with (mine / name).open("a") as file:
@@ -184,7 +209,10 @@ def test_what_answers_and_files_say_differently_is_told(mine: Path) -> None:
     kept = mine / ".copier-answers.yml"
     known = yaml.safe_load(kept.read_text())
     names = [name for name in known["tools"] if name != "search_notes"]
-    new = [{"name": "get_note", "behavior": "delete"} if n == "get_note" else n for n in names]
+    new = [
+        {"name": "get_note", "behavior": "delete"} if n == "get_note" else n
+        for n in names
+    ]
     kept.write_text(yaml.safe_dump(known | {"tools": new}))
     done = call(mine, "drift")
     clash, gone, *others = done.stdout.splitlines()

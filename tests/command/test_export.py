@@ -25,7 +25,14 @@ TRUE = {
 }
 REASON = "A board keeps its cards."
 TOOLS = [
-    *("search_notes", "get_note", "create_note", "ensure_note", "append_note", "update_note"),
+    *(
+        "search_notes",
+        "get_note",
+        "create_note",
+        "ensure_note",
+        "append_note",
+        "update_note",
+    ),
     *("set_note", "archive_note", "delete_note", "send_note"),
     {"name": "count_notes", "open_world": False},
     {"name": "put_flag", "open_world": False},
@@ -45,7 +52,10 @@ def test_findings_name_the_file_for_code_scanning(mine: Path) -> None:
     (result,) = json.loads(done.stdout)["runs"][0]["results"]
     (place,) = result["locations"]
     assert (done.returncode, result["ruleId"]) == (1, "title-not-name")
-    assert place["physicalLocation"]["artifactLocation"]["uri"] == "src/notes_mcp/tools/get_note.py"
+    assert (
+        place["physicalLocation"]["artifactLocation"]["uri"]
+        == "src/notes_mcp/tools/get_note.py"
+    )
 
 
 @pytest.mark.parametrize("verb", [["audit"], ["export", "openai"]])
@@ -62,10 +72,14 @@ def test_findings_name_the_file_for_code_scanning(mine: Path) -> None:
         "\x80",
     ],
 )
-def test_a_broken_lock_is_one_line(verb: list[str], broken: str, tmp_path: Path) -> None:
+def test_a_broken_lock_is_one_line(
+    verb: list[str], broken: str, tmp_path: Path
+) -> None:
     (tmp_path / "annotations.lock.json").write_bytes(broken.encode("latin-1"))
     done = call(tmp_path, *verb)
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), (
+        done.stderr
+    )
     assert done.stderr.startswith("copier-fastmcp: annotations.lock.json: ")
 
 
@@ -99,7 +113,10 @@ def test_a_rule_explains_itself(tmp_path: Path) -> None:
     assert rule["id"] == "verb-writes"
     wrong = call(tmp_path, "explain", "verb-write")
     assert (wrong.returncode, wrong.stdout, wrong.stderr.count("\n")) == (1, "", 1)
-    assert "'verb-write' is not a rule; the rules are annotations-present, " in wrong.stderr
+    assert (
+        "'verb-write' is not a rule; the rules are annotations-present, "
+        in wrong.stderr
+    )
 
 
 def exported(project: Path) -> dict[str, Any]:
@@ -109,7 +126,9 @@ def exported(project: Path) -> dict[str, Any]:
     assert (done.returncode, done.stderr) == (0, "")
     submission = json.loads(done.stdout)
     assert submission.keys() == {"$schema", "schema_version", "tools"}
-    assert submission["$schema"].endswith("/apps-sdk/schemas/chatgpt-app-submission.v1.json")
+    assert submission["$schema"].endswith(
+        "/apps-sdk/schemas/chatgpt-app-submission.v1.json"
+    )
     assert submission["schema_version"] == 1
     tools: dict[str, Any] = submission["tools"]
     return tools
@@ -131,7 +150,9 @@ def test_the_justifications_are_true(
     project = render(template, tmp_path / "p", {"tools": TOOLS, **policy})
     overwrites = policy["profile"] in ("explicit", "narrow")
     tools = exported(project)
-    assert tools.keys() == {tool["name"] if isinstance(tool, dict) else tool for tool in TOOLS}
+    assert tools.keys() == {
+        tool["name"] if isinstance(tool, dict) else tool for tool in TOOLS
+    }
     for name, entry in tools.items():
         for key, hint in HINTS.items():
             sentence = entry["justifications"][key]
@@ -141,7 +162,10 @@ def test_the_justifications_are_true(
             if (name, hint) == ("clear_board", "destructiveHint"):
                 assert sentence == REASON
             else:
-                assert sentence.startswith(TRUE[hint, entry["annotations"][hint]]), (name, sentence)
+                assert sentence.startswith(TRUE[hint, entry["annotations"][hint]]), (
+                    name,
+                    sentence,
+                )
         assert entry.keys() == {"annotations", "justifications"}
         assert entry["justifications"].keys() == HINTS.keys()
         assert entry["annotations"].keys() == {*HINTS.values()}
@@ -150,13 +174,21 @@ def test_the_justifications_are_true(
     assert tools["create_note"]["justifications"]["destructive_justification"] == (
         "It removes nothing: each call adds a new note and changes no existing one."
     )
-    destructive = {name for name in tools if tools[name]["annotations"]["destructiveHint"]}
-    replaces = {"update_note", "set_note", "archive_note", "put_flag"} if overwrites else set()
-    assert destructive == {"delete_note", "send_note"} | replaces, "also where no hint says so"
+    destructive = {
+        name for name in tools if tools[name]["annotations"]["destructiveHint"]
+    }
+    replaces = (
+        {"update_note", "set_note", "archive_note", "put_flag"} if overwrites else set()
+    )
+    assert destructive == {"delete_note", "send_note"} | replaces, (
+        "also where no hint says so"
+    )
     reads = {name for name in tools if tools[name]["annotations"]["readOnlyHint"]}
     assert reads == {"search_notes", "get_note", "count_notes"}
     outside = {name for name in tools if tools[name]["annotations"]["openWorldHint"]}
-    assert outside == tools.keys() - reads - {"put_flag"}, "a read changes nothing of another's"
+    assert outside == tools.keys() - reads - {"put_flag"}, (
+        "a read changes nothing of another's"
+    )
 
 
 INFO = {
@@ -196,12 +228,18 @@ def test_the_whole_form_of_the_importer(started: Path, tmp_path: Path) -> None:
         ),
         ({"app_info": {"display_name": "x"}}, "app_info has no subtitle; write one"),
         ({"app_info": 1}, "app_info has no display_name; write one"),
-        ({"info": INFO}, "write app_info, test_cases and negative_test_cases, and nothing else"),
+        (
+            {"info": INFO},
+            "write app_info, test_cases and negative_test_cases, and nothing else",
+        ),
         ({"test_cases": [CASE]}, "test_cases must be a list of 5 cases"),
         ({"test_cases": [1] * 5}, "test_cases: a case has no description; write one"),
         ({"test_cases": [OTHER] * 5}, "a case names no tool in tools_triggered"),
         ({"negative_test_cases": [CASE] * 3}, "a case names a tool in tools_triggered"),
-        ({"test_cases": [CASE | {"tools_triggered": "x"}] * 5}, "'x' is not a tool of this server"),
+        (
+            {"test_cases": [CASE | {"tools_triggered": "x"}] * 5},
+            "'x' is not a tool of this server",
+        ),
         ([], "and nothing else"),
     ],
 )

@@ -34,7 +34,10 @@ def made(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def three(made: Path, tmp_path: Path) -> list[Path]:
     """A copy of them to write in."""
-    return [shutil.copytree(made / name, tmp_path / name) for name in ("clean", "edited", "dirty")]
+    return [
+        shutil.copytree(made / name, tmp_path / name)
+        for name in ("clean", "edited", "dirty")
+    ]
 
 
 BRANCH = "template-v2.0.0"
@@ -65,7 +68,11 @@ def test_each_outcome_and_going_on(three: list[Path], tmp_path: Path) -> None:
     assert done.stdout.endswith("4 projects: 2 clean, 0 up to date, 2 to look at\n")
     assert [bytes_of(project) for project in three] == before, "left as they were"
     assert [git(project, "status", "--porcelain") for project in three] == status
-    assert [git(project, "branch", "--list", BRANCH) != "" for project in three] == [1, 0, 1]
+    assert [git(project, "branch", "--list", BRANCH) != "" for project in three] == [
+        1,
+        0,
+        1,
+    ]
     assert "notes.txt" not in git(three[2], "show", "--stat", BRANCH)
     path = three[1] / "pyproject.toml"
     path.write_text(path.read_text().replace('"fastmcp==4.1.0"', '"fastmcp>=4.1,<5"'))
@@ -93,7 +100,10 @@ def test_a_check_that_fails_leaves_the_project(three: list[Path]) -> None:
     why = "the check already fails before the update: echo no good; exit 1: no good"
     assert why in " ".join(done.stdout.split())
     assert bytes_of(three[0]) == before
-    assert git(three[0], "branch", "--format=%(refname:short)").strip() in ("main", "master")
+    assert git(three[0], "branch", "--format=%(refname:short)").strip() in (
+        "main",
+        "master",
+    )
 
 
 @pytest.mark.nightly
@@ -106,7 +116,9 @@ def test_a_check_that_the_update_breaks_says_so(three: list[Path]) -> None:
 
 def test_each_server_has_a_check_of_its_own(tmp_path: Path) -> None:
     assert check_command(tmp_path, "true") == "true"
-    with pytest.raises(UnableError, match="there is no scripts/check and no tests/policy/check"):
+    with pytest.raises(
+        UnableError, match="there is no scripts/check and no tests/policy/check"
+    ):
         check_command(tmp_path, "own")
     for path, command in reversed(OWN_CHECKS.items()):
         (tmp_path / path).parent.mkdir(parents=True)
@@ -115,7 +127,9 @@ def test_each_server_has_a_check_of_its_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.nightly
-def test_servers_from_before_the_fork(three: list[Path], repository: Path, tmp_path: Path) -> None:
+def test_servers_from_before_the_fork(
+    three: list[Path], repository: Path, tmp_path: Path
+) -> None:
     """They look for its releases where they came from, until somebody names it."""
     fork = tmp_path / "fork"
     git(tmp_path, "clone", "--quiet", str(repository), str(fork))
@@ -139,7 +153,9 @@ def test_a_branch_of_that_name_is_not_taken(three: list[Path]) -> None:
     git(project, "switch", "--quiet", "--detach", "HEAD~1")
     git(project, "branch", "template-v9.0.0", "template-v2.0.0")
     refs = git(project, "for-each-ref") + git(project, "rev-parse", "HEAD")
-    early = fleet(project, "--ref", "v9.0.0")  # no such release, but that is not even asked
+    early = fleet(
+        project, "--ref", "v9.0.0"
+    )  # no such release, but that is not even asked
     assert "the branch template-v9.0.0 is there" in early.stdout
     done = fleet(project, "--ref", "v2.0.0")
     assert done.returncode == 1, done.stdout
@@ -150,7 +166,9 @@ def test_a_branch_of_that_name_is_not_taken(three: list[Path]) -> None:
 
 
 @pytest.mark.nightly
-def test_what_is_rehearsed_is_what_will_happen(three: list[Path], tmp_path: Path) -> None:
+def test_what_is_rehearsed_is_what_will_happen(
+    three: list[Path], tmp_path: Path
+) -> None:
     git(three[0], "branch", BRANCH)
     (three[0] / "mine.txt").write_text("mine\n")
     commit(three[0])
@@ -168,10 +186,16 @@ def test_what_is_rehearsed_is_what_will_happen(three: list[Path], tmp_path: Path
         lines = rows(done.stdout)
         outcomes = ["clean", "failed", "clean", "clean", "clean"]
         assert [line[1] for line in lines[:5]] == outcomes, done.stdout
-        assert lines[1][3].startswith("the branch template-v2.0.0 is there; merge it or delete it")
-    names = git(below[0], "for-each-ref", "--format=%(refname:short)", "refs/heads/template-*")
+        assert lines[1][3].startswith(
+            "the branch template-v2.0.0 is there; merge it or delete it"
+        )
+    names = git(
+        below[0], "for-each-ref", "--format=%(refname:short)", "refs/heads/template-*"
+    )
     assert names.split() == [f"{BRANCH}-servers-one", f"{BRANCH}-servers-two"]
-    changed = git(tmp_path / "all", "diff", "--name-only", "HEAD", names.split()[0]).split()
+    changed = git(
+        tmp_path / "all", "diff", "--name-only", "HEAD", names.split()[0]
+    ).split()
     assert changed != []
     assert all(name.startswith("servers/one/") for name in changed)
 
@@ -181,7 +205,10 @@ def test_leaving_changes_nothing(three: list[Path], signal: str) -> None:
     before = bytes_of(three[0])
     leave = f"touch left.txt; kill -{signal} $PPID; sleep 9"
     done = fleet(*three[:2], "--ref", "v2.0.0", "--check", leave)
-    assert (done.returncode, done.stderr.splitlines()[-1]) == (130, "copier-fastmcp: stopped")
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (
+        130,
+        "copier-fastmcp: stopped",
+    )
     assert bytes_of(three[0]) == before
     assert git(three[0], "status", "--porcelain") == ""
     assert git(three[0], "worktree", "list").count("\n") == 1
@@ -195,8 +222,18 @@ def test_killed_twice_and_gone_on_with(three: list[Path], tmp_path: Path) -> Non
     commit(three[1])
     before = [bytes_of(project) for project in three]
     count = tmp_path / "count"
-    deadly = f"echo x >> '{count}'; case $(wc -l < '{count}') in 2|6) kill -9 $PPID;; esac"
-    words = (*three, "--ref", "v2.0.0", "--state", tmp_path / "state.json", "--check", deadly)
+    deadly = (
+        f"echo x >> '{count}'; case $(wc -l < '{count}') in 2|6) kill -9 $PPID;; esac"
+    )
+    words = (
+        *three,
+        "--ref",
+        "v2.0.0",
+        "--state",
+        tmp_path / "state.json",
+        "--check",
+        deadly,
+    )
     words = (*words, "--jobs", "1")
     for project in three[:2]:
         killed = fleet(*words)
@@ -213,7 +250,9 @@ def test_killed_twice_and_gone_on_with(three: list[Path], tmp_path: Path) -> Non
 
 @pytest.mark.nightly
 def test_what_a_check_leaves_behind_is_not_committed(three: list[Path]) -> None:
-    done = fleet(three[0], "--ref", "v2.0.0", "--check", "touch left.txt; echo x >> README.md")
+    done = fleet(
+        three[0], "--ref", "v2.0.0", "--check", "touch left.txt; echo x >> README.md"
+    )
     assert done.returncode == 0, done.stdout
     assert "left.txt" not in git(three[0], "show", "--stat", BRANCH)
     assert "README.md" not in git(three[0], "show", "--stat", BRANCH)
@@ -227,7 +266,16 @@ def test_after_a_roll_back_it_is_done_again(three: list[Path], tmp_path: Path) -
     assert str(three[0]) not in fleet(*words).stderr, "it waits on its branch"
     git(three[0], "merge", "--quiet", "template-v2.0.0")
     assert str(three[0]) not in fleet(*words).stderr, "it is merged"
-    git(three[0], "-c", "user.name=t", "-c", "user.email=t@t", "revert", "--no-edit", "HEAD")
+    git(
+        three[0],
+        "-c",
+        "user.name=t",
+        "-c",
+        "user.email=t@t",
+        "revert",
+        "--no-edit",
+        "HEAD",
+    )
     again = fleet(*words)
     assert str(three[0]) in again.stderr
     assert again.returncode == 0, again.stdout
@@ -235,7 +283,9 @@ def test_after_a_roll_back_it_is_done_again(three: list[Path], tmp_path: Path) -
     assert "_commit: v2.0.0" in git(three[0], "show", f"{BRANCH}:.copier-answers.yml")
 
 
-def test_no_code_runs_unless_somebody_says_so(three: list[Path], tmp_path: Path) -> None:
+def test_no_code_runs_unless_somebody_says_so(
+    three: list[Path], tmp_path: Path
+) -> None:
     before = bytes_of(three[0])
     refused = call(tmp_path, "fleet", three[0], "--ref", "v2.0.0")
     assert refused.returncode == 1
@@ -243,14 +293,22 @@ def test_no_code_runs_unless_somebody_says_so(three: list[Path], tmp_path: Path)
     runs = "may run: migration hooks/guard.py; task hooks/polish.py in a new project only; "
     assert f"{runs}read it, then say --trust" in " ".join(refused.stdout.split())
     assert bytes_of(three[0]) == before
-    done = fleet(*three[:2], "--ref", "v2.0.0", "--json", "--report", tmp_path / "report.md")
+    done = fleet(
+        *three[:2], "--ref", "v2.0.0", "--json", "--report", tmp_path / "report.md"
+    )
     assert done.returncode == 1, done.stderr
-    assert done.stderr.count("hooks/polish.py") == 1, "what runs is named first, and once"
+    assert done.stderr.count("hooks/polish.py") == 1, (
+        "what runs is named first, and once"
+    )
     result, edited = json.loads(done.stdout)
     assert (result["project"], result["outcome"]) == (str(three[0]), "clean")
     assert edited["outcome"] == "conflict"
     report = (tmp_path / "report.md").read_text()
-    for way in ("copier-fastmcp drift", "copier-fastmcp restore", "the guide for policy owners"):
+    for way in (
+        "copier-fastmcp drift",
+        "copier-fastmcp restore",
+        "the guide for policy owners",
+    ):
         assert way in report
     assert "v1.0.0 -> v2.0.0" in report
 
@@ -263,14 +321,20 @@ def test_no_code_runs_unless_somebody_says_so(three: list[Path], tmp_path: Path)
         ([], "no project is named"),
         (["@EMPTY"], "no project is named"),
         (["@LATIN"], "LATIN: not UTF-8"),
-        (["p", "--ref", "v2.0.0", "--state", "ODD"], "ODD holds no results of an earlier run"),
+        (
+            ["p", "--ref", "v2.0.0", "--state", "ODD"],
+            "ODD holds no results of an earlier run",
+        ),
         (["p", "--state", "x"], "--state goes with --ref"),
         (
             ["p", "--ref", "v2.0.0", "--state", "EMPTY"],
             "EMPTY holds no results of an earlier run; delete it",
         ),
         (["p", "--ref", "v2.0.0", "--state", "EMPTY/no"], "--state: "),
-        (["p", "--report", "EMPTY/no"], "EMPTY is not a folder; make it, or name another"),
+        (
+            ["p", "--report", "EMPTY/no"],
+            "EMPTY is not a folder; make it, or name another",
+        ),
     ],
 )
 def test_wrong_usage(words: list[str], why: str, tmp_path: Path) -> None:

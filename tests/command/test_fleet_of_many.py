@@ -48,9 +48,13 @@ def drawn(count: int) -> list[Answers]:
 def lived_in(project: Path, chance: random.Random) -> None:
     """What an owner may have done: edits, deletions, own files."""
     src = next((project / "src").iterdir())
-    tools = sorted(path for path in (src / "tools").rglob("*.py") if path.name != "__init__.py")
+    tools = sorted(
+        path for path in (src / "tools").rglob("*.py") if path.name != "__init__.py"
+    )
     for path in chance.sample(tools, k=min(2, len(tools))):
-        path.write_text(path.read_text(encoding="utf-8") + "\n# mine\n", encoding="utf-8")
+        path.write_text(
+            path.read_text(encoding="utf-8") + "\n# mine\n", encoding="utf-8"
+        )
     for name in ("backend.py", "extend.py", "settings.py"):
         if chance.random() < 0.5 and (src / name).exists():
             with (src / name).open("a", encoding="utf-8") as file:
@@ -61,13 +65,17 @@ def lived_in(project: Path, chance: random.Random) -> None:
         (project / "docs/adr/mine.md").write_text("# Mine\n")
     if chance.random() < 0.5:
         readme = project / "README.md"
-        readme.write_text(readme.read_text(encoding="utf-8") + "\nMine.\n", encoding="utf-8")
+        readme.write_text(
+            readme.read_text(encoding="utf-8") + "\nMine.\n", encoding="utf-8"
+        )
 
 
 def failing(project: Path) -> set[str]:
     """The tests of a project's own suite that fail."""
     report = project / ".data/report.xml"
-    done = python(project, "-m", "pytest", "-p", "no:cacheprovider", f"--junitxml={report}")
+    done = python(
+        project, "-m", "pytest", "-p", "no:cacheprovider", f"--junitxml={report}"
+    )
     assert done.returncode in (0, 1), done.stdout + done.stderr
     cases = ET.parse(report).iter("testcase")
     return {case.attrib["name"] for case in cases if case.find("failure") is not None}
@@ -78,7 +86,9 @@ def test_a_fleet_of_different_servers(repository: Path, tmp_path: Path) -> None:
     chance = random.Random(SEED)
     projects = []
     for number, answers in enumerate(drawn(SIZE)):
-        project = render(repository, tmp_path / f"server {number}", answers, vcs_ref="v1.0.0")
+        project = render(
+            repository, tmp_path / f"server {number}", answers, vcs_ref="v1.0.0"
+        )
         git(project, "init", "--quiet")
         pinned = python(project, "tests/policy/pin.py")
         assert pinned.returncode == 0, pinned.stderr
@@ -94,9 +104,7 @@ def test_a_fleet_of_different_servers(repository: Path, tmp_path: Path) -> None:
     assert rehearsed.returncode == 0, rehearsed.stdout + rehearsed.stderr
     assert [bytes_of(project) for project in projects] == before
     count, report = tmp_path / "count", tmp_path / "report.md"
-    deadly = (
-        f"echo x >> '{count}'; case $(wc -l < '{count}') in {SIZE}|{SIZE * 2}) kill -9 $PPID;; esac"
-    )
+    deadly = f"echo x >> '{count}'; case $(wc -l < '{count}') in {SIZE}|{SIZE * 2}) kill -9 $PPID;; esac"
     words = [f"@{listed}", "--ref", "v2.0.0", "--state", tmp_path / "state.json"]
     words += ["--report", report, "--check", deadly, "--jobs", "1"]
     for _ in range(2):
@@ -104,7 +112,9 @@ def test_a_fleet_of_different_servers(repository: Path, tmp_path: Path) -> None:
     done = fleet(*words)
     print(done.stdout)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.endswith(f"{SIZE} projects: {SIZE} clean, 0 up to date, 0 to look at\n")
+    assert done.stdout.endswith(
+        f"{SIZE} projects: {SIZE} clean, 0 up to date, 0 to look at\n"
+    )
     told = report.read_text(encoding="utf-8")
     assert [p.name for p in projects if f"## {p.name}: clean\n" not in told] == []
     for project, was in zip(projects, before, strict=True):
@@ -116,7 +126,9 @@ def test_a_fleet_of_different_servers(repository: Path, tmp_path: Path) -> None:
         assert not [name for name in now if name.endswith((".rej", ".orig"))]
         assert "Release 2." in (project / "AGENTS.md").read_text(encoding="utf-8")
         assert server(project, "tools", "list").returncode == 0
-        pinned = json.loads((project / "annotations.lock.json").read_text(encoding="utf-8"))
+        pinned = json.loads(
+            (project / "annotations.lock.json").read_text(encoding="utf-8")
+        )
         meant = {name for name in pinned["tools"] if len(name) > LONG}
         found = failing(project)
         rule = "test_every_tool_keeps_the_rule[{}]".format

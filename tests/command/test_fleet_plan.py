@@ -13,7 +13,12 @@ from support import clone_template, git, pin
 from copier_fastmcp.fleet import list_projects
 from copier_fastmcp.tables import tables
 from copier_fastmcp.updates.checkouts import Result
-from copier_fastmcp.updates.planning import make_plan, plan_as_json, plan_as_markdown, plan_as_text
+from copier_fastmcp.updates.planning import (
+    make_plan,
+    plan_as_json,
+    plan_as_markdown,
+    plan_as_text,
+)
 from copier_fastmcp.updates.policy_changes import find_consequences, find_rule_changes
 
 TABLES = "src/copier_fastmcp/tables.json"
@@ -47,7 +52,9 @@ def server(folder: Path, *, locked: bool = True) -> Path:
     for name, (behavior, hints, gated, more) in TOOLS.items():
         text = f'@{behavior}(title="A"{more})\nasync def {name}() -> None: ...\n'
         (place / f"{name}.py").write_text(text)
-        entry: dict[str, Any] = dict.fromkeys(("title", "description", "why", "effect"), "")
+        entry: dict[str, Any] = dict.fromkeys(
+            ("title", "description", "why", "effect"), ""
+        )
         entry |= {"behavior": behavior, "hints": hints, "gated": gated, "scopes": []}
         pinned[name] = entry | {"exceptions": [], "input": {}, "output": {}}
     if locked:
@@ -110,7 +117,11 @@ CHANGES: dict[str, tuple[dict[str, Any], str, set[tuple[str, str, bool]]]] = {
         "on_the_wire.explicit.read.open_world: always -> never",
         {("get_note", "openWorldHint true -> absent", False)},
     ),
-    "a rule with a date": (changed(rules__name_short=DATED), "rules.name-short: new: ", set()),
+    "a rule with a date": (
+        changed(rules__name_short=DATED),
+        "rules.name-short: new: ",
+        set(),
+    ),
 }
 
 
@@ -126,14 +137,18 @@ def test_what_a_rule_means_for_tools(kind: str, tmp_path: Path) -> None:
 
 
 def test_two_rules_are_told_apart_and_joint_ones_are_named_so(tmp_path: Path) -> None:
-    new = changed(profiles__explicit__confirm="none", profiles__explicit__destructive="deletes")
+    new = changed(
+        profiles__explicit__confirm="none", profiles__explicit__destructive="deletes"
+    )
     found = find_consequences(server(tmp_path), ANSWERS, ANSWERS, tables(), new)
     assert {(effect.tool, effect.rule) for effect in found.effects} == {
         ("delete_note", "profiles.explicit.confirm"),
         ("set_note", "profiles.explicit.destructive"),
     }
     assert len(find_rule_changes(tables(), new)) == 2
-    joint = changed(behaviors__put__destructive=True, profiles__explicit__confirm="destructive")
+    joint = changed(
+        behaviors__put__destructive=True, profiles__explicit__confirm="destructive"
+    )
     without = changed(behaviors__put__destructive=False)
     found = find_consequences(tmp_path, ANSWERS, ANSWERS, without, joint)
     assert found.unknown == ["set_note"], "its lock is of other tables"
@@ -147,20 +162,36 @@ def test_two_rules_are_told_apart_and_joint_ones_are_named_so(tmp_path: Path) ->
 def test_an_answer_that_an_update_changes_is_the_cause(tmp_path: Path) -> None:
     answers = {"profile": "end-state"}
     found = find_consequences(server(tmp_path), ANSWERS, answers, tables(), tables())
-    gates = {(effect.tool, effect.rule) for effect in found.effects if "gate" in effect.change}
+    gates = {
+        (effect.tool, effect.rule)
+        for effect in found.effects
+        if "gate" in effect.change
+    }
     assert gates == {("delete_note", "answers")}
 
 
 def test_fifty_servers_in_one_report(tmp_path: Path) -> None:
     new, _, _ = CHANGES["a gate is lost"]
-    found = find_consequences(server(tmp_path), ANSWERS, ANSWERS, tables(), new).as_json()
-    files = {".github/workflows/ci.yml": "changed", "src/notes_mcp/policy/new.py": "new"}
+    found = find_consequences(
+        server(tmp_path), ANSWERS, ANSWERS, tables(), new
+    ).as_json()
+    files = {
+        ".github/workflows/ci.yml": "changed",
+        "src/notes_mcp/policy/new.py": "new",
+    }
     results = [
-        Result(f"/servers/s{n}", "relaxed", ["v1 -> v2"], consequences=found, files=files)
+        Result(
+            f"/servers/s{n}", "relaxed", ["v1 -> v2"], consequences=found, files=files
+        )
         for n in range(48)
     ]
     results.append(
-        Result("/servers/c", "conflict", ["a.py"], conflicts=["a.py:3: the release has `x`"])
+        Result(
+            "/servers/c",
+            "conflict",
+            ["a.py"],
+            conflicts=["a.py:3: the release has `x`"],
+        )
     )
     results.append(Result("/servers/b", "failed", ["uncommitted; commit"]))
     plan = make_plan(results, [])
@@ -205,7 +236,9 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """v2 asks nobody before a delete, and brings a step of CI."""
     made = clone_template(tmp_path_factory.mktemp("plan"), tag="v1.0.0")
     none = (TABLES, EXPLICIT + '"deletes"', EXPLICIT + '"none"')
-    return released(made, made, "v2.0.0", none, ("template/AGENTS.md.jinja", "", "\nTwo.\n"))
+    return released(
+        made, made, "v2.0.0", none, ("template/AGENTS.md.jinja", "", "\nTwo.\n")
+    )
 
 
 def test_a_plan_of_checkouts_and_an_address(template: Path, tmp_path: Path) -> None:
@@ -219,23 +252,38 @@ def test_a_plan_of_checkouts_and_an_address(template: Path, tmp_path: Path) -> N
     refs = [git(project, "for-each-ref") for project in projects]
     state = tmp_path / "state.json"
     words = ["fleet", "--plan", "--trust", "--ref", "v2.0.0", "--state", state]
-    words += ["--report", tmp_path / "plan.md", *projects, bare.as_uri(), tmp_path / "none"]
+    words += [
+        "--report",
+        tmp_path / "plan.md",
+        *projects,
+        bare.as_uri(),
+        tmp_path / "none",
+    ]
     done = call(tmp_path, *words, **at_hand(pinned))
     assert done.returncode == 1, done.stderr
     rule = "profiles.explicit.confirm: deletes -> none; RELAXED: gate lost: 3 tools in 3 servers"
-    assert done.stdout.splitlines()[:2] == ["Rules that relax tools:", f"  {rule}"], done.stdout
+    assert done.stdout.splitlines()[:2] == ["Rules that relax tools:", f"  {rule}"], (
+        done.stdout
+    )
     unwrapped = " ".join(done.stdout.split())  # a long path breaks the line
-    assert f"{tmp_path}/none: {tmp_path}/none is not a folder; name a checkout" in unwrapped
+    assert (
+        f"{tmp_path}/none: {tmp_path}/none is not a folder; name a checkout"
+        in unwrapped
+    )
     assert "  AGENTS.md: changed in 3 servers\n" in done.stdout
     assert "relaxed, gate lost: 1 tool" in done.stderr
     assert [bytes_of(project) for project in projects] == before
     assert [git(project, "for-each-ref") for project in projects] == refs
     assert "gate lost: 3 tools in 3 servers" in (tmp_path / "plan.md").read_text()
     commit(pinned)
-    again = call(tmp_path, *words[:-1], "--accept", "profiles.explicit.confirm", "--json")
+    again = call(
+        tmp_path, *words[:-1], "--accept", "profiles.explicit.confirm", "--json"
+    )
     assert again.returncode == 0, again.stderr
     assert "[3/3]" in again.stderr
-    assert "[2/3]" not in again.stderr, "only the server with a new commit is planned again"
+    assert "[2/3]" not in again.stderr, (
+        "only the server with a new commit is planned again"
+    )
     assert json.loads(again.stdout)["rules"][0]["accepted"] is True
     fleet = call(tmp_path, "fleet", "--trust", "--ref", "v2.0.0", pinned)
     assert fleet.returncode == 1

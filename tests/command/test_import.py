@@ -92,7 +92,10 @@ def test_answers_are_written_with_what_says_so(
         "POST /notes/{id}/thing": "action",
     }
     assert all(tool["why"] for tool in found["tools"])
-    assert "7 operations: 6 tools (2 read, 1 create, 1 put, 1 delete, 1 action), 1 left out" in said
+    assert (
+        "7 operations: 6 tools (2 read, 1 create, 1 put, 1 delete, 1 action), 1 left out"
+        in said
+    )
     assert "? POST /notes/{id}/thing: action, since" in said
     assert "- GET /old: left out, it is deprecated" in said
     to_do = """1. Decide (critical): run_thing
@@ -130,7 +133,9 @@ def test_rows_for_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
         "asked",
         "left_out",
     ]
-    assert rows["GET /notes"]["source"] == "method: GET changes nothing (RFC 9110 9.2.1)"
+    assert (
+        rows["GET /notes"]["source"] == "method: GET changes nothing (RFC 9110 9.2.1)"
+    )
     assert rows["POST /notes/{id}/thing"]["asked"] is True
     assert rows["GET /old"] | {"source": ""} == {
         "operation": "GET /old",
@@ -143,14 +148,25 @@ def test_rows_for_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     }
 
 
-def test_operations_are_chosen_by_globs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_operations_are_chosen_by_globs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file, out = document(tmp_path), tmp_path / "notes.yml"
     assert imported(file, "--out", out, "--tag", "not*", "--method", "get") == 0
-    assert [tool["name"] for tool in answers(out)["tools"]] == ["list_notes", "get_note"]
+    assert [tool["name"] for tool in answers(out)["tools"]] == [
+        "list_notes",
+        "get_note",
+    ]
     assert imported(file, "--out", out) == 0, "the choice is remembered"
     assert len(answers(out)["tools"]) == 2
-    assert imported(file, "--out", out, "--operation", "DELETE *", "--operation", "list*") == 0
-    assert [tool["name"] for tool in answers(out)["tools"]] == ["list_notes", "delete_note"]
+    assert (
+        imported(file, "--out", out, "--operation", "DELETE *", "--operation", "list*")
+        == 0
+    )
+    assert [tool["name"] for tool in answers(out)["tools"]] == [
+        "list_notes",
+        "delete_note",
+    ]
     capsys.readouterr()
     assert imported(file, "--tag", "ntoes") == 1
     assert "--tag ntoes fits no operation" in capsys.readouterr().err
@@ -165,7 +181,9 @@ def test_a_later_document_changes_what_is_not_yours(
     by_name["get_note"]["title"] = "Read one note"
     by_name["set_note"]["description"] = "Mine."
     by_name["set_note"]["params"][1]["description"] = "Mine, too."
-    mine["tools"] = [by_name[name] for name in by_name if name != "delete_note"] + ["search_mine"]
+    mine["tools"] = [by_name[name] for name in by_name if name != "delete_note"] + [
+        "search_mine"
+    ]
     mine["profile"] = "confirm-all"
     out.write_text(yaml.safe_dump(mine, sort_keys=False))
     later = paths()
@@ -182,7 +200,9 @@ def test_a_later_document_changes_what_is_not_yours(
     capsys.readouterr()
     assert imported(document(tmp_path, paths=later), "--out", out) == 0
     shown, found = capsys.readouterr(), answers(out)
-    tools = {tool if isinstance(tool, str) else tool["name"]: tool for tool in found["tools"]}
+    tools = {
+        tool if isinstance(tool, str) else tool["name"]: tool for tool in found["tools"]
+    }
     assert [*tools] == [
         "list_notes",
         "create_note",
@@ -232,7 +252,9 @@ def test_nothing_is_written_where_it_cannot_be(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["api.json", "mine.yml"]
 
 
-def test_many_tools_say_what_they_cost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_many_tools_say_what_they_cost(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     many: dict[str, Any] = {f"/a{n}": {"get": {}} for n in range(41)}
     assert imported(document(tmp_path, paths=many)) == 0
     printed = capsys.readouterr()

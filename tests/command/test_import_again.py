@@ -10,7 +10,9 @@ from command.test_import import answers, document, first, imported, paths
 
 
 def names_of(out: Path) -> list[str]:
-    return [one if isinstance(one, str) else one["name"] for one in answers(out)["tools"]]
+    return [
+        one if isinstance(one, str) else one["name"] for one in answers(out)["tools"]
+    ]
 
 
 def test_an_import_that_is_not_remembered_doubles_nothing(
@@ -27,9 +29,14 @@ def test_an_import_that_is_not_remembered_doubles_nothing(
     assert imported(document(tmp_path), "--out", out) == 0
     assert names_of(out) == before
     assert answers(out)["tools"][0]["title"] == "Mine"
-    assert "kept: GET /notes (list_notes) stays as it is in the answers" in capsys.readouterr().err
+    assert (
+        "kept: GET /notes (list_notes) stays as it is in the answers"
+        in capsys.readouterr().err
+    )
     assert imported(document(tmp_path), "--out", out) == 0
-    assert answers(out)["tools"][0]["title"] == "Mine", "and from then on it is remembered"
+    assert answers(out)["tools"][0]["title"] == "Mine", (
+        "and from then on it is remembered"
+    )
 
 
 def test_a_name_is_given_once_and_stays(tmp_path: Path) -> None:
@@ -39,10 +46,17 @@ def test_a_name_is_given_once_and_stays(tmp_path: Path) -> None:
     by_name["get_note"]["name"] = "open_note"
     mine["tools"].append("find_note")
     out.write_text(yaml.safe_dump(mine, sort_keys=False))
-    more = {f"/{word}": {"get": {"operationId": word}} for word in ("open_note", "find_note")}
+    more = {
+        f"/{word}": {"get": {"operationId": word}}
+        for word in ("open_note", "find_note")
+    }
     later = {"/v2/notes": {"get": {"operationId": "listNotes"}}, **paths(), **more}
     assert imported(document(tmp_path, paths=later), "--out", out) == 0
-    found = {one["http"]: one["name"] for one in answers(out)["tools"] if isinstance(one, dict)}
+    found = {
+        one["http"]: one["name"]
+        for one in answers(out)["tools"]
+        if isinstance(one, dict)
+    }
     assert found["GET /notes"] == "list_notes", "who had a name first keeps it"
     assert found["GET /notes/{id}"] == "open_note"
     assert len({*names_of(out)}) == len(names_of(out)) == 10

@@ -15,13 +15,19 @@ TEXT = {"type": "string"}
 BODY = {
     "content": {
         "application/json": {
-            "schema": {"type": "object", "properties": {"title": TEXT}, "required": ["title"]}
+            "schema": {
+                "type": "object",
+                "properties": {"title": TEXT},
+                "required": ["title"],
+            }
         }
     }
 }
 
 
-def parcels(name: str = "parcels", key: str = "parcel_id", change: str = "patch") -> dict[str, Any]:
+def parcels(
+    name: str = "parcels", key: str = "parcel_id", change: str = "patch"
+) -> dict[str, Any]:
     """An API of parcels, whose operations have no names of their own."""
     path = {"in": "path", "name": key, "required": True, "schema": TEXT}
     return {
@@ -59,7 +65,9 @@ def test_a_renamed_api_keeps_names_wording_questions_behaviors_and_removals(
     assert imported(document(tmp_path, paths=parcels()), "--out", out) == 0
     mine = answers(out)
     by_name = {tool["name"]: tool for tool in mine["tools"]}
-    assert {"list_parcels", "get_parcel", "update_parcel", "delete_parcel"} <= {*by_name}
+    assert {"list_parcels", "get_parcel", "update_parcel", "delete_parcel"} <= {
+        *by_name
+    }
     by_name["get_parcel"]["description"] = "Mine."
     by_name["get_parcel"]["params"][0]["description"] = "My parcel."
     by_name["update_parcel"]["confirm"] = "Change parcel {parcel_id}?"
@@ -70,10 +78,14 @@ def test_a_renamed_api_keeps_names_wording_questions_behaviors_and_removals(
     capsys.readouterr()
     assert imported(document(tmp_path, paths=CHANGES[change]), "--out", out) == 0
     found = {tool["name"]: tool for tool in answers(out)["tools"]}
-    assert [*found] == [tool["name"] for tool in mine["tools"]], "no tool is renamed or returns"
+    assert [*found] == [tool["name"] for tool in mine["tools"]], (
+        "no tool is renamed or returns"
+    )
     assert found["get_parcel"]["description"] == "Mine."
     assert found["get_parcel"]["params"][0]["description"] == "My parcel."
-    assert found["get_parcel"]["params"][0]["name"] == "parcel_id", "callers use this name"
+    assert found["get_parcel"]["params"][0]["name"] == "parcel_id", (
+        "callers use this name"
+    )
     assert found["update_parcel"]["confirm"] == "Change parcel {parcel_id}?"
     assert found[filtering["name"]]["behavior"] == "read"
     reported = capsys.readouterr().err
@@ -91,7 +103,10 @@ def test_a_renamed_api_keeps_names_wording_questions_behaviors_and_removals(
 def test_an_operation_id_is_enough() -> None:
     before = [parse_endpoint("GET /a/{x}", "getA"), parse_endpoint("GET /b", "getB")]
     now = [parse_endpoint("POST /other", "getA"), parse_endpoint("GET /b", "getC")]
-    assert match_endpoints(before, now) == {"GET /a/{x}": "POST /other", "GET /b": "GET /b"}
+    assert match_endpoints(before, now) == {
+        "GET /a/{x}": "POST /other",
+        "GET /b": "GET /b",
+    }
 
 
 def test_what_fits_two_operations_fits_none() -> None:
@@ -106,13 +121,20 @@ def test_one_action_that_goes_while_another_comes_is_no_rename() -> None:
     assert match_endpoints(before, now) == {"GET /a": "GET /a"}
 
 
-def test_all_answers_merge_three_ways(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_answers_merge_three_ways(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     def written(address: str, description: str) -> Path:
         info = {"title": "Notes API", "description": description}
-        return document(tmp_path, info=info, servers=[{"url": address}], paths=parcels())
+        return document(
+            tmp_path, info=info, servers=[{"url": address}], paths=parcels()
+        )
 
     out = tmp_path / "parcels.yml"
-    assert imported(written("https://a.example.com", "Keeps all notes."), "--out", out) == 0
+    assert (
+        imported(written("https://a.example.com", "Keeps all notes."), "--out", out)
+        == 0
+    )
     later = written("https://b.example.com", "Keeps all notes for ever.")
     assert imported(later, "--out", out) == 0
     assert answers(out)["api"] == "https://b.example.com", "the author did not touch it"
@@ -121,7 +143,10 @@ def test_all_answers_merge_three_ways(tmp_path: Path, capsys: pytest.CaptureFixt
     mine["api"] = "https://mine.example.com"
     out.write_text(yaml.safe_dump(mine, sort_keys=False))
     capsys.readouterr()
-    assert imported(written("https://c.example.com", "Keeps some notes."), "--out", out) == 0
+    assert (
+        imported(written("https://c.example.com", "Keeps some notes."), "--out", out)
+        == 0
+    )
     assert answers(out)["api"] == "https://mine.example.com"
     assert answers(out)["description"] == "Keeps some notes."
     assert "kept: your api stays, the document changed it" in capsys.readouterr().err
@@ -143,7 +168,12 @@ TOOL: dict[str, Any] = {
     "params": [
         {"name": "size", "type": "int", "le": 50, "required": False},
         {"name": "state", "choices": ["open", "closed"], "required": False},
-        {"name": "owner", "type": "object", "fields": [{"name": "id"}], "required": False},
+        {
+            "name": "owner",
+            "type": "object",
+            "fields": [{"name": "id"}],
+            "required": False,
+        },
     ],
 }
 
@@ -167,13 +197,18 @@ STRICTER: list[tuple[dict[str, Any], str]] = [
     (changed(size={"type": "str"}), "size was int and is now str"),
     (changed(state={"choices": ["open"]}), "state no longer takes closed"),
     (changed(lines={"type": "list[str]"}), "requires the new parameter lines"),
-    (changed(owner={"fields": [{"name": "id"}, {"name": "age"}]}), "requires the new field age"),
+    (
+        changed(owner={"fields": [{"name": "id"}, {"name": "age"}]}),
+        "requires the new field age",
+    ),
     ({**TOOL, "params": TOOL["params"][1:]}, "no longer takes size"),
 ]
 
 
 @pytest.mark.parametrize(("tool", "reason"), STRICTER)
-def test_what_refuses_calls_that_worked_is_breaking(tool: dict[str, Any], reason: str) -> None:
+def test_what_refuses_calls_that_worked_is_breaking(
+    tool: dict[str, Any], reason: str
+) -> None:
     [line] = compare_tools([TOOL], [tool]).breaking
     assert reason in line
 
@@ -196,13 +231,25 @@ def test_what_takes_as_much_is_not_breaking(tool: dict[str, Any]) -> None:
 def test_the_report_leads_with_what_callers_notice_in_short_lines() -> None:
     before = [TOOL, {"name": "old_note", "behavior": "read"}, {"name": "a_note"}]
     now = [
-        {**changed(size={"le": 20}), "description": "Long. " * 90, "behavior": "action"},
+        {
+            **changed(size={"le": 20}),
+            "description": "Long. " * 90,
+            "behavior": "action",
+        },
         {"name": "new_note", "behavior": "read"},
         {"name": "b_note", "formerly": ["a_note"], "http": f"GET /{'x' * 300}"},
     ]
     lines = compare_tools(before, now).lines()
     words = [line.partition(":")[0] for line in lines]
-    order = ["added", "removed", "renamed", "BREAKING", "behavior", "wording", "request"]
+    order = [
+        "added",
+        "removed",
+        "renamed",
+        "BREAKING",
+        "behavior",
+        "wording",
+        "request",
+    ]
     assert words == sorted(words, key=order.index)
     assert {*order} <= {*words}
     assert max(map(len, lines)) <= 200

@@ -19,7 +19,9 @@ VERSION = "copier-fastmcp 0.1.0\n"
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A checkout of this repository as it stands; the last tests edit it."""
-    return clone_template(tmp_path_factory.mktemp("installed") / "the checkout", tag="v1.0.0")
+    return clone_template(
+        tmp_path_factory.mktemp("installed") / "the checkout", tag="v1.0.0"
+    )
 
 
 def uvx(source: object, *words: str) -> str:
@@ -45,7 +47,16 @@ def program(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     line = [uv(), "venv", "--quiet", "--python", sys.executable, str(venv)]
     subprocess.run(line, check=True)
     python = venv / "bin/python"
-    line = [uv(), "pip", "install", "--quiet", "--no-deps", "--offline", "--python", str(python)]
+    line = [
+        uv(),
+        "pip",
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--offline",
+        "--python",
+        str(python),
+    ]
     subprocess.run([*line, str(wheel)], check=True)
     (site,) = venv.glob("lib/python*/site-packages")
     (site / "libraries.pth").write_text(sysconfig.get_path("purelib") + "\n")
@@ -72,15 +83,24 @@ def test_the_wheel_says_where_its_template_is_or_that_it_does_not_know(
         f"{VERSION}this build of copier-fastmcp names no repository of its template; "
         "name the template with --template\n"
     )
-    metadata = next(program.parents[1].glob("lib/*/*/copier_fastmcp-*.dist-info/METADATA"))
+    metadata = next(
+        program.parents[1].glob("lib/*/*/copier_fastmcp-*.dist-info/METADATA")
+    )
     text = metadata.read_text(encoding="utf-8")
-    metadata.write_text(text.replace("https://example.com/OWNER", "https://code.example.org/us"))
+    metadata.write_text(
+        text.replace("https://example.com/OWNER", "https://code.example.org/us")
+    )
     named = run(program, "--version", folder=tmp_path).stdout
-    assert named == f"{VERSION}template https://code.example.org/us/copier-fastmcp.git at v0.1.0\n"
+    assert (
+        named
+        == f"{VERSION}template https://code.example.org/us/copier-fastmcp.git at v0.1.0\n"
+    )
     metadata.write_text(text)
 
 
-def test_the_wheel_does_what_the_checkout_does(program: Path, mine: Path, tmp_path: Path) -> None:
+def test_the_wheel_does_what_the_checkout_does(
+    program: Path, mine: Path, tmp_path: Path
+) -> None:
     page = run(program, "--help", folder=tmp_path)
     assert (page.returncode, page.stderr) == (0, "")
     assert page.stdout.startswith("Usage: copier-fastmcp VERB")
@@ -88,7 +108,9 @@ def test_the_wheel_does_what_the_checkout_does(program: Path, mine: Path, tmp_pa
     assert run(program, "drift", folder=mine).returncode == 0
     (mine / "scripts/check").write_text("")
     git(mine, "commit", "--quiet", "--all", "--message=mine")
-    assert run(program, "drift", folder=mine).stdout.startswith("scripts/check: edited\n")
+    assert run(program, "drift", folder=mine).stdout.startswith(
+        "scripts/check: edited\n"
+    )
     assert run(program, "restore", folder=mine).returncode == 0
     assert run(program, "audit", folder=mine).stdout == "2 tools checked, 0 findings\n"
     lock = json.loads((mine / "annotations.lock.json").read_text())
@@ -103,13 +125,18 @@ def test_the_wheel_does_what_the_checkout_does(program: Path, mine: Path, tmp_pa
         text=True,
         check=False,
     )
-    assert (done.returncode, done.stdout) == (0, "2 tools checked, 0 findings\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, "2 tools checked, 0 findings\n"), (
+        done.stderr
+    )
 
 
 def test_from_a_repository_it_is_the_template_at_that_commit(checkout: Path) -> None:
     commit = git(checkout, "rev-parse", "HEAD").strip()
     address = checkout.as_uri()
-    assert uvx(f"git+{address}", "--version") == f"{VERSION}template {checkout} at {commit}\n"
+    assert (
+        uvx(f"git+{address}", "--version")
+        == f"{VERSION}template {checkout} at {commit}\n"
+    )
 
 
 def test_from_a_checkout_it_is_the_template_at_head(checkout: Path) -> None:
@@ -117,8 +144,19 @@ def test_from_a_checkout_it_is_the_template_at_head(checkout: Path) -> None:
 
 
 def test_an_installed_tool_starts(checkout: Path, tmp_path: Path) -> None:
-    places = {"UV_TOOL_DIR": str(tmp_path / "tools"), "UV_TOOL_BIN_DIR": str(tmp_path / "bin")}
-    line = [uv(), "tool", "install", "--quiet", "--python", sys.executable, str(checkout)]
+    places = {
+        "UV_TOOL_DIR": str(tmp_path / "tools"),
+        "UV_TOOL_BIN_DIR": str(tmp_path / "bin"),
+    }
+    line = [
+        uv(),
+        "tool",
+        "install",
+        "--quiet",
+        "--python",
+        sys.executable,
+        str(checkout),
+    ]
     fetched(*line, folder=tmp_path, codes=(0,), **environment(**places))
     done = run(tmp_path / "bin/copier-fastmcp", "--version", folder=tmp_path)
     assert done.stdout == f"{VERSION}template {checkout} at HEAD\n"

@@ -16,7 +16,9 @@ MODULES = sorted(path.relative_to(SOURCE) for path in SOURCE.rglob("*.py"))
 VERB_MODULES = {NAMES.get(verb, (verb,))[0] for verb in VERBS}
 # `cli` finds a verb by its name; what lies beside the verbs every module may import.
 STARTS = {"__init__", "__main__", "cli"}
-SHARED = {path.stem for path in MODULES if path.parent == Path()} - VERB_MODULES - STARTS
+SHARED = (
+    {path.stem for path in MODULES if path.parent == Path()} - VERB_MODULES - STARTS
+)
 
 
 def written() -> dict[str, set[str]]:
@@ -30,18 +32,28 @@ def imported(module: Path, text: str) -> Iterator[str]:
     """The first part below copier_fastmcp of everything that a module imports, early or late."""
     package = ".".join(["copier_fastmcp", *module.parts[:-1]])
     for node in ast.walk(ast.parse(text)):
-        names = [each.name for each in node.names] if isinstance(node, ast.Import) else []
+        names = (
+            [each.name for each in node.names] if isinstance(node, ast.Import) else []
+        )
         if isinstance(node, ast.ImportFrom):
             source = resolve_name(f"{'.' * node.level}{node.module or ''}", package)
             names = [f"{source}.{each.name}" for each in node.names]
-        yield from (name.split(".")[1] for name in names if name.startswith("copier_fastmcp."))
+        yield from (
+            name.split(".")[1] for name in names if name.startswith("copier_fastmcp.")
+        )
 
 
 def forbidden(module: Path, text: str, packages: dict[str, set[str]]) -> set[str]:
     """What a module imports and must not."""
     own = module.parts[0].removesuffix(".py")
     may = {own, *packages[own]} if own in packages else set()
-    may |= {*packages} if own in VERB_MODULES else {"cli", "project"} if own in STARTS else set()
+    may |= (
+        {*packages}
+        if own in VERB_MODULES
+        else {"cli", "project"}
+        if own in STARTS
+        else set()
+    )
     return set(imported(module, text)) - SHARED - may
 
 

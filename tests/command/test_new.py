@@ -23,7 +23,9 @@ def unattended(folder: Path, template: Path, *words: str) -> Any:
 
 
 def test_a_server_from_names(template: Path, tmp_path: Path) -> None:
-    done = unattended(tmp_path, template, "mine", "--tools", "get_note, archive_note=put", "--json")
+    done = unattended(
+        tmp_path, template, "mine", "--tools", "get_note, archive_note=put", "--json"
+    )
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["server"] == "mine-mcp"
@@ -57,7 +59,9 @@ def test_what_nobody_named_is_named_after_its_folder(folder: str, domain: str) -
     assert domain_of(Path(folder)) == ({"domain": domain} if domain else {})
 
 
-def test_the_folder_at_hand_has_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_folder_at_hand_has_a_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "orders").mkdir()
     monkeypatch.chdir(tmp_path / "orders")
     assert domain_of(Path()) == {"domain": "orders"}
@@ -70,9 +74,14 @@ def test_any_other_answer_can_be_said(template: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "mine/Dockerfile").is_file()
     assert not (tmp_path / "mine/LICENSE").exists()
-    done = unattended(tmp_path, template, "other", "--tools", "get_note", "--data", "licence=none")
+    done = unattended(
+        tmp_path, template, "other", "--tools", "get_note", "--data", "licence=none"
+    )
     assert done.returncode == 1
-    assert "--data licence: is not asked here; the answers are author, backend" in done.stderr
+    assert (
+        "--data licence: is not asked here; the answers are author, backend"
+        in done.stderr
+    )
     assert not (tmp_path / "other").exists()
 
 
@@ -85,17 +94,24 @@ def test_what_is_there_stays_unless_it_may_go(template: Path, tmp_path: Path) ->
     assert done.returncode == 1
     assert "1 file differs from yours: README.md; say --conflicts keep" in done.stderr
     assert sorted(path.name for path in there.iterdir()) == ["README.md", "notes.txt"]
-    done = unattended(tmp_path, template, "mine", "--tools", "get_note", "--conflicts", "keep")
+    done = unattended(
+        tmp_path, template, "mine", "--tools", "get_note", "--conflicts", "keep"
+    )
     assert done.returncode == 0, done.stderr
     assert (there / "README.md").read_text() == "Mine.\n"
     assert (there / "pyproject.toml").is_file()
 
 
-def test_what_is_wrong_is_one_line_and_nothing_is_written(template: Path, tmp_path: Path) -> None:
+def test_what_is_wrong_is_one_line_and_nothing_is_written(
+    template: Path, tmp_path: Path
+) -> None:
     (tmp_path / "odd.yml").write_text("a: 1\n")
     (tmp_path / "bad.yml").write_text("tools: [{name: get_note, params: 7}]\n")
     for words, why in (
-        (["--tools", "Get Note"], "'Get Note' is not a good name; write it as get_note"),
+        (
+            ["--tools", "Get Note"],
+            "'Get Note' is not a good name; write it as get_note",
+        ),
         (["--tools", "note_get"], "'note' says nothing of what note_get does"),
         (
             ["--tools", "note_get, it_is"],
@@ -176,7 +192,9 @@ def test_the_table_says_who_is_asked_and_what_says_so() -> None:
     assert wrong_names("search_notes, get_note=read") == ""
 
 
-def test_the_table_knows_what_is_finer_than_a_behavior(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_table_knows_what_is_finer_than_a_behavior(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """By the first word and by the whole name, and over both what the tool itself excepts."""
     row = {"behavior": "put", "hint": "destructive", "why": "It can be undone."}
     finer = [{**row, "tools": ["archive_all"], "value": True}]
@@ -208,16 +226,28 @@ def test_an_api_has_an_address(
     done = unattended(tmp_path, template, "mine", "--from", "api.json")
     assert done.returncode == 0, done.stderr
     assert "the document has a path only (/v1)" in done.stderr
-    assert "api: http://localhost:8080/v1" in (tmp_path / "mine/.copier-answers.yml").read_text()
+    assert (
+        "api: http://localhost:8080/v1"
+        in (tmp_path / "mine/.copier-answers.yml").read_text()
+    )
     kept = json.loads((tmp_path / "mine/.copier-answers.import.json").read_text())
-    assert [*kept["tools"]] == ["GET /a"], "what a later import of the document merges with"
+    assert [*kept["tools"]] == ["GET /a"], (
+        "what a later import of the document merges with"
+    )
     known = {"backend": "http", "api": "https://a.example"}
     assert addressed(known, asking=False) == known
-    monkeypatch.setattr("copier_fastmcp.terminal.prompts.text", lambda *_: "https://a.example/")
+    monkeypatch.setattr(
+        "copier_fastmcp.terminal.prompts.text", lambda *_: "https://a.example/"
+    )
     assert addressed({"backend": "http"}, asking=True) == known
 
 
-WHY = {"create_note": "method", "send_note": "asked", "delete_note": "method", "get_note": "method"}
+WHY = {
+    "create_note": "method",
+    "send_note": "asked",
+    "delete_note": "method",
+    "get_note": "method",
+}
 BEHAVES = {"create_note": "create", "send_note": "action", "delete_note": "delete"}
 
 
@@ -236,7 +266,9 @@ def test_what_is_left_to_do_after_an_import_is_a_page_of_the_project() -> None:
     ).splitlines()
     assert lines[0] == "# From the API's document to a server"
     assert [
-        line.split(" | ")[:3] for line in lines if line[:3] in ("| 1", "| 2", "| 3", "| 4")
+        line.split(" | ")[:3]
+        for line in lines
+        if line[:3] in ("| 1", "| 2", "| 3", "| 4")
     ] == [
         ["| 1. Decide", "critical", "1: `send_note`"],
         ["| 2. Prove what asks a person", "high", "1: `delete_note`"],

@@ -11,11 +11,17 @@ import yaml
 from calling import call, environment, interruptible
 from support import ROOT, nightly_but
 
-TERMINAL = pytest.mark.skipif(sys.platform == "win32", reason="needs a terminal of POSIX")
+TERMINAL = pytest.mark.skipif(
+    sys.platform == "win32", reason="needs a terminal of POSIX"
+)
 DOWN, ENTER, LEAVE, BACK = "\x1b[B", "\r", "\x03", "\x1b"
 FIRST = "Where do the tools come from?"
 ABOUT, TOOLS = "What is it about, as a plural noun?", "Tools, with commas between:"
-NAME, PROFILE, RIGHT = "The command that starts it:", "How careful is it?", "Is this right?"
+NAME, PROFILE, RIGHT = (
+    "The command that starts it:",
+    "How careful is it?",
+    "Is this right?",
+)
 INSTALL = "Install it afterwards"
 ERASE = "\x15"
 
@@ -45,7 +51,9 @@ def terminal(
     )
     screen = ""
     for question, keys in steps:
-        for part in question.split("|"):  # what was asked is written again when it is answered
+        for part in question.split(
+            "|"
+        ):  # what was asked is written again when it is answered
             child.expect_exact(part)
             screen += child.before + part
         child.send(keys)
@@ -99,7 +107,9 @@ def plainly(screen: str) -> str:
 
 @TERMINAL
 @pytest.mark.parametrize("columns", [80, 200])
-def test_forward_and_back_in_a_terminal(template: Path, tmp_path: Path, columns: int) -> None:
+def test_forward_and_back_in_a_terminal(
+    template: Path, tmp_path: Path, columns: int
+) -> None:
     (tmp_path / "mine").mkdir()
     for name in ("README.md", "LICENSE"):
         (tmp_path / "mine" / name).write_text("Mine.\n")
@@ -116,38 +126,55 @@ def test_forward_and_back_in_a_terminal(template: Path, tmp_path: Path, columns:
     assert "replaces or assigns: same input, same end state" in plain, (
         "each behavior says what it means"
     )
-    assert " ".join(re.sub("-+\n", "-\n", SCREEN).split()) in plain, "a line for each tool"
+    assert " ".join(re.sub("-+\n", "-\n", SCREEN).split()) in plain, (
+        "a line for each tool"
+    )
     assert "uv run orders-mcp run" in plain
     tools = tmp_path / "mine/src/orders_mcp/tools"
     assert "@put(" in (tools / "shelve_order.py").read_text()
     assert "confirm=True" in (tools / "shelve_order.py").read_text()
     assert "@create(" in (tools / "import_order.py").read_text()
     assert (tmp_path / "mine/README.md").read_text() == "Mine.\n"
-    widest = max(len(line) for line in re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", screen).splitlines())
+    widest = max(
+        len(line) for line in re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", screen).splitlines()
+    )
     assert widest <= 200
 
 
 @TERMINAL
-@pytest.mark.parametrize("steps", nightly_but(["6", "25"], ["1", "6", "13", "20", "24", "25"]))
+@pytest.mark.parametrize(
+    "steps", nightly_but(["6", "25"], ["1", "6", "13", "20", "24", "25"])
+)
 def test_leaving_leaves_nothing(template: Path, tmp_path: Path, steps: str) -> None:
     at, place = int(steps), tmp_path / "mine"
     place.mkdir()
     for name in ("README.md", "LICENSE"):
         (place / name).write_text("Mine.\n")
-    code, screen = terminal(tmp_path, template, [*WALK[: at - 1], (WALK[at - 1][0], LEAVE)])
+    code, screen = terminal(
+        tmp_path, template, [*WALK[: at - 1], (WALK[at - 1][0], LEAVE)]
+    )
     assert code == 130, screen
     assert "nothing was written" in screen
     assert sorted(path.name for path in place.iterdir()) == ["LICENSE", "README.md"]
 
 
 @TERMINAL
-def test_leaving_while_it_is_installed_leaves_nothing(template: Path, tmp_path: Path) -> None:
+def test_leaving_while_it_is_installed_leaves_nothing(
+    template: Path, tmp_path: Path
+) -> None:
     """Of a uv that takes long; one that fails is said, and the files stay."""
     uv = tmp_path / "bin/uv"
     uv.parent.mkdir()
     uv.write_text("#!/bin/sh\nmkdir .venv && touch uv.lock\nsleep 60\n")
     uv.chmod(0o755)
-    words: tuple[str, ...] = ("new", "mine", "--tools", "get_note", "--server-name", "notes-mcp")
+    words: tuple[str, ...] = (
+        "new",
+        "mine",
+        "--tools",
+        "get_note",
+        "--server-name",
+        "notes-mcp",
+    )
     words += ("--profile", "explicit", "--template", str(template))
     path = f"{uv.parent}:/usr/bin:/bin"
     steps = [(RIGHT, ENTER), (INSTALL, "y"), ("installs it", ""), ("...", LEAVE)]
@@ -158,7 +185,9 @@ def test_leaving_while_it_is_installed_leaves_nothing(template: Path, tmp_path: 
     uv.write_text("#!/bin/sh\necho 'error: no space left' >&2\nexit 2\n")
     code, screen = terminal(tmp_path, template, steps[:2], words=words, PATH=path)
     assert code == 2, screen
-    assert "uv sync: error: no space left; the files of mine are written" in plainly(screen)
+    assert "uv sync: error: no space left; the files of mine are written" in plainly(
+        screen
+    )
     assert "uv sync && uv run tests/policy/pin.py" in screen
     assert (tmp_path / "mine/pyproject.toml").is_file()
 
@@ -201,7 +230,10 @@ def test_from_a_document_in_a_terminal(template: Path, tmp_path: Path) -> None:
 
 @TERMINAL
 def test_many_operations_are_chosen_from(template: Path, tmp_path: Path) -> None:
-    paths = {f"/a{n}": {"get": {"tags": ["even" if n % 2 == 0 else "odd"]}} for n in range(50)}
+    paths = {
+        f"/a{n}": {"get": {"tags": ["even" if n % 2 == 0 else "odd"]}}
+        for n in range(50)
+    }
     about = {"openapi": "3.1.0", "info": {"title": "Many"}, "paths": paths}
     (tmp_path / "many.json").write_text(json.dumps(about))
     walk = [("Which tags?", DOWN + " " + ENTER), ("Which operations?", " " + ENTER)]

@@ -39,7 +39,9 @@ def install(monkeypatch: pytest.MonkeyPatch, package: Installed) -> None:
 
 
 def git_at(address: str) -> Installed:
-    return Installed({"url": address, "vcs_info": {"vcs": "git", "commit_id": "c0ffee"}})
+    return Installed(
+        {"url": address, "vcs_info": {"vcs": "git", "commit_id": "c0ffee"}}
+    )
 
 
 @pytest.mark.parametrize(
@@ -47,12 +49,17 @@ def git_at(address: str) -> Installed:
     [
         (git_at(ADDRESS), Template(f"git+{ADDRESS}", "c0ffee")),
         (git_at(f"{ADDRESS}.git"), Template(f"{ADDRESS}.git", "c0ffee")),
-        (git_at("ssh://git@x.example.org/a"), Template("git+ssh://git@x.example.org/a", "c0ffee")),
+        (
+            git_at("ssh://git@x.example.org/a"),
+            Template("git+ssh://git@x.example.org/a", "c0ffee"),
+        ),
         (git_at("file:///srv/the%20template"), Template("/srv/the template", "c0ffee")),
         (Installed(), Template(f"{ADDRESS}.git", "v1.2.3")),
         (Installed(repository=ADDRESS), Template(f"git+{ADDRESS}", "v1.2.3")),
         (
-            Installed({"url": "file:///tmp/x-1.2.3-py3-none-any.whl", "archive_info": {}}),
+            Installed(
+                {"url": "file:///tmp/x-1.2.3-py3-none-any.whl", "archive_info": {}}
+            ),
             Template(f"{ADDRESS}.git", "v1.2.3"),
         ),
     ],
@@ -68,23 +75,33 @@ def test_it_is_where_the_package_came_from(
     assert own("/") == Template("/", "HEAD")
 
 
-@pytest.mark.parametrize("editable", [{}, {"editable": True}], ids=["built", "editable"])
+@pytest.mark.parametrize(
+    "editable", [{}, {"editable": True}], ids=["built", "editable"]
+)
 def test_a_checkout_is_taken_at_head(
     editable: dict[str, bool], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checkout = tmp_path / "the template"
     checkout.mkdir()
     install(monkeypatch, Installed({"url": checkout.as_uri(), "dir_info": editable}))
-    with pytest.raises(UnableError, match=r"has no copier.yml; name the template with --template"):
+    with pytest.raises(
+        UnableError, match=r"has no copier.yml; name the template with --template"
+    ):
         own()
     (checkout / "copier.yml").touch()
     assert own() == Template(str(checkout), "HEAD")
 
 
-@pytest.mark.parametrize("address", ["", "https://example.com/OWNER/copier-fastmcp.git"])
-def test_a_placeholder_is_no_address(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "address", ["", "https://example.com/OWNER/copier-fastmcp.git"]
+)
+def test_a_placeholder_is_no_address(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     install(monkeypatch, Installed(repository=address))
-    with pytest.raises(UnableError, match="names no repository of its template; name the template"):
+    with pytest.raises(
+        UnableError, match="names no repository of its template; name the template"
+    ):
         own()
     assert not is_own(address)
 
@@ -124,12 +141,16 @@ def test_a_folder_by_another_name_is_the_same(
     assert not is_own(str(tmp_path.parent))
 
 
-def test_an_error_of_copiers_without_a_word_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_of_copiers_without_a_word_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def fails(self: object) -> None:
         raise RuntimeError
 
     monkeypatch.setattr("copier._template.Template.tasks", property(fails))
-    with pytest.raises(UnableError, match="the template /nowhere: RuntimeError; name another"):
+    with pytest.raises(
+        UnableError, match="the template /nowhere: RuntimeError; name another"
+    ):
         copying.code("/nowhere", "v1.0.0", None)
 
 
@@ -138,7 +159,11 @@ def test_a_folder_is_named_as_seen_from_here(
 ) -> None:
     (tmp_path / "fork").mkdir()
     monkeypatch.chdir(tmp_path / "fork")
-    assert own("../fork") == own(".") == Template(str((tmp_path / "fork").resolve()), "HEAD")
+    assert (
+        own("../fork")
+        == own(".")
+        == Template(str((tmp_path / "fork").resolve()), "HEAD")
+    )
     assert own("gh:ann/fork", "v1") == Template("gh:ann/fork", "v1")
     with pytest.raises(
         UnableError, match=r"--template \.\./nowhere is not a folder; name a checkout"

@@ -23,12 +23,15 @@ GONE = {
 def test_nothing_of_it_is_left(mine: Path) -> None:
     done = call(mine, "remove", "--here", "--trust", "delete_note", **at_hand(mine))
     assert done.returncode == 0, done.stdout + done.stderr
-    assert {n for n in uncommitted(mine) if not n.startswith("docs/adr/policy/")} == GONE
+    assert {
+        n for n in uncommitted(mine) if not n.startswith("docs/adr/policy/")
+    } == GONE
     assert said(mine)["tools"] == ["get_note"]
     assert "delete_note" not in (mine / "annotations.lock.json").read_text()
-    assert [row["name"] for row in json.loads(server(mine, "tools", "list", "--json").stdout)] == [
-        "get_note"
-    ]
+    assert [
+        row["name"]
+        for row in json.loads(server(mine, "tools", "list", "--json").stdout)
+    ] == ["get_note"]
 
 
 def test_a_tool_by_hand_and_who_still_names_it(mine: Path) -> None:
@@ -77,7 +80,9 @@ def test_another_name_everywhere(mine: Path) -> None:
     done = call(mine, *words, "delete_note", "scrap_note", **at_hand(mine))
     assert done.returncode == 0, done.stdout + done.stderr
     new = {SRC + "tools/scrap_note.py", "tests/tools/test_scrap_note.py"}
-    assert {n for n in uncommitted(mine) if not n.startswith("docs/adr/policy/")} == GONE | new
+    assert {
+        n for n in uncommitted(mine) if not n.startswith("docs/adr/policy/")
+    } == GONE | new
     entry = {"name": "scrap_note", "behavior": "delete", "formerly": ["delete_note"]}
     assert said(mine)["tools"] == ["get_note", entry]
     assert "delete_note still answers\n" in done.stdout
@@ -113,7 +118,9 @@ LAYOUTS = {
 @pytest.mark.parametrize("decorator", LAYOUTS)
 def test_a_decorator_learns_the_old_name(decorator: str) -> None:
     """However it is laid out; one that cannot learn it is left as it is."""
-    text = '"""Ä."""\n\n@above\nDECORATOR\nasync def new() -> None:\n    """Do (it)."""\n'
+    text = (
+        '"""Ä."""\n\n@above\nDECORATOR\nasync def new() -> None:\n    """Do (it)."""\n'
+    )
     found = remembering(text.replace("DECORATOR", decorator), "new", "old")
     assert found == text.replace("DECORATOR", LAYOUTS[decorator] or decorator)
     ast.parse(found)
@@ -125,7 +132,9 @@ def test_a_policy_that_knows_no_old_names(mine: Path) -> None:
     for path in (mine / "src").rglob("*.py"):
         path.write_text(path.read_text().replace("formerly", "once"))
     commit(mine)
-    done = call(mine, "rename", "--trust", "get_note", "read_note", "--json", **at_hand(mine))
+    done = call(
+        mine, "rename", "--trust", "get_note", "read_note", "--json", **at_hand(mine)
+    )
     told = json.loads(done.stdout)
     assert (told["formerly"], told["branch"]) == ([], "rename-get_note-read_note")
     git(mine, "merge", "--quiet", told["branch"])

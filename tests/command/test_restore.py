@@ -56,7 +56,9 @@ def test_named_files_only(drifted: Path) -> None:
     assert json.loads(done.stdout)["restored"] == {RUFF: "edited", ADR: "missing"}
     assert uncommitted(drifted) == {RUFF, ADR}
     same = call(drifted, "restore", "scripts/check")
-    assert same.stdout.startswith("scripts/check: is as the template has it\n0 files restored")
+    assert same.stdout.startswith(
+        "scripts/check: is as the template has it\n0 files restored"
+    )
 
 
 def test_work_that_is_not_committed_is_kept(drifted: Path) -> None:
@@ -99,7 +101,9 @@ def test_a_link_is_replaced_and_not_followed(mine: Path, tmp_path: Path) -> None
     assert elsewhere.read_text() == "theirs\n"
 
 
-def test_nothing_is_written_behind_a_folder_that_is_a_link(mine: Path, tmp_path: Path) -> None:
+def test_nothing_is_written_behind_a_folder_that_is_a_link(
+    mine: Path, tmp_path: Path
+) -> None:
     """A hostile checkout, whose template is its author's too, would write any file anywhere."""
     (tmp_path / "elsewhere").mkdir()
     shutil.rmtree(mine / "config")
@@ -111,12 +115,16 @@ def test_nothing_is_written_behind_a_folder_that_is_a_link(mine: Path, tmp_path:
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
-@pytest.mark.parametrize("name", ["README.md", SRC + "backend.py", "nothing.txt", "../x"])
+@pytest.mark.parametrize(
+    "name", ["README.md", SRC + "backend.py", "nothing.txt", "../x"]
+)
 def test_what_is_no_policy_file_is_refused(drifted: Path, name: str) -> None:
     before = bytes_of(drifted)
     done = call(drifted, "restore", RUFF, name)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
-    assert f"{name} is not a policy file of the template's recorded version" in done.stderr
+    assert (
+        f"{name} is not a policy file of the template's recorded version" in done.stderr
+    )
     assert bytes_of(drifted) == before
 
 
@@ -141,5 +149,7 @@ def test_the_file_of_a_tool_by_its_name_alone(mine: Path) -> None:
     assert (refused.returncode, tool.read_text()) == (1, "# mine\n")
     commit(mine)
     done = call(mine, "restore", tool)
-    assert done.stdout.startswith(f"{SRC}tools/get_note.py: was edited, restored\n"), done.stderr
+    assert done.stdout.startswith(f"{SRC}tools/get_note.py: was edited, restored\n"), (
+        done.stderr
+    )
     assert tool.read_bytes() == fresh

@@ -19,7 +19,12 @@ MOMENTS = 20
 KILLS = int(os.environ.get("KILLS", "3"))
 SEED = 20261123
 SECONDS = 6.0  # about as long as a verb takes; the last moments may come after its end
-TRACKED = ("README.md", SRC + "tools/get_note.py", SRC + "policy/errors.py", "pyproject.toml")
+TRACKED = (
+    "README.md",
+    SRC + "tools/get_note.py",
+    SRC + "policy/errors.py",
+    "pyproject.toml",
+)
 
 
 class Author(threading.Thread):
@@ -40,7 +45,11 @@ class Author(threading.Thread):
             for name in self.tracked:
                 path = self.project / name
                 text = path.read_bytes() if path.exists() else b""
-                self.save(name, text + f"\n# moment {moment}\n".encode(), replace=bool(moment % 2))
+                self.save(
+                    name,
+                    text + f"\n# moment {moment}\n".encode(),
+                    replace=bool(moment % 2),
+                )
             if self.is_over.wait(SECONDS / MOMENTS):
                 return
 
@@ -90,7 +99,14 @@ VERBS = {
     ],
     "update --dry-run": ["update", "--trust", "--ref", "v2.0.0", "--dry-run"],
     "update --here": ["update", "--trust", "--ref", "v2.0.0", "--here"],
-    "update that fails": ["update", "--trust", "--ref", "v2.0.0", "--check", "sleep 1; exit 1"],
+    "update that fails": [
+        "update",
+        "--trust",
+        "--ref",
+        "v2.0.0",
+        "--check",
+        "sleep 1; exit 1",
+    ],
     "fleet": ["fleet", "--trust", "--ref", "v2.0.0", ".", "--check", "true"],
     "fleet --plan": ["fleet", "--plan", "--trust", "--ref", "v2.0.0", "."],
     "rename": ["rename", "--trust", "delete_note", "scrap_note"],
@@ -123,11 +139,22 @@ def test_work_that_is_saved_meanwhile_is_kept(
     answers.write_text(text.replace(source, f"_src_path: {repository}"))
     commit(mine)
     head, branch = git(mine, "rev-parse", "HEAD"), (mine / ".git/HEAD").read_text()
-    command = [sys.executable, "-P", "-m", "copier_fastmcp", *words_of(mine, VERBS[verb])]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "copier_fastmcp",
+        *words_of(mine, VERBS[verb]),
+    ]
     variables = environment(**at_hand(mine))
     with saving(mine, TRACKED) as author:
         done = subprocess.run(
-            command, cwd=mine, env=variables, capture_output=True, text=True, check=False
+            command,
+            cwd=mine,
+            env=variables,
+            capture_output=True,
+            text=True,
+            check=False,
         )
     output = done.stdout + done.stderr
     assert "Traceback" not in output
@@ -135,7 +162,10 @@ def test_work_that_is_saved_meanwhile_is_kept(
     assert len([name for name in author.saved if name.startswith("work-")]) >= 3, (
         "it ran long enough"
     )
-    assert (git(mine, "rev-parse", "HEAD"), (mine / ".git/HEAD").read_text()) == (head, branch)
+    assert (git(mine, "rev-parse", "HEAD"), (mine / ".git/HEAD").read_text()) == (
+        head,
+        branch,
+    )
     assert git(mine, "stash", "list") == ""
     assert git(mine, "worktree", "list").count("\n") == 1
     assert git(mine, "diff", "--cached", "--name-only") == ""

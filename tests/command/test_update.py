@@ -32,7 +32,9 @@ def releases(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
 @pytest.fixture(scope="module")
 def made(releases: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A pinned server from v1."""
-    project = start(releases, tmp_path_factory.mktemp("made") / "p", tools=[*TOOLS, "update_note"])
+    project = start(
+        releases, tmp_path_factory.mktemp("made") / "p", tools=[*TOOLS, "update_note"]
+    )
     pin(project)
     commit(project, "pinned")
     return project
@@ -46,7 +48,9 @@ def mine(made: Path, tmp_path: Path) -> Path:
 
 def update(project: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Run the verb as somebody who trusts the template."""
-    return call(project, "update", "--trust", "--ref", "v3.0.0", *words, **at_hand(project))
+    return call(
+        project, "update", "--trust", "--ref", "v3.0.0", *words, **at_hand(project)
+    )
 
 
 def show(project: Path, branch: str, path: str) -> str:
@@ -54,20 +58,32 @@ def show(project: Path, branch: str, path: str) -> str:
     return git(project, "show", f"{branch}:{path}")
 
 
-def test_the_change_is_on_a_branch_and_nothing_else_changes(mine: Path, tmp_path: Path) -> None:
+def test_the_change_is_on_a_branch_and_nothing_else_changes(
+    mine: Path, tmp_path: Path
+) -> None:
     (mine / "notes.txt").write_text("in no commit\n")
     before, head = bytes_of(mine), git(mine, "rev-parse", "HEAD")
-    status, index = git(mine, "status", "--porcelain"), (mine / ".git/index").read_bytes()
+    status, index = (
+        git(mine, "status", "--porcelain"),
+        (mine / ".git/index").read_bytes(),
+    )
     tried = update(mine, "--dry-run")
     assert tried.stdout.startswith("relaxed: v1.0.0 -> v3.0.0\n"), tried.stderr
     assert tried.returncode == 1, "a relaxation is not clean"
     assert "  .envrc: new\n" in tried.stdout
     assert git(mine, "branch", "--list", "template-*") == ""
     report = tmp_path / "report.md"
-    checked = ("--check", "git log --oneline; echo x > left.txt", "--report", str(report))
+    checked = (
+        "--check",
+        "git log --oneline; echo x > left.txt",
+        "--report",
+        str(report),
+    )
     done = update(mine, *checked)
     assert done.returncode == 1, done.stderr
-    assert "  update_note: RELAXED: destructiveHint true -> false\n" in done.stdout, done.stderr
+    assert "  update_note: RELAXED: destructiveHint true -> false\n" in done.stdout, (
+        done.stderr
+    )
     assert "uncommitted, so not on the branch: notes.txt" in done.stdout
     last = "on the branch template-v3.0.0: look at it, then git merge template-v3.0.0\n"
     assert done.stdout.endswith(last)
@@ -82,7 +98,10 @@ def test_the_change_is_on_a_branch_and_nothing_else_changes(mine: Path, tmp_path
     assert show(mine, "template-v3.0.0", ".envrc") == "use uv\n"
     text = report.read_text()
     assert text.startswith("## my notes: relaxed\n\nv1.0.0 -> v3.0.0\n")
-    assert "### Relaxed for clients\n\n- update_note: RELAXED: destructiveHint true" in text
+    assert (
+        "### Relaxed for clients\n\n- update_note: RELAXED: destructiveHint true"
+        in text
+    )
     assert "### Check, before and after\n\n- passed\n- passed\n" in text
     assert max(map(len, text.splitlines())) <= 200
     git(mine, "merge", "--quiet", "template-v3.0.0")
@@ -96,11 +115,15 @@ def test_here_puts_the_change_into_a_clean_tree(mine: Path) -> None:
     before = bytes_of(mine)
     refused = update(mine, "--here")
     assert refused.returncode == 1
-    assert "commit notes.txt first, since the change goes into the tree" in refused.stdout
+    assert (
+        "commit notes.txt first, since the change goes into the tree" in refused.stdout
+    )
     assert bytes_of(mine) == before
     (mine / "notes.txt").unlink()
     done = update(mine, "--here")
-    assert done.stdout.endswith("not staged: look at it with git diff, then commit\n"), done.stderr
+    assert done.stdout.endswith(
+        "not staged: look at it with git diff, then commit\n"
+    ), done.stderr
     assert said(mine)["_commit"] == "v3.0.0"
     assert (mine / ".envrc").read_text() == "use uv\n"
     assert git(mine, "diff", "--cached", "--name-only") == ""
@@ -113,7 +136,10 @@ def test_a_conflict_is_on_its_branch_with_what_the_release_changes(mine: Path) -
     commit(mine)
     before, refs = bytes_of(mine), git(mine, "for-each-ref")
     rolled = update(mine, "--roll-back", "--json")
-    assert (rolled.returncode, json.loads(rolled.stdout)["detail"]) == (1, ["pyproject.toml"])
+    assert (rolled.returncode, json.loads(rolled.stdout)["detail"]) == (
+        1,
+        ["pyproject.toml"],
+    )
     assert (bytes_of(mine), git(mine, "for-each-ref")) == (before, refs)
     done = update(mine)
     assert done.returncode == 1
@@ -127,7 +153,9 @@ def test_a_conflict_is_on_its_branch_with_what_the_release_changes(mine: Path) -
     assert git(mine, "for-each-ref").count("\n") == refs.count("\n") + 1
 
 
-def test_a_file_of_the_author_that_the_release_adds_is_refused_by_name(mine: Path) -> None:
+def test_a_file_of_the_author_that_the_release_adds_is_refused_by_name(
+    mine: Path,
+) -> None:
     """The worktree does not hold what git ignores; the checkout does."""
     (mine / ".gitignore").write_text((mine / ".gitignore").read_text() + ".envrc\n")
     (mine / ".envrc").write_text("export TOKEN=mine\n")
@@ -136,7 +164,10 @@ def test_a_file_of_the_author_that_the_release_adds_is_refused_by_name(mine: Pat
     for words in (["--dry-run"], [], ["--here"]):
         done = update(mine, *words)
         assert done.returncode == 1
-        assert ".envrc: is here and in no commit, and the change adds it; move it" in done.stdout
+        assert (
+            ".envrc: is here and in no commit, and the change adds it; move it"
+            in done.stdout
+        )
         assert (bytes_of(mine), git(mine, "status", "--porcelain")) == (before, "")
         assert git(mine, "for-each-ref") == refs
 

@@ -7,7 +7,12 @@ from calling import environment
 from lifecycle import commit
 from support import git
 
-from copier_fastmcp.updates.checkouts import Release, Result, _pin_and_check, _record_template
+from copier_fastmcp.updates.checkouts import (
+    Release,
+    Result,
+    _pin_and_check,
+    _record_template,
+)
 from copier_fastmcp.updates.conflicts import conflicting_files, describe_conflicts
 from copier_fastmcp.updates.reports import as_text, markdown
 from copier_fastmcp.updates.worktrees import Worktree
@@ -31,7 +36,9 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (project / "tests/policy").mkdir(parents=True)
     git(project, "init", "--quiet")
     (project / ".copier-answers.yml").write_text("_src_path: /old\n")
-    (project / "tests/policy/pin.py").write_text("raise SystemExit('it does not start')\n")
+    (project / "tests/policy/pin.py").write_text(
+        "raise SystemExit('it does not start')\n"
+    )
     commit(project)
     return project
 
@@ -41,19 +48,28 @@ def test_a_server_that_was_never_pinned(mine: Path) -> None:
     release = Release(None, pin=True)
     with Worktree(mine) as worktree:
         _pin_and_check(worktree, release, result)
-        assert result.tools[0].startswith("not pinned: tests/policy/pin.py: it does not start")
+        assert result.tools[0].startswith(
+            "not pinned: tests/policy/pin.py: it does not start"
+        )
         pin = worktree.project / "tests/policy/pin.py"
         pin.write_text("open('annotations.lock.json', 'w').write('{}')\n")
         _pin_and_check(worktree, release, result)
-    assert result.tools == ["pinned for the first time: there was no lock to compare with"]
+    assert result.tools == [
+        "pinned for the first time: there was no lock to compare with"
+    ]
     assert result.files["annotations.lock.json"] == "new"
 
 
 def test_the_new_address_of_a_template_is_a_commit_of_its_own(mine: Path) -> None:
     with Worktree(mine) as worktree:
         _record_template(worktree, "/new")
-        assert git(worktree.root, "log", "-1", "--format=%s") == "The template is at /new\n"
-        assert (worktree.root / ".copier-answers.yml").read_text() == "_src_path: /new\n"
+        assert (
+            git(worktree.root, "log", "-1", "--format=%s")
+            == "The template is at /new\n"
+        )
+        assert (
+            worktree.root / ".copier-answers.yml"
+        ).read_text() == "_src_path: /new\n"
     assert (mine / ".copier-answers.yml").read_text() == "_src_path: /old\n"
 
 
@@ -70,7 +86,9 @@ def test_a_conflict_says_what_the_release_changes(mine: Path) -> None:
 
 def test_a_report_puts_relaxations_first_and_keeps_lines_short(mine: Path) -> None:
     tools = ["a: title x -> y", "b: RELAXED: gate lost", f"c: why {'word ' * 60}"]
-    result = Result(str(mine), "relaxed", ["v1 -> v2"], tools=tools, files={"README.md": "changed"})
+    result = Result(
+        str(mine), "relaxed", ["v1 -> v2"], tools=tools, files={"README.md": "changed"}
+    )
     text = markdown([result])
     assert text.index("Relaxed for clients") < text.index("Other changes for clients")
     assert "<details><summary>Policy and shared files (1)</summary>" in text

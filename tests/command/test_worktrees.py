@@ -110,11 +110,15 @@ def test_no_hook_runs(mine: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "ran").exists()
 
 
-@pytest.mark.parametrize("name", ["untracked.txt", "secret.txt", "staged.txt", "untracked.txt/x"])
+@pytest.mark.parametrize(
+    "name", ["untracked.txt", "secret.txt", "staged.txt", "untracked.txt/x"]
+)
 def test_a_file_in_no_commit_is_not_overwritten(mine: Path, name: str) -> None:
     with Worktree(mine) as worktree:
         change(worktree, name)
-        with pytest.raises(RefusedError, match="in no commit, and the change adds it; move it"):
+        with pytest.raises(
+            RefusedError, match="in no commit, and the change adds it; move it"
+        ):
             worktree.publish("ours")
     assert git(mine, "branch", "--list", "ours") == ""
 
@@ -223,7 +227,10 @@ def test_kinds_of_repositories(
         assert worktree.files() == {"new.txt": "new"}
         worktree.publish("ours")
     assert git(project, "show", "ours:new.txt") == "new\n"
-    assert (bytes_of(project), git(project, "status", "--porcelain")) == (before, status)
+    assert (bytes_of(project), git(project, "status", "--porcelain")) == (
+        before,
+        status,
+    )
     assert git(project, "fsck", "--no-dangling") == ""
 
 
@@ -245,7 +252,9 @@ def test_what_git_cannot_give_is_refused_by_name(mine: Path, tmp_path: Path) -> 
     assert git(empty, "worktree", "list").count("\n") == 1
 
 
-def test_a_killed_run_is_cleaned_up_by_the_next_and_a_living_one_is_not(mine: Path) -> None:
+def test_a_killed_run_is_cleaned_up_by_the_next_and_a_living_one_is_not(
+    mine: Path,
+) -> None:
     command = [sys.executable, "-c", HOLD, str(mine)]
     runs = [
         subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment())
@@ -272,7 +281,9 @@ def test_a_killed_run_is_cleaned_up_by_the_next_and_a_living_one_is_not(mine: Pa
 def test_a_leftover_whose_folder_is_gone(mine: Path) -> None:
     """For example since the machine was started again."""
     command = [sys.executable, "-c", HOLD, str(mine)]
-    run = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment())
+    run = subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, env=environment()
+    )
     assert run.stdout
     root = Path(run.stdout.readline().strip())
     run.kill()
@@ -303,7 +314,9 @@ def test_runs_at_the_same_time(mine: Path) -> None:
 
 
 @pytest.mark.parametrize("moment", range(20))
-def test_what_is_saved_while_files_are_written_is_kept(tmp_path: Path, moment: int) -> None:
+def test_what_is_saved_while_files_are_written_is_kept(
+    tmp_path: Path, moment: int
+) -> None:
     """A change of forty files, while somebody saves twenty of them, half of these by replacing the file."""
     paths = [tmp_path / f"{number}.txt" for number in range(40)]
     changes = {}
@@ -350,7 +363,11 @@ def test_a_change_that_fails_in_the_middle_is_undone(tmp_path: Path) -> None:
     old.chmod(0o755)
     (tmp_path / "file").write_text("a file\n")
     before = bytes_of(tmp_path)
-    new = {old: b"new\n", tmp_path / "folder/new.txt": b"new\n", tmp_path / "file/x": b"new\n"}
+    new = {
+        old: b"new\n",
+        tmp_path / "folder/new.txt": b"new\n",
+        tmp_path / "file/x": b"new\n",
+    }
     with pytest.raises(OSError, match="Not a directory"):
         write(new)
     assert bytes_of(tmp_path) == before
@@ -358,14 +375,18 @@ def test_a_change_that_fails_in_the_middle_is_undone(tmp_path: Path) -> None:
     write({old: b"new\n"})
     assert old.read_text() == "new\n"
     assert os.access(old, os.X_OK)
-    with pytest.raises(RefusedError, match="was changed meanwhile; nothing was written"):
+    with pytest.raises(
+        RefusedError, match="was changed meanwhile; nothing was written"
+    ):
         write({old: b"newer\n"}, {old: b"as it was shown\n"})
 
 
 def test_into_the_tree(mine: Path) -> None:
     with Worktree(mine) as worktree:
         change(worktree)
-        with pytest.raises(RefusedError, match=r"commit a\.txt, staged\.txt, untracked\.txt first"):
+        with pytest.raises(
+            RefusedError, match=r"commit a\.txt, staged\.txt, untracked\.txt first"
+        ):
             put_into_tree(worktree)
         commit(mine)
         with pytest.raises(RefusedError, match="HEAD is another commit by now"):
@@ -435,9 +456,19 @@ def test_nothing_in_the_command_resets_cleans_or_stashes() -> None:
     """A temporary checkout is restored; the author's never, but for the answers under plain Copier."""
     modules = sorted((ROOT / "src/copier_fastmcp").rglob("*.py"))
     found = {path.name: git_words(path.read_text("utf-8")) for path in modules}
-    forbidden = {"reset", "--hard", "clean", "-fdq", "stash", "checkout", "checkout-index"}
+    forbidden = {
+        "reset",
+        "--hard",
+        "clean",
+        "-fdq",
+        "stash",
+        "checkout",
+        "checkout-index",
+    }
     harmless = {"checkouts.py"}  # an outcome is called clean there
     for name, words in found.items():
-        assert words & forbidden == ({"clean"} & words if name in harmless else set()), name
+        assert words & forbidden == (
+            {"clean"} & words if name in harmless else set()
+        ), name
     restoring = {name for name, words in found.items() if "--worktree" in words}
     assert restoring == {"worktrees.py"}

@@ -38,7 +38,9 @@ class Tools:
             rows.setdefault(_shape(f"{method} {target.partition('?')[0]}"), tool)
         return cls(rows)
 
-    def call_of(self, step: Step, known: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | str:
+    def call_of(
+        self, step: Step, known: Mapping[str, Any]
+    ) -> tuple[str, dict[str, Any]] | str:
         """Return the tool and the arguments of a step, or what is missing."""
         tool = self.rows.get(_shape(step.operation))
         if tool is None:
@@ -48,13 +50,19 @@ class Tools:
         wires = dict(re.findall(r"([^=&]+)=\{([^}]+)\}", query))
         params = {param["name"]: param for param in tool.get("params", [])}
         arguments: dict[str, Any] = {}
-        for name, value in zip(re.findall(r"\{([^}]+)\}", path), step.path, strict=True):
+        for name, value in zip(
+            re.findall(r"\{([^}]+)\}", path), step.path, strict=True
+        ):
             arguments[name] = fill(value, known)
         for wire, value in step.query.items():
             name = wires.get(wire, wire)
             # A tool takes the place of a page as text, whatever the document calls it.
-            arguments[name] = str(fill(value, known)) if name == "cursor" else fill(value, known)
-        whole = next((name for name, param in params.items() if param.get("whole")), None)
+            arguments[name] = (
+                str(fill(value, known)) if name == "cursor" else fill(value, known)
+            )
+        whole = next(
+            (name for name, param in params.items() if param.get("whole")), None
+        )
         if whole is not None and step.body is not None:
             arguments[whole] = fill(step.body, known)
         elif isinstance(step.body, Mapping):
@@ -97,15 +105,23 @@ class Person:
 
 
 @asynccontextmanager
-async def served(project: Path, era: str, person: Person, environment: Mapping[str, str]) -> Any:
+async def served(
+    project: Path, era: str, person: Person, environment: Mapping[str, str]
+) -> Any:
     """Run a generated server over stdio, and yield its client."""
-    package = next(path.name for path in (project / "src").iterdir() if (path / "policy").is_dir())
+    package = next(
+        path.name for path in (project / "src").iterdir() if (path / "policy").is_dir()
+    )
     prefix = package.upper()
     variables = {f"{prefix}_{name}": value for name, value in environment.items()}
     transport = StdioTransport(
         sys.executable,
         ["-m", package, "run"],
-        env={"PYTHONPATH": str(project / "src"), f"{prefix}_METADATA": "none", **variables},
+        env={
+            "PYTHONPATH": str(project / "src"),
+            f"{prefix}_METADATA": "none",
+            **variables,
+        },
         keep_alive=False,
     )
     async with Client(transport, mode=era, elicitation_handler=person) as client:
@@ -161,7 +177,9 @@ async def play(
         sent = recorder.exchanges[before:]
         exchange = sent[-1] if sent else None
         result, _ = unwrap(outcome.structured_content)
-        judgements.append(judge(step, exchange, result, outcome.is_error, outcome.content))
+        judgements.append(
+            judge(step, exchange, result, outcome.is_error, outcome.content)
+        )
         if exchange is not None:
             _keep(step, exchange, known)
     return judgements, unasked
@@ -171,10 +189,14 @@ def _keep(step: Step, exchange: Exchange, known: dict[str, Any]) -> None:
     """Keep what later steps name."""
     body = parse(exchange) if exchange.status < 400 else None
     if isinstance(body, dict):
-        known.update({name: body[place] for name, place in step.keep.items() if place in body})
+        known.update(
+            {name: body[place] for name, place in step.keep.items() if place in body}
+        )
 
 
-def send_raw(recorder: Recorder, service: Service, step: Step, known: Mapping[str, Any]) -> None:
+def send_raw(
+    recorder: Recorder, service: Service, step: Step, known: Mapping[str, Any]
+) -> None:
     """Send what no tool sends, so that the steps behind it have what they need."""
     method, _, path = step.operation.partition(" ")
     for value in step.path:

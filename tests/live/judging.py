@@ -43,7 +43,11 @@ def message_of(body: Any) -> str:
 
 
 def judge(
-    step: Step, exchange: Exchange | None, result: Any, is_error: bool, blocks: list[Any]
+    step: Step,
+    exchange: Exchange | None,
+    result: Any,
+    is_error: bool,
+    blocks: list[Any],
 ) -> Judgement:
     """Compare the result of a call with the response.
 
@@ -56,16 +60,26 @@ def judge(
     """
     text = " ".join(getattr(block, "text", "") for block in blocks)
     if exchange is None:
-        return Judgement(step.operation, "sent wrongly", f"nothing was sent: {text[:200]}")
+        return Judgement(
+            step.operation, "sent wrongly", f"nothing was sent: {text[:200]}"
+        )
     body, status = parse(exchange), exchange.status
     sent = f"{exchange.method} {exchange.path}"
     if status >= 400:
         if status != step.status:
-            return Judgement(step.operation, "sent wrongly", f"{sent}: {status} {str(body)[:300]}")
-        told = is_error and str(status) in text and message_of(body).rstrip(".")[:80] in text
+            return Judgement(
+                step.operation, "sent wrongly", f"{sent}: {status} {str(body)[:300]}"
+            )
+        told = (
+            is_error
+            and str(status) in text
+            and message_of(body).rstrip(".")[:80] in text
+        )
         return Judgement(step.operation, "right" if told else "lost", text[:200])
     if step.status:
-        return Judgement(step.operation, "sent wrongly", f"{sent}: {status}, not {step.status}")
+        return Judgement(
+            step.operation, "sent wrongly", f"{sent}: {status}, not {step.status}"
+        )
     if is_error:
         return Judgement(step.operation, "refused", text[:300])
     if isinstance(body, bytes):
@@ -75,4 +89,6 @@ def judge(
     expected = body if isinstance(body, Mapping) else {"result": body}
     if result == expected:
         return Judgement(step.operation, "right")
-    return Judgement(step.operation, "lost", f"{str(result)[:150]} for {str(expected)[:150]}")
+    return Judgement(
+        step.operation, "lost", f"{str(result)[:150]} for {str(expected)[:150]}"
+    )

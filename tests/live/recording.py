@@ -49,7 +49,9 @@ def recording(service: str) -> Iterator[Recorder]:
         def forward(self) -> None:
             length = int(self.headers.get("Content-Length") or 0)
             body = self.rfile.read(length)
-            headers = {k: v for k, v in self.headers.items() if k.lower() not in DROPPED}
+            headers = {
+                k: v for k, v in self.headers.items() if k.lower() not in DROPPED
+            }
             headers["Accept-Encoding"] = "identity"
             connection = http.client.HTTPConnection(target, timeout=60)
             try:
@@ -60,7 +62,9 @@ def recording(service: str) -> Iterator[Recorder]:
                 connection.close()
             media_type = response.headers.get("Content-Type", "")
             path = self.path
-            exchange = Exchange(self.command, path, body, response.status, media_type, content)
+            exchange = Exchange(
+                self.command, path, body, response.status, media_type, content
+            )
             recorder.exchanges.append(exchange)
             self.send_response(response.status)
             for name, value in response.headers.items():
@@ -79,7 +83,9 @@ def recording(service: str) -> Iterator[Recorder]:
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         server.daemon_threads = True
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread = threading.Thread(
+            target=server.serve_forever, kwargs={"poll_interval": 0.02}
+        )
         thread.start()
         recorder.address = f"http://127.0.0.1:{server.server_port}"
         yield recorder

@@ -81,7 +81,9 @@ JUPYTERHUB = [
     step("GET /users", query={"offset": 1.0, "limit": 2.0}),
     step("GET /users", query={"state": "inactive"}),
     step(f"PATCH {USER}", "dan", body={"admin": True}),
-    step(f"POST {USER}/activity", "dan", body={"last_activity": "2026-11-01T00:00:00Z"}),
+    step(
+        f"POST {USER}/activity", "dan", body={"last_activity": "2026-11-01T00:00:00Z"}
+    ),
     step(f"POST {USER}/tokens", "dan", body={"note": "live"}, keep={"token": "id"}),
     step(f"GET {USER}/tokens", "dan"),
     step(f"GET {USER}/tokens/{{token_id}}", "dan", "$token"),
@@ -191,9 +193,18 @@ SCENARIOS: dict[str, list[Step]] = {
 }
 # What is read before and after each call of the read-only mode.
 SNAPSHOTS: dict[str, list[tuple[str, Any]]] = {
-    "changedetection.io": [("GET /watch", None), ("GET /watch/$uuid", None), ("GET /tags", None)],
+    "changedetection.io": [
+        ("GET /watch", None),
+        ("GET /watch/$uuid", None),
+        ("GET /tags", None),
+    ],
     "jupyterhub": [("GET /users", None), ("GET /groups", None)],
-    "chroma": [("GET /api/v2/tenants/default_tenant/databases/default_database/collections", None)],
+    "chroma": [
+        (
+            "GET /api/v2/tenants/default_tenant/databases/default_database/collections",
+            None,
+        )
+    ],
     "prefect": [("POST /flows/filter", {}), ("POST /variables/filter", {})],
 }
 SEEDS: dict[str, list[Step]] = {

@@ -140,10 +140,14 @@ def install(folder: Path, *requirements: str) -> Path:
             [uv, "venv", "--quiet", "--clear", str(folder)],
             [uv, "pip", "install", "--quiet", "--python", python, *requirements],
         ):
-            ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=900)
+            ran = subprocess.run(
+                command, capture_output=True, text=True, check=False, timeout=900
+            )
             if ran.returncode:
                 lines = ran.stderr.strip().splitlines() or ["no message"]
-                raise UnavailableError(f"{requirements[0]} cannot be installed: {lines[-1][:200]}")
+                raise UnavailableError(
+                    f"{requirements[0]} cannot be installed: {lines[-1][:200]}"
+                )
         done.touch()
     return folder / "bin"
 
@@ -168,7 +172,12 @@ def launch(
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
         if process.poll() is not None:
-            lines = (folder / f"{name}.log").read_text(errors="replace").strip().splitlines()
+            lines = (
+                (folder / f"{name}.log")
+                .read_text(errors="replace")
+                .strip()
+                .splitlines()
+            )
             raise UnavailableError(f"{name} ended at once: {(lines or [''])[-1][:200]}")
         try:
             with urllib.request.urlopen(ready, timeout=2):
@@ -205,7 +214,9 @@ def start_changedetection(environments: Path, folder: Path) -> Service:
     token = settings["application"]["api_access_token"]
     (document,) = programs.parent.rglob("changedetectionio/docs/api-spec.yaml")
     secrets = {"API_AUTH": "header:x-api-key", "API_TOKEN": token}
-    service = Service("changedetection.io", address, "/api/v1", document, secrets, process)
+    service = Service(
+        "changedetection.io", address, "/api/v1", document, secrets, process
+    )
     remove_examples(service)
     return service
 
@@ -214,10 +225,14 @@ def remove_examples(service: Service) -> None:
     """Remove the pages that a new changedetection.io watches: they are on the Internet, and checked all the time."""
     url = f"{service.address}{service.base}/watch"
     headers = service.headers()
-    with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=30) as found:
+    with urllib.request.urlopen(
+        urllib.request.Request(url, headers=headers), timeout=30
+    ) as found:
         watches = json.load(found)
     for uuid in watches:
-        request = urllib.request.Request(f"{url}/{uuid}", headers=headers, method="DELETE")
+        request = urllib.request.Request(
+            f"{url}/{uuid}", headers=headers, method="DELETE"
+        )
         with urllib.request.urlopen(request, timeout=30):
             pass
 
@@ -239,7 +254,9 @@ def start_jupyterhub(environments: Path, folder: Path) -> Service:
         f"{address}/hub/api",
         PATH=f"{programs}{os.pathsep}{os.environ['PATH']}",
     )
-    return Service("jupyterhub", address, "/hub/api", document, {"API_TOKEN": HUB_TOKEN}, process)
+    return Service(
+        "jupyterhub", address, "/hub/api", document, {"API_TOKEN": HUB_TOKEN}, process
+    )
 
 
 def _extract_hub_document(programs: Path, document: Path) -> None:
@@ -247,15 +264,25 @@ def _extract_hub_document(programs: Path, document: Path) -> None:
     import tarfile
 
     python = str(programs / "python")
-    show = [python, "-c", "import importlib.metadata as m; print(m.version('jupyterhub'))"]
-    version = subprocess.run(show, capture_output=True, text=True, check=True).stdout.strip()
+    show = [
+        python,
+        "-c",
+        "import importlib.metadata as m; print(m.version('jupyterhub'))",
+    ]
+    version = subprocess.run(
+        show, capture_output=True, text=True, check=True
+    ).stdout.strip()
     folder = document.parent / "source"
     options = ["--quiet", "--no-deps", "--no-binary", ":all:", "--dest", str(folder)]
     download = [python, "-m", "pip", "download", *options, f"jupyterhub=={version}"]
-    ran = subprocess.run(download, capture_output=True, text=True, check=False, timeout=600)
+    ran = subprocess.run(
+        download, capture_output=True, text=True, check=False, timeout=600
+    )
     archives = sorted(folder.glob("jupyterhub-*.tar.gz"))
     if ran.returncode or not archives:
-        raise UnavailableError("the source of jupyterhub, with its document, cannot be downloaded")
+        raise UnavailableError(
+            "the source of jupyterhub, with its document, cannot be downloaded"
+        )
     with tarfile.open(archives[-1]) as archive:
         name = next(n for n in archive.getnames() if n.endswith("_static/rest-api.yml"))
         file = archive.extractfile(name)

@@ -25,7 +25,15 @@ from support import ROOT, render
 
 pytestmark = pytest.mark.nightly
 # What a service changes by itself between two reads.
-VOLATILE = {"last_activity", "last_checked", "last_changed", "updated", "server", "time", "token"}
+VOLATILE = {
+    "last_activity",
+    "last_checked",
+    "last_changed",
+    "updated",
+    "server",
+    "time",
+    "token",
+}
 
 
 class Page(SimpleHTTPRequestHandler):
@@ -46,7 +54,9 @@ class Page(SimpleHTTPRequestHandler):
 def page() -> Iterator[str]:
     """The address of a page to watch."""
     with ThreadingHTTPServer(("127.0.0.1", 0), Page) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1})
+        thread = threading.Thread(
+            target=server.serve_forever, kwargs={"poll_interval": 0.1}
+        )
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}/"
         server.shutdown()
@@ -77,7 +87,9 @@ def project(service: Service, tmp_path_factory: pytest.TempPathFactory) -> Path:
     answers = folder / "answers.yml"
     command = [sys.executable, "-m", "copier_fastmcp", "import", str(service.document)]
     subprocess.run(
-        [*command, "--out", str(answers), "--unattended"], check=True, capture_output=True
+        [*command, "--out", str(answers), "--unattended"],
+        check=True,
+        capture_output=True,
     )
     data = yaml.safe_load(answers.read_text(encoding="utf-8"))
     data.setdefault("api", f"{service.address}{service.base}")
@@ -104,7 +116,9 @@ def test_each_result_is_what_the_service_sent(
             ):
                 clients = {ERAS[0]: old, ERAS[1]: new}
                 steps = SCENARIOS[service.name]
-                return await play(steps, tools, clients, person, recorder, service, known)
+                return await play(
+                    steps, tools, clients, person, recorder, service, known
+                )
 
     judgements, unasked = anyio.run(run)
     counts = Counter(judgement.verdict for judgement in judgements)
@@ -113,8 +127,8 @@ def test_each_result_is_what_the_service_sent(
     lines = [f"{j.verdict}: {j.operation}: {j.why}" for j in wrong]
     print(f"{service.name}: {dict(counts)}", *lines, sep="\n")
     assert not unasked
-    assert not [j for j in wrong if j.verdict in ("lost", "refused", "sent wrongly")], "\n".join(
-        lines
+    assert not [j for j in wrong if j.verdict in ("lost", "refused", "sent wrongly")], (
+        "\n".join(lines)
     )
     assert counts["right"] >= 0.95 * len(judgements), "\n".join(lines)
 
@@ -137,10 +151,14 @@ def test_no_read_changes_anything(service: Service, project: Path, page: str) ->
                 before = await settled(service, known)
                 for tool in await client.list_tools():
                     for arguments in samples(tool.input_schema, known):
-                        await client.call_tool(tool.name, arguments, raise_on_error=False)
+                        await client.call_tool(
+                            tool.name, arguments, raise_on_error=False
+                        )
                         after = snapshot(service, known)
                         if after != before:
-                            changed.append(f"{tool.name} {arguments}: {difference(before, after)}")
+                            changed.append(
+                                f"{tool.name} {arguments}: {difference(before, after)}"
+                            )
                             before = after
         return changed
 
@@ -155,7 +173,9 @@ def snapshot(service: Service, known: dict[str, Any]) -> list[Any]:
         for name, value in known.items():
             path = path.replace(f"${name}", str(value))
         url = f"{service.address}{service.base}{path}"
-        response = httpx2.request(method, url, headers=service.headers(), json=body, timeout=30)
+        response = httpx2.request(
+            method, url, headers=service.headers(), json=body, timeout=30
+        )
         states.append(stable(response.json() if response.content else None))
     return states
 
@@ -163,9 +183,9 @@ def snapshot(service: Service, known: dict[str, Any]) -> list[Any]:
 async def settled(service: Service, known: dict[str, Any]) -> list[Any]:
     """What the service holds once it does nothing by itself, as the first check of a new page."""
     states = [snapshot(service, known)]
-    while (len(states) < 60 and any(state != states[-1] for state in states[-8:])) or len(
-        states
-    ) < 8:
+    while (
+        len(states) < 60 and any(state != states[-1] for state in states[-8:])
+    ) or len(states) < 8:
         await anyio.sleep(0.5)
         states.append(snapshot(service, known))
     return states[-1]
@@ -177,7 +197,11 @@ def difference(before: Any, after: Any, place: str = "") -> str:
         for name in before.keys() | after.keys():
             if before.get(name) != after.get(name):
                 return difference(before.get(name), after.get(name), f"{place}.{name}")
-    if isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+    if (
+        isinstance(before, list)
+        and isinstance(after, list)
+        and len(before) == len(after)
+    ):
         for number, (old, new) in enumerate(zip(before, after, strict=True)):
             if old != new:
                 return difference(old, new, f"{place}.{number}")
@@ -187,7 +211,9 @@ def difference(before: Any, after: Any, place: str = "") -> str:
 def stable(value: Any) -> Any:
     """A value without what changes by itself."""
     if isinstance(value, dict):
-        return {name: stable(item) for name, item in value.items() if name not in VOLATILE}
+        return {
+            name: stable(item) for name, item in value.items() if name not in VOLATILE
+        }
     if isinstance(value, list):
         return [stable(item) for item in value]
     return value
@@ -214,6 +240,10 @@ def values(schema: dict[str, Any], text: str) -> Iterator[Any]:
         if kind == "array":
             yield [next(values(part.get("items", {}), text))]
         elif kind != "null":
-            yield {"string": text, "integer": 1, "number": 1, "boolean": True, "object": {}}.get(
-                kind, text
-            )
+            yield {
+                "string": text,
+                "integer": 1,
+                "number": 1,
+                "boolean": True,
+                "object": {},
+            }.get(kind, text)

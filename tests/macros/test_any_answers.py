@@ -41,13 +41,30 @@ WORDS = st.sampled_from(
 )
 LEAVES = st.one_of(
     *(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5), WORDS),
-    *(st.dates(), st.datetimes(), st.binary(max_size=3), st.builds(lambda: 1 << 20_000)),
+    *(
+        st.dates(),
+        st.datetimes(),
+        st.binary(max_size=3),
+        st.builds(lambda: 1 << 20_000),
+    ),
 )
 TOOL_KEYS = "name behavior title description module record params returns destructive idempotent"
-PARAM_KEYS = "name type choices description required default ge le gt lt min_length max_length"
-ALL_KEYS = [*TOOL_KEYS.split(), *PARAM_KEYS.split(), "pattern", "min_items", "hint", "value", "uri"]
+PARAM_KEYS = (
+    "name type choices description required default ge le gt lt min_length max_length"
+)
+ALL_KEYS = [
+    *TOOL_KEYS.split(),
+    *PARAM_KEYS.split(),
+    "pattern",
+    "min_items",
+    "hint",
+    "value",
+    "uri",
+]
 KEYS = st.one_of(
-    st.sampled_from(ALL_KEYS), st.text(max_size=3), LEAVES.filter(lambda k: k is not None)
+    st.sampled_from(ALL_KEYS),
+    st.text(max_size=3),
+    LEAVES.filter(lambda k: k is not None),
 )
 JUNK = st.recursive(
     LEAVES,
@@ -70,7 +87,15 @@ PARAMS = st.fixed_dictionaries(
     {"name": st.one_of(PARAM_NAMES, field("a", "note_id", "etag", "confirm"))},
     optional={
         "type": field(
-            "int", "str", "float", "bool", "date", "list[int]", "list[str]", "any", "dict"
+            "int",
+            "str",
+            "float",
+            "bool",
+            "date",
+            "list[int]",
+            "list[str]",
+            "any",
+            "dict",
         ),
         "choices": field(["a", "b"], [1, 2], []),
         "description": field("x"),
@@ -86,13 +111,19 @@ PARAMS = st.fixed_dictionaries(
 EXCEPTIONS = st.fixed_dictionaries(
     {},
     optional={
-        "hint": field("read_only", "destructive", "idempotent", "open_world", "confirm"),
+        "hint": field(
+            "read_only", "destructive", "idempotent", "open_world", "confirm"
+        ),
         "value": field(True, False),
         "why": field("w"),
     },
 )
 TOOLS = st.fixed_dictionaries(
-    {"name": st.one_of(tool_names(), field("get_x", "edit_x", "delete_xs", "send_x", "count_x"))},
+    {
+        "name": st.one_of(
+            tool_names(), field("get_x", "edit_x", "delete_xs", "send_x", "count_x")
+        )
+    },
     optional={
         "behavior": field(
             "read", "create", "ensure", "append", "update", "put", "delete", "action"
@@ -100,9 +131,12 @@ TOOLS = st.fixed_dictionaries(
         **{key: field("Words") for key in ("title", "description", "why")},
         **{key: field("notes") for key in ("module", "record")},
         "params": st.one_of(st.lists(PARAMS, max_size=4), field([])),
-        "returns": field({"id": "int"}, {"deleted": "bool", "x": {"type": "str", "default": None}}),
+        "returns": field(
+            {"id": "int"}, {"deleted": "bool", "x": {"type": "str", "default": None}}
+        ),
         **{
-            key: field(True) for key in ("destructive", "idempotent", "request_model", "open_world")
+            key: field(True)
+            for key in ("destructive", "idempotent", "request_model", "open_world")
         },
         "scopes": field(["a"], []),
         "confirm": field(True, False, "Do {a}?", "Do it?"),
@@ -138,8 +172,13 @@ def test_whatever_the_tools_are_the_validator_answers(said: Any) -> None:
 
 
 @SETTINGS
-@given(st.one_of(JUNK, st.lists(st.one_of(RESOURCES, JUNK), max_size=3)), st.one_of(JUNK, WORDS))
-def test_whatever_the_resources_are_the_validator_answers(said: Any, tools: Any) -> None:
+@given(
+    st.one_of(JUNK, st.lists(st.one_of(RESOURCES, JUNK), max_size=3)),
+    st.one_of(JUNK, WORDS),
+)
+def test_whatever_the_resources_are_the_validator_answers(
+    said: Any, tools: Any
+) -> None:
     message = macro("validate", "resource_errors", said, tools)
     assert message.replace("\n", "").isprintable()
     if not message:

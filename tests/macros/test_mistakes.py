@@ -14,9 +14,22 @@ from support import answered, environment, macro, specs
 MISTAKES = {
     (path.stem, number): case
     for path in sorted((Path(__file__).parent / "mistakes").glob("*.yml"))
-    for number, case in enumerate(yaml.safe_load(path.read_text(encoding="utf-8")), start=1)
+    for number, case in enumerate(
+        yaml.safe_load(path.read_text(encoding="utf-8")), start=1
+    )
 }
-HIDDEN = ["\x00", "\x07", "\x1b", "\x7f", "\x85", "\u00ad", "\u061c", "\u200b", "\u200d", "\u200f"]
+HIDDEN = [
+    "\x00",
+    "\x07",
+    "\x1b",
+    "\x7f",
+    "\x85",
+    "\u00ad",
+    "\u061c",
+    "\u200b",
+    "\u200d",
+    "\u200f",
+]
 HIDDEN += ["\u2800", "\ufe00", "\ufe0f", "\U000e0100"]
 HIDDEN += [
     "\u180b",
@@ -45,7 +58,9 @@ def spelled(value: Any) -> Any:
         return many[1] + many[2] * int(many[3])
     if isinstance(value, list):
         return [spelled(item) for item in value]
-    return {k: spelled(v) for k, v in value.items()} if isinstance(value, dict) else value
+    return (
+        {k: spelled(v) for k, v in value.items()} if isinstance(value, dict) else value
+    )
 
 
 def heard(tools: Any, confirm: str = "deletes") -> str:
@@ -59,7 +74,9 @@ def test_one_mistake_one_message(file: str, number: int) -> None:
     answer = spelled(case["say"])
     resources = file == "resources"
     message = (
-        macro("validate", "resource_errors", answer, "get_note") if resources else heard(answer)
+        macro("validate", "resource_errors", answer, "get_note")
+        if resources
+        else heard(answer)
     )
     assert message == case["hear"]
 
@@ -98,12 +115,16 @@ TEXTS: dict[str, Any] = {
     "confirm": lambda text: {"confirm": text},
     "param description": lambda text: {"params": [{"name": "a", "description": text}]},
     "default": lambda text: {"params": [{"name": "a", "default": text}]},
-    "default of any": lambda text: {"params": [{"name": "a", "type": "any", "default": [text]}]},
+    "default of any": lambda text: {
+        "params": [{"name": "a", "type": "any", "default": [text]}]
+    },
     "choice": lambda text: {"params": [{"name": "a", "choices": [text]}]},
     "pattern": lambda text: {"params": [{"name": "a", "pattern": text}]},
     "returns": lambda text: {"returns": {"a": {"type": "int", "description": text}}},
     "result default": lambda text: {"returns": {"a": {"type": "str", "default": text}}},
-    "exception": lambda text: {"exceptions": [{"hint": "idempotent", "value": True, "why": text}]},
+    "exception": lambda text: {
+        "exceptions": [{"hint": "idempotent", "value": True, "why": text}]
+    },
     "scope": lambda text: {"scopes": [text]},
     "icon": lambda text: {"icon": f"https://{text}"},
     "name": lambda text: {"name": f"get_{text}"},
@@ -120,11 +141,15 @@ def test_no_hidden_character_in_any_text(place: str, hidden: str) -> None:
     message = heard([tool])
     assert message
     assert "\n" not in message
-    assert message.isprintable(), "what is hidden in the answer is spelled out in the message"
+    assert message.isprintable(), (
+        "what is hidden in the answer is spelled out in the message"
+    )
 
 
 @pytest.mark.parametrize("hidden", HIDDEN, ids=ascii)
-@pytest.mark.parametrize("key", ["description", "author", "domain", "server_name", "package_name"])
+@pytest.mark.parametrize(
+    "key", ["description", "author", "domain", "server_name", "package_name"]
+)
 def test_no_hidden_character_in_the_other_answers(key: str, hidden: str) -> None:
     with pytest.raises(ValueError, match=f"^{key}: ") as caught:
         answered({key: f"a{hidden}b"})
@@ -163,8 +188,16 @@ HYPHENS = "(lower-case letters, digits, single hyphens, 40 at most)"
                 "concurrent",
             )
         ),
-        ("description", "", '"" is empty; write something, or leave it out for the default'),
-        ("description", "x" * 301, f'"{"x" * 58}… is 301 characters long; shorten it to 300'),
+        (
+            "description",
+            "",
+            '"" is empty; write something, or leave it out for the default',
+        ),
+        (
+            "description",
+            "x" * 301,
+            f'"{"x" * 58}… is 301 characters long; shorten it to 300',
+        ),
         (
             "author",
             "a\nb",
@@ -181,7 +214,11 @@ def test_mistakes_in_the_other_answers(key: str, said: str, message: str) -> Non
 
 def test_every_module_of_this_python_is_refused() -> None:
     table: Any = environment().get_template("macros/tables.jinja").module
-    public = {name for name in sys.stdlib_module_names if re.fullmatch("[a-z][a-z0-9_]*", name)}
+    public = {
+        name
+        for name in sys.stdlib_module_names
+        if re.fullmatch("[a-z][a-z0-9_]*", name)
+    }
     assert public <= set(table.NAMES["standard_library"])
 
 
@@ -215,7 +252,11 @@ def test_a_date_without_quotes_is_the_text_that_was_written() -> None:
             ("return", "returns"),
             ("scope", "scopes"),
         ),
-        *(("idempotant", "idempotent"), ("Behavior", "behavior"), ("behaviour", "behavior")),
+        *(
+            ("idempotant", "idempotent"),
+            ("Behavior", "behavior"),
+            ("behaviour", "behavior"),
+        ),
         *(("zzz", None), ("x" * 100_000, None), ("args", None), ("", None)),
     ],
 )

@@ -82,7 +82,9 @@ def test_a_change_without_a_version_is_a_put(
     ],
 )
 def test_names_mappings_and_both_mean_the_same(said: object) -> None:
-    assert specs(said) == specs([{"name": "get_note"}, {"name": "shelve_note", "behavior": "put"}])
+    assert specs(said) == specs(
+        [{"name": "get_note"}, {"name": "shelve_note", "behavior": "put"}]
+    )
 
 
 def test_one_mapping_is_a_list_of_one() -> None:
@@ -114,9 +116,24 @@ def test_titles_and_classes(name: str, title: str, camel: str) -> None:
             ("boxes", "box"),
             ("addresses", "address"),
         ),
-        *(("branches", "branch"), ("dishes", "dish"), ("news", "news"), ("status", "status")),
-        *(("ties", "tie"), ("note", "note"), ("is", "is"), ("order_lines", "order_line")),
-        *(("classes", "class"), ("glass", "glass"), ("analysis", "analysis"), ("buses", "bus")),
+        *(
+            ("branches", "branch"),
+            ("dishes", "dish"),
+            ("news", "news"),
+            ("status", "status"),
+        ),
+        *(
+            ("ties", "tie"),
+            ("note", "note"),
+            ("is", "is"),
+            ("order_lines", "order_line"),
+        ),
+        *(
+            ("classes", "class"),
+            ("glass", "glass"),
+            ("analysis", "analysis"),
+            ("buses", "bus"),
+        ),
     ],
 )
 def test_plural_and_singular(many: str, one: str) -> None:
@@ -157,7 +174,12 @@ def test_modules_and_long_names() -> None:
             "record",
             "Mark as read. Repeating the call changes nothing further.",
         ),
-        ("shopping_list_delete", "delete", "shopping_list", "Delete a shopping list permanently."),
+        (
+            "shopping_list_delete",
+            "delete",
+            "shopping_list",
+            "Delete a shopping list permanently.",
+        ),
         ("run_report", "read", "report", "Run a report."),
         ("save_ticket_search", "create", "ticket_search", "Save a ticket search."),
     ],
@@ -184,7 +206,12 @@ def test_no_name_speaks_against_a_behavior(verb: str, behavior: str) -> None:
 @pytest.mark.parametrize("confirm", TABLES["confirm"])
 @pytest.mark.parametrize("behavior", BEHAVIORS)
 def test_a_gate_is_taken_away_with_a_reason_only(behavior: str, confirm: str) -> None:
-    tool: Tool = {"name": "do_note", "behavior": behavior, "confirm": False, "why": "It is so."}
+    tool: Tool = {
+        "name": "do_note",
+        "behavior": behavior,
+        "confirm": False,
+        "why": "It is so.",
+    }
     message = macro("validate", "tool_errors", [tool], confirm)
     assert ("add exceptions: [{hint: confirm" in message) == (
         behavior in TABLES["confirm"][confirm]
@@ -194,7 +221,9 @@ def test_a_gate_is_taken_away_with_a_reason_only(behavior: str, confirm: str) ->
 
 
 @pytest.mark.parametrize("confirm", TABLES["confirm"])
-def test_an_action_that_destroys_nothing_is_asked_for_under_writes_only(confirm: str) -> None:
+def test_an_action_that_destroys_nothing_is_asked_for_under_writes_only(
+    confirm: str,
+) -> None:
     tool = {"name": "start_note", "destructive": False, "confirm": False}
     message = macro("validate", "tool_errors", [tool], confirm)
     assert bool(message) is (confirm == "writes")
@@ -203,5 +232,10 @@ def test_an_action_that_destroys_nothing_is_asked_for_under_writes_only(confirm:
 def test_an_update_that_is_written_needs_a_version_or_a_why() -> None:
     tool = {"name": "edit_note", "behavior": "update", "params": [{"name": "title"}]}
     assert "needs a why" in macro("validate", "tool_errors", [tool], "none")
-    assert macro("validate", "tool_errors", [tool | {"why": "It has no versions."}], "none") == ""
+    assert (
+        macro(
+            "validate", "tool_errors", [tool | {"why": "It has no versions."}], "none"
+        )
+        == ""
+    )
     assert macro("validate", "tool_errors", "edit_note=update", "none") == ""

@@ -20,7 +20,12 @@ def one(**said: Any) -> dict[str, Any]:
         ("nc_webdav_list_directories", "read", "list", "directory"),
         ("deck_create_card", "create", "create", "card"),
         ("nc_semantic_search", "read", "search", "nc_semantic"),
-        ("check_logged_in", "action", "check", "logged_in"),  # the first word is a verb: it stands
+        (
+            "check_logged_in",
+            "action",
+            "check",
+            "logged_in",
+        ),  # the first word is a verb: it stands
         ("shelve_note", "put", "shelve", "note"),  # nothing is hidden
         ("nc_update_note", "put", "nc", "update_note"),  # `update` is not a verb of put
     ],
@@ -45,10 +50,20 @@ def test_a_prefixed_list_gets_the_parameters_of_a_list() -> None:
         ({"name": "get_note", "params": [NOTE_ID | {"required": False}]}, "list"),
         ({"name": "get_note", "params": [NOTE_ID | {"default": None}]}, "list"),
         ({"name": "get_note", "params": [NOTE_ID | {"default": 1}]}, "one"),
-        ({"name": "get_notes", "params": [{"name": "folder_id", "type": "int"}]}, "list"),
+        (
+            {"name": "get_notes", "params": [{"name": "folder_id", "type": "int"}]},
+            "list",
+        ),
         ({"name": "get_notes", "params": [NOTE_ID]}, "one"),
     ],
-    ids=["by-id", "id-left-out", "id-null", "id-default", "by-another-id", "plural-by-its-id"],
+    ids=[
+        "by-id",
+        "id-left-out",
+        "id-null",
+        "id-default",
+        "by-another-id",
+        "plural-by-its-id",
+    ],
 )
 def test_a_read_answers_one_or_a_list(tool: dict[str, Any], shape: str) -> None:
     assert specs([tool])[0]["shape"] == shape
@@ -63,7 +78,9 @@ def test_a_read_answers_one_or_a_list(tool: dict[str, Any], shape: str) -> None:
     ],
     ids=["nullable", "never-null", "required"],
 )
-def test_a_list_fills_a_next_cursor_that_may_be_null(field: object, source: str) -> None:
+def test_a_list_fills_a_next_cursor_that_may_be_null(
+    field: object, source: str
+) -> None:
     spec = one(name="list_notes", returns={"next_cursor": field})
     assert spec["returns"][0]["from"] == source
 
@@ -87,7 +104,11 @@ def test_a_resource_holds_a_kind_that_the_tools_know(uri: str, kind: str) -> Non
 
 @pytest.mark.parametrize(
     ("name", "title"),
-    [("check_logged_in", "Check Logged In"), ("move_to_bin", "Move to Bin"), ("in", "In")],
+    [
+        ("check_logged_in", "Check Logged In"),
+        ("move_to_bin", "Move to Bin"),
+        ("in", "In"),
+    ],
 )
 def test_the_last_word_of_a_title_is_capital(name: str, title: str) -> None:
     assert macro("names", "title", name) == title

@@ -13,7 +13,10 @@ from pydantic_core import SchemaValidator
 from support import macro, specs
 
 STEADY = settings(
-    derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck)
+    derandomize=True,
+    database=None,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
 )
 ANY_TEXT = st.one_of(
     strategies.texts(200, lines=True), st.text("\"'\\\n\r\t{}%#aé漢🚀", max_size=20)
@@ -74,8 +77,14 @@ def test_literals(value: object, kind: str, written: str | None) -> None:
     ("said", "written"),
     [
         ({"type": "int", "ge": 1}, 'a: Annotated[int, Field(description="A.", ge=1)]'),
-        ({"required": False}, 'a: Annotated[str | None, Field(description="A.")] = None'),
-        ({"type": "bool", "default": False}, 'a: Annotated[bool, Field(description="A.")] = False'),
+        (
+            {"required": False},
+            'a: Annotated[str | None, Field(description="A.")] = None',
+        ),
+        (
+            {"type": "bool", "default": False},
+            'a: Annotated[bool, Field(description="A.")] = False',
+        ),
         (
             {"choices": ["x", 1, True]},
             'a: Annotated[Literal["x", 1, True], Field(description="A.")]',
@@ -99,11 +108,18 @@ def test_parameters(said: dict[str, Any], written: str | None) -> None:
     param = {"name": "a", "description": "A."} | said
     (tool,) = specs([{"name": "get_note", "params": [param]}])
     found = macro("python", "parameter", tool["params"][0], 4)
-    assert found == (written or 'a: Annotated[float, Field(description="A.", gt=0, lt=0.5)]')
+    assert found == (
+        written or 'a: Annotated[float, Field(description="A.", gt=0, lt=0.5)]'
+    )
 
 
 def test_a_wire_name_becomes_an_alias_and_a_long_line_is_exploded() -> None:
-    param = {"name": "from", "description": "x" * 90, "choices": ["é" * 30, "b"], "default": None}
+    param = {
+        "name": "from",
+        "description": "x" * 90,
+        "choices": ["é" * 30, "b"],
+        "default": None,
+    }
     (tool,) = specs([{"name": "get_note", "params": [param]}])
     assert macro("python", "parameter", tool["params"][0], 4).splitlines() == [
         "from_: Annotated[",
@@ -128,9 +144,18 @@ GOOD: dict[str, list[Any]] = {
     "str": ["", "a"],
     "bool": [True, False],
     "date": ["2026-01-31", "2024-02-29", "2000-02-29"],
-    "datetime": ["2026-01-31T12:00:00", "2026-01-31 23:59:59.5Z", "2026-01-31T12:00:00+14:00"],
+    "datetime": [
+        "2026-01-31T12:00:00",
+        "2026-01-31 23:59:59.5Z",
+        "2026-01-31T12:00:00+14:00",
+    ],
     "uuid": ["123e4567-e89b-42d3-a456-426614174000"],
-    "url": ["https://example.com", "ftp://a.b:21/x?y#z", "http://localhost:65535/", "http://a?x=1"],
+    "url": [
+        "https://example.com",
+        "ftp://a.b:21/x?y#z",
+        "http://localhost:65535/",
+        "http://a?x=1",
+    ],
     "email": ["ann@example.com", "a.b+c@x-y.co.uk"],
     "dict": [{}, {"a": [1]}],
     "any": [None, 1, "a", [], {}],
@@ -142,10 +167,28 @@ BAD: dict[str, list[Any]] = {
     "float": ["1", True, float("nan"), float("inf")],
     "str": [1, None, ["a"]],
     "bool": [0, "true", None],
-    "date": ["2026-02-29", "1900-02-29", "2026-13-01", "0000-01-01", "2026-01-31\n", "31.1.2026"],
-    "datetime": ["2026-01-31", "2026-01-31T24:00:00", "2026-01-31T12:00", "2026-02-30T12:00:00"],
+    "date": [
+        "2026-02-29",
+        "1900-02-29",
+        "2026-13-01",
+        "0000-01-01",
+        "2026-01-31\n",
+        "31.1.2026",
+    ],
+    "datetime": [
+        "2026-01-31",
+        "2026-01-31T24:00:00",
+        "2026-01-31T12:00",
+        "2026-02-30T12:00:00",
+    ],
     "uuid": ["123e4567", 1],
-    "url": ["example.com", "https://", "https://a b", "http://a:65536/", "http://a:123456/"],
+    "url": [
+        "example.com",
+        "https://",
+        "https://a b",
+        "http://a:65536/",
+        "http://a:123456/",
+    ],
     "email": ["ann", "ann@example", "a@b@c.de", "a..b@c.de", "ä@example.com"],
     "dict": [[], "a"],
     "list[int]": [["a"], [1, True], 1, {"a": 1}],
@@ -153,12 +196,16 @@ BAD: dict[str, list[Any]] = {
 }
 
 
-@pytest.mark.parametrize(("kind", "value"), [(k, v) for k, all_ in GOOD.items() for v in all_])
+@pytest.mark.parametrize(
+    ("kind", "value"), [(k, v) for k, all_ in GOOD.items() for v in all_]
+)
 def test_values_that_fit(kind: str, value: object) -> None:
     assert macro("values", "fits", value, kind) == "true"
 
 
-@pytest.mark.parametrize(("kind", "value"), [(k, v) for k, all_ in BAD.items() for v in all_])
+@pytest.mark.parametrize(
+    ("kind", "value"), [(k, v) for k, all_ in BAD.items() for v in all_]
+)
 def test_values_that_do_not_fit(kind: str, value: object) -> None:
     assert macro("values", "fits", value, kind) == ""
 
@@ -178,8 +225,21 @@ def compiles(pattern: str) -> bool:
 @pytest.mark.parametrize(
     "pattern",
     [
-        *("^st\\d{6}$", "a|b", "(ab)+", "[a-z]{2,4}", "^[A-Z]{2}-\\d{3,}$", "^order-id$", "^$"),
-        *("^(\\d{1,3}\\.){3}\\d{1,3}$", "(((a|b)*c)*d)?", "^[\\w.-]{1,64}@[\\w-]{1,64}$", "[^\"']"),
+        *(
+            "^st\\d{6}$",
+            "a|b",
+            "(ab)+",
+            "[a-z]{2,4}",
+            "^[A-Z]{2}-\\d{3,}$",
+            "^order-id$",
+            "^$",
+        ),
+        *(
+            "^(\\d{1,3}\\.){3}\\d{1,3}$",
+            "(((a|b)*c)*d)?",
+            "^[\\w.-]{1,64}@[\\w-]{1,64}$",
+            "[^\"']",
+        ),
         *("^\\+?[0-9 ]{3,20}$", "^#[0-9a-f]{6}$", "é+", "^/[a-z0-9._~/-]*$", "x*?"),
         *("^[^*]+$", "[()]", "[$]", "[{}]", "[&]", "[?|]", "[^()\\s]{2,5}"),
     ],

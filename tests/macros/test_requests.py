@@ -7,8 +7,12 @@ from support import macro, specs
 
 def rendered_models(*params: dict[str, Any]) -> str:
     """The classes of the parameters of a tool."""
-    [tool] = specs([{"name": "create_note", "http": "POST /notes", "params": [*params]}])
-    return "".join(macro("python", "models", param) for param in tool["params"] if param["model"])
+    [tool] = specs(
+        [{"name": "create_note", "http": "POST /notes", "params": [*params]}]
+    )
+    return "".join(
+        macro("python", "models", param) for param in tool["params"] if param["model"]
+    )
 
 
 def test_an_object_with_fields_is_a_typed_class() -> None:
@@ -20,7 +24,11 @@ def test_an_object_with_fields_is_a_typed_class() -> None:
 
 
 def test_objects_in_objects_come_first() -> None:
-    spot = {"name": "spot", "type": "object", "fields": [{"name": "x", "type": "float"}]}
+    spot = {
+        "name": "spot",
+        "type": "object",
+        "fields": [{"name": "x", "type": "float"}],
+    }
     text = rendered_models({"name": "parts", "type": "list[object]", "fields": [spot]})
     inner, outer = "class CreateNotePartsSpot(", "class CreateNoteParts("
     assert 0 < text.index(inner) < text.index(outer)
@@ -30,4 +38,7 @@ def test_objects_in_objects_come_first() -> None:
 def test_a_sample_holds_what_an_object_requires() -> None:
     fields = [{"name": "name"}, {"name": "age", "type": "int", "required": False}]
     param = {"name": "owner", "type": "object", "fields": fields, "choices": []}
-    assert macro("values", "sample", param | {"limit_values": param}) == '{"name": "sample"}'
+    assert (
+        macro("values", "sample", param | {"limit_values": param})
+        == '{"name": "sample"}'
+    )

@@ -27,7 +27,11 @@ def names(found: Tool, what: str = "params") -> list[str]:
     ("name", "params", "returns"),
     [
         ("get_note", ["note_id"], ["id", "etag", "title", "content"]),
-        ("search_notes", ["query", "limit", "cursor"], ["items", "total", "next_cursor"]),
+        (
+            "search_notes",
+            ["query", "limit", "cursor"],
+            ["items", "total", "next_cursor"],
+        ),
         ("list_notes", ["limit", "cursor"], ["items", "total", "next_cursor"]),
         ("count_notes", ["query"], ["count"]),
         ("ping", [], ["ok"]),
@@ -49,7 +53,9 @@ def test_what_a_name_alone_takes_and_answers(
     found = spec(name)
     assert (names(found), names(found, "returns")) == (params, returns)
     assert found["implemented"]
-    assert all(item["description"].endswith(".") for item in found["params"] + found["returns"])
+    assert all(
+        item["description"].endswith(".") for item in found["params"] + found["returns"]
+    )
     assert found["description"].endswith(".")
 
 
@@ -62,19 +68,33 @@ def test_a_parameter_of_ours_is_always_a_python_name(name: str) -> None:
 
 def test_tools_of_one_record_share_its_fields() -> None:
     amount = {"name": "amount", "type": "float", "ge": 0, "default": 1}
-    create = {"name": "create_order", "params": [amount, {"name": "state", "choices": ["a", "b"]}]}
-    _, get, update, append = specs([create, "get_order", "update_order", "append_order"])
+    create = {
+        "name": "create_order",
+        "params": [amount, {"name": "state", "choices": ["a", "b"]}],
+    }
+    _, get, update, append = specs(
+        [create, "get_order", "update_order", "append_order"]
+    )
     assert names(get, "returns") == ["id", "etag", "amount", "state"]
     assert names(update) == ["order_id", "etag", "amount", "state"]
     changed = update["params"][2]
-    assert (changed["type"], changed["limits"], changed["optional"]) == ("float", ["ge"], True)
-    assert not changed["has_default"], "a default would overwrite what the caller left out"
+    assert (changed["type"], changed["limits"], changed["optional"]) == (
+        "float",
+        ["ge"],
+        True,
+    )
+    assert not changed["has_default"], (
+        "a default would overwrite what the caller left out"
+    )
     assert names(append) == ["order_id", "state"]
     assert update["description"].endswith("get_order returns the current one.")
 
 
 def test_two_spellings_of_one_parameter_are_one_field() -> None:
-    first = {"name": "create_order", "params": [{"name": "order-id"}, {"name": "due-date"}]}
+    first = {
+        "name": "create_order",
+        "params": [{"name": "order-id"}, {"name": "due-date"}],
+    }
     other = {"name": "put_order", "params": [{"name": "id"}, {"name": "due_date"}]}
     *_, update = specs([first, other, "update_order"])
     assert len(names(update)) == len({param["py"] for param in update["params"]}) == 3
@@ -98,7 +118,10 @@ def test_two_spellings_of_one_parameter_are_one_field() -> None:
     ],
 )
 def test_the_identity_parameter(params: list[str], key: str) -> None:
-    assert spec({"name": "get_note", "params": [{"name": n} for n in params]})["key"] == key
+    assert (
+        spec({"name": "get_note", "params": [{"name": n} for n in params]})["key"]
+        == key
+    )
 
 
 @pytest.mark.parametrize("version", sorted(VERSIONS))
@@ -150,7 +173,12 @@ def test_optional_and_default(said: Tool, optional: bool, has_default: bool) -> 
 @pytest.mark.parametrize(
     ("wire", "python"),
     [
-        *(("from", "from_"), ("order-id", "order_id"), ("a.b", "a_b"), ("title", "title")),
+        *(
+            ("from", "from_"),
+            ("order-id", "order_id"),
+            ("a.b", "a_b"),
+            ("title", "title"),
+        ),
         *(
             ("self", "self_"),
             ("ctx", "ctx_"),
@@ -170,7 +198,12 @@ def test_wire_names_that_python_does_not_allow(wire: str, python: str) -> None:
     [
         ("get_note", "note_id", {"id": "str", "etag": "str"}, ["record", "record"]),
         ("get_note", "note_id", {"id": "int"}, ["nowhere"]),  # of a text
-        ("get_note", "note_id", {"title": "str", "note_id": "str"}, ["record", "param"]),
+        (
+            "get_note",
+            "note_id",
+            {"title": "str", "note_id": "str"},
+            ["record", "param"],
+        ),
         ("get_note", "note_id", {"title": "int"}, ["nowhere"]),
         ("get_note", "note_id", {"id": "str", "x": OR_ZERO}, ["record", "nowhere"]),
         ("get_note", "note_id", {"id": "str", "x": OR_NULL}, ["record", "default"]),
@@ -178,9 +211,19 @@ def test_wire_names_that_python_does_not_allow(wire: str, python: str) -> None:
         ("ping", "note_id", {"x": OR_ZERO}, ["default"]),
         ("delete_note", "note_id", {"deleted": "bool"}, ["value"]),
         ("delete_note", "note_id", {"deleted": "int"}, ["nowhere"]),
-        ("search_notes", "query", {"notes": "list[dict]", "total": "int"}, ["dicts", "page"]),
+        (
+            "search_notes",
+            "query",
+            {"notes": "list[dict]", "total": "int"},
+            ["dicts", "page"],
+        ),
         ("count_notes", "query", {"n": "int"}, ["total"]),
-        ("send_note", "note_id", {"action_id": "int", "note_id": "str"}, ["value", "param"]),
+        (
+            "send_note",
+            "note_id",
+            {"action_id": "int", "note_id": "str"},
+            ["value", "param"],
+        ),
         ("create_note", "title", {"id": "int", "title": "str"}, ["record", "record"]),
     ],
 )
@@ -196,7 +239,11 @@ def test_where_a_result_comes_from(
 def test_a_result_with_a_null_default_is_optional() -> None:
     returns = {"x": {"type": "int", "default": None, "description": "X."}}
     (field,) = spec({"name": "get_note", "returns": returns})["returns"]
-    assert (field["optional"], field["has_default"], field["description"]) == (True, False, "X.")
+    assert (field["optional"], field["has_default"], field["description"]) == (
+        True,
+        False,
+        "X.",
+    )
 
 
 @pytest.mark.parametrize(
@@ -208,7 +255,9 @@ def test_a_result_with_a_null_default_is_optional() -> None:
         ("a+b.c://x/{y}/z{w}", None, ["y", "w"], None),
     ],
 )
-def test_resources(uri: str, file: str | None, variables: list[str], record: str | None) -> None:
+def test_resources(
+    uri: str, file: str | None, variables: list[str], record: str | None
+) -> None:
     said = {"uri": uri, "name": "N", "description": "D."}
     (found,) = json.loads(macro("specs", "resource_specs", [said], specs("get_note")))
     assert found["variables"] == variables
@@ -228,15 +277,23 @@ def test_what_has_no_identity_is_the_one_called_current() -> None:
         "create_note",
     ]
     theme, listed, said, _, note = specs(tools)
-    assert [field["type"] for field in theme["returns"] if field["name"] == "id"] == ["str"]
-    assert [field["type"] for field in listed["item_fields"] if field["name"] == "id"] == ["str"]
+    assert [field["type"] for field in theme["returns"] if field["name"] == "id"] == [
+        "str"
+    ]
+    assert [
+        field["type"] for field in listed["item_fields"] if field["name"] == "id"
+    ] == ["str"]
     assert not said["implemented"]
-    assert [field["type"] for field in note["returns"] if field["name"] == "id"] == ["int"]
+    assert [field["type"] for field in note["returns"] if field["name"] == "id"] == [
+        "int"
+    ]
 
 
 def test_an_id_that_is_a_number_is_arranged_as_it_is_sent() -> None:
     """The store keeps IDs as text, where 1 and 1.0 are two."""
-    (tool,) = specs([{"name": "get_note", "params": [{"name": "note_id", "type": "float"}]}])
+    (tool,) = specs(
+        [{"name": "get_note", "params": [{"name": "note_id", "type": "float"}]}]
+    )
     assert macro("values", "sample", tool["params"][0]) == "1.0"
     many = dict(tool["params"][0], type="list[float]")
     assert macro("values", "sample", many) == "[1.0]"
@@ -258,9 +315,13 @@ def test_ensure_cannot_make_up_a_uuid() -> None:
 def test_a_result_field_that_a_record_holds_otherwise_is_left_to_its_author() -> None:
     returns = {"id": "int", "etag": {"type": "int", "default": 0}}
     params = [{"name": "note_id", "type": "int"}, {"name": "title"}]
-    assert not spec({"name": "set_note", "params": params, "returns": returns})["implemented"]
+    assert not spec({"name": "set_note", "params": params, "returns": returns})[
+        "implemented"
+    ]
     returns["etag"] = {"type": "str", "default": ""}
-    assert spec({"name": "set_note", "params": params, "returns": returns})["implemented"]
+    assert spec({"name": "set_note", "params": params, "returns": returns})[
+        "implemented"
+    ]
 
 
 def test_only_what_appends_is_described_as_going_to_something() -> None:

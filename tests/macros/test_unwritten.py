@@ -14,8 +14,20 @@ ID = {"name": "note_id", "type": "int"}
     ("tool", "implemented"),
     [
         # A read that would answer what nobody found out: defaults and its own arguments alone.
-        ({"name": "validate_gtin", "returns": {"valid": {"type": "bool", "default": True}}}, False),
-        ({"name": "check_notes", "returns": {"state": {"type": "str", "default": "ok"}}}, False),
+        (
+            {
+                "name": "validate_gtin",
+                "returns": {"valid": {"type": "bool", "default": True}},
+            },
+            False,
+        ),
+        (
+            {
+                "name": "check_notes",
+                "returns": {"state": {"type": "str", "default": "ok"}},
+            },
+            False,
+        ),
         ({"name": "get_note", "returns": {"x": OR_NULL}}, False),
         (
             {
@@ -38,13 +50,22 @@ ID = {"name": "note_id", "type": "int"}
             },
             False,
         ),
-        ({"name": "ping", "returns": {"version": {"type": "str", "default": "1"}}}, True),
+        (
+            {"name": "ping", "returns": {"version": {"type": "str", "default": "1"}}},
+            True,
+        ),
         # A search for what no record has finds nothing, whatever there is.
         ({"name": "list_notes", "params": [{"name": "sort", "default": "id"}]}, False),
         ({"name": "list_notes", "params": [{"name": "sort", "required": False}]}, True),
         ({"name": "list_notes", "params": [{"name": "title", "default": "x"}]}, True),
-        ({"name": "list_statuses", "params": [{"name": "order_id", "type": "int"}]}, True),
-        ({"name": "list_notes", "params": [{"name": "order_id", "type": "int"}]}, False),
+        (
+            {"name": "list_statuses", "params": [{"name": "order_id", "type": "int"}]},
+            True,
+        ),
+        (
+            {"name": "list_notes", "params": [{"name": "order_id", "type": "int"}]},
+            False,
+        ),
         # A write of nothing, and an ID that is not of the result's type.
         (
             {
@@ -53,9 +74,15 @@ ID = {"name": "note_id", "type": "int"}
             },
             False,
         ),
-        ({"name": "append_order", "params": [{"name": "order_id", "type": "int"}]}, False),
+        (
+            {"name": "append_order", "params": [{"name": "order_id", "type": "int"}]},
+            False,
+        ),
         ({"name": "ensure_order", "params": []}, False),
-        ({"name": "archive_order", "params": [{"name": "order_id", "type": "int"}]}, True),
+        (
+            {"name": "archive_order", "params": [{"name": "order_id", "type": "int"}]},
+            True,
+        ),
         (
             {
                 "name": "ensure_note",
@@ -72,7 +99,9 @@ ID = {"name": "note_id", "type": "int"}
         ),
     ],
 )
-def test_a_body_that_cannot_be_right_is_not_implemented(tool: Tool, implemented: bool) -> None:
+def test_a_body_that_cannot_be_right_is_not_implemented(
+    tool: Tool, implemented: bool
+) -> None:
     beside = [
         {"name": "get_note", "params": [ID]},
         {"name": "create_note", "params": [{"name": "title"}]},

@@ -88,7 +88,9 @@ def rows(server: str) -> list[Row]:
 
 
 def _read(name: str) -> dict[str, Any]:
-    found: dict[str, Any] = yaml.safe_load((HERE / f"{name}.yml").read_text(encoding="utf-8"))
+    found: dict[str, Any] = yaml.safe_load(
+        (HERE / f"{name}.yml").read_text(encoding="utf-8")
+    )
     return found
 
 
@@ -106,7 +108,9 @@ def _signature(takes: str) -> str:
         kind = ast.unparse(each.annotation) if each.annotation else "Any"
         if kind != "Context":
             kind = f'Annotated[{kind}, Field(description="The {each.arg}.")]'
-        texts.append(f"{each.arg}: {kind}" + (f" = {ast.unparse(value)}" if value else ""))
+        texts.append(
+            f"{each.arg}: {kind}" + (f" = {ast.unparse(value)}" if value else "")
+        )
     return ", ".join(texts)
 
 
@@ -130,7 +134,12 @@ def _identities(row: Row, of: Mapping[str, Any]) -> tuple[str, list[str]]:
     taken = {each.arg for each in _parameters(row.takes).args}
     parameters, lines = [], []
     for name, value in of["identities"].items():
-        spellings = (name, f"{name}s", f"ticket_{name}", f"from_{name.removeprefix('note_')}")
+        spellings = (
+            name,
+            f"{name}s",
+            f"ticket_{name}",
+            f"from_{name.removeprefix('note_')}",
+        )
         if taken.intersection(spellings):
             parameters.append(f"{name}={value!r}")
         else:
@@ -192,5 +201,7 @@ def findings(project: Path) -> dict[str, list[str]]:
         for wrong in [*case.findall("failure"), *case.findall("error")]:
             tool = case.attrib["name"].rpartition("[")[2].rstrip("]").rpartition("-")[2]
             text = (wrong.text or "").removeprefix("Failed: ")
-            found.setdefault(tool if "[" in case.attrib["name"] else "", []).append(text)
+            found.setdefault(tool if "[" in case.attrib["name"] else "", []).append(
+                text
+            )
     return found

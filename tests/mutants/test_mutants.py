@@ -23,7 +23,9 @@ def chosen(server: str) -> list[Row]:
 def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, list[str]]]:
     """What the suite of each server finds, by tool."""
     folders = {server: tmp_path_factory.mktemp(server) for server in SERVERS}
-    return {s: findings(write(s, chosen(s), Path(folder))) for s, folder in folders.items()}
+    return {
+        s: findings(write(s, chosen(s), Path(folder))) for s, folder in folders.items()
+    }
 
 
 @pytest.mark.parametrize("server", SERVERS)
@@ -45,7 +47,9 @@ def test_no_correct_tool_is_called_wrong(
     server: str, said: dict[str, dict[str, list[str]]]
 ) -> None:
     right = {row.name for row in chosen(server) if not row.finds}
-    assert {name: texts for name, texts in said[server].items() if name in {*right, ""}} == {}
+    assert {
+        name: texts for name, texts in said[server].items() if name in {*right, ""}
+    } == {}
 
 
 def test_there_are_enough_of_both() -> None:

@@ -14,7 +14,8 @@ OK: dict[str, Any] = {"200": {"description": ""}}
 def document(paths: dict[str, Any], **more: Any) -> Document:
     """A document of paths; `more` are its other keys."""
     return Document(
-        Path("api.yaml"), {"openapi": "3.1.0", "info": {"title": "Notes"}, "paths": paths, **more}
+        Path("api.yaml"),
+        {"openapi": "3.1.0", "info": {"title": "Notes"}, "paths": paths, **more},
     )
 
 
@@ -40,4 +41,6 @@ def fields(**properties: Any) -> dict[str, Any]:
 
 def answers(schema: dict[str, Any], code: str = "200") -> dict[str, Any]:
     """Responses of one JSON answer."""
-    return {code: {"description": "", "content": {"application/json": {"schema": schema}}}}
+    return {
+        code: {"description": "", "content": {"application/json": {"schema": schema}}}
+    }

@@ -18,7 +18,9 @@ def _words(text: str) -> list[str]:
     return text.split()
 
 
-NOUNS = _words("notes orders users line-items taskInstances v2 search status class ünits a.b")
+NOUNS = _words(
+    "notes orders users line-items taskInstances v2 search status class ünits a.b"
+)
 VERBS = _words(
     "list get create update delete archive send search cancel retrieve run x import test"
 )
@@ -40,7 +42,9 @@ NASTY = [
 TEXTS = st.one_of(
     st.sampled_from(NASTY),
     st.text(max_size=30),
-    st.sampled_from(["The note.", "Gets a note. Then more.", "Deletes it.", "List all of them"]),
+    st.sampled_from(
+        ["The note.", "Gets a note. Then more.", "Deletes it.", "List all of them"]
+    ),
     st.sampled_from(["mcp", "api", "given", "class", "list", "Null removes it."]),
 )
 NAMES = st.one_of(
@@ -65,12 +69,16 @@ PLAIN = st.one_of(
             "type": st.just("string"),
             "minLength": NUMBERS,
             "maxLength": NUMBERS,
-            "format": st.sampled_from(["date", "date-time", "uuid", "uri", "email", "binary"]),
+            "format": st.sampled_from(
+                ["date", "date-time", "uuid", "uri", "email", "binary"]
+            ),
             "description": TEXTS,
             "default": st.one_of(TEXTS, NUMBERS),
             "enum": st.lists(st.one_of(TEXTS, st.none()), max_size=4),
             "nullable": st.booleans(),
-            "pattern": st.sampled_from(["^[a-z]+$", "(?=x)", "[", r"\d{2}", "a{3,1}", "^$", "+"]),
+            "pattern": st.sampled_from(
+                ["^[a-z]+$", "(?=x)", "[", r"\d{2}", "a{3,1}", "^$", "+"]
+            ),
         }
     ),
     _some(
@@ -89,7 +97,14 @@ PLAIN = st.one_of(
     _some(
         {
             "type": st.sampled_from(
-                ["boolean", "null", ["string", "null"], ["integer", "string"], "file", 7]
+                [
+                    "boolean",
+                    "null",
+                    ["string", "null"],
+                    ["integer", "string"],
+                    "file",
+                    7,
+                ]
             ),
             "default": NUMBERS,
             "description": TEXTS,
@@ -136,7 +151,10 @@ def _deeper(inner: SearchStrategy[Any]) -> SearchStrategy[Any]:
 
 SCHEMAS = st.recursive(PLAIN, _deeper, max_leaves=6)
 OBJECTS = st.fixed_dictionaries(
-    {"type": st.just("object"), "properties": st.dictionaries(NAMES, SCHEMAS, max_size=6)},
+    {
+        "type": st.just("object"),
+        "properties": st.dictionaries(NAMES, SCHEMAS, max_size=6),
+    },
     optional={"required": st.lists(NAMES, max_size=3)},
 )
 MEDIA = st.sampled_from(
@@ -159,7 +177,11 @@ def _paths(draw: DrawFn) -> str:
         if draw(st.booleans()):
             parts.append(
                 "{"
-                + draw(st.sampled_from(["id", "noteId", "note_id", "class", "x.y", "a b", "id*"]))
+                + draw(
+                    st.sampled_from(
+                        ["id", "noteId", "note_id", "class", "x.y", "a b", "id*"]
+                    )
+                )
                 + "}"
             )
     if draw(st.booleans()):
@@ -238,7 +260,9 @@ def documents(draw: DrawFn) -> dict[str, Any]:
     for path in draw(st.lists(_paths(), min_size=1, max_size=4, unique=True)):
         methods = draw(
             st.lists(
-                st.sampled_from(["get", "post", "put", "patch", "delete", "get", "post"]),
+                st.sampled_from(
+                    ["get", "post", "put", "patch", "delete", "get", "post"]
+                ),
                 min_size=1,
                 max_size=3,
                 unique=True,
@@ -255,7 +279,11 @@ def documents(draw: DrawFn) -> dict[str, Any]:
                         "url": st.one_of(
                             TEXTS,
                             st.sampled_from(
-                                ["https://api.example.com/v1", "/v1", "http://localhost:80/"]
+                                [
+                                    "https://api.example.com/v1",
+                                    "/v1",
+                                    "http://localhost:80/",
+                                ]
                             ),
                         )
                     }
@@ -282,7 +310,9 @@ def documents(draw: DrawFn) -> dict[str, Any]:
 def drawn_documents(count: int, start: int) -> list[dict[str, Any]]:
     """So many documents, always the same ones for the same two numbers."""
     words = [sys.executable, "-P", __file__, str(count), str(start)]
-    done = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True, encoding="utf-8")
+    done = subprocess.run(
+        words, check=True, stdout=subprocess.PIPE, text=True, encoding="utf-8"
+    )
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
@@ -290,7 +320,9 @@ if __name__ == "__main__":
     plain = settings(database=None, deadline=None, phases=[Phase.generate])
 
     @seed(int(sys.argv[2]))
-    @settings(plain, max_examples=int(sys.argv[1]), suppress_health_check=list(HealthCheck))
+    @settings(
+        plain, max_examples=int(sys.argv[1]), suppress_health_check=list(HealthCheck)
+    )
     @given(documents())
     def show(made: dict[str, Any]) -> None:
         print(json.dumps(made))

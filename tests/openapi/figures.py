@@ -26,19 +26,29 @@ from copier_fastmcp.openapi.operations import Operation, is_json, operations
 from copier_fastmcp.openapi.tools import Options
 
 HERE = Path(__file__).parent
-SOURCES: dict[str, dict[str, Any]] = json.loads((HERE / "sources.json").read_text(encoding="utf-8"))
+SOURCES: dict[str, dict[str, Any]] = json.loads(
+    (HERE / "sources.json").read_text(encoding="utf-8")
+)
 
 
 def labels(name: str) -> dict[tuple[str, str], set[str]]:
     """Document and operation -> the behaviors that a reader finds right."""
-    rows = [line.split("\t") for line in (HERE / name).read_text(encoding="utf-8").splitlines()]
-    return {(document, operation): set(said.split("|")) for document, operation, said in rows}
+    rows = [
+        line.split("\t")
+        for line in (HERE / name).read_text(encoding="utf-8").splitlines()
+    ]
+    return {
+        (document, operation): set(said.split("|"))
+        for document, operation, said in rows
+    }
 
 
 def drawn(folder: Path) -> Iterator[tuple[str, Operation]]:
     """The operations that were labelled: two thirds of each document's share are no GET."""
     for name, source in SOURCES.items():
-        listed = sorted(operations(read(folder / source["file"])), key=lambda one: one.name)
+        listed = sorted(
+            operations(read(folder / source["file"])), key=lambda one: one.name
+        )
         chance = random.Random(f"labels-1-{name}")
         reads = [one for one in listed if one.method == "GET"]
         writes = [one for one in listed if one.method != "GET"]
@@ -54,7 +64,11 @@ def fact(name: str, one: Operation) -> dict[str, Any]:
     kind, schema = one.json_body
     properties = schema.get("properties")
     below = one.path.rstrip("/") + "/{"
-    kept: dict[str, Any] = {"document": name, "operation": one.name, "id": one.operation_id}
+    kept: dict[str, Any] = {
+        "document": name,
+        "operation": one.name,
+        "id": one.operation_id,
+    }
     kept["tags"], kept["summary"] = one.tags, one.text("summary")
     kept["answers"] = one.statuses
     if not one.text("summary"):
@@ -65,7 +79,9 @@ def fact(name: str, one: Operation) -> dict[str, Any]:
             "fields": [*properties] if isinstance(properties, dict) else [],
             "choices": {
                 field: found
-                for field, of in (properties if isinstance(properties, dict) else {}).items()
+                for field, of in (
+                    properties if isinstance(properties, dict) else {}
+                ).items()
                 if (found := one.document.followed(of).get("enum"))
             },
             "required": schema.get("required") or [],
@@ -82,7 +98,9 @@ def fact(name: str, one: Operation) -> dict[str, Any]:
     if isinstance(partner, dict):
         kept["put"] = "body" if partner.get("requestBody") else "no body"
     if needed := [
-        p["name"] for p in one.parameters if p.get("in") == "query" and p.get("required")
+        p["name"]
+        for p in one.parameters
+        if p.get("in") == "query" and p.get("required")
     ]:
         kept["query"] = needed
     return kept
@@ -95,7 +113,9 @@ def operation(kept: dict[str, Any]) -> Operation:
     raw |= {"summary": kept["summary"], "description": kept.get("description", "")}
     raw["responses"] = {code: {"description": ""} for code in kept["answers"]}
     if body := kept.get("body"):
-        fields = {field: {"enum": body["choices"].get(field)} for field in body["fields"]}
+        fields = {
+            field: {"enum": body["choices"].get(field)} for field in body["fields"]
+        }
         schema = {"type": "object", "properties": fields, "required": body["required"]}
         content = {kind: {"schema": schema} for kind in body["kinds"]}
         raw["requestBody"] = {"content": content}
@@ -104,7 +124,8 @@ def operation(kept: dict[str, Any]) -> Operation:
     if "scopes" in kept:
         raw["security"] = [{"oauth": way} for way in kept["scopes"]]
     raw["parameters"] = [
-        {"in": "query", "name": name, "required": True} for name in kept.get("query", ())
+        {"in": "query", "name": name, "required": True}
+        for name in kept.get("query", ())
     ]
     item: dict[str, Any] = {}
     if "put" in kept:
@@ -125,7 +146,10 @@ def facts(names: str = "facts.jsonl") -> list[dict[str, Any]]:
 
 def derived(names: str = "facts.jsonl") -> dict[tuple[str, str], Derived]:
     """What an import says now of each recorded operation."""
-    return {(kept["document"], kept["operation"]): derive(operation(kept)) for kept in facts(names)}
+    return {
+        (kept["document"], kept["operation"]): derive(operation(kept))
+        for kept in facts(names)
+    }
 
 
 def score_blind(folder: Path, name: str = "blind.tsv") -> list[str]:
@@ -151,8 +175,13 @@ def score_blind(folder: Path, name: str = "blind.tsv") -> list[str]:
                 f"{outcome}: {' '.join(at)}: {found.get(at)}, {'|'.join(sorted(behaviors))}"
             )
     families = {(at[0], one.family or at[1]) for at, one in found.items() if one.asked}
-    shown = ", ".join(f"{counts[key]} {key}" for key in ("right", "asked", "wrong", "missing"))
-    return [f"{shown}, {counts['false reads']} false reads, {len(families)} questions", *lines]
+    shown = ", ".join(
+        f"{counts[key]} {key}" for key in ("right", "asked", "wrong", "missing")
+    )
+    return [
+        f"{shown}, {counts['false reads']} false reads, {len(families)} questions",
+        *lines,
+    ]
 
 
 def report() -> str:
@@ -163,15 +192,21 @@ def report() -> str:
         "README.md says how the operations were drawn and labelled.",
         "",
     ]
-    lines += ["| labels | operations | right | asked | wrong | right or asked | false reads |"]
+    lines += [
+        "| labels | operations | right | asked | wrong | right or asked | false reads |"
+    ]
     lines += ["| --- | --- | --- | --- | --- | --- | --- |"]
     more = derived("unseen-*.jsonl")
     for name in ("labels.tsv", "second.tsv", "unseen.tsv"):
         said = labels(name)
         found = more if name == "unseen.tsv" else derived()
         asked = [at for at in said if found[at].asked]
-        right = [at for at in said if not found[at].asked and found[at].behavior in said[at]]
-        reads = [at for at in said if found[at].behavior == "read" and "read" not in said[at]]
+        right = [
+            at for at in said if not found[at].asked and found[at].behavior in said[at]
+        ]
+        reads = [
+            at for at in said if found[at].behavior == "read" and "read" not in said[at]
+        ]
         share = (len(right) + len(asked)) / len(said)
         wrong = len(said) - len(right) - len(asked)
         lines.append(
@@ -192,13 +227,24 @@ def report() -> str:
         if one.asked or one.behavior not in first[at] & second[at]:
             shown = " / ".join(sorted(first[at] | second[at]))
             derived_as = f"{one.behavior}, asked" if one.asked else one.behavior
-            lines.append(f"| {at[0]} | `{at[1]}` | {shown} | {derived_as} | {one.reason} |")
+            lines.append(
+                f"| {at[0]} | `{at[1]}` | {shown} | {derived_as} | {one.reason} |"
+            )
     return "\n".join(lines) + "\n"
 
 
 def table(folder: Path) -> str:
     """What the operations of whole documents became, in Markdown."""
-    behaviors = ["read", "create", "ensure", "append", "update", "put", "delete", "action"]
+    behaviors = [
+        "read",
+        "create",
+        "ensure",
+        "append",
+        "update",
+        "put",
+        "delete",
+        "action",
+    ]
     head = [
         "document",
         "version",
@@ -219,15 +265,28 @@ def table(folder: Path) -> str:
         made = [one for one in rows if one.tool]
         counts = Counter(one.derived.behavior for one in made)
         asked = sum(one.derived.asked for one in made)
-        cells: list[object] = [source["title"], document.version, len(listed), len(made)]
-        cells += [*(counts[one] for one in behaviors), asked, len(rows) - len(made), f"{took:.1f}"]
+        cells: list[object] = [
+            source["title"],
+            document.version,
+            len(listed),
+            len(made),
+        ]
+        cells += [
+            *(counts[one] for one in behaviors),
+            asked,
+            len(rows) - len(made),
+            f"{took:.1f}",
+        ]
         lines.append("| " + " | ".join(map(str, cells)) + " |")
     return "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":
     if "--record" in sys.argv:
-        rows = [json.dumps(fact(*one), ensure_ascii=False) for one in drawn(Path(sys.argv[-1]))]
+        rows = [
+            json.dumps(fact(*one), ensure_ascii=False)
+            for one in drawn(Path(sys.argv[-1]))
+        ]
         (HERE / "facts.jsonl").write_text("\n".join(rows) + "\n", encoding="utf-8")
     elif "--blind" in sys.argv:
         print("\n".join(score_blind(Path(sys.argv[2]), *sys.argv[3:])))

@@ -24,8 +24,13 @@ settings = importlib.import_module(f"{PACKAGE}.settings").Settings(
 
 async def arranged(tool: str) -> tuple[Any, dict[str, Any] | None]:
     """The API as a tool finds it, and the arguments of its call; none where it is not probed."""
-    module, faked = importlib.import_module(f"tests.tools.test_{tool}"), fake.connect(settings)
-    arguments = None if hasattr(module, "unprobed") else await module.arrange(faked.client)
+    module, faked = (
+        importlib.import_module(f"tests.tools.test_{tool}"),
+        fake.connect(settings),
+    )
+    arguments = (
+        None if hasattr(module, "unprobed") else await module.arrange(faked.client)
+    )
     faked.begin(tool)
     return faked, arguments
 
@@ -55,5 +60,7 @@ async def calls() -> dict[str, Any]:
 if __name__ == "__main__":
     server = importlib.import_module(f"{PACKAGE}.server").create_server(settings)
     server.add_middleware(Arranges())
-    (PROJECT / "calls.json").write_text(json.dumps(asyncio.run(calls())), encoding="utf-8")
+    (PROJECT / "calls.json").write_text(
+        json.dumps(asyncio.run(calls())), encoding="utf-8"
+    )
     server.run(show_banner=False)

@@ -15,7 +15,9 @@ from copier_fastmcp_engine.testing.rules import contrary
 TEXT: dict[str, Any] = {"type": "string"}
 
 
-def _in(place: str, name: str, schema: dict[str, Any] = TEXT, **more: Any) -> dict[str, Any]:
+def _in(
+    place: str, name: str, schema: dict[str, Any] = TEXT, **more: Any
+) -> dict[str, Any]:
     return {"parameters": [{"in": place, "name": name, "schema": schema, **more}]}
 
 
@@ -74,7 +76,9 @@ def test_a_query_names_nothing_twice() -> None:
 
 def test_no_text_begins_with_the_contrary_of_its_tool() -> None:
     hints = {"x-mcp": {"annotations": {"readOnlyHint": False}}}
-    made = document({"/notes/{id}": {"get": {"summary": "List all.", "responses": {}, **hints}}})
+    made = document(
+        {"/notes/{id}": {"get": {"summary": "List all.", "responses": {}, **hints}}}
+    )
     tool = answers_of(made, convert(list(operations(made)), Options()))[0]["tools"][0]
     assert (tool["behavior"], tool["title"]) == ("action", "Call Note")
     assert tool["description"] == "A GET request. List all."

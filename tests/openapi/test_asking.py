@@ -19,10 +19,14 @@ def rows() -> list[Imported]:
     paths: dict[str, Any] = {
         f"/{noun}/filter": {"post": {}} for noun in ("notes", "parts", "users")
     }
-    return convert(list(operations(document({**paths, "/thing": {"post": {}}}))), Options())
+    return convert(
+        list(operations(document({**paths, "/thing": {"post": {}}}))), Options()
+    )
 
 
-def answered(monkeypatch: pytest.MonkeyPatch, *answers: str) -> tuple[dict[str, str], list[str]]:
+def answered(
+    monkeypatch: pytest.MonkeyPatch, *answers: str
+) -> tuple[dict[str, str], list[str]]:
     """What comes of some answers, and the questions."""
     questions: list[str] = []
     remaining = list(answers)
@@ -42,7 +46,9 @@ def test_a_family_is_one_question(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [*found.values()] == ["read", "read", "read", "create"]
 
 
-def test_a_family_may_be_asked_about_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_family_may_be_asked_about_one_by_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     found, questions = answered(monkeypatch, "each", "read", "action", "read", "create")
     assert len(questions) == 5
     assert found["POST /parts/filter"] == "action"

@@ -11,7 +11,12 @@ MADE = {"201": {"description": ""}}
 LATER = {"202": {"description": ""}}
 BODY = fields(title={"type": "string"})
 ACTIONS = {"in": "query", "name": "action", "schema": {"enum": ["create", "delete"]}}
-MATCH = {"in": "header", "name": "If-Match", "required": True, "schema": {"type": "string"}}
+MATCH = {
+    "in": "header",
+    "name": "If-Match",
+    "required": True,
+    "schema": {"type": "string"},
+}
 
 SURE: list[tuple[str, dict[str, Any], str]] = [
     ("GET /notes", {}, "read"),
@@ -23,14 +28,26 @@ SURE: list[tuple[str, dict[str, Any], str]] = [
         {"operationId": "actions/list-workflow-runs", "tags": ["actions"]},
         "read",
     ),
-    ("GET /notes/{id}/archive", {"operationId": "getArchive", "summary": "Get it"}, "read"),
-    ("GET /users", {"summary": "List the users who can create and delete notes"}, "read"),
+    (
+        "GET /notes/{id}/archive",
+        {"operationId": "getArchive", "summary": "Get it"},
+        "read",
+    ),
+    (
+        "GET /users",
+        {"summary": "List the users who can create and delete notes"},
+        "read",
+    ),
     ("GET /logs", {"operationId": "listLogs", "parameters": [ACTIONS]}, "read"),
     ("GET /tests", {"summary": "Test results"}, "read"),
     ("GET /tests", {"summary": "Allows you to list all tests"}, "read"),
     ("GET /a", {"x-mcp-annotations": {"destructiveHint": True}}, "action"),
     ("GET /a", {"x-mcp-annotations": {"idempotentHint": False}}, "action"),
-    ("GET /a", {"x-mcp-annotations": {"destructiveHint": False, "idempotentHint": True}}, "read"),
+    (
+        "GET /a",
+        {"x-mcp-annotations": {"destructiveHint": False, "idempotentHint": True}},
+        "read",
+    ),
     ("POST /notes/search", {"operationId": "searchNotes"}, "read"),
     ("POST /graphql", {"operationId": "query", "summary": "Query"}, "action"),
     ("POST /getNote", {"description": "Use this method to get a note."}, "read"),
@@ -40,20 +57,36 @@ SURE: list[tuple[str, dict[str, Any], str]] = [
         "read",
     ),
     ("POST /customer/get", {"summary": "Returns a customer."}, "read"),
-    ("POST /notes:batchGet", {"operationId": "batchGet", "summary": "Get many notes"}, "read"),
+    (
+        "POST /notes:batchGet",
+        {"operationId": "batchGet", "summary": "Get many notes"},
+        "read",
+    ),
     ("POST /notes/count", {"summary": "Counts the notes"}, "read"),
     ("POST /notes", {"responses": MADE}, "create"),
     ("POST /notes", {"operationId": "createNote"}, "create"),
     (
         "POST /tokens",
-        {"operationId": "create-remove-token", "summary": "Create a token", "responses": MADE},
+        {
+            "operationId": "create-remove-token",
+            "summary": "Create a token",
+            "responses": MADE,
+        },
         "create",
     ),
     ("POST /hooks", {"operationId": "createHook", "callbacks": {"a": {}}}, "create"),
-    ("POST /issues/{id}/labels", {"operationId": "addLabels", "summary": "Add labels"}, "append"),
+    (
+        "POST /issues/{id}/labels",
+        {"operationId": "addLabels", "summary": "Add labels"},
+        "append",
+    ),
     (
         "POST /charges/{charge}",
-        {"operationId": "PostChargesCharge", "summary": "Updates it", "requestBody": BODY},
+        {
+            "operationId": "PostChargesCharge",
+            "summary": "Updates it",
+            "requestBody": BODY,
+        },
         "put",
     ),
     ("POST /notes/upsert", {}, "put"),
@@ -70,7 +103,11 @@ SURE: list[tuple[str, dict[str, Any], str]] = [
     ("POST /reports", {"callbacks": {"done": {}}}, "action"),
     ("POST /dags/{id}/runs", {"operationId": "createRun", "responses": MADE}, "action"),
     ("POST /notes/bulk", {"requestBody": BODY}, "action"),
-    ("POST /notes/{id}", {"requestBody": fields(action={"enum": ["open", "close"]})}, "action"),
+    (
+        "POST /notes/{id}",
+        {"requestBody": fields(action={"enum": ["open", "close"]})},
+        "action",
+    ),
     ("POST /rpc", {"requestBody": fields(jsonrpc={}, method={})}, "action"),
     (
         "POST /threads/{id}",
@@ -81,10 +118,18 @@ SURE: list[tuple[str, dict[str, Any], str]] = [
     ("PUT /lists/{id}", {"operationId": "listUpdate", "requestBody": BODY}, "put"),
     ("PUT /a/{id}/proxy", {"operationId": "PutProxy", "requestBody": BODY}, "put"),
     ("PUT /notes/{id}", {"requestBody": BODY, "parameters": [MATCH]}, "update"),
-    ("PUT /notes/{id}", {"requestBody": fields(increment={"type": "integer"})}, "action"),
+    (
+        "PUT /notes/{id}",
+        {"requestBody": fields(increment={"type": "integer"})},
+        "action",
+    ),
     ("PUT /notes/{id}/star", {}, "put"),
     ("PUT /orders/{id}/cancel", {"operationId": "cancelOrder"}, "delete"),
-    ("PUT /pulls/{id}/merge", {"operationId": "mergePull", "requestBody": BODY}, "action"),
+    (
+        "PUT /pulls/{id}/merge",
+        {"operationId": "mergePull", "requestBody": BODY},
+        "action",
+    ),
     ("PATCH /notes/{id}", {"requestBody": BODY}, "put"),
     (
         "PATCH /notes/{id}",
@@ -111,7 +156,11 @@ SURE: list[tuple[str, dict[str, Any], str]] = [
         "append",
     ),
     ("POST /a", {"x-mcp-annotations": {"readOnlyHint": True}}, "read"),
-    ("POST /recovery/link", {"operationId": "createLink", "summary": "Create a link"}, "create"),
+    (
+        "POST /recovery/link",
+        {"operationId": "createLink", "summary": "Create a link"},
+        "create",
+    ),
     (
         "POST /login/password",
         {"operationId": "completeLoginFlow", "summary": "Complete login flow"},
@@ -135,9 +184,17 @@ SURE: list[tuple[str, dict[str, Any], str]] = [
     ("POST /a", {"x-speakeasy-mcp": {"readOnlyHint": True}}, "read"),
     ("POST /a", {"x-kubernetes-action": "post"}, "create"),
     ("GET /a/{name}/proxy", {"x-kubernetes-action": "connect"}, "action"),
-    ("PATCH /a/{name}", {"x-kubernetes-action": "patch", "requestBody": BODY}, "update"),
+    (
+        "PATCH /a/{name}",
+        {"x-kubernetes-action": "patch", "requestBody": BODY},
+        "update",
+    ),
     ("POST /a/{name}/eviction", {"x-kubernetes-action": "post"}, "action"),
-    ("POST /selfsubjectaccessreviews", {"x-kubernetes-action": "post", "responses": MADE}, "read"),
+    (
+        "POST /selfsubjectaccessreviews",
+        {"x-kubernetes-action": "post", "responses": MADE},
+        "read",
+    ),
 ]
 
 ASKED: list[tuple[str, dict[str, Any]]] = [
@@ -145,7 +202,10 @@ ASKED: list[tuple[str, dict[str, Any]]] = [
     ("POST /orders/{id}/return", {"summary": "Returns an order."}),
     ("POST /tables/scan", {}),
     ("PUT /builds", {"operationId": "reRunBuild", "requestBody": BODY}),
-    ("POST /lists/{id}/forms", {"operationId": "postForms", "summary": "Customize a form"}),
+    (
+        "POST /lists/{id}/forms",
+        {"operationId": "postForms", "summary": "Customize a form"},
+    ),
     ("GET /auth/logout", {}),
     ("GET /auth/logout", {"operationId": "getAuthLogout"}),
     ("GET /messages", {"operationId": "getAndClearMessages"}),
@@ -154,31 +214,56 @@ ASKED: list[tuple[str, dict[str, Any]]] = [
     ("GET /setWebhook", {"operationId": "setWebhook"}),
     ("GET /cards", {"summary": "Move a card"}),
     ("GET /files.remote.share", {"description": "Share a remote file into a channel."}),
-    ("GET /permissions.request", {"description": "Allows an app to request additional scopes"}),
+    (
+        "GET /permissions.request",
+        {"description": "Allows an app to request additional scopes"},
+    ),
     ("GET /rows", {"parameters": [{"in": "query", "name": "sql"}]}),
     ("GET /a", {"x-mcp-annotations": {"readOnlyHint": True, "destructiveHint": True}}),
-    ("GET /pods/{name}/portforward", {"operationId": "connectPod", "description": "connect to it"}),
+    (
+        "GET /pods/{name}/portforward",
+        {"operationId": "connectPod", "description": "connect to it"},
+    ),
     (
         "POST /notes/search",
         {"operationId": "searchNotes", "summary": "Search notes and delete them"},
     ),
     (
         "POST /query",
-        {"operationId": "query", "summary": "Query rows", "requestBody": fields(sql={})},
+        {
+            "operationId": "query",
+            "summary": "Query rows",
+            "requestBody": fields(sql={}),
+        },
     ),
     ("DELETE /a/{id}", {"x-kubernetes-action": "get"}),
     ("DELETE /a/{id}", {"operationId": "getIt", "summary": "Get it"}),
     (
         "PATCH /nodes/{name}/proxy/{path}",
-        {"operationId": "connectPatchNodeProxy", "description": "connect PATCH requests to proxy"},
+        {
+            "operationId": "connectPatchNodeProxy",
+            "description": "connect PATCH requests to proxy",
+        },
     ),
-    ("PUT /change-sets", {"operationId": "PutChangeSets", "summary": "Get asset changes."}),
+    (
+        "PUT /change-sets",
+        {"operationId": "PutChangeSets", "summary": "Get asset changes."},
+    ),
     ("GET /unsubscribe", {}),
     ("GET /recovery/browser", {"summary": "Initialize a recovery flow"}),
     ("GET /oidc/callback", {"summary": "Handle the callback"}),
-    ("GET /oidc", {"summary": "Handle a login", "description": "Exchanges the code for tokens."}),
-    ("GET /recovery/browser", {"description": "This endpoint initializes a recovery flow."}),
-    ("POST /media", {"operationId": "getUploadUrl", "summary": "Get a presigned upload URL"}),
+    (
+        "GET /oidc",
+        {"summary": "Handle a login", "description": "Exchanges the code for tokens."},
+    ),
+    (
+        "GET /recovery/browser",
+        {"description": "This endpoint initializes a recovery flow."},
+    ),
+    (
+        "POST /media",
+        {"operationId": "getUploadUrl", "summary": "Get a presigned upload URL"},
+    ),
     ("GET /jobs/{id}", {"operationId": "triggerJob"}),
     ("GET /notes/refresh", {"summary": "Refresh the notes"}),
     ("GET /notes", {"responses": LATER}),
@@ -187,11 +272,17 @@ ASKED: list[tuple[str, dict[str, Any]]] = [
     ("POST /notes/search", {"operationId": "saveSearch", "responses": MADE}),
     ("POST /notes/search", {"summary": "Save a search"}),
     ("POST /oauth/token", {"operationId": "getToken", "summary": "Get a token"}),
-    ("POST /guests/{id}/check-in", {"operationId": "checkInGuest", "summary": "Check in a guest"}),
+    (
+        "POST /guests/{id}/check-in",
+        {"operationId": "checkInGuest", "summary": "Check in a guest"},
+    ),
     ("POST /thing/{id}", {"requestBody": BODY}),
     ("POST /thing", {}),
     ("PATCH /notes/{id}/dry_run", {"requestBody": BODY}),
-    ("PUT /notes/{id}", {"requestBody": BODY, "x-mcp-annotations": {"readOnlyHint": True}}),
+    (
+        "PUT /notes/{id}",
+        {"requestBody": BODY, "x-mcp-annotations": {"readOnlyHint": True}},
+    ),
     ("DELETE /notes/{id}", {"x-speakeasy-mcp": {"readOnlyHint": True}}),
 ]
 
@@ -233,8 +324,12 @@ def test_a_deleted_collection_and_what_is_consequential_ask_a_person() -> None:
 def test_what_stores_nothing_by_its_name_alone_is_no_read() -> None:
     """One signal is not enough: neither a path nor an operationId makes a POST a read."""
     assert derive(operation("POST /notes/search")).behavior != "read"
-    assert derive(operation("POST /notes", operationId="searchNotes")).behavior != "read"
     assert (
-        derive(operation("POST /notes/search", operationId="searchNotes", responses=MADE)).behavior
+        derive(operation("POST /notes", operationId="searchNotes")).behavior != "read"
+    )
+    assert (
+        derive(
+            operation("POST /notes/search", operationId="searchNotes", responses=MADE)
+        ).behavior
         != "read"
     )

@@ -45,7 +45,9 @@ def imported(count: int, start: int, folder: Path) -> Iterator[tuple[int, Answer
         file.write_text(json.dumps(made), encoding="utf-8")
         document = read(file)
         rows = convert(list(operations(document)), Options())
-        assert all(row.tool or row.left_out for row in rows), "nothing is dropped in silence"
+        assert all(row.tool or row.left_out for row in rows), (
+            "nothing is dropped in silence"
+        )
         answers, _ = answers_of(document, rows)
         if not answers["tools"]:
             continue
@@ -60,7 +62,9 @@ def projects(count: int, start: int, folder: Path) -> Iterator[tuple[Path, Answe
         try:
             files = rendered(said)
         except ValueError as error:
-            pytest.fail(f"document {number} of {count} from seed {start} is refused: {error}")
+            pytest.fail(
+                f"document {number} of {count} from seed {start} is refused: {error}"
+            )
         place = folder / str(number)
         for path, text in files.items():
             (place / path).parent.mkdir(parents=True, exist_ok=True)
@@ -82,7 +86,10 @@ def lint(folder: Path) -> None:
 
 
 def test_documents_render_clean(tmp_path: Path) -> None:
-    assert sum(len(said["tools"]) for _, said in projects(COUNT, SEED, tmp_path)) > COUNT / 2
+    assert (
+        sum(len(said["tools"]) for _, said in projects(COUNT, SEED, tmp_path))
+        > COUNT / 2
+    )
     lint(tmp_path)
 
 
@@ -94,15 +101,27 @@ def test_servers_of_documents_pass_their_suites(tmp_path: Path) -> None:
         done = python(project, *PYTEST, "-q")
         ran += 1
         if done.returncode:
-            found = [line for line in done.stdout.splitlines() if line[:6] in ("FAILED", "ERROR ")]
-            failed.append(f"{project.name}: {found or (done.stdout + done.stderr)[-2000:]}")
+            found = [
+                line
+                for line in done.stdout.splitlines()
+                if line[:6] in ("FAILED", "ERROR ")
+            ]
+            failed.append(
+                f"{project.name}: {found or (done.stdout + done.stderr)[-2000:]}"
+            )
             if kept := os.environ.get("DOCUMENTS_KEPT"):
                 place = Path(kept, f"{SEED + 1}-{project.name}")
                 shutil.copytree(project, place, dirs_exist_ok=True)
-                (place / "answers.json").write_text(json.dumps(said, indent=1), encoding="utf-8")
-                (place / "out.txt").write_text(done.stdout + done.stderr, encoding="utf-8")
+                (place / "answers.json").write_text(
+                    json.dumps(said, indent=1), encoding="utf-8"
+                )
+                (place / "out.txt").write_text(
+                    done.stdout + done.stderr, encoding="utf-8"
+                )
     lint(tmp_path)
-    print(f"{SUITES} documents from seed {SEED + 1}: {ran} servers, {len(failed)} suites failed")
+    print(
+        f"{SUITES} documents from seed {SEED + 1}: {ran} servers, {len(failed)} suites failed"
+    )
     assert not failed, "\n".join(failed)
     assert ran > SUITES / 2
 
@@ -112,7 +131,8 @@ def probed(said: Answers, calls: dict[str, Any], behavior: str) -> list[str]:
     own = [
         tool["name"]
         for tool in said["tools"]
-        if tool["behavior"] == behavior and not (behavior == "read" and "confirm" in tool)
+        if tool["behavior"] == behavior
+        and not (behavior == "read" and "confirm" in tool)
     ]
     return [name for name in own if calls.get(name, {}) is not None]
 
@@ -128,8 +148,12 @@ async def visited(project: Path, era: str, said: Answers) -> None:
 
     words = ["-P", str(SERVED), str(project)]
     with (project / f"{era}.log").open("w") as log:
-        transport = StdioTransport(sys.executable, words, env=environment(), log_file=log)
-        async with Client[Any](transport, mode=era, elicitation_handler=person) as client:
+        transport = StdioTransport(
+            sys.executable, words, env=environment(), log_file=log
+        )
+        async with Client[Any](
+            transport, mode=era, elicitation_handler=person
+        ) as client:
             listed = {tool.name: tool for tool in await client.list_tools()}
             assert set(listed) == {tool["name"] for tool in said["tools"]}
             calls = json.loads((project / "calls.json").read_text(encoding="utf-8"))
@@ -145,7 +169,11 @@ async def visited(project: Path, era: str, said: Answers) -> None:
                 for _ in range(2):
                     found = await client.call_tool(name, calls[name])
                     outcomes.append((found.structured_content or {})["outcome"])
-                    left.append(json.loads((project / "records.json").read_text(encoding="utf-8")))
+                    left.append(
+                        json.loads(
+                            (project / "records.json").read_text(encoding="utf-8")
+                        )
+                    )
                 assert (outcomes, len(asked)) == (["declined", "applied"], 2)
                 assert len(left[1]) < len(left[0])
 

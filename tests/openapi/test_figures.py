@@ -15,8 +15,12 @@ def test_nearly_all_are_right_or_asked_and_no_read_is_false() -> None:
         assert len(said) == 200
         good = [at for at in said if found[at].asked or found[at].behavior in said[at]]
         assert len(good) >= 0.95 * len(said)
-        assert [at for at in said if found[at].behavior == "read" and "read" not in said[at]] == []
-        assert sum(one.asked for one in found.values()) <= 20, "asking is no way to be right"
+        assert [
+            at for at in said if found[at].behavior == "read" and "read" not in said[at]
+        ] == []
+        assert sum(one.asked for one in found.values()) <= 20, (
+            "asking is no way to be right"
+        )
 
 
 def test_styles_that_no_rule_had_seen() -> None:
@@ -24,7 +28,9 @@ def test_styles_that_no_rule_had_seen() -> None:
     assert said.keys() == found.keys()
     good = [at for at in said if found[at].asked or found[at].behavior in said[at]]
     assert len(good) >= 0.97 * len(said)
-    assert [at for at in said if found[at].behavior == "read" and "read" not in said[at]] == []
+    assert [
+        at for at in said if found[at].behavior == "read" and "read" not in said[at]
+    ] == []
     assert sum(one.asked for one in found.values()) <= 0.15 * len(said)
 
 

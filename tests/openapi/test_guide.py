@@ -25,11 +25,20 @@ def commands(beginning: str) -> list[str]:
 def later(document: Path) -> None:
     """The next document of the API: a parameter and an operation more, an operation less."""
     told = yaml.safe_load((ROOT / "examples/documents/parcels.yaml").read_text())
-    city = {"in": "query", "name": "city", "description": "Where to.", "schema": {"type": "string"}}
+    city = {
+        "in": "query",
+        "name": "city",
+        "description": "Where to.",
+        "schema": {"type": "string"},
+    }
     told["paths"]["/parcels"]["get"]["parameters"].append(city)
     del told["paths"]["/parcels/{parcel_id}"]["delete"]
     done = {"200": {"description": "It is weighed."}}
-    weigh = {"operationId": "weighParcel", "summary": "Weigh a parcel", "responses": done}
+    weigh = {
+        "operationId": "weighParcel",
+        "summary": "Weigh a parcel",
+        "responses": done,
+    }
     there = told["paths"]["/parcels/{parcel_id}"]["parameters"]
     told["paths"]["/parcels/{parcel_id}/weigh"] = {"parameters": there, "post": weigh}
     document.write_text(yaml.safe_dump(told, sort_keys=False))
@@ -42,7 +51,9 @@ def test_the_guide_is_true(template: Path, tmp_path: Path) -> None:
     said = re.sub("(?m)^copier-fastmcp: ", "", done.stderr)
     for shown in re.findall(r"```text\n(.*?)```", TEXT, re.DOTALL)[0].splitlines():
         assert shown in said
-    made = call(tmp_path, *commands("copier-fastmcp new parcels"), "--template", template)
+    made = call(
+        tmp_path, *commands("copier-fastmcp new parcels"), "--template", template
+    )
     assert made.returncode == 0, made.stderr
     project = tmp_path / "parcels"
     assert "Tool\tBehavior\tHints\tAsks a person\tFrom" in made.stdout
@@ -62,7 +73,9 @@ def test_the_guide_is_true(template: Path, tmp_path: Path) -> None:
     ]:
         (step,) = re.findall(rf"(?m)^{re.escape(line)}.*", TEXT)
         step = step.replace("uv run", sys.executable)
-        subprocess.run(["sh", "-c", step], cwd=project, env=prompt, check=True, capture_output=True)
+        subprocess.run(
+            ["sh", "-c", step], cwd=project, env=prompt, check=True, capture_output=True
+        )
     proven = python(project, *PROOFS)
     assert proven.returncode == 0, proven.stdout
     shown = python(ROOT, "scripts/demo_api.py", str(project))
@@ -77,13 +90,23 @@ def test_the_guide_is_true(template: Path, tmp_path: Path) -> None:
     (project / "demo.log").unlink()  # the demo's, not the guide's
     git(project, *commands("git commit --all"))
     updated = call(
-        project, *commands("copier-fastmcp update --from"), "--trust", **at_hand(project)
+        project,
+        *commands("copier-fastmcp update --from"),
+        "--trust",
+        **at_hand(project),
     )
     assert updated.returncode == 0, updated.stdout + updated.stderr
-    assert "list_parcels: its answers changed: new parameter city; src/" in updated.stdout
+    assert (
+        "list_parcels: its answers changed: new parameter city; src/" in updated.stdout
+    )
     assert "delete_parcel: is no longer in the answers, but " in updated.stdout
     assert "weigh_parcel: is new" in updated.stdout, "the lock is renewed"
-    git(project, "merge", "--quiet", re.findall(r"on the branch (\S+):", updated.stdout)[0])
+    git(
+        project,
+        "merge",
+        "--quiet",
+        re.findall(r"on the branch (\S+):", updated.stdout)[0],
+    )
     tool = "src/parcels_mcp/tools/list_parcels.py"
     written = call(project, "restore", tool)
     assert written.returncode == 0, written.stderr

@@ -32,8 +32,14 @@ REFUSED = {
     "bomb": (BOMB, "unfolds to over"),
     "merge keys": (MERGED, "names no version; an OpenAPI document begins with"),
     "itself": ("a: &a [*a]\nopenapi: 3.0.0", "alias to what it is in"),
-    "code": ("openapi: !!python/object/apply:os.system [echo]", "neither JSON nor YAML"),
-    "digits": ('{"openapi": "3.0.0", "a": ' + "9" * 10_000 + "}", "neither JSON nor YAML"),
+    "code": (
+        "openapi: !!python/object/apply:os.system [echo]",
+        "neither JSON nor YAML",
+    ),
+    "digits": (
+        '{"openapi": "3.0.0", "a": ' + "9" * 10_000 + "}",
+        "neither JSON nor YAML",
+    ),
     "null": ('openapi: "3.0.0\x00"', "neither JSON nor YAML"),
     "empty": ("", "holds no mapping"),
     "list": ("[1]", "holds no mapping"),
@@ -70,7 +76,9 @@ def test_answers_unfold_no_further_than_documents(tmp_path: Path) -> None:
         answers.read(path)
 
 
-def test_what_is_too_large_or_no_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_too_large_or_no_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(reading, "MOST_BYTES", 1024 * 1024)
     with pytest.raises(RefusedError, match="2 MiB"):
         read(written(tmp_path, "openapi: 3.0.0\n#" + "x" * 2_000_000))
@@ -177,12 +185,16 @@ def test_texts_come_out_as_data(tmp_path: Path) -> None:
                         "description": NASTY,
                         "tags": [NASTY],
                         "parameters": [
-                            {"in": "query", "name": name, "schema": place} for name in names
+                            {"in": "query", "name": name, "schema": place}
+                            for name in names
                         ],
                         "requestBody": {
                             "content": {
                                 "application/json": {
-                                    "schema": {"type": "object", "properties": properties}
+                                    "schema": {
+                                        "type": "object",
+                                        "properties": properties,
+                                    }
                                 }
                             }
                         },
@@ -190,7 +202,10 @@ def test_texts_come_out_as_data(tmp_path: Path) -> None:
                             "200": {
                                 "content": {
                                     "application/json": {
-                                        "schema": {"type": "object", "properties": properties}
+                                        "schema": {
+                                            "type": "object",
+                                            "properties": properties,
+                                        }
                                     }
                                 }
                             }
@@ -228,10 +243,16 @@ def test_texts_come_out_as_data(tmp_path: Path) -> None:
 
 def growing() -> dict[str, Any]:
     """Schemas that refer to the next one many times: 12 levels would be 10 ** 12 ways."""
-    found: dict[str, Any] = {"S12": {"type": "object", "properties": {"a": {"type": "string"}}}}
+    found: dict[str, Any] = {
+        "S12": {"type": "object", "properties": {"a": {"type": "string"}}}
+    }
     for level in range(12):
-        found[f"S{level}"] = {"allOf": [{"$ref": f"#/components/schemas/S{level + 1}"}] * 5}
-        found[f"S{level}"]["anyOf"] = [{"$ref": f"#/components/schemas/S{level + 1}"}] * 5
+        found[f"S{level}"] = {
+            "allOf": [{"$ref": f"#/components/schemas/S{level + 1}"}] * 5
+        }
+        found[f"S{level}"]["anyOf"] = [
+            {"$ref": f"#/components/schemas/S{level + 1}"}
+        ] * 5
     return found
 
 
@@ -239,13 +260,27 @@ def body(schema: dict[str, Any]) -> dict[str, Any]:
     return {"content": {"application/json": {"schema": schema}}}
 
 
-MANY = {"type": "object", "properties": {f"field{n}": {"type": "string"} for n in range(20_000)}}
+MANY = {
+    "type": "object",
+    "properties": {f"field{n}": {"type": "string"} for n in range(20_000)},
+}
 ENDLESS = {"pattern": "a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*b", "default": "a" * 150}
 SLOW: dict[str, dict[str, Any]] = {
-    "ways": {"/a": {"post": {"requestBody": body({"$ref": "#/components/schemas/S0"})}}},
-    "fields": {"/a/{id}": {"patch": {"requestBody": body(MANY), "responses": {"200": body(MANY)}}}},
+    "ways": {
+        "/a": {"post": {"requestBody": body({"$ref": "#/components/schemas/S0"})}}
+    },
+    "fields": {
+        "/a/{id}": {
+            "patch": {"requestBody": body(MANY), "responses": {"200": body(MANY)}}
+        }
+    },
     "words": {
-        "/a": {"get": {"operationId": "a_b_" * 100_000, "x-mcp": {"name": "a_b_" * 100_000}}}
+        "/a": {
+            "get": {
+                "operationId": "a_b_" * 100_000,
+                "x-mcp": {"name": "a_b_" * 100_000},
+            }
+        }
     },
     "names": {f"/a{n}": {"get": {"operationId": "getOne"}} for n in range(3_000)},
     "paths": {f"/a{n}": {"post": {}} for n in range(3_000)},
@@ -254,7 +289,11 @@ SLOW: dict[str, dict[str, Any]] = {
         "/a": {
             "get": {
                 "parameters": [
-                    {"in": "query", "name": "a", "schema": {"type": "string", **ENDLESS}},
+                    {
+                        "in": "query",
+                        "name": "a",
+                        "schema": {"type": "string", **ENDLESS},
+                    },
                     {
                         "in": "query",
                         "name": "b",
@@ -269,9 +308,15 @@ SLOW: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("name", SLOW)
 def test_nothing_takes_for_ever(tmp_path: Path, name: str) -> None:
-    made = {"openapi": "3.1.0", "components": {"schemas": growing()}, "paths": SLOW[name]}
+    made = {
+        "openapi": "3.1.0",
+        "components": {"schemas": growing()},
+        "paths": SLOW[name],
+    }
     began = time.process_time()
-    rows = convert(list(operations(read(written(tmp_path, json.dumps(made))))), Options())
+    rows = convert(
+        list(operations(read(written(tmp_path, json.dumps(made))))), Options()
+    )
     assert len(rows) == len(SLOW[name])
     assert all(len(line) < 1000 for line in report(rows))
     assert time.process_time() - began < 10
@@ -281,6 +326,8 @@ def test_half_a_character_is_a_question_mark(tmp_path: Path) -> None:
     text = '{"openapi": "3.1.0", "paths": {"/a\\ud800": {"get": {"operationId": "\\udc00b", "tags": ["\\ud83d\\ude00"]}}}}'
     document = read(written(tmp_path, text))
     (row,) = convert(list(operations(document)), Options())
-    assert row.left_out == ["its path holds a # or ?, so another part of the request names it"]
+    assert row.left_out == [
+        "its path holds a # or ?, so another part of the request names it"
+    ]
     assert row.operation.tags == ["\U0001f600"]
     json.dumps(row.row(), ensure_ascii=False).encode()

@@ -27,14 +27,24 @@ def test_a_request_keeps_its_last_slash_and_its_place() -> None:
         "/b": {"get": {}, "servers": [{"url": "https://api.example.com/v1/beta"}]},
         "/c": {"get": {"servers": [{"url": "https://eu.example.com"}, {"url": BASE}]}},
     }
-    rows = convert(list(operations(document(paths, servers=[{"url": BASE}]))), Options())
-    assert [(row.tool or {})["http"] for row in rows] == ["GET /a", "GET /beta/b", "GET /c"]
+    rows = convert(
+        list(operations(document(paths, servers=[{"url": BASE}]))), Options()
+    )
+    assert [(row.tool or {})["http"] for row in rows] == [
+        "GET /a",
+        "GET /beta/b",
+        "GET /c",
+    ]
     away = {"/a": {"get": {}, "servers": [{"url": "https://uploads.example.com"}]}}
-    (row,) = convert(list(operations(document(away, servers=[{"url": BASE}]))), Options())
+    (row,) = convert(
+        list(operations(document(away, servers=[{"url": BASE}]))), Options()
+    )
     assert row.left_out == ["it is on another server (https://uploads.example.com)"]
     alone = {"/a": {"get": {}, "servers": [{"url": BASE}]}, "/b": {"get": {}}}
     assert about(document(alone))[0]["api"] == BASE
-    assert all(row.tool for row in convert(list(operations(document(alone))), Options()))
+    assert all(
+        row.tool for row in convert(list(operations(document(alone))), Options())
+    )
 
 
 def test_no_operation_is_dropped_in_silence() -> None:
@@ -56,7 +66,10 @@ def test_a_head_answers_whether_it_is_there() -> None:
     assert found.tool is not None
     assert "returns" not in found.tool
     assert [one["name"] for one in found.tool["params"]] == ["id"]
-    assert tool("HEAD /f", responses={"200": {"content": {"image/png": {}}}}).tool is not None
+    assert (
+        tool("HEAD /f", responses={"200": {"content": {"image/png": {}}}}).tool
+        is not None
+    )
 
 
 def test_servers_on_one_host_share_what_they_begin_with() -> None:
@@ -65,7 +78,9 @@ def test_servers_on_one_host_share_what_they_begin_with() -> None:
     own = [{"url": "https://api.example.com/rest/v2"}]
     paths = {"/notes": {"get": {}}, "/parts": {"get": {"servers": own}}}
     found = document(paths, servers=servers)
-    tools = [row.tool for row in convert(list(operations(found)), Options()) if row.tool]
+    tools = [
+        row.tool for row in convert(list(operations(found)), Options()) if row.tool
+    ]
     assert [one["http"] for one in tools] == ["GET /v1/notes", "GET /v2/parts"]
     assert about(found)[0]["api"] == "https://api.example.com/rest"
 
@@ -81,8 +96,14 @@ def test_choices_of_safe_and_unsafe_actions_have_another_name() -> None:
 
 
 def test_a_key_that_repeats_a_call_is_explained_where_it_is_needed() -> None:
-    key: dict[str, Any] = {"in": "header", "name": "Idempotency-Key", "schema": {"type": "string"}}
-    made = tool("POST /notes", parameters=[key], responses=answers(NOTE, "201")).tool or {}
+    key: dict[str, Any] = {
+        "in": "header",
+        "name": "Idempotency-Key",
+        "schema": {"type": "string"},
+    }
+    made = (
+        tool("POST /notes", parameters=[key], responses=answers(NOTE, "201")).tool or {}
+    )
     assert made["params"][0]["description"].startswith("A text of your own choice")
 
 
@@ -92,7 +113,10 @@ def test_results_say_their_choices_and_what_is_in_them() -> None:
         "properties": {
             "state": {"enum": ["open", "closed"], "description": "Where it stands"},
             "owner": {"type": "object", "properties": {"id": {}, "name": {}}},
-            "parts": {"type": "array", "items": {"type": "object", "properties": {"n": {}}}},
+            "parts": {
+                "type": "array",
+                "items": {"type": "object", "properties": {"n": {}}},
+            },
         },
     }
     found = (tool("PUT /notes/{id}", responses=answers(schema)).tool or {})["returns"]

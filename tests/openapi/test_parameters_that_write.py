@@ -11,7 +11,9 @@ TEXT = {"type": "string"}
 FLAG = {"type": "boolean"}
 
 
-def query(name: str, description: str, schema: dict[str, Any] = TEXT) -> list[dict[str, Any]]:
+def query(
+    name: str, description: str, schema: dict[str, Any] = TEXT
+) -> list[dict[str, Any]]:
     """One parameter in the query."""
     return [{"in": "query", "name": name, "description": description, "schema": schema}]
 
@@ -76,7 +78,9 @@ def test_a_parameter_that_selects_or_shapes_the_result_is_a_read(
 
 
 def test_a_field_of_the_body_counts_as_well() -> None:
-    body = fields(text=TEXT, keep={"type": "boolean", "description": "Save the search for later"})
+    body = fields(
+        text=TEXT, keep={"type": "boolean", "description": "Save the search for later"}
+    )
     raw = {"operationId": "searchNotes", "requestBody": body, "responses": answers({})}
     found = derive(operation("POST /notes/search", **raw))
     assert found.asked
@@ -87,9 +91,18 @@ def test_a_field_of_the_body_counts_as_well() -> None:
     ("call", "raw"),
     [
         ("POST /flows/filter", {"operationId": "read_flows", "summary": "Read Flows"}),
-        ("POST /block_types/filter", {"operationId": "read_block_types", "summary": "Read"}),
-        ("POST /flows/paginate", {"operationId": "paginate_flows", "summary": "Paginate Flows"}),
-        ("POST /saved_searches/filter", {"operationId": "read_saved_searches", "summary": "Read"}),
+        (
+            "POST /block_types/filter",
+            {"operationId": "read_block_types", "summary": "Read"},
+        ),
+        (
+            "POST /flows/paginate",
+            {"operationId": "paginate_flows", "summary": "Paginate Flows"},
+        ),
+        (
+            "POST /saved_searches/filter",
+            {"operationId": "read_saved_searches", "summary": "Read"},
+        ),
     ],
 )
 def test_two_words_of_a_family_agree(call: str, raw: dict[str, Any]) -> None:

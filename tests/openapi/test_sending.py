@@ -29,7 +29,9 @@ def test_a_body_keeps_its_type_of_json() -> None:
 
 def test_null_is_sent_by_the_name_of_its_field() -> None:
     text = "Its name. Null removes it."
-    body = fields(name={"type": ["string", "null"], "description": text}, a={"type": "string"})
+    body = fields(
+        name={"type": ["string", "null"], "description": text}, a={"type": "string"}
+    )
     found = tool("PATCH /notes/{id}", requestBody=body)
     assert found.tool is not None
     told = {one["name"]: one for one in found.tool["params"]}
@@ -45,7 +47,10 @@ def test_null_is_sent_by_the_name_of_its_field() -> None:
 
 
 def test_a_field_that_costs_too_much_is_not_emptied() -> None:
-    many = {f"f{n}": {"type": ["string", "null"], "description": "x" * 100} for n in range(200)}
+    many = {
+        f"f{n}": {"type": ["string", "null"], "description": "x" * 100}
+        for n in range(200)
+    }
     found = tool("PATCH /notes/{id}", requestBody=fields(**many)).tool
     assert found is not None
     *names, clear = found["params"]
@@ -55,25 +60,38 @@ def test_a_field_that_costs_too_much_is_not_emptied() -> None:
 
 def test_a_page_that_is_a_number_stays_one() -> None:
     schema = answers(
-        {"type": "array", "items": {"type": "object", "properties": {"id": {"type": "integer"}}}}
+        {
+            "type": "array",
+            "items": {"type": "object", "properties": {"id": {"type": "integer"}}},
+        }
     )
     number = {"in": "query", "name": "page", "schema": {"type": "integer"}}
     found = tool("GET /notes", parameters=[number], responses=schema).tool
     assert found is not None
-    made = {"name": "page", "type": "int", "required": False, "description": "The page."}
+    made = {
+        "name": "page",
+        "type": "int",
+        "required": False,
+        "description": "The page.",
+    }
     assert found["params"] == [made], "who calls counts the pages"
     text = {"in": "query", "name": "page_token", "schema": {"type": "string"}}
     found = tool("GET /notes", parameters=[text], responses=schema).tool
     assert found is not None
     about = "The `next_cursor` of the previous page."
-    assert found["params"] == [{"name": "cursor", "required": False, "description": about}]
+    assert found["params"] == [
+        {"name": "cursor", "required": False, "description": about}
+    ]
 
 
 def test_a_why_is_short_and_counts_right() -> None:
     raw: dict[str, Any] = {"operationId": "cancelOrder", "summary": "Cancel an order"}
     found = tool("POST /orders/{id}/cancel", **raw).tool
     assert found is not None
-    assert found["why"] == "POST: its path, operationId and summary say 'cancel' (three signals)."
+    assert (
+        found["why"]
+        == "POST: its path, operationId and summary say 'cancel' (three signals)."
+    )
 
 
 SECRETS: list[tuple[dict[str, Any], str]] = [
@@ -121,7 +139,9 @@ def test_a_form_is_sent_as_one() -> None:
     assert changed is not None
     assert all(one.get("in") != "nulls" for one in changed["params"])
     both = {"content": {**body["content"], "application/json": {"schema": schema}}}
-    assert (tool("POST /charges", requestBody=both).tool or {})["http"] == "POST /charges"
+    assert (tool("POST /charges", requestBody=both).tool or {})[
+        "http"
+    ] == "POST /charges"
     empty = {"content": {form: {"schema": {"type": "object", "properties": {}}}}}
     assert tool("GET /charges", requestBody=empty).left_out == []
     choice = {"type": "object", "properties": {"action": {"enum": ["start", "stop"]}}}

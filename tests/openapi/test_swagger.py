@@ -10,7 +10,10 @@ from copier_fastmcp.openapi.operations import operations
 from copier_fastmcp.openapi.server import about
 from copier_fastmcp.openapi.tools import Options
 
-NOTE = {"type": "object", "properties": {"id": {"type": "integer"}, "title": {"type": "string"}}}
+NOTE = {
+    "type": "object",
+    "properties": {"id": {"type": "integer"}, "title": {"type": "string"}},
+}
 DOCUMENT: dict[str, Any] = {
     "swagger": "2.0",
     "info": {"title": "Notes", "version": "1"},
@@ -19,8 +22,12 @@ DOCUMENT: dict[str, Any] = {
     "schemes": ["http", "https"],
     "securityDefinitions": {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}},
     "security": [{"key": []}],
-    "parameters": {"limit": {"in": "query", "name": "limit", "type": "integer", "maximum": 50}},
-    "responses": {"note": {"description": "", "schema": {"$ref": "#/definitions/Note"}}},
+    "parameters": {
+        "limit": {"in": "query", "name": "limit", "type": "integer", "maximum": 50}
+    },
+    "responses": {
+        "note": {"description": "", "schema": {"$ref": "#/definitions/Note"}}
+    },
     "definitions": {"Note": NOTE},
     "paths": {
         "/notes": {
@@ -36,28 +43,46 @@ DOCUMENT: dict[str, Any] = {
                     },
                 ],
                 "responses": {
-                    "200": {"schema": {"type": "array", "items": {"$ref": "#/definitions/Note"}}}
+                    "200": {
+                        "schema": {
+                            "type": "array",
+                            "items": {"$ref": "#/definitions/Note"},
+                        }
+                    }
                 },
             },
             "post": {
                 "parameters": [
-                    {"in": "body", "name": "note", "schema": {"$ref": "#/definitions/Note"}}
+                    {
+                        "in": "body",
+                        "name": "note",
+                        "schema": {"$ref": "#/definitions/Note"},
+                    }
                 ],
                 "responses": {"201": {"$ref": "#/responses/note"}},
             },
         },
         "/notes/{id}": {
-            "parameters": [{"in": "path", "name": "id", "type": "integer", "required": True}],
+            "parameters": [
+                {"in": "path", "name": "id", "type": "integer", "required": True}
+            ],
             "put": {
                 "consumes": ["application/x-www-form-urlencoded"],
                 "parameters": [
-                    {"in": "formData", "name": "title", "type": "string", "required": True}
+                    {
+                        "in": "formData",
+                        "name": "title",
+                        "type": "string",
+                        "required": True,
+                    }
                 ],
                 "responses": {"200": {"$ref": "#/responses/note"}},
             },
         },
         "/notes/{id}/picture": {
-            "parameters": [{"in": "path", "name": "id", "type": "integer", "required": True}],
+            "parameters": [
+                {"in": "path", "name": "id", "type": "integer", "required": True}
+            ],
             "put": {
                 "parameters": [{"in": "formData", "name": "picture", "type": "file"}],
                 "responses": {"204": {"description": "done"}},
@@ -80,7 +105,10 @@ def test_a_swagger_document_becomes_tools(tmp_path: Path) -> None:
     listed = {param["name"]: param for param in tools["list_notes"]["params"]}
     assert listed["limit"]["le"] == 50
     assert listed["tags"]["style"] == "pipeDelimited"
-    assert [param["name"] for param in tools["create_note"]["params"]] == ["id", "title"]
+    assert [param["name"] for param in tools["create_note"]["params"]] == [
+        "id",
+        "title",
+    ]
     assert [*tools["create_note"]["returns"]] == ["id", "title"]
     assert tools["set_note"]["request"] == "form"
     assert tools["set_note"]["params"][0]["type"] == "int"

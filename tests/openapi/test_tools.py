@@ -35,7 +35,11 @@ NAMES = [
     ("GET /notes", {"operationId": "notes_list"}, "list_notes"),
     ("GET /v1/notes", {"operationId": "GetNotes"}, "list_notes"),
     ("POST /dags/{dag}/runs", {"responses": answers(NOTE, "201")}, "create_run"),
-    ("POST /notes/{note}/archive", {"operationId": "PostNotesNoteArchive"}, "archive_note"),
+    (
+        "POST /notes/{note}/archive",
+        {"operationId": "PostNotesNoteArchive"},
+        "archive_note",
+    ),
     (
         "POST /notes/{note}",
         {"operationId": "PostNotesNote", "summary": "Updates it"},
@@ -46,13 +50,29 @@ NAMES = [
         {"operationId": "issues/list-for-repo", "tags": ["issues"]},
         "list_issues_for_repo",
     ),
-    ("GET /repos/{owner}/{repo}", {"operationId": "repos/get", "tags": ["repos"]}, "get_repo"),
-    ("GET /search/repos", {"operationId": "search/repos", "tags": ["search"]}, "search_repos"),
-    ("GET /items/{item_id}", {"operationId": "read_item_items__item_id__get"}, "get_item"),
+    (
+        "GET /repos/{owner}/{repo}",
+        {"operationId": "repos/get", "tags": ["repos"]},
+        "get_repo",
+    ),
+    (
+        "GET /search/repos",
+        {"operationId": "search/repos", "tags": ["search"]},
+        "search_repos",
+    ),
+    (
+        "GET /items/{item_id}",
+        {"operationId": "read_item_items__item_id__get"},
+        "get_item",
+    ),
     ("POST /posts/{id}/publish", {}, "publish_post"),
     ("POST /notes", {**PLACED, "summary": "Place a note"}, "place_note"),
     ("POST /notes", {**PLACED, "summary": "Place notes"}, "create_place_note"),
-    ("POST /a/{id}/shelve", {"operationId": "Notes_Shelve", "tags": ["Notes"]}, "shelve_note"),
+    (
+        "POST /a/{id}/shelve",
+        {"operationId": "Notes_Shelve", "tags": ["Notes"]},
+        "shelve_note",
+    ),
     ("POST /quotes", {"operationId": "quote"}, "quote"),
     (
         "GET /x",
@@ -67,7 +87,9 @@ def test_names_begin_with_their_verb(call: str, raw: dict[str, Any], name: str) 
     found = tool(call, **raw).tool
     assert found is not None
     assert found["name"] == name
-    assert found["behavior"], "a behavior is said, never guessed from a name that we made"
+    assert found["behavior"], (
+        "a behavior is said, never guessed from a name that we made"
+    )
 
 
 def test_names_are_unique_and_short() -> None:
@@ -89,11 +111,20 @@ def test_names_are_unique_and_short() -> None:
 
 def test_inputs_keep_types_limits_choices_and_texts() -> None:
     query = [
-        {"in": "query", "name": "state", "schema": {"enum": ["open", "closed"], "default": "open"}},
+        {
+            "in": "query",
+            "name": "state",
+            "schema": {"enum": ["open", "closed"], "default": "open"},
+        },
         {
             "in": "query",
             "name": "size",
-            "schema": {"type": "integer", "minimum": 1, "exclusiveMaximum": 9, "default": 3},
+            "schema": {
+                "type": "integer",
+                "minimum": 1,
+                "exclusiveMaximum": 9,
+                "default": 3,
+            },
         },
         {
             "in": "query",
@@ -106,7 +137,12 @@ def test_inputs_keep_types_limits_choices_and_texts() -> None:
             "name": "filter[tag]",
             "schema": {"type": "array", "items": {"type": "string"}, "maxItems": 5},
         },
-        {"in": "query", "name": "deep", "style": "deepObject", "schema": {"type": "object"}},
+        {
+            "in": "query",
+            "name": "deep",
+            "style": "deepObject",
+            "schema": {"type": "object"},
+        },
         {
             "in": "query",
             "name": "by",
@@ -122,7 +158,12 @@ def test_inputs_keep_types_limits_choices_and_texts() -> None:
         },
         {"in": "cookie", "name": "session", "schema": {"type": "string"}},
         {"in": "header", "name": "X-Trace", "schema": {"type": "string"}},
-        {"in": "header", "name": "Authorization", "required": True, "schema": {"type": "string"}},
+        {
+            "in": "header",
+            "name": "Authorization",
+            "required": True,
+            "schema": {"type": "string"},
+        },
         {
             "in": "header",
             "name": "X-Version",
@@ -146,7 +187,12 @@ def test_inputs_keep_types_limits_choices_and_texts() -> None:
         "filter_tag": {"type": "list[str]", "max_items": 5, "required": False},
         "by_color": {"required": False},
         "top": {"type": "int", "required": False},
-        "fields": {"type": "list[str]", "style": "form", "explode": False, "required": False},
+        "fields": {
+            "type": "list[str]",
+            "style": "form",
+            "explode": False,
+            "required": False,
+        },
         "deep": {"type": "dict", "style": "deepObject", "required": False},
         "X-Trace": {"in": "header", "required": False},
         "X-Version": {"in": "header", "pattern": "^v[0-9]+$"},
@@ -179,7 +225,9 @@ def test_a_body_is_flattened() -> None:
         },
     }
     body = {
-        "content": {"application/json": {"schema": {"allOf": [schema, {"required": ["kind"]}]}}}
+        "content": {
+            "application/json": {"schema": {"allOf": [schema, {"required": ["kind"]}]}}
+        }
     }
     found = tool("PUT /notes/{note_id}", requestBody=body)
     assert found.tool is not None
@@ -220,16 +268,31 @@ def test_lists_are_pages_of_ours() -> None:
         assert found is not None
         assert found["http"] == "GET /notes?per_page={limit}"
         one = {"id": "int", "title": {"type": "str", "default": None}}
-        assert found["returns"] == ([one] if schema["type"] == "array" else {"data": [one]})
+        assert found["returns"] == (
+            [one] if schema["type"] == "array" else {"data": [one]}
+        )
 
 
 def test_a_large_tool_loses_descriptions_before_inputs() -> None:
-    many = {f"field_{n}": {"type": "string", "description": "A text. " * 9} for n in range(40)}
-    inner = {name: {"type": "string", "description": "A text. " * 9} for name in ("a", "b")}
+    many = {
+        f"field_{n}": {"type": "string", "description": "A text. " * 9}
+        for n in range(40)
+    }
+    inner = {
+        name: {"type": "string", "description": "A text. " * 9} for name in ("a", "b")
+    }
     owner = {"type": "object", "properties": inner, "description": "Who owns it."}
-    schema = {"type": "object", "required": ["id"], "properties": {**many, **NOTE["properties"]}}
+    schema = {
+        "type": "object",
+        "required": ["id"],
+        "properties": {**many, **NOTE["properties"]},
+    }
     body = fields(owner=owner, **many)
-    raw: dict[str, Any] = {"responses": answers(schema), "requestBody": body, "parameters": []}
+    raw: dict[str, Any] = {
+        "responses": answers(schema),
+        "requestBody": body,
+        "parameters": [],
+    }
     found = tool("PUT /notes/{id}", **raw)
     assert found.tool is not None
     rows = {one["name"]: one for one in found.tool["params"]}
@@ -240,7 +303,9 @@ def test_a_large_tool_loses_descriptions_before_inputs() -> None:
     assert max(len(one["description"]) for one in rows.values()) <= 70
     assert [*found.tool["returns"]] == ["id"], "the others arrive without a description"
     wide = tool("PUT /notes/{id}", Options(budget=100_000), **raw)
-    assert next(one for one in (wide.tool or {})["params"] if one["name"] == "owner")["fields"]
+    assert next(one for one in (wide.tool or {})["params"] if one["name"] == "owner")[
+        "fields"
+    ]
     assert len((wide.tool or {})["returns"]) == 42
 
 
@@ -263,10 +328,18 @@ def test_a_list_with_nulls_takes_them() -> None:
 LEFT_OUT: list[tuple[str, dict[str, Any], str]] = [
     ("GET /a", {"deprecated": True}, "deprecated"),
     ("POST /a", {"requestBody": {"content": {"multipart/form-data": {}}}}, "no fields"),
-    ("GET /a", {"responses": {"200": {"content": {"text/event-stream": {}}}}}, "has no end"),
+    (
+        "GET /a",
+        {"responses": {"200": {"content": {"text/event-stream": {}}}}},
+        "has no end",
+    ),
     ("GET /a", {"x-speakeasy-mcp": {"disabled": True}}, "not a tool"),
     ("GET /a", {"parameters": [{"$ref": "#/none"}]}, "leads nowhere"),
-    ("GET /a", {"requestBody": {**fields(a={}), "required": True}}, "a GET does not send"),
+    (
+        "GET /a",
+        {"requestBody": {**fields(a={}), "required": True}},
+        "a GET does not send",
+    ),
     (
         "GET /a/{b}",
         {"parameters": [{"in": "path", "name": "b", "style": "matrix"}]},
@@ -278,9 +351,13 @@ LEFT_OUT: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
-def sends(kind: str, schema: dict[str, Any], *, required: bool = True) -> dict[str, Any]:
+def sends(
+    kind: str, schema: dict[str, Any], *, required: bool = True
+) -> dict[str, Any]:
     """An operation with a body of one media type."""
-    return {"requestBody": {"required": required, "content": {kind: {"schema": schema}}}}
+    return {
+        "requestBody": {"required": required, "content": {kind: {"schema": schema}}}
+    }
 
 
 JSON = "application/json"
@@ -291,7 +368,12 @@ FORMS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     (
         "POST /lines",
         sends(JSON, {"type": "array", "items": OBJECT}),
-        {"name": "lines", "type": "list[object]", "fields": OBJECT_FIELDS, "whole": True},
+        {
+            "name": "lines",
+            "type": "list[object]",
+            "fields": OBJECT_FIELDS,
+            "whole": True,
+        },
     ),
     (
         "POST /lines",
@@ -309,16 +391,25 @@ FORMS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         sends("application/octet-stream", BINARY),
         {"name": "file", "type": "file", "whole": True},
     ),
-    ("POST /a", sends("text/plain", {"type": "string"}), {"name": "text", "whole": True}),
+    (
+        "POST /a",
+        sends("text/plain", {"type": "string"}),
+        {"name": "text", "whole": True},
+    ),
     ("PATCH /a", {}, {"name": "changes", "type": "dict", "whole": True}),
     (
         "PATCH /a",
-        sends("application/json-patch+json", {"type": "array", "items": {"type": "object"}}),
+        sends(
+            "application/json-patch+json",
+            {"type": "array", "items": {"type": "object"}},
+        ),
         {"name": "a", "type": "list[dict]", "whole": True},
     ),
     (
         "POST /a",
-        sends("multipart/form-data", {"type": "object", "properties": {"picture": BINARY}}),
+        sends(
+            "multipart/form-data", {"type": "object", "properties": {"picture": BINARY}}
+        ),
         {"name": "picture", "type": "file", "required": False},
     ),
     (
@@ -332,7 +423,12 @@ FORMS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     (
         "POST /a",
         {"requestBody": fields(rows={"type": "array", "items": OBJECT})},
-        {"name": "rows", "type": "list[object]", "fields": OBJECT_FIELDS, "required": False},
+        {
+            "name": "rows",
+            "type": "list[object]",
+            "fields": OBJECT_FIELDS,
+            "required": False,
+        },
     ),
 ]
 
@@ -364,7 +460,9 @@ def test_every_form_of_body_has_its_parameter(
         ("application/octet-stream", "file"),
     ],
 )
-def test_no_media_type_of_a_response_excludes_a_tool(kind: str, returns: str | None) -> None:
+def test_no_media_type_of_a_response_excludes_a_tool(
+    kind: str, returns: str | None
+) -> None:
     found = tool("GET /a/{id}", responses={"200": {"content": {kind: {}}}}).tool
     assert found is not None
     assert found.get("returns") == returns
@@ -400,7 +498,9 @@ def test_what_cannot_be_said_is_left_out_with_its_reason(
 
 def test_a_text_never_contradicts_its_behavior() -> None:
     """A suite refuses a tool that says it reads and does not."""
-    found = tool("GET /unsubscribe", operationId="unsubscribe", summary="Get out of the list").tool
+    found = tool(
+        "GET /unsubscribe", operationId="unsubscribe", summary="Get out of the list"
+    ).tool
     assert found is not None
     assert found["behavior"] == "action"
     assert not found["title"].startswith("Get")
@@ -411,4 +511,6 @@ def test_a_text_never_contradicts_its_behavior() -> None:
 def test_scopes_come_only_when_they_are_wanted() -> None:
     raw: dict[str, Any] = {"security": [{"oauth": ["notes:read"]}]}
     assert "scopes" not in (tool("GET /a", **raw).tool or {})
-    assert (tool("GET /a", Options(scopes=True), **raw).tool or {})["scopes"] == ["notes:read"]
+    assert (tool("GET /a", Options(scopes=True), **raw).tool or {})["scopes"] == [
+        "notes:read"
+    ]

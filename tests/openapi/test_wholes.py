@@ -21,7 +21,9 @@ from copier_fastmcp.openapi.tools import Options
 )
 def test_what_has_no_fields_is_answered_whole(schema: dict[str, Any]) -> None:
     """Nothing is said of it, so that it comes as the API has it."""
-    found = tool("QUERY /a", requestBody=fields(q={"type": "string"}), responses=answers(schema))
+    found = tool(
+        "QUERY /a", requestBody=fields(q={"type": "string"}), responses=answers(schema)
+    )
     assert found.tool is not None
     assert found.tool["behavior"] == "read"
     assert "returns" not in found.tool
@@ -29,15 +31,24 @@ def test_what_has_no_fields_is_answered_whole(schema: dict[str, Any]) -> None:
 
 
 def test_what_only_adds_loses_nothing() -> None:
-    star = tool("PUT /user/starred/{owner}/{repo}", operationId="activity/star-repo").tool or {}
+    star = (
+        tool("PUT /user/starred/{owner}/{repo}", operationId="activity/star-repo").tool
+        or {}
+    )
     assert star["exceptions"][0]["hint"] == "destructive"
     assert star["exceptions"][0]["value"] is False
-    assert "exceptions" not in (tool("PUT /pages/{id}/published", operationId="setIt").tool or {})
+    assert "exceptions" not in (
+        tool("PUT /pages/{id}/published", operationId="setIt").tool or {}
+    )
 
 
 def test_what_chooses_what_it_does_is_a_tool_for_each_choice() -> None:
-    body = fields(action={"enum": ["start", "stop", "delete", "frob"]}, force={"type": "boolean"})
-    one = operation("POST /servers/{id}/actions", requestBody=body, summary="Act on a server")
+    body = fields(
+        action={"enum": ["start", "stop", "delete", "frob"]}, force={"type": "boolean"}
+    )
+    one = operation(
+        "POST /servers/{id}/actions", requestBody=body, summary="Act on a server"
+    )
     found = {row.tool["name"]: row for row in convert([one], Options()) if row.tool}
     assert {name: row.derived.behavior for name, row in found.items()} == {
         "start_server": "action",
@@ -50,5 +61,7 @@ def test_what_chooses_what_it_does_is_a_tool_for_each_choice() -> None:
     sent = found["stop_server"].tool or {}
     assert sent["description"] == "Stop Server. Act on a server."
     assert {"choices": ["stop"], "default": "stop"}.items() <= sent["params"][1].items()
-    patch = operation("PATCH /users/{id}", requestBody=fields(op={"enum": ["add", "remove"]}))
+    patch = operation(
+        "PATCH /users/{id}", requestBody=fields(op={"enum": ["add", "remove"]})
+    )
     assert len(convert([patch], Options())) == 1, "what is removed is a part of it"

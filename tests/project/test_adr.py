@@ -50,16 +50,25 @@ async def send_reminders(ctx: Context) -> SendRemindersResult:
 {body}
     return SendRemindersResult(sent=len(due))
 '''
-CUSTOM = {"profile": "custom", "hints": "narrow", "destructive": "deletes", "confirm": "writes"}
+CUSTOM = {
+    "profile": "custom",
+    "hints": "narrow",
+    "destructive": "deletes",
+    "confirm": "writes",
+}
 ANSWERS: dict[str, Answers] = {
-    name: {"profile": name} for name in ("explicit", "end-state", "narrow", "confirm-all")
+    name: {"profile": name}
+    for name in ("explicit", "end-state", "narrow", "confirm-all")
 } | {"custom": CUSTOM, "consent": {"consent": "url"}}
 
 
 def table(text: str, head: str) -> list[list[str]]:
     """The rows of the table whose first line begins with `head`, without their marks."""
     lines = text[text.index(f"\n| {head}") + 1 :].split("\n\n")[0].splitlines()
-    return [[cell.strip().strip("`") for cell in line[1:-1].split(" | ")] for line in lines[2:]]
+    return [
+        [cell.strip().strip("`") for cell in line[1:-1].split(" | ")]
+        for line in lines[2:]
+    ]
 
 
 def profile_of(files: dict[str, str]) -> types.ModuleType:
@@ -77,11 +86,17 @@ def test_the_table_of_behaviors_is_the_codes(profile: str) -> None:
     assert [row[0] for row in rows] == list(code.BEHAVIORS)
     for behavior, meaning, *cells in rows:
         assert meaning == TABLES["behaviors"][behavior]["meaning"]
-        cases = zip(cells, WIRE_NAMES, *map(str.split, code.BEHAVIORS[behavior]), strict=True)
+        cases = zip(
+            cells, WIRE_NAMES, *map(str.split, code.BEHAVIORS[behavior]), strict=True
+        )
         for cell, hint, word, mode in cases:
             value = hint == "open_world" or word == "true"
             if word == "said" and hint != "open_world":
-                expected = {"always": "as declared", "true": "where true", "never": "absent"}[mode]
+                expected = {
+                    "always": "as declared",
+                    "true": "where true",
+                    "never": "absent",
+                }[mode]
             elif mode in ("always", str(value).lower()):
                 expected = "yes" if value else "no"
             else:
@@ -94,7 +109,9 @@ def test_the_policy_that_is_named_is_the_codes(profile: str) -> None:
     files = rendered(ANSWERS[profile])
     code = profile_of(files)
     assert f"(`confirm: {code.CONFIRM}`)" in files[ADRS + "0003-confirmation.md"]
-    overwrites = "and an overwrite" in files[ADRS + "0002-destructive-and-idempotent.md"]
+    overwrites = (
+        "and an overwrite" in files[ADRS + "0002-destructive-and-idempotent.md"]
+    )
     assert overwrites == (code.DESTRUCTIVE == "deletes_and_overwrites")
 
 
@@ -119,11 +136,15 @@ def test_each_record_has_every_part_in_order(profile: str) -> None:
         number, title = Path(name).stem[:4], text.splitlines()[0].removeprefix("# ")
         assert title.startswith(f"{number} ")
         assert "\n**Status.** Accepted. Managed by the template" in text
-        assert re.search(r"^\*\*Date\.\*\* 2\d{3}-\d\d-\d\d; ", text, re.MULTILINE), name
+        assert re.search(r"^\*\*Date\.\*\* 2\d{3}-\d\d-\d\d; ", text, re.MULTILINE), (
+            name
+        )
         _, benefits, consequences, *_ = re.split(
             "^## (?:Benefits|Consequences|Alternatives)$", text, flags=re.MULTILINE
         )
-        assert len(re.findall(r"^- \*[A-Z][a-z ]+\*", benefits, re.MULTILINE)) >= 3, name
+        assert len(re.findall(r"^- \*[A-Z][a-z ]+\*", benefits, re.MULTILINE)) >= 3, (
+            name
+        )
         assert table(consequences, "cost"), name
         assert f"| [{number}]({Path(name).name}) | {title[5:]} |" in index
     assert len(re.findall(r"^\| \[\d{4}\]", index, re.MULTILINE)) == len(files)
@@ -131,11 +152,15 @@ def test_each_record_has_every_part_in_order(profile: str) -> None:
     assert re.findall("^## (.+)$", skeleton, re.MULTILINE) == WANTED
 
 
-def test_the_tools_that_a_record_shows_are_served_as_it_says(project: Path, tmp_path: Path) -> None:
+def test_the_tools_that_a_record_shows_are_served_as_it_says(
+    project: Path, tmp_path: Path
+) -> None:
     copied = shutil.copytree(project, tmp_path / "copied")
     text = (copied / ADRS / "0005-tool-interface.md").read_text(encoding="utf-8")
     first, second, asks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    shown = HEAD + f"{first}\n\n{second}" + ASKS.format(body=textwrap.indent(asks, "    "))
+    shown = (
+        HEAD + f"{first}\n\n{second}" + ASKS.format(body=textwrap.indent(asks, "    "))
+    )
     (copied / "src/notes_mcp/tools/drafts.py").write_text(shown, encoding="utf-8")
     served = {}
     for name in ("delete_draft", "move_drafts", "send_reminders"):
@@ -143,9 +168,17 @@ def test_the_tools_that_a_record_shows_are_served_as_it_says(project: Path, tmp_
         assert done.returncode == 0, done.stderr
         served[name] = json.loads(done.stdout)
     (answer,) = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
-    assert [*served["delete_draft"]["outputSchema"]["properties"]] == [*json.loads(answer)]
-    assert [*served["move_drafts"]["inputSchema"]["properties"]] == ["draft_ids", "folder"]
-    assert served["move_drafts"]["inputSchema"]["properties"]["draft_ids"]["maxItems"] == 50
+    assert [*served["delete_draft"]["outputSchema"]["properties"]] == [
+        *json.loads(answer)
+    ]
+    assert [*served["move_drafts"]["inputSchema"]["properties"]] == [
+        "draft_ids",
+        "folder",
+    ]
+    assert (
+        served["move_drafts"]["inputSchema"]["properties"]["draft_ids"]["maxItems"]
+        == 50
+    )
 
 
 UNASKED: dict[str, Answers] = {
@@ -163,17 +196,25 @@ UNASKED: dict[str, Answers] = {
 def test_nothing_is_said_of_what_was_not_answered() -> None:
     def said(answers: Answers) -> str:
         files = rendered(answers)
-        return "\n".join(text for name, text in files.items() if name.endswith((".md", ".txt")))
+        return "\n".join(
+            text for name, text in files.items() if name.endswith((".md", ".txt"))
+        )
 
     nothing = said({"license": "none", "packages": []})
     assert [word for word in UNASKED if word in nothing] == []
-    assert [word for word, answers in UNASKED.items() if word not in said(answers)] == []
+    assert [
+        word for word, answers in UNASKED.items() if word not in said(answers)
+    ] == []
 
 
 def test_each_test_that_a_record_names_is_in_the_suite() -> None:
     files = rendered({})
-    suite = "".join(text for name, text in files.items() if name.startswith("tests/policy/"))
+    suite = "".join(
+        text for name, text in files.items() if name.startswith("tests/policy/")
+    )
     records = "".join(text for name, text in files.items() if name.startswith(ADRS))
     named = set(re.findall(r"`(test_\w+)`", records))
     assert len(named) >= 9
-    assert {name for name in named if not re.search(rf"\b{name}( =|\()", suite)} == set()
+    assert {
+        name for name in named if not re.search(rf"\b{name}( =|\()", suite)
+    } == set()

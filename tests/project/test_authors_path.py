@@ -58,7 +58,9 @@ def test_the_guide_lets_in_who_has_a_token(
         path = project / f"src/orders_mcp/{name}.py"
         before, _, after = path.read_text(encoding="utf-8").partition(begin)
         rest = after.partition("\n\n\n")[2]
-        path.write_text(before + text + (f"\n\n{rest}" if rest else ""), encoding="utf-8")
+        path.write_text(
+            before + text + (f"\n\n{rest}" if rest else ""), encoding="utf-8"
+        )
     for words in (["ruff", "format", "--check"], ["ruff", "check"]):
         done = python(project, "-m", *words, "--no-cache", ".")
         assert done.returncode == 0, done.stdout
@@ -80,7 +82,11 @@ def test_the_guide_lets_in_who_has_a_token(
     provider = HTTPServer(("127.0.0.1", 0), Keys)
     threading.Thread(target=provider.serve_forever, daemon=True).start()
     issuer, me = f"http://127.0.0.1:{provider.server_port}", "https://mcp.example.com"
-    for name, value in {"ISSUER": issuer, "JWKS_URI": f"{issuer}/jwks", "PUBLIC_URL": me}.items():
+    for name, value in {
+        "ISSUER": issuer,
+        "JWKS_URI": f"{issuer}/jwks",
+        "PUBLIC_URL": me,
+    }.items():
         monkeypatch.setenv(f"ORDERS_MCP_{name}", value)
 
     def token(pair: RSAKeyPair, audience: str, *scopes: str) -> str:
@@ -91,13 +97,19 @@ def test_the_guide_lets_in_who_has_a_token(
             return {tool.name for tool in await client.list_tools()}
 
     with http(project, tmp_path) as address:
-        for bearer in ("", token(stranger, f"{me}/mcp"), token(keys, "https://other.example.com")):
+        for bearer in (
+            "",
+            token(stranger, f"{me}/mcp"),
+            token(keys, "https://other.example.com"),
+        ):
             sent = {"Authorization": f"Bearer {bearer}"} if bearer else {}
             refused = httpx2.post(address, json={}, headers=sent)
             assert refused.status_code == 401
             place = f'resource_metadata="{me}/.well-known/oauth-protected-resource/mcp"'
             assert place in refused.headers["www-authenticate"]
-        assert asyncio.run(listed(address, token(keys, f"{me}/mcp"))) == {"search_orders"}
+        assert asyncio.run(listed(address, token(keys, f"{me}/mcp"))) == {
+            "search_orders"
+        }
         able = token(keys, f"{me}/mcp", "o:read")
         assert asyncio.run(listed(address, able)) == {"search_orders", "get_order"}
     provider.shutdown()

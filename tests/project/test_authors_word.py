@@ -36,7 +36,9 @@ def test_each_is_served_under_its_behavior(named: Path) -> None:
 
 
 def test_its_probe_proves_it(named: Path) -> None:
-    done = python(named, "-m", "pytest", "-p", "no:cacheprovider", "tests/policy/test_behavior.py")
+    done = python(
+        named, "-m", "pytest", "-p", "no:cacheprovider", "tests/policy/test_behavior.py"
+    )
     assert done.returncode == 0, done.stdout[-3000:]
     assert " passed" in done.stdout
     assert "skipped" not in done.stdout, "every one of them is probed"

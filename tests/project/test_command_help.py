@@ -17,7 +17,9 @@ COMMANDS = ["", "run", "tools", "tools list", "tools wire", "metadata", "metadat
 
 
 @pytest.mark.parametrize("words", [["run", "--prt", "1"], ["juggle"]])
-def test_what_is_not_understood_is_said_on_stderr(project: Path, words: list[str]) -> None:
+def test_what_is_not_understood_is_said_on_stderr(
+    project: Path, words: list[str]
+) -> None:
     done = server(project, *words)
     assert (done.returncode, done.stdout) == (2, "")
     assert words[-2 if words[0] == "run" else -1] in done.stderr
@@ -27,17 +29,26 @@ def test_help_says_what_each_word_does_without_color(project: Path) -> None:
     done = python(project, "-c", HELP, *COMMANDS, TERM="xterm-256color", COLUMNS="200")
     assert (done.returncode, done.stderr) == (0, "")
     assert "\x1b" not in done.stdout
-    assert {*re.findall(r"--no-[\w-]+", done.stdout)} == {"--no-destructive"}, "no flag's contrary"
+    assert {*re.findall(r"--no-[\w-]+", done.stdout)} == {"--no-destructive"}, (
+        "no flag's contrary"
+    )
     pages = done.stdout.split("HELP")[1:]
     assert len(pages) == len(COMMANDS)
     assert [page for page in pages if "Exit codes:" not in page] == []
-    rows = [line.strip("│ ") for line in done.stdout.splitlines() if line.startswith("│ ")]
+    rows = [
+        line.strip("│ ") for line in done.stdout.splitlines() if line.startswith("│ ")
+    ]
     assert len(rows) > 20
     assert [row for row in rows if not re.search(r"\S {2,}\S", row)] == []
 
 
 def test_a_shell_learns_the_commands(project: Path, tmp_path: Path) -> None:
-    done = server(project, "--install-completion", "--shell", "bash", HOME=str(tmp_path))
+    done = server(
+        project, "--install-completion", "--shell", "bash", HOME=str(tmp_path)
+    )
     assert done.returncode == 0, done.stderr
     written = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert any("tools" in path.read_text() and "metadata" in path.read_text() for path in written)
+    assert any(
+        "tools" in path.read_text() and "metadata" in path.read_text()
+        for path in written
+    )

@@ -13,7 +13,9 @@ from wire import stdio
 def test_a_bad_setting_is_one_line(project: Path) -> None:
     done = server(project, "tools", "list", NOTES_MCP_CONFIRM_SECONDS="soon")
     assert done.returncode == 1
-    assert re.fullmatch(r"notes-mcp: setting confirm_seconds: .*'soon'.*\n", done.stderr)
+    assert re.fullmatch(
+        r"notes-mcp: setting confirm_seconds: .*'soon'.*\n", done.stderr
+    )
 
 
 def test_a_port_that_is_none_is_not_understood(project: Path) -> None:
@@ -27,8 +29,14 @@ def test_a_port_that_is_none_is_not_understood(project: Path) -> None:
     ("flags", "left"),
     [
         (["--read-only", "--exclude", "search_*"], {"get_note"}),
-        (["--no-destructive", "--toolsets", "get_note,create_note,delete_note"], {"get", "create"}),
-        (["--tools", "*_note", "--exclude", "a*,s*,u*,e*"], {"get", "create", "delete"}),
+        (
+            ["--no-destructive", "--toolsets", "get_note,create_note,delete_note"],
+            {"get", "create"},
+        ),
+        (
+            ["--tools", "*_note", "--exclude", "a*,s*,u*,e*"],
+            {"get", "create", "delete"},
+        ),
     ],
     ids=["read-only", "no-destructive", "tools"],
 )
@@ -39,10 +47,14 @@ def test_the_flags_of_run_serve_a_part(
         async with stdio(project, tmp_path, "2026-07-28", *flags) as client:
             return {tool.name for tool in await client.list_tools()}
 
-    assert asyncio.run(listed()) == {f"{name.removesuffix('_note')}_note" for name in left}
+    assert asyncio.run(listed()) == {
+        f"{name.removesuffix('_note')}_note" for name in left
+    }
 
 
-def test_the_list_of_tools_is_that_of_a_server_with_these_settings(example: Renders) -> None:
+def test_the_list_of_tools_is_that_of_a_server_with_these_settings(
+    example: Renders,
+) -> None:
     def rows(**settings: str) -> dict[str, str]:
         done = server(example("nextcloud"), "tools", "list", "--json", **settings)
         return {row["name"]: row["toolset"] for row in json.loads(done.stdout)}
@@ -51,7 +63,8 @@ def test_the_list_of_tools_is_that_of_a_server_with_these_settings(example: Rend
     assert set(every.values()) > {"notes", "calendar"}, every
     notes = {name for name, toolset in every.items() if toolset == "notes"}
     part = rows(
-        NEXTCLOUD_MCP_TOOLSETS="notes:readonly,calendar", NEXTCLOUD_MCP_EXCLUDE="*_create_event"
+        NEXTCLOUD_MCP_TOOLSETS="notes:readonly,calendar",
+        NEXTCLOUD_MCP_EXCLUDE="*_create_event",
     )
     assert notes > notes & part.keys() > set()
     assert {*part.values()} == {"notes", "calendar"}
@@ -70,7 +83,9 @@ def test_the_bytes_of_each_tool_are_shown_and_are_few(project: Path) -> None:
     assert read <= 3_000
     assert 2 + len(rows) - 1 + read + rest <= 7_000  # as tools/list puts them in a line
     shown = server(project, "tools", "list", "--bytes").stdout
-    assert shown.endswith(f"A model reads {read:,} bytes of 9 tools; {rest:,} are for programs.\n")
+    assert shown.endswith(
+        f"A model reads {read:,} bytes of 9 tools; {rest:,} are for programs.\n"
+    )
     assert f" {rows[0]['bytes']['model']} " in shown
     assert "bytes" not in server(project, "tools", "list").stdout
 

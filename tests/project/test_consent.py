@@ -48,13 +48,19 @@ HOSTILE: dict[str, Answers] = {
     "every tool asks": {"profile": "confirm-all"},
     "few hints": {"profile": "narrow", "domain": "edit"},
     "end state": {"profile": "end-state", "domain": "replace", "backend": "none"},
-    "resources": {"resources": [{"uri": "notes://all", "name": "All", "description": "All."}]},
+    "resources": {
+        "resources": [{"uri": "notes://all", "name": "All", "description": "All."}]
+    },
 }
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_any_answers_render_clean_and_keep_their_own_rules(tmp_path: Path, name: str) -> None:
-    files = rendered({"consent": "url", "tools": ["get_note", "delete_note"]} | HOSTILE[name])
+def test_any_answers_render_clean_and_keep_their_own_rules(
+    tmp_path: Path, name: str
+) -> None:
+    files = rendered(
+        {"consent": "url", "tools": ["get_note", "delete_note"]} | HOSTILE[name]
+    )
     for path, text in files.items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(text, encoding="utf-8")
@@ -63,14 +69,22 @@ def test_any_answers_render_clean_and_keep_their_own_rules(tmp_path: Path, name:
         assert done.returncode == 0, done.stdout + done.stderr
     if "domain" not in HOSTILE[name]:  # the tools that come along are named after it
         return
-    suite = ["-p", "no:cacheprovider", "tests/policy/test_annotations.py", "-k", "not stdio"]
+    suite = [
+        "-p",
+        "no:cacheprovider",
+        "tests/policy/test_annotations.py",
+        "-k",
+        "not stdio",
+    ]
     done = python(tmp_path, "-m", "pytest", *suite)
     assert done.returncode == 0, done.stdout[-3000:]
 
 
 def test_a_tool_cannot_have_the_name_of_one_that_comes_along() -> None:
     taken = {"consent": "url", "domain": "notes", "tools": ["revoke_notes_access"]}
-    with pytest.raises(ValueError, match="the tool name revoke_notes_access is reserved"):
+    with pytest.raises(
+        ValueError, match="the tool name revoke_notes_access is reserved"
+    ):
         rendered(taken)
     rendered(taken | {"consent": "none"})
 
@@ -82,7 +96,10 @@ def test_without_settings_nothing_is_asked_and_nothing_kept(example: Renders) ->
     assert "check_logged_in" not in listed.stdout
     for word in ("status", "revoke"):
         done = server(example("consent"), "consent", word)
-        assert (done.returncode, done.stderr) == (1, "nothing is kept in pass-through mode\n")
+        assert (done.returncode, done.stderr) == (
+            1,
+            "nothing is kept in pass-through mode\n",
+        )
 
 
 def test_behind_a_proxy_its_pages_are_reached_and_their_queries_not_logged(

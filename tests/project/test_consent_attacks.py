@@ -22,7 +22,9 @@ def test_consent_holds(example: Renders, file: str) -> None:
 @pytest.fixture(scope="module")
 def asking(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The example under the profile that asks before every write."""
-    return render(template, tmp_path_factory.mktemp("asking"), answers("consent") | ASKING)
+    return render(
+        template, tmp_path_factory.mktemp("asking"), answers("consent") | ASKING
+    )
 
 
 @pytest.mark.parametrize("file", nightly_but(["test_tools.py"], CALLING))
@@ -38,9 +40,15 @@ def test_its_own_suite_holds_where_every_write_asks(asking: Path) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork to be quick")
 def test_without_a_guard_its_row_fails(example: Renders, tmp_path: Path) -> None:
-    insist_on(guards(FOLDER / "guards.yml"), {"": example("consent")}, tmp_path, whole=False)
+    insist_on(
+        guards(FOLDER / "guards.yml"), {"": example("consent")}, tmp_path, whole=False
+    )
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork to be quick")
-def test_without_a_guard_of_what_is_served_its_row_fails(example: Renders, tmp_path: Path) -> None:
-    insist_on(guards(FOLDER / "served.yml"), {"": example("consent")}, tmp_path, whole=False)
+def test_without_a_guard_of_what_is_served_its_row_fails(
+    example: Renders, tmp_path: Path
+) -> None:
+    insist_on(
+        guards(FOLDER / "served.yml"), {"": example("consent")}, tmp_path, whole=False
+    )

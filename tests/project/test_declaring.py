@@ -90,7 +90,9 @@ def mine(project: Path, tmp_path: Path) -> Path:
 
 def written(project: Path, decorators: list[str], body: str) -> Path:
     path = project / "src/notes_mcp/tools/mine.py"
-    path.write_text(textwrap.dedent(HEAD) + "\n" + "\n".join([*decorators, body]), encoding="utf-8")
+    path.write_text(
+        textwrap.dedent(HEAD) + "\n" + "\n".join([*decorators, body]), encoding="utf-8"
+    )
     return path
 
 

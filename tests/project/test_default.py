@@ -43,11 +43,21 @@ def names_in(wheel: Path) -> Iterable[str]:
         return archive.namelist()
 
 
-def test_the_wheel_holds_the_package_and_nothing_else(project: Path, tmp_path: Path) -> None:
-    fetched(uv(), "build", "--quiet", "--wheel", "--out-dir", str(tmp_path), folder=project)
+def test_the_wheel_holds_the_package_and_nothing_else(
+    project: Path, tmp_path: Path
+) -> None:
+    fetched(
+        uv(), "build", "--quiet", "--wheel", "--out-dir", str(tmp_path), folder=project
+    )
     (wheel,) = tmp_path.glob("*.whl")
     held = {n for n in names_in(wheel) if ".dist-info/" not in n and n[-1] != "/"}
     package = project / "src/notes_mcp"
-    kept = {p.relative_to(project / "src").as_posix() for p in package.rglob("*") if p.is_file()}
+    kept = {
+        p.relative_to(project / "src").as_posix()
+        for p in package.rglob("*")
+        if p.is_file()
+    }
     assert held == {name for name in kept if "__pycache__" not in name}
-    assert not {name for name in held if "rules" in name or "lock" in name or "test" in name}
+    assert not {
+        name for name in held if "rules" in name or "lock" in name or "test" in name
+    }

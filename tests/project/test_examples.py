@@ -20,28 +20,39 @@ def asked_for(project: Path, name: str) -> Specs:
     """The tools of an example as the macros understand its answers, with what the server computes of each."""
     done = server(project, "tools", "list", "--json")
     rows = {row["name"]: row for row in json.loads(done.stdout)}
-    return {spec["name"]: rows[spec["name"]] | spec for spec in specs(answers(name)["tools"])}
+    return {
+        spec["name"]: rows[spec["name"]] | spec
+        for spec in specs(answers(name)["tools"])
+    }
 
 
 def parameters(spec: dict[str, Any]) -> set[str]:
     """The wire names a tool must take, its gate's among them."""
-    return {param["name"] for param in spec["params"]} | ({"confirm"} if spec["gated"] else set())
+    return {param["name"] for param in spec["params"]} | (
+        {"confirm"} if spec["gated"] else set()
+    )
 
 
 def faults(tool: Tool, wanted: Specs) -> list[str]:
     """What is wrong with one tool on the wire."""
     if tool.name not in wanted:
         return [] if tool.name == "list_resources" else ["nobody asked for it"]
-    spec, annotations, taken = wanted[tool.name], tool.annotations, tool.input_schema["properties"]
+    spec, annotations, taken = (
+        wanted[tool.name],
+        tool.annotations,
+        tool.input_schema["properties"],
+    )
     checks = {
         f"title {tool.title!r}": tool.title == spec["title"],
-        "annotations.title": annotations is not None and annotations.title == spec["title"],
+        "annotations.title": annotations is not None
+        and annotations.title == spec["title"],
         f"description {tool.description!r}": tool.description == spec["description"],
         f"hints {hints_of(tool)}": hints_of(tool) == spec["hints"],
         f"parameters {sorted(taken)}": set(taken) == parameters(spec),
         "undescribed": all(taken[name].get("description") for name in taken),
         "parameter texts": all(
-            taken[param["name"]]["description"] == param["description"] for param in spec["params"]
+            taken[param["name"]]["description"] == param["description"]
+            for param in spec["params"]
         ),
         "open input schema": tool.input_schema["additionalProperties"] is False,
         "no output schema": bool((tool.output_schema or {}).get("properties")),
@@ -57,15 +68,21 @@ async def ask(client: Client[Any], wanted: Specs, hidden: Collection[str] = ()) 
     assert {tool.name: found for tool in tools if (found := faults(tool, wanted))} == {}
 
 
-@pytest.mark.parametrize("name", nightly_but({"consent", "unusual"}))  # CI has a job for each
+@pytest.mark.parametrize(
+    "name", nightly_but({"consent", "unusual"})
+)  # CI has a job for each
 def test_it_passes_its_own_gate(example: Renders, name: str) -> None:
     assert check(example(name)) == {}
 
 
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_it_serves_over_stdio(example: Renders, tmp_path: Path, name: str, era: str) -> None:
-    asyncio.run(ask(stdio(example(name), tmp_path, era), asked_for(example(name), name)))
+def test_it_serves_over_stdio(
+    example: Renders, tmp_path: Path, name: str, era: str
+) -> None:
+    asyncio.run(
+        ask(stdio(example(name), tmp_path, era), asked_for(example(name), name))
+    )
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -74,17 +91,23 @@ def test_the_metadata_file_in_its_guide_is_valid(
 ) -> None:
     guide = (example(name) / "docs/metadata.md").read_text(encoding="utf-8")
     own = tmp_path / "metadata.yaml"
-    own.write_text(guide.partition("```yaml\n")[2].partition("```")[0], encoding="utf-8")
+    own.write_text(
+        guide.partition("```yaml\n")[2].partition("```")[0], encoding="utf-8"
+    )
     own.chmod(0o600)
     package = next((example(name) / "src").iterdir()).name.upper()
-    done = server(example(name), "metadata", "validate", **{f"{package}_METADATA": str(own)})
+    done = server(
+        example(name), "metadata", "validate", **{f"{package}_METADATA": str(own)}
+    )
     assert (done.returncode, done.stdout) == (0, f"{own} is valid\n"), done.stderr
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_it_serves_over_http(example: Renders, tmp_path: Path, name: str) -> None:
     wanted = asked_for(example(name), name)
-    scoped = {tool for tool, spec in wanted.items() if spec["scopes"]}  # this caller has no token
+    scoped = {
+        tool for tool, spec in wanted.items() if spec["scopes"]
+    }  # this caller has no token
     with http(example(name), tmp_path) as address:
         for era in ERAS:
             asyncio.run(ask(Client(address, mode=era), wanted, hidden=scoped))
@@ -95,28 +118,43 @@ def test_orders_keep_the_defaults_and_bounds_of_their_seed(
     example: Renders, tmp_path: Path, era: str
 ) -> None:
     async def work() -> None:
-        async with stdio(example("orders"), tmp_path, era, elicitation_handler=agree) as client:
+        async with stdio(
+            example("orders"), tmp_path, era, elicitation_handler=agree
+        ) as client:
             tools = {tool.name: tool.input_schema for tool in await client.list_tools()}
             one = tools["update_order_status"]["properties"]
-            assert {name: one[name]["default"] for name in one if "default" in one[name]} == {
+            assert {
+                name: one[name]["default"] for name in one if "default" in one[name]
+            } == {
                 "public": False,
                 "email_customer": True,
                 "email_additional": True,
                 "confirm": False,
             }
             many = tools["bulk_update_order_status"]["properties"]
-            assert (many["order_ids"]["minItems"], many["order_ids"]["maxItems"]) == (1, 50)
-            assert {name: many[name]["default"] for name in ("public", "email_customer")} == {
+            assert (many["order_ids"]["minItems"], many["order_ids"]["maxItems"]) == (
+                1,
+                50,
+            )
+            assert {
+                name: many[name]["default"] for name in ("public", "email_customer")
+            } == {
                 "public": False,
                 "email_customer": True,
             }
 
             change = {"order_ids": [1, 2], "status_code": "st000003"}
-            seen = (await client.call_tool("bulk_update_order_status", change)).structured_content
+            seen = (
+                await client.call_tool("bulk_update_order_status", change)
+            ).structured_content
             assert seen is not None
             assert (seen["outcome"], seen["result"]) == ("preview", None)
-            assert (await client.call_tool("list_orders")).structured_content["total"] == 0
-            done = await client.call_tool("bulk_update_order_status", {**change, "confirm": True})
+            assert (await client.call_tool("list_orders")).structured_content[
+                "total"
+            ] == 0
+            done = await client.call_tool(
+                "bulk_update_order_status", {**change, "confirm": True}
+            )
             assert done.structured_content == {
                 "confirmed": True,
                 "approved_by": "person",
@@ -128,13 +166,17 @@ def test_orders_keep_the_defaults_and_bounds_of_their_seed(
                     "note": "Bulk updates are queued and processed asynchronously.",
                 },
             }
-            order = (await client.call_tool("get_order", {"order_id": 2})).structured_content
+            order = (
+                await client.call_tool("get_order", {"order_id": 2})
+            ).structured_content
             assert order is not None
             assert (order["status_code"], order["public"]) == ("st000003", False)
             for ids, limit in (([], "at least 1 item"), ([7] * 51, "at most 50 items")):
                 told = f"^order_ids: List should have {limit} after validation, not {len(ids)}$"
                 with pytest.raises(ToolError, match=told):
-                    await client.call_tool("bulk_update_order_status", change | {"order_ids": ids})
+                    await client.call_tool(
+                        "bulk_update_order_status", change | {"order_ids": ids}
+                    )
             wrong = {"status_code": "x", "public": "\n", "secret": "hunter2"}
             with pytest.raises(
                 ToolError, match=r"^order_id: Missing .*; status_code: .*; secret: Un"
@@ -152,7 +194,9 @@ def test_orders_keep_the_defaults_and_bounds_of_their_seed(
     asyncio.run(work())
 
 
-def test_instruments_are_read_through_their_resources(example: Renders, tmp_path: Path) -> None:
+def test_instruments_are_read_through_their_resources(
+    example: Renders, tmp_path: Path
+) -> None:
     async def work() -> None:
         async with stdio(example("instruments"), tmp_path, "2026-07-28") as client:
             sensor = {"name": "dmm", "parameters": {"volt": 1.5}}
@@ -172,7 +216,9 @@ def test_a_server_without_a_backend_names_the_file_to_write(
 ) -> None:
     async def work() -> None:
         async with stdio(example("tickets"), tmp_path, "2026-07-28") as client:
-            with pytest.raises(ToolError, match=r"src/tickets_mcp/tools/get_ticket\.py"):
+            with pytest.raises(
+                ToolError, match=r"src/tickets_mcp/tools/get_ticket\.py"
+            ):
                 await client.call_tool("get_ticket", {"ticket_id": 1})
 
     asyncio.run(work())

@@ -14,7 +14,11 @@ PROFILES: dict[str, Answers] = {
     "end-state": {"profile": "end-state"},
     "narrow": {"profile": "narrow", "backend": "none"},
     "confirm-all": {"profile": "confirm-all"},
-    "refuse": {"profile": "custom", "confirm": "destructive", "confirm_fallback": "refuse"},
+    "refuse": {
+        "profile": "custom",
+        "confirm": "destructive",
+        "confirm_fallback": "refuse",
+    },
     "consent": CONSENT,
 }
 TABLES = ["answers", "rows", "by_hand", "shown", "typed"]
@@ -28,15 +32,21 @@ PROVIDER = {
 
 
 @pytest.fixture(scope="session")
-def profile(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+def profile(
+    template: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str], Path]:
     """The project of a profile, with few tools of its own."""
     tools = {"tools": "get_note, delete_note"}
     return functools.cache(
-        lambda name: render(template, tmp_path_factory.mktemp(name), tools | PROFILES[name])
+        lambda name: render(
+            template, tmp_path_factory.mktemp(name), tools | PROFILES[name]
+        )
     )
 
 
-@pytest.mark.parametrize("name", nightly_but(["explicit", "refuse", "consent"], PROFILES))
+@pytest.mark.parametrize(
+    "name", nightly_but(["explicit", "refuse", "consent"], PROFILES)
+)
 def test_every_row_holds(profile: Callable[[str], Path], name: str) -> None:
     environ = PROVIDER if PROFILES[name] is CONSENT else {}
     attack(profile(name), *(f"gate/test_{table}.py" for table in TABLES), **environ)
@@ -52,7 +62,9 @@ def test_every_path_of_a_client_is_as_the_table_says(
 
 
 @pytest.mark.parametrize("file", ["crowd", "watched", "unusual", "store"])
-def test_it_holds_for_crowds_unusual_tools_and_lost_stores(project: Path, file: str) -> None:
+def test_it_holds_for_crowds_unusual_tools_and_lost_stores(
+    project: Path, file: str
+) -> None:
     attack(project, f"gate/test_{file}.py")
 
 

@@ -14,7 +14,10 @@ PROFILES: dict[str, Answers] = {
     "refuse": {"profile": "custom", "confirm_fallback": "refuse"},
     "page": {"profile": "custom", "confirm_fallback": "page"},
 }
-GUARDS = [*guards(ATTACKS / "gate/guards.yml"), *guards(ATTACKS / "gate/guards_page.yml")]
+GUARDS = [
+    *guards(ATTACKS / "gate/guards.yml"),
+    *guards(ATTACKS / "gate/guards_page.yml"),
+]
 # The short run of a generated project, each row with guards that it misses when they are gone.
 SHORT = {
     "each_call_is_as_its_person_says[legacy]": [
@@ -44,11 +47,15 @@ SHORT = {
         "a state is answered once",
     ],
 }
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork to be quick")
+pytestmark = pytest.mark.skipif(
+    not hasattr(os, "fork"), reason="needs fork to be quick"
+)
 
 
 @pytest.fixture(scope="module")
-def projects(template: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def projects(
+    template: Path, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Path]:
     tools = {"tools": "get_note, delete_note"}
     folder = tmp_path_factory.mktemp("profiles")
     return {
@@ -68,9 +75,17 @@ def test_the_short_run_of_a_project_misses_a_guard_too(
 ) -> None:
     known = {guard.name: guard for guard in GUARDS}
     short = [
-        dataclasses.replace(known[guard], row=f"tests/policy/test_confirmation.py::test_{row}")
+        dataclasses.replace(
+            known[guard], row=f"tests/policy/test_confirmation.py::test_{row}"
+        )
         for row, names in SHORT.items()
         for guard in names
     ]
     own_words = ["-p", "no:cacheprovider"]
-    insist_on(short, projects, tmp_path, words=lambda *rows: [*own_words, *rows], vendored=True)
+    insist_on(
+        short,
+        projects,
+        tmp_path,
+        words=lambda *rows: [*own_words, *rows],
+        vendored=True,
+    )

@@ -6,7 +6,11 @@ import pytest
 from inside import attack
 from support import Answers, python, render
 
-PAGE: Answers = {"profile": "custom", "confirm_fallback": "page", "tools": "get_note, delete_note"}
+PAGE: Answers = {
+    "profile": "custom",
+    "confirm_fallback": "page",
+    "tools": "get_note, delete_note",
+}
 TABLES = [
     "page",
     "page_opened",

@@ -63,7 +63,9 @@ def copy(source: socket.socket, to: socket.socket) -> None:
         to.shutdown(socket.SHUT_WR)
 
 
-def post(address: str, arguments: dict[str, Any], can: dict[str, Any], **more: Any) -> Any:
+def post(
+    address: str, arguments: dict[str, Any], can: dict[str, Any], **more: Any
+) -> Any:
     """Call send_note in the newest era, by hand and on a new connection: what it came to, and the result."""
     about = {
         "protocolVersion": "2026-07-28",
@@ -86,7 +88,9 @@ def post(address: str, arguments: dict[str, Any], can: dict[str, Any], **more: A
     )
     text = answer.text
     if answer.headers["content-type"].startswith("text/event-stream"):
-        text = next(line[6:] for line in text.splitlines() if line.startswith("data: {"))
+        text = next(
+            line[6:] for line in text.splitlines() if line.startswith("data: {")
+        )
     return json.loads(text)["result"]
 
 
@@ -117,7 +121,9 @@ def replicas(project: Path, home: Path, state: str) -> Iterator[tuple[Balancer, 
         for name in ("one", "two"):
             (home / name).mkdir()
             addresses.append(stack.enter_context(http(project, home / name)))
-        balancer = Balancer([int(address.split(":")[2].split("/")[0]) for address in addresses])
+        balancer = Balancer(
+            [int(address.split(":")[2].split("/")[0]) for address in addresses]
+        )
         threading.Thread(target=balancer.serve_forever, daemon=True).start()
         stack.callback(balancer.server_close)
         stack.callback(balancer.shutdown)
@@ -129,7 +135,9 @@ def sent(home: Path) -> Counter[int]:
     with contextlib.closing(sqlite3.connect(home / "notes.db")) as db:
         rows = db.execute("SELECT * FROM records").fetchall()
     return Counter(
-        int(found[1]) for row in rows if (found := re.search(r'"note_id": ?(\d+)', str(row)))
+        int(found[1])
+        for row in rows
+        if (found := re.search(r'"note_id": ?(\d+)', str(row)))
     )
 
 
@@ -143,7 +151,11 @@ def outcome(result: Any) -> str:
 def test_two_replicas_apply_once(
     state: str, project: Path, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    where = request.getfixturevalue("redis") if state == "redis" else str(tmp_path / "state")
+    where = (
+        request.getfixturevalue("redis")
+        if state == "redis"
+        else str(tmp_path / "state")
+    )
     with replicas(project, tmp_path, where) as (balancer, address):
         asked = post(address, {"note_id": 1}, FORM)
         answer = {"requestState": asked["requestState"], "inputResponses": YES}
@@ -154,8 +166,16 @@ def test_two_replicas_apply_once(
             assert outcome(post(address, {"note_id": 1}, FORM, **answer)) == "asked"
         assert sent(tmp_path) == {1: 1}
         confirm = {"note_id": 2, "confirm": True}
-        results = [post(address, call, {}) for call in ({"note_id": 2}, confirm, confirm, confirm)]
-        assert [outcome(each) for each in results] == ["preview", "applied", "error", "error"]
+        results = [
+            post(address, call, {})
+            for call in ({"note_id": 2}, confirm, confirm, confirm)
+        ]
+        assert [outcome(each) for each in results] == [
+            "preview",
+            "applied",
+            "error",
+            "error",
+        ]
         again = "send_note was applied before with these arguments, and is not applied twice"
         assert [each["content"][0]["text"] for each in results[2:]] == [again] * 2
         assert sent(tmp_path) == {1: 1, 2: 1}
@@ -181,26 +201,39 @@ def flow(address: str, number: int) -> list[str]:
         asked = post(address, note, FORM)
         answer = {"requestState": asked["requestState"]}
         answer["inputResponses"] = NO if kind == "no" else YES
-        calls = [partial(post, address, note, FORM, **answer)] * (2 if "at-once" in kind else 1)
+        calls = [partial(post, address, note, FORM, **answer)] * (
+            2 if "at-once" in kind else 1
+        )
         first = [outcome(asked)]
     else:
         if kind == "other-arguments":
             confirm = {"note_id": number + 1000, "confirm": True}
         first = [] if kind == "unprepared" else [outcome(post(address, note, {}))]
-        times = {"steps": 1, "other-arguments": 1, "unprepared": 2, "three-confirms-at-once": 3}
+        times = {
+            "steps": 1,
+            "other-arguments": 1,
+            "unprepared": 2,
+            "three-confirms-at-once": 3,
+        }
         calls = [partial(post, address, confirm, {})] * times[kind]
     with ThreadPoolExecutor(len(calls)) as pool:
-        came = sorted(outcome(done.result()) for done in [pool.submit(call) for call in calls])
+        came = sorted(
+            outcome(done.result()) for done in [pool.submit(call) for call in calls]
+        )
     if kind == "steps":
         came.append(outcome(post(address, confirm, {})))
     return first + came
 
 
-def test_two_hundred_mixed_confirmations_at_once(redis: str, project: Path, tmp_path: Path) -> None:
+def test_two_hundred_mixed_confirmations_at_once(
+    redis: str, project: Path, tmp_path: Path
+) -> None:
     numbers = range(1, 201)
     with replicas(project, tmp_path, redis) as (balancer, address):
         with ThreadPoolExecutor(40) as pool:
-            came = dict(zip(numbers, pool.map(partial(flow, address), numbers), strict=True))
+            came = dict(
+                zip(numbers, pool.map(partial(flow, address), numbers), strict=True)
+            )
         assert len(set(balancer.served)) == 2
     expected = {number: FLOWS[[*FLOWS][number % len(FLOWS)]] for number in numbers}
     assert {n: came[n] for n in numbers if came[n] != expected[n]} == {}
@@ -218,10 +251,14 @@ def test_two_replicas_share_a_page(template: Path, redis: str, tmp_path: Path) -
         here = address.removesuffix("/mcp")
         assert link.startswith(f"{here}/confirm?link=")
         with httpx2.Client(timeout=listening.PATIENCE) as browser:
-            fields = dict(re.findall(r'name="(\w+)" value="([^"]*)"', browser.get(link).text))
+            fields = dict(
+                re.findall(r'name="(\w+)" value="([^"]*)"', browser.get(link).text)
+            )
             headers = {"Origin": here}
             answers = [
-                browser.post(f"{here}/confirm", data=fields | {"answer": word}, headers=headers)
+                browser.post(
+                    f"{here}/confirm", data=fields | {"answer": word}, headers=headers
+                )
                 for word in ("approve", "decline")
             ]
         assert [answer.status_code for answer in answers] == [200, 410]

@@ -11,7 +11,9 @@ from support import ROOT
 FILES = [*ROOT.glob("tests/**/guards*.yml"), ROOT / "tests/attacks/consent/served.yml"]
 
 
-@pytest.mark.parametrize("file", sorted(FILES), ids=lambda file: f"{file.parent.name}/{file.name}")
+@pytest.mark.parametrize(
+    "file", sorted(FILES), ids=lambda file: f"{file.parent.name}/{file.name}"
+)
 def test_each_edit_changes_the_engine(file: Path) -> None:
     misfits = []
     for guard in yaml.safe_load(file.read_text(encoding="utf-8")):

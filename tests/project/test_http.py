@@ -33,11 +33,15 @@ def test_http_serves_both_eras(address: str, era: str) -> None:
 
 
 @pytest.mark.skipif(not shutil.which("curl"), reason="needs curl")
-def test_the_curl_command_of_the_readme_lists_the_tools(project: Path, address: str) -> None:
+def test_the_curl_command_of_the_readme_lists_the_tools(
+    project: Path, address: str
+) -> None:
     text = (project / "README.md").read_text(encoding="utf-8")
     (command,) = re.findall(r"^curl .*?}'$", text, re.DOTALL | re.MULTILINE)
     command = command.replace("http://127.0.0.1:8000/mcp", address)
-    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        ["sh", "-c", command], capture_output=True, text=True, check=True
+    )
     tools = {tool["name"]: tool for tool in json.loads(done.stdout)["result"]["tools"]}
     wire = json.loads(server(project, "tools", "wire", "get_note").stdout)
     assert tools["get_note"]["annotations"] == wire["annotations"]

@@ -70,7 +70,10 @@ def test_the_suite_finds_what_only_requests_show(http: Path, tmp_path: Path) -> 
     for tool, (line, _) in MUTATIONS.items():
         path = copy / f"src/notes_mcp/tools/{tool}.py"
         text, made = re.subn(
-            r"\n    (answer|return) ", rf"\n    {line}\n    \1 ", path.read_text(), count=1
+            r"\n    (answer|return) ",
+            rf"\n    {line}\n    \1 ",
+            path.read_text(),
+            count=1,
         )
         assert made == 1
         path.write_text(text)
@@ -78,7 +81,10 @@ def test_the_suite_finds_what_only_requests_show(http: Path, tmp_path: Path) -> 
     probe.write_text(f"{FULL}\n{probe.read_text()}")
     done = python(copy, *PYTEST, "tests/policy/test_behavior.py", "-k", "legacy")
     for tool, (_, finding) in MUTATIONS.items():
-        assert re.search(f"{tool}.*{re.escape(finding)}", done.stdout), (tool, done.stdout)
+        assert re.search(f"{tool}.*{re.escape(finding)}", done.stdout), (
+            tool,
+            done.stdout,
+        )
     assert "6 failed" not in done.stdout
     assert "5 failed" in done.stdout
 
@@ -93,5 +99,7 @@ def test_the_default_project_has_nothing_of_it() -> None:
     files = rendered({})
     assert not [path for path in files if path.endswith("fake.py")]
     assert not [
-        path for path, text in files.items() if "quoted(" in text and path.startswith("src/")
+        path
+        for path, text in files.items()
+        if "quoted(" in text and path.startswith("src/")
     ]

@@ -26,13 +26,15 @@ def imported(folder: Path) -> set[str]:
 def undeclared(names: set[str], requirements: list[str]) -> set[str]:
     """Those of no distribution in a list of requirements."""
     declared = {
-        re.split(r"[\[<>=!~; ]", line)[0].lower().replace("_", "-") for line in requirements
+        re.split(r"[\[<>=!~; ]", line)[0].lower().replace("_", "-")
+        for line in requirements
     }
     known = packages_distributions()
     return {
         name
         for name in names
-        if not declared & {one.lower().replace("_", "-") for one in [name, *known.get(name, [])]}
+        if not declared
+        & {one.lower().replace("_", "-") for one in [name, *known.get(name, [])]}
     }
 
 

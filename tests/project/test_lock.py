@@ -93,8 +93,12 @@ def changed(
     return after
 
 
-@pytest.mark.parametrize(("place", "value", "lines"), CHANGES, ids=[str(row[2]) for row in CHANGES])
-def test_each_change_has_its_label(place: tuple[str, ...], value: object, lines: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("place", "value", "lines"), CHANGES, ids=[str(row[2]) for row in CHANGES]
+)
+def test_each_change_has_its_label(
+    place: tuple[str, ...], value: object, lines: list[str]
+) -> None:
     found = lock.differences(PINNED, changed(place, value))
     assert found == [f"drop_note: {line}" for line in lines]
 
@@ -121,7 +125,11 @@ def test_new_gone_and_renamed() -> None:
 def test_a_name_that_still_answers() -> None:
     """What was renamed is compared with what it was, whatever else changed; a name is lost only when it no longer answers."""
     entry = PINNED["tools"]["drop_note"]
-    now = entry | {"formerly": ["drop_note"], "gated": False, "deprecated": "Use it not."}
+    now = entry | {
+        "formerly": ["drop_note"],
+        "gated": False,
+        "deprecated": "Use it not.",
+    }
     named = PINNED | {"tools": {"erase_note": now}}
     assert lock.differences(PINNED, named) == [
         "drop_note: RENAMED: is erase_note now, and still answers",
@@ -132,16 +140,26 @@ def test_a_name_that_still_answers() -> None:
     silent = PINNED | {"tools": {"erase_note": entry}}
     lines = lock.differences(named, silent)
     assert "drop_note: BREAKING: no longer answers" in lines
-    assert "drop_note: BREAKING: no longer answers" not in lock.differences(named, PINNED)
+    assert "drop_note: BREAKING: no longer answers" not in lock.differences(
+        named, PINNED
+    )
     merged = PINNED | {"tools": {"a": entry, "b": entry}}
     both = PINNED | {"tools": {"b": entry | {"formerly": ["a"]}}}
-    assert lock.differences(merged, both)[0] == "a: RENAMED: is b now, and still answers"
+    assert (
+        lock.differences(merged, both)[0] == "a: RENAMED: is b now, and still answers"
+    )
     assert "BREAKING" not in "".join(lock.differences(merged, both))
 
 
 EQUIVALENT: list[tuple[tuple[str, ...], object]] = [
-    ((*INPUT, "mode"), {"anyOf": [{"const": "soft"}, {"const": "hard"}], "default": "soft"}),
-    ((*INPUT, "note_id"), {"allOf": [{"type": "integer"}], "minimum": 1, "description": "The ID."}),
+    (
+        (*INPUT, "mode"),
+        {"anyOf": [{"const": "soft"}, {"const": "hard"}], "default": "soft"},
+    ),
+    (
+        (*INPUT, "note_id"),
+        {"allOf": [{"type": "integer"}], "minimum": 1, "description": "The ID."},
+    ),
 ]
 
 
@@ -151,7 +169,10 @@ RESULTS = [
         {"anyOf": [{"type": "string"}, {"type": "null"}]},
         {"type": ["string", "null"]},
     ),
-    ({"anyOf": [{"enum": ["a"], "type": "string"}, {"type": "null"}]}, {"enum": ["a", None]}),
+    (
+        {"anyOf": [{"enum": ["a"], "type": "string"}, {"type": "null"}]},
+        {"enum": ["a", None]},
+    ),
     (
         {
             "anyOf": [
@@ -180,15 +201,21 @@ def test_other_libraries_that_write_the_same_otherwise(
     place: tuple[str, ...], value: object
 ) -> None:
     """Under other versions it is RENDERED; under the same ones somebody wrote it so, and nothing breaks."""
-    other = lock.differences(PINNED, changed(place, value, VERSIONS | {"pydantic": "2.99.0"}))
+    other = lock.differences(
+        PINNED, changed(place, value, VERSIONS | {"pydantic": "2.99.0"})
+    )
     assert other
     assert all(line.startswith("drop_note: RENDERED: input.") for line in other)
     same = lock.differences(PINNED, changed(place, value))
-    assert [line.replace("drop_note: ", "drop_note: RENDERED: ") for line in same] == other
+    assert [
+        line.replace("drop_note: ", "drop_note: RENDERED: ") for line in same
+    ] == other
 
 
 def test_a_real_change_is_breaking_under_other_versions_too() -> None:
-    after = changed((*INPUT, "note_id", "type"), "string", VERSIONS | {"pydantic": "2.99.0"})
+    after = changed(
+        (*INPUT, "note_id", "type"), "string", VERSIONS | {"pydantic": "2.99.0"}
+    )
     assert "BREAKING: input.note_id.type" in "".join(lock.differences(PINNED, after))
 
 

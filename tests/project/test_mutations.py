@@ -20,7 +20,10 @@ NAME = "mutants_mcp"
 
 def decorator(old: str, new: str, arguments: str = "") -> list[Change]:
     """Declare another behavior."""
-    return [(rf"import {old}\n", f"import {new}\n"), (rf"@{old}\(", f"@{new}({arguments}")]
+    return [
+        (rf"import {old}\n", f"import {new}\n"),
+        (rf"@{old}\(", f"@{new}({arguments}"),
+    ]
 
 
 def said(arguments: str) -> list[Change]:
@@ -41,7 +44,9 @@ def body(text: str) -> list[Change]:
 UNCHANGED = 'await backend().get("\\1", \\2)'
 INSTEAD = r'await backend\(\)\.\w+\(\s*"(\w+)",\s*(\w+)(?:.|\n)*?\)\n'
 ACTION = 'destructive=False, idempotent=True, why="It only counts.", '
-BOTH = 'action: Annotated[Literal["get", "purge"], Field(description="What.")] = "get",\n)'
+BOTH = (
+    'action: Annotated[Literal["get", "purge"], Field(description="What.")] = "get",\n)'
+)
 SWITCH = 'delete: Annotated[bool, Field(description="Whether.")] = False,\n'
 TEXT = 'action: Annotated[str, Field(description="One of get, set and delete.")] = "get",\n'
 UNRUN = {"get_blob"}  # whose probe cannot know its arguments
@@ -104,7 +109,9 @@ FILES: list[tuple[str, str, str, list[Change]]] = [
 WAIVER = '\nwaivers = [{"rule": "one-action", "until": "2026-01-31", "why": "It was one."}]\n'
 BY_NAME = {"verb-reads", "verb-writes", "replace-is-idempotent", "versioned-is-not-idempotent", "overwrite-is-destructive"}  # fmt: skip
 CLEAN = ["get_clean", "create_clean", "delete_clean"]
-PROVEN = [(f"{name}_proven", changes) for _, rule, name, changes in FILES if rule in BY_NAME]
+PROVEN = [
+    (f"{name}_proven", changes) for _, rule, name, changes in FILES if rule in BY_NAME
+]
 
 
 ROWS: list[str] = []
@@ -121,7 +128,10 @@ def table() -> Iterator[None]:
 def mutants(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One project with a mutated tool file for each row of FILES, its lock and table written anew."""
     rows = [(name, changes) for _, _, name, changes in FILES] + PROVEN
-    said = {"server_name": "mutants-mcp", "tools": [*CLEAN, *(name for name, _ in rows)]}
+    said = {
+        "server_name": "mutants-mcp",
+        "tools": [*CLEAN, *(name for name, _ in rows)],
+    }
     project = render(template, tmp_path_factory.mktemp("mutants"), said)
     for name, changes in rows:
         path = project / f"src/{NAME}/tools/{name}.py"
@@ -165,7 +175,9 @@ def failures(mutants: Path) -> dict[str, str]:
 
 def words_of(message: str) -> str:
     """What a behavior probe found, in short."""
-    if found := re.search(r"it says ([\w -]+), but .* behavior '(\w+)' would be true$", message):
+    if found := re.search(
+        r"it says ([\w -]+), but .* behavior '(\w+)' would be true$", message
+    ):
         return f"says {found[1]}: {found[2]}"
     known = {
         "it says not destructive, but lost": "says not destructive",
@@ -192,7 +204,9 @@ def caught(failures: dict[str, str]) -> dict[str, set[str]]:
         else:
             for tool, rule in re.findall(r"(?m)^(\S+): .* \(([\w-]+)\)$", message):
                 found.setdefault(tool, set()).add(rule)
-    assert all("2026-07-28" in seen for seen in eras.values()), eras  # where every case is run
+    assert all("2026-07-28" in seen for seen in eras.values()), (
+        eras
+    )  # where every case is run
     assert len([seen for seen in eras.values() if len(seen) == 2]) > 12
     return found
 
@@ -200,14 +214,20 @@ def caught(failures: dict[str, str]) -> dict[str, set[str]]:
 @pytest.mark.parametrize(
     ("what", "rule", "tool"), [pytest.param(*row[:3], id=row[0]) for row in FILES]
 )
-def test_a_mutated_tool_file(what: str, rule: str, tool: str, caught: dict[str, set[str]]) -> None:
+def test_a_mutated_tool_file(
+    what: str, rule: str, tool: str, caught: dict[str, set[str]]
+) -> None:
     assert caught.get(tool) == {rule}
     ROWS.append(f"tool file  {what:46} {rule}")
 
 
-def test_nothing_else_was_caught(caught: dict[str, set[str]], failures: dict[str, str]) -> None:
+def test_nothing_else_was_caught(
+    caught: dict[str, set[str]], failures: dict[str, str]
+) -> None:
     assert caught.keys() == {name for _, _, name, _ in FILES}
-    assert all("[" in test for test in failures)  # the lock and the table were written anew
+    assert all(
+        "[" in test for test in failures
+    )  # the lock and the table were written anew
 
 
 def test_a_name_alone_contradicts_nothing(caught: dict[str, set[str]]) -> None:
@@ -217,7 +237,9 @@ def test_a_name_alone_contradicts_nothing(caught: dict[str, set[str]]) -> None:
 
 def test_every_rule_is_broken_once() -> None:
     broken = {row[1] for row in (*FILES, *ON_THE_WIRE)} | {"name-unique"}
-    assert {name for name, of in TABLES["rules"].items() if "policy" in of["profiles"]} <= broken
+    assert {
+        name for name, of in TABLES["rules"].items() if "policy" in of["profiles"]
+    } <= broken
 
 
 def test_the_suite_names_a_stale_lock_and_a_stale_table(mutants: Path) -> None:

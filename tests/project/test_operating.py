@@ -23,7 +23,9 @@ from support import Answers, rendered
 from wire import command, environ
 
 KEY = "k" * 32
-SIGNALS = pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
+SIGNALS = pytest.mark.skipif(
+    sys.platform == "win32", reason="there are no such signals"
+)
 LIFESPAN = """
 from contextlib import asynccontextmanager
 
@@ -46,7 +48,9 @@ def commands(app):
 def mine(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The default project, whose lifespan says when it is closed."""
     copy = tmp_path_factory.mktemp("operated") / "notes"
-    shutil.copytree(project, copy, ignore=shutil.ignore_patterns(".*cache", "__pycache__"))
+    shutil.copytree(
+        project, copy, ignore=shutil.ignore_patterns(".*cache", "__pycache__")
+    )
     (copy / "src/notes_mcp/extend.py").write_text(LIFESPAN)
     return copy
 
@@ -89,7 +93,9 @@ def events(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines if line.startswith("{")]
 
 
-def request(tool: str, arguments: Mapping[str, object], number: int = 1) -> dict[str, Any]:
+def request(
+    tool: str, arguments: Mapping[str, object], number: int = 1
+) -> dict[str, Any]:
     """A call in the newest era."""
     about = {
         "protocolVersion": "2026-07-28",
@@ -109,7 +115,9 @@ def post(client: httpx2.Client, address: str, tool: str, **arguments: object) ->
         "Mcp-Method": "tools/call",
         "Mcp-Name": tool,
     }
-    answer = client.post(f"{address}/mcp", json=request(tool, arguments), headers=headers)
+    answer = client.post(
+        f"{address}/mcp", json=request(tool, arguments), headers=headers
+    )
     (text,) = re.findall(r"^(?:data: )?(\{.*\})$", answer.text, re.MULTILINE)
     return json.loads(text)["result"]
 
@@ -121,7 +129,9 @@ def container_asks(port: str) -> subprocess.CompletedProcess[bytes]:
     program, *rest = json.loads(words)
     assert program == "python"
     known = {**os.environ, "NOTES_MCP_PORT": port}
-    return subprocess.run([sys.executable, *rest], env=known, capture_output=True, check=False)
+    return subprocess.run(
+        [sys.executable, *rest], env=known, capture_output=True, check=False
+    )
 
 
 @SIGNALS
@@ -136,7 +146,9 @@ def test_a_killed_server_has_recorded_every_call_that_it_answered(
             for number in range(1000):
                 title = f"{which}-{number}"
                 try:
-                    result = post(client, address, "create_note", title=title, content="c")
+                    result = post(
+                        client, address, "create_note", title=title, content="c"
+                    )
                 except (httpx2.HTTPError, ValueError):
                     return
                 assert not result["isError"], result
@@ -162,19 +174,25 @@ def test_a_killed_server_has_recorded_every_call_that_it_answered(
     assert text.endswith("\n")
     recorded = [json.loads(line)["arguments"] for line in text.splitlines()]
     for title in answered:
-        arguments = json.dumps({"title": title, "content": "c"}, sort_keys=True).encode()
+        arguments = json.dumps(
+            {"title": title, "content": "c"}, sort_keys=True
+        ).encode()
         assert hmac.digest(seal, arguments, "sha256").hex() in recorded
     assert len(answered) <= len(recorded) <= len(answered) + 8
 
 
 @SIGNALS
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "term"])
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "term"]
+)
 def test_over_stdio_one_signal_stops_it_while_its_input_is_open(
     mine: Path, tmp_path: Path, number: signal.Signals
 ) -> None:
     with running(mine, tmp_path) as process:
         assert process.stdin
-        process.stdin.write(json.dumps(request("create_note", {"title": "a", "content": "b"})))
+        process.stdin.write(
+            json.dumps(request("create_note", {"title": "a", "content": "b"}))
+        )
         process.stdin.write("\n")
         process.stdin.flush()
         waited("isError", tmp_path / "stdout")
@@ -200,7 +218,10 @@ def test_over_http_one_signal_stops_it_while_a_client_listens(
         with httpx2.Client(headers=headers, timeout=PATIENCE) as client:
             health = client.get(f"{address}/health")
             assert (health.status_code, health.json()) == (200, {"status": "ok"})
-            assert client.get(f"{address}/health", headers={"Host": "evil"}).status_code == 421
+            assert (
+                client.get(f"{address}/health", headers={"Host": "evil"}).status_code
+                == 421
+            )
             assert container_asks(port).returncode == 0
             post(client, address, "create_note", title="a", content="b")
             body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
@@ -219,11 +240,16 @@ def documented(text: str) -> dict[str, tuple[set[str], set[str]]]:
     """The events of the guide, each with the fields that it has always, and sometimes."""
     found = {}
     rows = re.findall(
-        r"^\| `(\w+)` \| [^|]* \| (.*) \|$", text.partition("## Read the log")[2], re.MULTILINE
+        r"^\| `(\w+)` \| [^|]* \| (.*) \|$",
+        text.partition("## Read the log")[2],
+        re.MULTILINE,
     )
     for event, fields in rows:
         always, _, sometimes = fields.partition("sometimes")
-        found[event] = {*re.findall("`(\\w+)`", always)}, {*re.findall("`(\\w+)`", sometimes)}
+        found[event] = (
+            {*re.findall("`(\\w+)`", always)},
+            {*re.findall("`(\\w+)`", sometimes)},
+        )
     return found
 
 
@@ -246,7 +272,9 @@ def test_each_line_of_the_log_is_as_the_guide_says(mine: Path, tmp_path: Path) -
         request("delete_note", {"note_id": 1, "confirm": True}, 3),
         request("search_notes", {"limit": "many"}, 4),
     ]
-    with running(mine, tmp_path, AUDIT="stderr", READONLY="yes", DATABASES="") as process:
+    with running(
+        mine, tmp_path, AUDIT="stderr", READONLY="yes", DATABASES=""
+    ) as process:
         assert process.stdin
         for number, call in enumerate(calls, 1):
             process.stdin.write(json.dumps(call) + "\n")

@@ -27,8 +27,12 @@ FILES = {
 }
 
 
-@pytest.mark.parametrize("packages", [[], *([name] for name in FILES), [*FILES]], ids=str)
-def test_a_project_has_the_packaging_files_that_were_asked_for(packages: list[str]) -> None:
+@pytest.mark.parametrize(
+    "packages", [[], *([name] for name in FILES), [*FILES]], ids=str
+)
+def test_a_project_has_the_packaging_files_that_were_asked_for(
+    packages: list[str],
+) -> None:
     there = rendered({"packages": packages}).keys() & set().union(*FILES.values())
     assert there == set().union(*(FILES[name] for name in packages))
 
@@ -43,7 +47,9 @@ def packaged(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def mine(packaged: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy with what must never be handed on."""
     mine = tmp_path_factory.mktemp("packages") / "notes"
-    shutil.copytree(packaged, mine, ignore=shutil.ignore_patterns(".*cache", "__pycache__"))
+    shutil.copytree(
+        packaged, mine, ignore=shutil.ignore_patterns(".*cache", "__pycache__")
+    )
     for name in SECRETS:
         (mine / name).parent.mkdir(exist_ok=True)
         (mine / name).write_text("secret")
@@ -59,7 +65,11 @@ def built(mine: Path) -> Path:
 
 def tools(command: str, *words: str) -> set[str]:
     """The tools that a server started by this command lists."""
-    entry = {"command": command, "args": list(words), "env": {"NOTES_MCP_DATABASE": ":memory:"}}
+    entry = {
+        "command": command,
+        "args": list(words),
+        "env": {"NOTES_MCP_DATABASE": ":memory:"},
+    }
 
     async def names() -> set[str]:
         async with Client({"mcpServers": {"it": entry}}) as client:
@@ -76,7 +86,9 @@ def test_a_registry_takes_any_description(text: str) -> None:
 
 
 def test_versions_that_differ_are_named(packaged: Path, tmp_path: Path) -> None:
-    mine = shutil.copytree(packaged, tmp_path / "mine", ignore=shutil.ignore_patterns(".*cache"))
+    mine = shutil.copytree(
+        packaged, tmp_path / "mine", ignore=shutil.ignore_patterns(".*cache")
+    )
     for name, old, new in [
         ("pyproject.toml", 'version = "0.1.0"', 'version = "0.2.0"'),
         ("manifest.json", '"version": "0.1.0"', '"version": "0.2.0"'),
@@ -87,7 +99,10 @@ def test_versions_that_differ_are_named(packaged: Path, tmp_path: Path) -> None:
         (mine / name).write_text(text.replace(old, new), encoding="utf-8")
     words = ["-m", "pytest", "-p", "no:cacheprovider", "tests/policy/test_packages.py"]
     output = python(mine, *words).stdout
-    assert "pyproject.toml has version 0.2.0, server.json has 0.1.0, server.json packages" in output
+    assert (
+        "pyproject.toml has version 0.2.0, server.json has 0.1.0, server.json packages"
+        in output
+    )
     assert "README.md lacks the line <!-- mcp-name: com.example/notes-mcp -->" in output
     assert "2 failed" in output
 
@@ -96,7 +111,9 @@ def test_wheel_and_sdist_hold_what_they_should(built: Path, mine: Path) -> None:
     wheel = zipfile.ZipFile(next(built.glob("*.whl")))
     packed = [name for name in wheel.namelist() if not name.endswith("/")]
     inside = {name for name in packed if ".dist-info/" not in name}
-    assert inside == {p.relative_to(mine / "src").as_posix() for p in mine.glob("src/**/*.*")}
+    assert inside == {
+        p.relative_to(mine / "src").as_posix() for p in mine.glob("src/**/*.*")
+    }
     about = wheel.read("notes_mcp-0.1.0.dist-info/METADATA").decode()
     assert "mcp-name: com.example/notes-mcp" in about
     assert "License-File: LICENSE" in about
@@ -112,12 +129,21 @@ def test_the_wheel_alone_serves(built: Path, tmp_path: Path) -> None:
     folder = empty / ("Scripts" if os.name == "nt" else "bin")
     wheel = next(built.glob("*.whl"))
     fetched(
-        uv(), "pip", "install", "--quiet", "--python", folder / "python", wheel, folder=tmp_path
+        uv(),
+        "pip",
+        "install",
+        "--quiet",
+        "--python",
+        folder / "python",
+        wheel,
+        folder=tmp_path,
     )
     program = folder / "notes-mcp"
     about = "import asyncio, sys\nfrom fastmcp import Client\nfrom notes_mcp.server import create_server\n"
     asked = "async def main():\n async with Client(create_server()) as c: print(c.server_info.version)\n"
-    said = run(folder / "python", "-c", f"{about}{asked}asyncio.run(main())", folder=tmp_path)
+    said = run(
+        folder / "python", "-c", f"{about}{asked}asyncio.run(main())", folder=tmp_path
+    )
     assert said.stdout == "0.1.0\n", said.stderr
     assert run(program, "--version", folder=tmp_path).stdout == "0.1.0\n"
     assert len(tools(str(program), "run")) == 9
@@ -133,7 +159,9 @@ def test_the_bundle_is_valid_small_and_serves(mine: Path, tmp_path: Path) -> Non
         bundle.extractall(tmp_path / "bundle")
     top = {"LICENSE", "README.md", "manifest.json", "pyproject.toml"}
     assert {name for name in names if not name.startswith("src/notes_mcp/")} == top
-    start = json.loads((tmp_path / "bundle/manifest.json").read_text())["server"]["mcp_config"]
+    start = json.loads((tmp_path / "bundle/manifest.json").read_text())["server"][
+        "mcp_config"
+    ]
     here = str(tmp_path / "bundle")
     words = [word.replace("${__dirname}", here) for word in start["args"]]
     assert start["command"] == "uv"
@@ -149,14 +177,23 @@ def wrong_entry(entry: dict[str, Any]) -> list[str]:
         and 3 <= len(entry["name"]) <= 200,
         "description": 1 <= len(entry["description"]) <= 100,
         "version": re.fullmatch(version, entry["version"]),
-        "keys": entry.keys() == {"$schema", "name", "description", "version", "packages"},
+        "keys": entry.keys()
+        == {"$schema", "name", "description", "version", "packages"},
     }
-    keys = ["registryType", "identifier", "version", "runtimeHint", "transport", "packageArguments"]
+    keys = [
+        "registryType",
+        "identifier",
+        "version",
+        "runtimeHint",
+        "transport",
+        "packageArguments",
+    ]
     keys += ["environmentVariables"]
     for package in entry["packages"]:
         checks |= {
             "package keys": sorted(package) == sorted(keys),
-            "package kind": package["registryType"] == "pypi" and package["runtimeHint"] == "uvx",
+            "package kind": package["registryType"] == "pypi"
+            and package["runtimeHint"] == "uvx",
             "package version": package["version"] == entry["version"],
             "transport": package["transport"] == {"type": "stdio"},
             "arguments": all(
@@ -164,7 +201,8 @@ def wrong_entry(entry: dict[str, Any]) -> list[str]:
                 for argument in package["packageArguments"]
             ),
             "variables": all(
-                variable.keys() - {"default"} == {"name", "description", "format", "isSecret"}
+                variable.keys() - {"default"}
+                == {"name", "description", "format", "isSecret"}
                 and variable["format"] in ("string", "number", "boolean")
                 for variable in package["environmentVariables"]
             ),
@@ -174,13 +212,19 @@ def wrong_entry(entry: dict[str, Any]) -> list[str]:
 
 @pytest.mark.parametrize("name", ["notes", "unusual", "consent", "issues"])
 def test_the_registry_entry_is_what_the_registry_takes(name: str) -> None:
-    assert wrong_entry(json.loads(rendered(answers(name) | PACKAGES)["server.json"])) == []
+    assert (
+        wrong_entry(json.loads(rendered(answers(name) | PACKAGES)["server.json"])) == []
+    )
 
 
-@pytest.mark.parametrize("name", nightly_but({"unusual"}, ["unusual", "consent", "issues"]))
+@pytest.mark.parametrize(
+    "name", nightly_but({"unusual"}, ["unusual", "consent", "issues"])
+)
 def test_a_manifest_of_any_answers_is_valid(name: str, tmp_path: Path) -> None:
     manifest = tmp_path / "manifest.json"
-    manifest.write_text(rendered(answers(name) | PACKAGES)["manifest.json"], encoding="utf-8")
+    manifest.write_text(
+        rendered(answers(name) | PACKAGES)["manifest.json"], encoding="utf-8"
+    )
     fetched(*MCPB, "validate", manifest, folder=tmp_path)
 
 
@@ -188,15 +232,23 @@ def test_a_bundle_names_the_privacy_policy_that_was_given(tmp_path: Path) -> Non
     policy = "https://example.com/privacy?of=notes"
     files = rendered(PACKAGES | {"privacy_policy": policy})
     assert json.loads(files["manifest.json"])["privacy_policies"] == [policy]
-    assert f"\n## Privacy Policy\n\nWhat is done with your data: <{policy}>\n" in files["README.md"]
+    assert (
+        f"\n## Privacy Policy\n\nWhat is done with your data: <{policy}>\n"
+        in files["README.md"]
+    )
     (tmp_path / "manifest.json").write_text(files["manifest.json"], encoding="utf-8")
     fetched(*MCPB, "validate", tmp_path / "manifest.json", folder=tmp_path)
     without = rendered(PACKAGES)
     assert "privacy_policies" not in json.loads(without["manifest.json"])
-    assert "Privacy" not in without["README.md"] + rendered({"privacy_policy": policy})["README.md"]
+    assert (
+        "Privacy"
+        not in without["README.md"] + rendered({"privacy_policy": policy})["README.md"]
+    )
 
 
-@pytest.mark.parametrize("address", ["http://example.com", "https://a b", 'https://a/"{{x}}', "no"])
+@pytest.mark.parametrize(
+    "address", ["http://example.com", "https://a b", 'https://a/"{{x}}', "no"]
+)
 def test_a_privacy_policy_is_a_safe_https_address(address: str) -> None:
     with pytest.raises(
         ValueError, match=r"privacy_policy: .* is not an https address; e\.g\. https:"

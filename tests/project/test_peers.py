@@ -31,15 +31,21 @@ SERVERS: dict[str, Answers] = {
 
 @pytest.fixture(scope="module", params=nightly_but({"default"}, SERVERS))
 def address(
-    request: pytest.FixtureRequest, template: Path, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest,
+    template: Path,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[str]:
     """A server over HTTP."""
-    project = render(template, tmp_path_factory.mktemp(request.param), SERVERS[request.param])
+    project = render(
+        template, tmp_path_factory.mktemp(request.param), SERVERS[request.param]
+    )
     with wire.http(project, tmp_path_factory.mktemp("peers")) as address:
         yield address
 
 
-def test_the_conformance_suite_misses_its_own_fixtures_only(address: str, tmp_path: Path) -> None:
+def test_the_conformance_suite_misses_its_own_fixtures_only(
+    address: str, tmp_path: Path
+) -> None:
     known = Path(__file__).with_name("conformance.yml")
     asked = ["--requirements", "2026-07-28", "--expected-failures", str(known)]
     done = fetched(*CONFORMANCE, "server", "--url", address, *asked, folder=tmp_path)
@@ -50,7 +56,15 @@ def test_the_conformance_suite_misses_its_own_fixtures_only(address: str, tmp_pa
 
 @pytest.mark.parametrize("era", ["legacy", "modern"])
 def test_the_inspector_lists_and_calls(address: str, tmp_path: Path, era: str) -> None:
-    start = [*INSPECTOR, "--cli", "--protocol-era", era, "--server-url", address, "--method"]
+    start = [
+        *INSPECTOR,
+        "--cli",
+        "--protocol-era",
+        era,
+        "--server-url",
+        address,
+        "--method",
+    ]
     listed = fetched(*start, "tools/list", "--strict", folder=tmp_path)
     tools = {tool["name"]: tool for tool in json.loads(listed.stdout)["tools"]}
     assert len(tools) == 9
@@ -60,10 +74,22 @@ def test_the_inspector_lists_and_calls(address: str, tmp_path: Path, era: str) -
     assert json.loads(called.stdout)["structuredContent"]["outcome"] == "preview"
 
 
-def test_pytest_mcp_tools_finds_only_what_the_protocol_allows(address: str, tmp_path: Path) -> None:
-    start = [uv(), "tool", "run", "--quiet", "--with", "pytest-mcp-tools==0.3.0", "pytest"]
+def test_pytest_mcp_tools_finds_only_what_the_protocol_allows(
+    address: str, tmp_path: Path
+) -> None:
+    start = [
+        uv(),
+        "tool",
+        "run",
+        "--quiet",
+        "--with",
+        "pytest-mcp-tools==0.3.0",
+        "pytest",
+    ]
     option = f"--mcp-tools={address.removesuffix('/mcp')}"
-    done = fetched(*start, option, "-p", "no:cacheprovider", folder=tmp_path, codes=(1,))
+    done = fetched(
+        *start, option, "-p", "no:cacheprovider", folder=tmp_path, codes=(1,)
+    )
     failed = re.findall(r"^FAILED \.::(\S+) - ", done.stdout, re.MULTILINE)
     assert sorted(failed) == sorted(OPINIONS)
     assert [text for text in OPINIONS.values() if text not in done.stdout] == []
@@ -92,9 +118,13 @@ def test_the_containers_health_check_asks_the_server(
 def test_the_projects_own_workflow_asks_the_same_tools(
     project: Path, tmp_path: Path, port: str
 ) -> None:
-    workflow = yaml.safe_load((project / ".github/workflows/ci.yml").read_text(encoding="utf-8"))
+    workflow = yaml.safe_load(
+        (project / ".github/workflows/ci.yml").read_text(encoding="utf-8")
+    )
     step = workflow["jobs"]["peers"]["steps"][-1]
-    mine = shutil.copytree(project, tmp_path / "mine", ignore=shutil.ignore_patterns(".*cache"))
+    mine = shutil.copytree(
+        project, tmp_path / "mine", ignore=shutil.ignore_patterns(".*cache")
+    )
     path = f"{Path(uv()).parent}{os.pathsep}{os.environ['PATH']}"
     text = step["run"].replace("8765", port)
     done = fetched("bash", "-c", text, folder=mine, PATH=path, **step["env"])

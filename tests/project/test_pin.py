@@ -38,9 +38,10 @@ def test_the_first_check_pins_and_a_deleted_lock_is_refused(fresh: Path) -> None
     assert not lock.exists()
     pin(fresh)
     assert lock.read_bytes() == pinned
-    assert "## " not in (fresh / "docs/tools.md").read_text().partition("## On the wire")[0], (
-        "shelve is not a verb that is known, and yet all are about notes"
-    )
+    assert (
+        "## "
+        not in (fresh / "docs/tools.md").read_text().partition("## On the wire")[0]
+    ), "shelve is not a verb that is known, and yet all are about notes"
 
 
 def test_what_a_model_reads_has_a_budget_that_an_owner_sets(fresh: Path) -> None:
@@ -53,7 +54,9 @@ def test_what_a_model_reads_has_a_budget_that_an_owner_sets(fresh: Path) -> None
         ("tool-bytes = 300", 1),
         ("tool-bytes = 500", 0),
     ):
-        project.write_text(f"{written}\n[tool.copier-fastmcp]\n{own}\n", encoding="utf-8")
+        project.write_text(
+            f"{written}\n[tool.copier-fastmcp]\n{own}\n", encoding="utf-8"
+        )
         done = python(fresh, *PYTEST, row)
         assert done.returncode == code, done.stdout
         if code:
@@ -61,13 +64,19 @@ def test_what_a_model_reads_has_a_budget_that_an_owner_sets(fresh: Path) -> None
             assert re.search(line, done.stdout), done.stdout
 
 
-def test_no_setting_and_no_file_of_a_user_is_pinned(fresh: Path, tmp_path: Path) -> None:
+def test_no_setting_and_no_file_of_a_user_is_pinned(
+    fresh: Path, tmp_path: Path
+) -> None:
     pin(fresh)
     pinned = (fresh / "annotations.lock.json").read_bytes()
     own = tmp_path / "own.yaml"
-    own.write_text("version: 1\ntools:\n  get_note:\n    title: Mine\n", encoding="utf-8")
+    own.write_text(
+        "version: 1\ntools:\n  get_note:\n    title: Mine\n", encoding="utf-8"
+    )
     own.chmod(0o600)
-    done = python(fresh, "tests/policy/pin.py", NOTES_MCP_METADATA=str(own), NOTES_MCP_STATE="/x")
+    done = python(
+        fresh, "tests/policy/pin.py", NOTES_MCP_METADATA=str(own), NOTES_MCP_STATE="/x"
+    )
     assert done.returncode == 0, done.stderr
     assert (fresh / "annotations.lock.json").read_bytes() == pinned
 

@@ -116,7 +116,9 @@ def mine(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     empty = 'async def arrange(backend):\n    return {"note_id": 1}\n'
     (mine / "tests/tools/test_set_nothing.py").write_text(empty)
     pin(mine)
-    (mine / "tests/tools/test_append_note.py").write_text('unprobed = "it takes too long"\n')
+    (mine / "tests/tools/test_append_note.py").write_text(
+        'unprobed = "it takes too long"\n'
+    )
     (mine / "tests/tools/test_get_note.py").write_text(empty.removeprefix("async "))
     return mine
 
@@ -128,10 +130,16 @@ def test_what_a_probe_says_is_taken_at_its_word(mine: Path) -> None:
     for case in ET.parse(mine / "report.xml").iter("testcase"):
         for wrong in case.findall("failure"):
             name = case.attrib["name"]
-            tool = name.rpartition("[")[2].rstrip("]").rpartition("-")[2] if "[" in name else name
+            tool = (
+                name.rpartition("[")[2].rstrip("]").rpartition("-")[2]
+                if "[" in name
+                else name
+            )
             said[tool] = (wrong.text or "").removeprefix("Failed: ")
     assert said.keys() == SAYS.keys()
-    assert {name: text for name, text in said.items() if not text.startswith(SAYS[name])} == {}
+    assert {
+        name: text for name, text in said.items() if not text.startswith(SAYS[name])
+    } == {}
 
 
 def test_a_file_without_a_decorator_is_one_line(mine: Path) -> None:
@@ -147,5 +155,7 @@ def test_a_file_without_a_decorator_is_one_line(mine: Path) -> None:
 
 
 def test_the_lock_says_which_tools_are_proven(mine: Path) -> None:
-    tools = json.loads((mine / "annotations.lock.json").read_text(encoding="utf-8"))["tools"]
+    tools = json.loads((mine / "annotations.lock.json").read_text(encoding="utf-8"))[
+        "tools"
+    ]
     assert {tool["probed"] for tool in tools.values()} == {True}

@@ -48,7 +48,10 @@ END_STATE: dict[str, tuple[str, Hints]] = {
     "nc_calendar_delete_event": ("Delete Calendar Event", DELETE),
     "nc_contacts_delete_contact": ("Delete Contact", DELETE),
     # resolved question 1: a PUT without version control
-    "nc_webdav_write_file": ("Write File", {"idempotentHint": True, "openWorldHint": True}),
+    "nc_webdav_write_file": (
+        "Write File",
+        {"idempotentHint": True, "openWorldHint": True},
+    ),
     # special case: each call opens a new session
     "provision_nextcloud_access": (
         "Grant Server Access to Nextcloud",
@@ -68,27 +71,45 @@ NARROW: dict[str, tuple[str, Hints]] = {
     "ping": ("Ping", LOOK),
     "validate_gtin": ("Validate GTIN", LOOK),
     "resolve_gtin": ("Resolve GTIN", LOOK),
-    "lookup_product": ("Look Up Product", LOOK),  # the sample of the wire, to the letter
-    "generate_qr_url": ("Generate QR URL", {"readOnlyHint": False, "idempotentHint": True}),
+    "lookup_product": (
+        "Look Up Product",
+        LOOK,
+    ),  # the sample of the wire, to the letter
+    "generate_qr_url": (
+        "Generate QR URL",
+        {"readOnlyHint": False, "idempotentHint": True},
+    ),
 }
 
 
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize(
     ("name", "table"),
-    [pytest.param("nextcloud", END_STATE, id="000"), pytest.param("products", NARROW, id="001")],
+    [
+        pytest.param("nextcloud", END_STATE, id="000"),
+        pytest.param("products", NARROW, id="001"),
+    ],
 )
 def test_the_wire_holds_exactly_the_hints_of_the_seed(
-    example: Renders, tmp_path: Path, name: str, table: dict[str, tuple[str, Hints]], era: str
+    example: Renders,
+    tmp_path: Path,
+    name: str,
+    table: dict[str, tuple[str, Hints]],
+    era: str,
 ) -> None:
     async def work() -> dict[str, tuple[str | None, Hints]]:
         async with stdio(example(name), tmp_path, era) as client:
-            return {tool.name: (tool.title, hints_of(tool)) for tool in await client.list_tools()}
+            return {
+                tool.name: (tool.title, hints_of(tool))
+                for tool in await client.list_tools()
+            }
 
     assert asyncio.run(work()) == table
 
 
-def test_logging_leaves_a_read_only_tool_read_only(example: Renders, tmp_path: Path) -> None:
+def test_logging_leaves_a_read_only_tool_read_only(
+    example: Renders, tmp_path: Path
+) -> None:
     """Resolved question 3 of seed 000: a log line is not a change that a user can observe."""
 
     async def work() -> None:

@@ -35,7 +35,11 @@ WHY = "Because it is so."
 def exception(hint: str, value: bool) -> Row:
     """A `put` whose author excepts one hint."""
     name = f"put_{hint}_{str(value).lower()}"
-    reads = [{"hint": "destructive", "value": False, "why": WHY}] if hint == "read_only" else []
+    reads = (
+        [{"hint": "destructive", "value": False, "why": WHY}]
+        if hint == "read_only"
+        else []
+    )
     return {
         "name": name,
         "exceptions": [{"hint": hint, "value": value, "why": WHY}, *reads],
@@ -45,7 +49,10 @@ def exception(hint: str, value: bool) -> Row:
 EXCEPTED = [exception(hint, value) for hint in WIRE for value in (True, False)]
 TOOLS: list[Row] = [
     *({"name": name} for name in NAMES.values()),
-    *({"name": f"local_{b}", "behavior": b, "open_world": False, "why": WHY} for b in BEHAVIORS),
+    *(
+        {"name": f"local_{b}", "behavior": b, "open_world": False, "why": WHY}
+        for b in BEHAVIORS
+    ),
     *({"name": name, "behavior": "action"} | said for name, said in ACTIONS.items()),
     *EXCEPTED,
     {"name": "get_asked_note", "confirm": True},
@@ -138,7 +145,9 @@ def test_an_exception_is_on_the_wire_whatever_the_table(
 ) -> None:
     for tool in EXCEPTED:
         for excepted in tool["exceptions"]:
-            assert served[1][tool["name"]][WIRE[excepted["hint"]]] is excepted["value"], tool
+            assert (
+                served[1][tool["name"]][WIRE[excepted["hint"]]] is excepted["value"]
+            ), tool
 
 
 def test_who_asks(served: tuple[Row, dict[str, Row], set[str]]) -> None:
@@ -166,7 +175,9 @@ def test_what_new_shows_before_it_writes_is_what_is_served(
     answers, hints, gated = served
     policy = policy_of({"profile": "custom", **answers})
     for tool in TOOLS:
-        expected = {name: value for name, value in hints[tool["name"]].items() if name != WORLD}
+        expected = {
+            name: value for name, value in hints[tool["name"]].items() if name != WORLD
+        }
         assert hints_of(tool, policy) == expected, tool
         assert asks(tool, policy).startswith("yes") == (tool["name"] in gated), tool
 
@@ -210,7 +221,9 @@ SPARSE: dict[str, dict[str, Row]] = {
 }
 
 
-def test_the_sparse_tables_to_the_letter(served: tuple[Row, dict[str, Row], set[str]]) -> None:
+def test_the_sparse_tables_to_the_letter(
+    served: tuple[Row, dict[str, Row], set[str]],
+) -> None:
     """The two sparse profiles spelled out by hand: nothing derived."""
     policy, hints, _ = served
     for name, profile in PROFILES.items():

@@ -13,7 +13,16 @@ from inside import ATTACKS, attack, guards, insist_on
 from support import PYTEST, python, render, server
 from wire import ERAS, agree, http, stdio
 
-ROWS = ("calls", "composed", "declared", "formerly", "rounds", "searched", "slim", "subsets")
+ROWS = (
+    "calls",
+    "composed",
+    "declared",
+    "formerly",
+    "rounds",
+    "searched",
+    "slim",
+    "subsets",
+)
 SEAMS = ATTACKS / "server/seams"
 
 
@@ -21,23 +30,33 @@ SEAMS = ATTACKS / "server/seams"
 def mine(project: Path, tmp_path: Path) -> Path:
     """A copy of the default project to write in."""
     return Path(
-        shutil.copytree(project, tmp_path / "mine", ignore=shutil.ignore_patterns(".*cache"))
+        shutil.copytree(
+            project, tmp_path / "mine", ignore=shutil.ignore_patterns(".*cache")
+        )
     )
 
 
 def test_its_rows_hold(project: Path) -> None:
-    attack(project, *(f"server/test_{name}.py" for name in ROWS), "gate/test_results.py")
+    attack(
+        project, *(f"server/test_{name}.py" for name in ROWS), "gate/test_results.py"
+    )
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork to be quick")
 def test_without_a_guard_its_row_fails(project: Path, tmp_path: Path) -> None:
-    insist_on(guards(ATTACKS / "server/guards.yml"), {"": project}, tmp_path, whole=False)
+    insist_on(
+        guards(ATTACKS / "server/guards.yml"), {"": project}, tmp_path, whole=False
+    )
 
 
 @pytest.mark.parametrize(
     ("name", "text", "reason"),
     [
-        ("broken", "import nothing_here\n", "broken.py:1: ModuleNotFoundError: No module named"),
+        (
+            "broken",
+            "import nothing_here\n",
+            "broken.py:1: ModuleNotFoundError: No module named",
+        ),
         ("half", "def x(:\n", "half.py: SyntaxError: "),
         ("empty", '"""Nothing."""\n', "empty.py: declares no tool; decorate one"),
         ("twice", None, "twice.py: the tool get_note is already in "),
@@ -61,7 +80,8 @@ def test_a_destructive_tool_without_a_decorator_stops_the_start(mine: Path) -> N
     done = server(mine, "run")
     assert done.returncode == 1
     assert re.fullmatch(
-        r"notes-mcp: .*extend\.py: the destructive tool wipe has no gate; .*\n", done.stderr
+        r"notes-mcp: .*extend\.py: the destructive tool wipe has no gate; .*\n",
+        done.stderr,
     ), done.stderr
 
 
@@ -72,7 +92,9 @@ def test_a_tool_that_comes_with_the_lifespan_is_named_by_the_suite(mine: Path) -
     assert "late: declare it with @read, @put, ... in tools/" in done.stdout
     assert "KeyError" not in done.stdout
     assert python(mine, "tests/policy/pin.py").returncode == 0
-    assert "| `late` | Late | ? |" in (mine / "docs/tools.md").read_text(encoding="utf-8")
+    assert "| `late` | Late | ? |" in (mine / "docs/tools.md").read_text(
+        encoding="utf-8"
+    )
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -90,7 +112,9 @@ def test_what_nobody_declared_is_asked_for_over_each_transport(
                 client = Client(*there, mode=era, elicitation_handler=person)
             async with client:
                 names = {"name": "a"}
-                done = await client.call_tool("child_destroy", names, raise_on_error=False)
+                done = await client.call_tool(
+                    "child_destroy", names, raise_on_error=False
+                )
                 answers += [done.is_error, (await client.call_tool("child_count")).data]
         return answers
 
@@ -115,7 +139,9 @@ def test_the_seams_reach_lifespan_middleware_routes_prompts_settings_and_command
     assert server(mine, "hello").stdout == "mine\n"
 
 
-def test_the_log_lines_are_on_stderr_of_a_running_server(project: Path, tmp_path: Path) -> None:
+def test_the_log_lines_are_on_stderr_of_a_running_server(
+    project: Path, tmp_path: Path
+) -> None:
     async def work() -> None:
         async with stdio(project, tmp_path, "2026-07-28") as client:
             await client.call_tool("search_notes", {"query": "secret"})
@@ -126,12 +152,16 @@ def test_the_log_lines_are_on_stderr_of_a_running_server(project: Path, tmp_path
     assert "secret" not in text
 
 
-def test_without_a_backend_a_tool_names_the_file_to_edit(template: Path, tmp_path: Path) -> None:
+def test_without_a_backend_a_tool_names_the_file_to_edit(
+    template: Path, tmp_path: Path
+) -> None:
     project = render(template, tmp_path / "p", {"backend": "none", "tools": "get_note"})
 
     async def work() -> str:
         async with stdio(project, tmp_path, "2026-07-28") as client:
-            answer = await client.call_tool("get_note", {"note_id": 1}, raise_on_error=False)
+            answer = await client.call_tool(
+                "get_note", {"note_id": 1}, raise_on_error=False
+            )
             return str(answer.content[0].text)
 
     assert asyncio.run(work()) == (

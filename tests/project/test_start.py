@@ -37,8 +37,14 @@ UNSTARTED: dict[str, tuple[dict[str, str], str]] = {
         {"STATE": "memcached://u:a secret@h"},
         "setting state: 'memcached://h': name memory, a folder, or a redis:// address",
     ),
-    "half a list": ({"STATE_KEYS": '["a secret'}, "setting state_keys: Value error, .*"),
-    "no number": ({"PORT": "http"}, "setting port: Input should be a valid integer.* (got 'http')"),
+    "half a list": (
+        {"STATE_KEYS": '["a secret'},
+        "setting state_keys: Value error, .*",
+    ),
+    "no number": (
+        {"PORT": "http"},
+        "setting port: Input should be a valid integer.* (got 'http')",
+    ),
     "no port": ({"PORT": "65536"}, "setting port: .* (got '65536')"),
 }
 
@@ -101,7 +107,9 @@ def test_a_port_in_use_could_not_be_listened_on(project: Path, taken: int) -> No
 
 
 @pytest.mark.parametrize("host", ["203.0.113.9", "no-such-host.invalid", "a" * 70])
-def test_an_address_of_another_machine_could_not_be_listened_on(project: Path, host: str) -> None:
+def test_an_address_of_another_machine_could_not_be_listened_on(
+    project: Path, host: str
+) -> None:
     code, line = refusal(project, "run", "--http", "--port", "0", "--host", host)
     assert code == 2
     assert line.startswith(f"cannot listen on {host}:0: ")
@@ -112,7 +120,9 @@ def test_it_listens_where_the_settings_say_and_answers_for_the_names_they_allow(
 ) -> None:
     """As in a container: on every address, for localhost, and for the names that clients use."""
     monkeypatch.setenv("NOTES_MCP_HOST", "0.0.0.0")
-    monkeypatch.setenv("NOTES_MCP_ALLOWED_HOSTS", "mcp.example.com, *.example.org, 10.0.*")
+    monkeypatch.setenv(
+        "NOTES_MCP_ALLOWED_HOSTS", "mcp.example.com, *.example.org, 10.0.*"
+    )
     statuses = {}
     with http(project, tmp_path) as address:
         for host in (
@@ -122,7 +132,9 @@ def test_it_listens_where_the_settings_say_and_answers_for_the_names_they_allow(
             "10.0.0.7:80",
             "evil.example",
         ):
-            statuses[host] = httpx2.post(address, json={}, headers={"Host": host}).status_code
+            statuses[host] = httpx2.post(
+                address, json={}, headers={"Host": host}
+            ).status_code
         if sys.platform == "linux":  # which has more addresses of its own
             own = address.replace("127.0.0.1", "127.0.0.2")
             statuses[own] = httpx2.post(own, json={}).status_code

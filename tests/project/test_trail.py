@@ -55,11 +55,19 @@ def test_where_something_lies_is_said_without_a_password(
 @pytest.mark.parametrize(
     ("where", "said"),
     [
-        ("stdout", "setting audit: over stdio stdout is the client's; say stderr or a file"),
-        ("/dev", "setting audit: /dev: Is a directory; name a file that can be written, "),
+        (
+            "stdout",
+            "setting audit: over stdio stdout is the client's; say stderr or a file",
+        ),
+        (
+            "/dev",
+            "setting audit: /dev: Is a directory; name a file that can be written, ",
+        ),
     ],
 )
-def test_a_trail_that_has_no_place_is_one_line(project: Path, where: str, said: str) -> None:
+def test_a_trail_that_has_no_place_is_one_line(
+    project: Path, where: str, said: str
+) -> None:
     done = server(project, "run", NOTES_MCP_AUDIT=where)
     assert (done.returncode, done.stdout) == (1, "")
     assert re.fullmatch(f"notes-mcp: {re.escape(said)}.*\n", done.stderr), done.stderr

@@ -53,8 +53,12 @@ asyncio.run(main())
 """
 
 
-def test_each_policy_asks_once_for_what_it_asks_for(project: Path, example: Renders) -> None:
-    folders = os.pathsep.join(str(each / "src") for each in (project, example("orders")))
+def test_each_policy_asks_once_for_what_it_asks_for(
+    project: Path, example: Renders
+) -> None:
+    folders = os.pathsep.join(
+        str(each / "src") for each in (project, example("orders"))
+    )
     memory = {"NOTES_MCP_DATABASE": ":memory:", "STATUSPRO_MCP_DATABASE": ":memory:"}
     done = python(project, "-c", PROGRAM, PYTHONPATH=folders, **memory)
     lines = [json.loads(line) for line in done.stdout.splitlines()]

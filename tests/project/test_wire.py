@@ -12,7 +12,9 @@ from support import ROOT, python, render
 from copier_fastmcp_engine.testing.rules import Tool, examine
 
 Wire = dict[str, Any]
-TABLES = json.loads((ROOT / "src/copier_fastmcp/tables.json").read_text(encoding="utf-8"))
+TABLES = json.loads(
+    (ROOT / "src/copier_fastmcp/tables.json").read_text(encoding="utf-8")
+)
 TOOLS = ["get_clean", "create_clean", "delete_clean"]
 SCRIPT = """
 import json, sys
@@ -38,7 +40,9 @@ def hint(name: str, value: object = None) -> Callable[[Wire], None]:
 
 def field(name: str, value: object = None) -> Callable[[Wire], None]:
     """Write a field of the tool; without a value take it out."""
-    return lambda wire: wire.pop(name, None) if value is None else wire.update({name: value})
+    return lambda wire: (
+        wire.pop(name, None) if value is None else wire.update({name: value})
+    )
 
 
 def typo(wire: Wire) -> None:
@@ -109,9 +113,13 @@ def test_two_tools_of_one_name(good: dict[str, Tool]) -> None:
 OTHERS = {"hints-complete", "hints-match-behavior", "words-match-behavior"}
 
 
-@pytest.mark.parametrize("description", ["Delete it.", "Deletes it.", "DELETE it", "Removes it."])
+@pytest.mark.parametrize(
+    "description", ["Delete it.", "Deletes it.", "DELETE it", "Removes it."]
+)
 @pytest.mark.parametrize("declared", [True, False])
-def test_a_name_and_a_description_are_two_signals(description: str, declared: bool) -> None:
+def test_a_name_and_a_description_are_two_signals(
+    description: str, declared: bool
+) -> None:
     """A tool that nothing runs: its name alone is not a finding, nor is it one when a test runs the tool."""
     hints = {
         "title": "Delete",
@@ -137,7 +145,9 @@ def test_a_name_and_a_description_are_two_signals(description: str, declared: bo
     wire |= {"inputSchema": {"additionalProperties": False}, "outputSchema": answer}
 
     def rules(text: str, probed: bool | None) -> set[str]:
-        tool = Tool(wire | {"description": text}, facts if declared else None, probed=probed)
+        tool = Tool(
+            wire | {"description": text}, facts if declared else None, probed=probed
+        )
         found = examine([tool], TABLES, "policy" if declared else "foreign")
         return {finding.rule for finding in found} - OTHERS
 
@@ -147,7 +157,17 @@ def test_a_name_and_a_description_are_two_signals(description: str, declared: bo
 
 
 def test_a_wire_of_the_wrong_types_is_findings_and_no_error() -> None:
-    wire = {"name": "get_it", "annotations": ["x"], "inputSchema": {"properties": {"x": True}}}
+    wire = {
+        "name": "get_it",
+        "annotations": ["x"],
+        "inputSchema": {"properties": {"x": True}},
+    }
     assert examine([Tool(wire)], TABLES, "foreign")
-    odd = {"name": "get_it", "annotations": {"readOnlyHint": [1]}, "inputSchema": "none"}
-    assert "hints-boolean" in {found.rule for found in examine([Tool(odd)], TABLES, "foreign")}
+    odd = {
+        "name": "get_it",
+        "annotations": {"readOnlyHint": [1]},
+        "inputSchema": "none",
+    }
+    assert "hints-boolean" in {
+        found.rule for found in examine([Tool(odd)], TABLES, "foreign")
+    }

@@ -74,13 +74,20 @@ print(json.dumps(said))
 
 
 @pytest.fixture(scope="module")
-def said(project: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str | None]:
+def said(
+    project: Path, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, str | None]:
     """What each wrong file made the start say."""
     mine = shutil.copytree(project, tmp_path_factory.mktemp("wrong") / "mine")
-    texts = {name: GOOD.replace(old, new) if old else GOOD for name, (old, new, _) in WRONG.items()}
+    texts = {
+        name: GOOD.replace(old, new) if old else GOOD
+        for name, (old, new, _) in WRONG.items()
+    }
     assert all(text != GOOD for name, text in texts.items() if name != "nothing wrong")
     (mine / "texts.json").write_text(json.dumps(texts))
-    done = python(mine, "-c", SCRIPT, "texts.json", GOOD.replace("get_mine", "get_zebra"))
+    done = python(
+        mine, "-c", SCRIPT, "texts.json", GOOD.replace("get_mine", "get_zebra")
+    )
     assert done.returncode == 0, done.stderr
     found: dict[str, str | None] = json.loads(done.stdout)
     return found

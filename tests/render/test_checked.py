@@ -32,7 +32,9 @@ def is_python(folder: Path, name: str) -> bool:
 def given_to_ruff(folder: Path) -> set[str]:
     """The files that `ruff check .` reads."""
     command = [sys.executable, "-m", "ruff", "check", "--show-files", "."]
-    shown = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
+    shown = subprocess.run(
+        command, cwd=folder, check=True, capture_output=True, text=True
+    ).stdout
     return {Path(line).relative_to(folder).as_posix() for line in shown.splitlines()}
 
 
@@ -47,10 +49,14 @@ def given_to_mypy(folder: Path, *words: str) -> set[str]:
 def test_every_python_file_of_the_repository_is_checked() -> None:
     tracked = git(ROOT, "ls-files", "-z").split("\0")
     rest = ("template/", "examples/rendered/")  # below, as projects
-    ours = {name for name in tracked if not name.startswith(rest) and is_python(ROOT, name)}
+    ours = {
+        name for name in tracked if not name.startswith(rest) and is_python(ROOT, name)
+    }
     assert {"scripts/cell", "benchmarks/figures.py", "tests/support.py"} <= ours
     assert sorted(ours - given_to_ruff(ROOT)) == []
-    adopted = {name for name in ours if name.startswith("adopted/")}  # typed in tests/adopting
+    adopted = {
+        name for name in ours if name.startswith("adopted/")
+    }  # typed in tests/adopting
     assert sorted(ours - adopted - given_to_mypy(ROOT)) == []
 
 
@@ -59,19 +65,25 @@ def test_every_python_file_of_a_project_is_checked(example: Renders, name: str) 
     project = example(name)
     files = (path.relative_to(project).as_posix() for path in project.rglob("*"))
     theirs = {file for file in files if is_python(project, file)}
-    manifest = json.loads((project / "tests/policy/engine.json").read_text(encoding="utf-8"))
+    manifest = json.loads(
+        (project / "tests/policy/engine.json").read_text(encoding="utf-8")
+    )
     assert theirs & manifest["files"].keys()
     theirs -= manifest["files"].keys()  # checked where they are written, in engine/src
     assert {"tests/policy/cases.py", "tests/policy/test_behavior.py"} <= theirs
     assert any(file.endswith("/policy/__init__.py") for file in theirs)
     assert sorted(theirs - given_to_ruff(project)) == []
-    assert sorted(theirs - given_to_mypy(project, "--config-file", "config/mypy.ini")) == []
+    assert (
+        sorted(theirs - given_to_mypy(project, "--config-file", "config/mypy.ini"))
+        == []
+    )
 
 
 def test_every_python_file_of_the_template_is_in_an_example() -> None:
     made = {name for example in EXAMPLES for name in rendered(answers(example))}
     sources = [
-        path.relative_to(ROOT / "template").as_posix() for path in (ROOT / "template").rglob("*")
+        path.relative_to(ROOT / "template").as_posix()
+        for path in (ROOT / "template").rglob("*")
     ]
     python = [
         name
@@ -79,10 +91,14 @@ def test_every_python_file_of_the_template_is_in_an_example() -> None:
         if ".py" in Path(name).suffixes or is_python(ROOT / "template", name)
     ]
     assert "scripts/check" in python
-    patterns = {name: re.sub("{{.*?}}", "*", re.sub("{%.*?%}", "", name)) for name in python}
+    patterns = {
+        name: re.sub("{{.*?}}", "*", re.sub("{%.*?%}", "", name)) for name in python
+    }
     missing = [
         name
         for name, pattern in patterns.items()
-        if not any(fnmatch(made_one, pattern.removesuffix(".jinja")) for made_one in made)
+        if not any(
+            fnmatch(made_one, pattern.removesuffix(".jinja")) for made_one in made
+        )
     ]
     assert missing == []

@@ -16,11 +16,18 @@ UVX = '#!/bin/sh\nshift 2; program=$1; shift\nexec {python} -m "$(echo "$program
 
 
 def test_every_program_that_it_names_is_there() -> None:
-    named = {line.split()[0] for block in BLOCKS for line in block.splitlines() if line.strip()}
+    named = {
+        line.split()[0]
+        for block in BLOCKS
+        for line in block.splitlines()
+        if line.strip()
+    }
     named |= set(re.findall(r"`(?:uv run )?((?:scripts|tests)/[\w./-]+)`", PAGE))
     scripts = {name for name in named if "/" in name}
     assert {"scripts/test", "scripts/cell", "scripts/workflows"} <= scripts
-    ours = {name for name in scripts if not name.startswith("tests/policy")}  # of a project
+    ours = {
+        name for name in scripts if not name.startswith("tests/policy")
+    }  # of a project
     assert [name for name in ours if not (ROOT / name).exists()] == []
     assert named - scripts == {"uv", "uvx"}
 
@@ -49,7 +56,11 @@ def test_what_it_has_you_try_runs(template: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("script", ["scripts/cell", "scripts/workflows"])
 def test_what_lists_lists(script: str) -> None:
-    words = [sys.executable, script, *([".", "--list"] if script.endswith("workflows") else [])]
+    words = [
+        sys.executable,
+        script,
+        *([".", "--list"] if script.endswith("workflows") else []),
+    ]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert len(done.stdout.split()) > 5

@@ -45,20 +45,26 @@ def test_the_engine_is_vendored_byte_for_byte(copie: Any, template: Path) -> Non
     result = copie.copy(extra_answers={"consent": "url"}, template_dir=template)
     source = template / "engine/src/copier_fastmcp_engine"
     vendored = result.project_dir / "src/notes_mcp/engine"
-    files = [path.relative_to(vendored) for path in vendored.rglob("*") if path.is_file()]
+    files = [
+        path.relative_to(vendored) for path in vendored.rglob("*") if path.is_file()
+    ]
     assert Path("confirmation/gate.py") in files
     for name in files:
         assert (vendored / name).read_bytes() == (source / name).read_bytes(), name
 
 
 def test_a_refused_answer_makes_no_project(copie: Any, template: Path) -> None:
-    result = copie.copy(extra_answers={"tools": "frobnicate_order"}, template_dir=template)
+    result = copie.copy(
+        extra_answers={"tools": "frobnicate_order"}, template_dir=template
+    )
     assert result.exit_code == -1
     assert "frobnicate_order" in str(result.exception)
     assert result.project_dir is None
 
 
-def test_an_update_to_the_same_release_changes_nothing(copie: Any, template: Path) -> None:
+def test_an_update_to_the_same_release_changes_nothing(
+    copie: Any, template: Path
+) -> None:
     result = copie.copy(template_dir=template)
     project = result.project_dir
     git(project, "init", "--quiet")

@@ -38,7 +38,15 @@ NOT_RENDERED = {
 
 def documents(folder: Path) -> list[Path]:
     """Every Markdown file of a project, and llms.txt."""
-    outside = {".venv", ".cache", ".pytest_cache", ".git", "template", "rendered", "node_modules"}
+    outside = {
+        ".venv",
+        ".cache",
+        ".pytest_cache",
+        ".git",
+        "template",
+        "rendered",
+        "node_modules",
+    }
     outside.add("MOVED.md")  # it names what was there before
     paths = sorted([*folder.rglob("*.md"), *folder.glob("llms.txt")])
     return [path for path in paths if not outside & set(path.relative_to(folder).parts)]
@@ -60,7 +68,9 @@ def faults(path: Path, written_by_author: str = "") -> list[str]:
     heads = [*re.finditer("^(#+) (.+)$", prose, re.MULTILINE)]
     for head, following in zip_longest(heads, heads[1:]):
         body = prose[head.end() : following.start() if following else None]
-        if not body.strip() and (following is None or len(following[1]) <= len(head[1])):
+        if not body.strip() and (
+            following is None or len(following[1]) <= len(head[1])
+        ):
             wrong.append(f"empty section {head[2]}")
     left = [it for it in re.findall(LEFTOVERS, prose) if it not in written_by_author]
     wrong += [f"leftover {it}" for it in left]
@@ -70,7 +80,9 @@ def faults(path: Path, written_by_author: str = "") -> list[str]:
 
 def anchors(path: Path) -> set[str]:
     """The anchors of a document's headings, as GitHub makes them."""
-    heads = re.findall(r"^#+ (.+)$", FENCE.sub("", path.read_text("utf-8")), re.MULTILINE)
+    heads = re.findall(
+        r"^#+ (.+)$", FENCE.sub("", path.read_text("utf-8")), re.MULTILINE
+    )
     return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
 
 
@@ -87,9 +99,16 @@ def calls(paths: Iterable[Path], program: str) -> list[Call]:
     """The words that documents put behind a program's name; none of a superseded decision."""
     name = rf"(?<![\w/.-]){re.escape(program)}"
     texts = [path.read_text(encoding="utf-8") for path in paths]
-    lines = [line for text in texts if "**Superseded**" not in text for line in shell_lines(text)]
+    lines = [
+        line
+        for text in texts
+        if "**Superseded**" not in text
+        for line in shell_lines(text)
+    ]
     found = [
-        words for line in lines for words in re.findall(rf"{name}(?=((?: +[^\s#|&;]+)*))", line)
+        words
+        for line in lines
+        for words in re.findall(rf"{name}(?=((?: +[^\s#|&;]+)*))", line)
     ]
     return [words.split() for words in found if re.match(r" +(--\w|[a-z])", words)]
 
@@ -115,7 +134,9 @@ def ends(words: Call, path: tuple[str, ...]) -> bool:
 
 def unknown(wanted: Iterable[Call], help_of: Help) -> list[str]:
     """What of many calls a program does not understand."""
-    return sorted({wrong for words in wanted for wrong in misunderstood(words, help_of)})
+    return sorted(
+        {wrong for words in wanted for wrong in misunderstood(words, help_of)}
+    )
 
 
 def missing(paths: Iterable[Path], *roots: Path) -> list[str]:
@@ -123,10 +144,18 @@ def missing(paths: Iterable[Path], *roots: Path) -> list[str]:
     found = set()
     for path in paths:
         for line in shell_lines(path.read_text(encoding="utf-8")):
-            names = re.findall(rf"(?<![\w./<>{{}}@:-])((?:{TOP}|\.github)/[^\s`,;:()\"']*)", line)
-            found |= {name.rstrip("./") for name in names if not re.search(r"[<*{]|\.\.", name)}
+            names = re.findall(
+                rf"(?<![\w./<>{{}}@:-])((?:{TOP}|\.github)/[^\s`,;:()\"']*)", line
+            )
+            found |= {
+                name.rstrip("./")
+                for name in names
+                if not re.search(r"[<*{]|\.\.", name)
+            }
     return sorted(
-        name for name in found - NOT_RENDERED if not any((root / name).exists() for root in roots)
+        name
+        for name in found - NOT_RENDERED
+        if not any((root / name).exists() for root in roots)
     )
 
 
@@ -135,7 +164,9 @@ def command_help(path: tuple[str, ...]) -> str:
     """What `copier-fastmcp ... --help` prints."""
     words = [sys.executable, "-m", "copier_fastmcp", *path, "--help"]
     wide = os.environ | {"COLUMNS": "200"} | forked.handing_on()
-    return subprocess.run(words, capture_output=True, text=True, check=False, env=wide).stdout
+    return subprocess.run(
+        words, capture_output=True, text=True, check=False, env=wide
+    ).stdout
 
 
 def server_help(project: Path) -> Help:
@@ -151,13 +182,19 @@ def test_the_documents_of_a_project_hold_together(example: Renders, name: str) -
     wrong = {
         str(path.relative_to(project)): found
         for path in paths
-        if (found := [it for it in faults(path, str(answers(name))) if it not in UNPINNED])
+        if (
+            found := [
+                it for it in faults(path, str(answers(name))) if it not in UNPINNED
+            ]
+        )
     }
     assert wrong == {}
 
 
 def test_the_templates_own_documents_hold_together() -> None:
-    wrong = {str(p.relative_to(ROOT)): found for p in documents(ROOT) if (found := faults(p))}
+    wrong = {
+        str(p.relative_to(ROOT)): found for p in documents(ROOT) if (found := faults(p))
+    }
     assert wrong == {}
 
 
@@ -172,20 +209,28 @@ def test_a_reader_is_led_to_every_page() -> None:
         led |= found
         ahead += found
     alone = {path.relative_to(ROOT.resolve()).as_posix() for path in pages - led}
-    assert alone == {".github/pull_request_template.md", "llms.txt"}, "those that programs show"
+    assert alone == {".github/pull_request_template.md", "llms.txt"}, (
+        "those that programs show"
+    )
 
 
 def test_the_command_understands_what_the_documents_name(example: Renders) -> None:
     named = calls([*documents(ROOT), *documents(example("consent"))], "copier-fastmcp")
     assert unknown(named, command_help) == []
-    verbs = re.findall(r"^### (\w+)$", (ROOT / "docs/command.md").read_text("utf-8"), re.MULTILINE)
+    verbs = re.findall(
+        r"^### (\w+)$", (ROOT / "docs/command.md").read_text("utf-8"), re.MULTILINE
+    )
     listed = re.findall(r"^  (\w+)  ", command_help(()), re.MULTILINE)
-    assert sorted(verbs) == sorted(listed), "docs/command.md has a section for each verb"
+    assert sorted(verbs) == sorted(listed), (
+        "docs/command.md has a section for each verb"
+    )
     assert {words[0] for words in named} >= {*verbs}, "and an example"
 
 
 @pytest.mark.parametrize("name", ["notes", "unusual", "consent"])
-def test_a_server_understands_what_the_documents_name(example: Renders, name: str) -> None:
+def test_a_server_understands_what_the_documents_name(
+    example: Renders, name: str
+) -> None:
     project = example(name)
     named = calls(documents(project), answers(name)["server_name"])
     if name == "consent":  # has every command
@@ -219,7 +264,9 @@ def test_a_fault_would_be_found(tmp_path: Path) -> None:
     ]
 
 
-def test_a_wrong_command_or_file_would_be_found(example: Renders, tmp_path: Path) -> None:
+def test_a_wrong_command_or_file_would_be_found(
+    example: Renders, tmp_path: Path
+) -> None:
     path = tmp_path / "x.md"
     path.write_text(
         "Say `notes-mcp\nlend`, `notes-mcp tools list --jsn` or `notes-mcp tools lend` in `src/x.py`.\n"
@@ -230,5 +277,8 @@ def test_a_wrong_command_or_file_would_be_found(example: Renders, tmp_path: Path
     pages = server_help(example("notes"))
     wrong = ["lend", "run --https", "tools lend", "tools list --jsn"]
     assert unknown(calls([path], "notes-mcp"), pages) == wrong
-    assert unknown(calls([path], "copier-fastmcp"), command_help) == ["dirft", "drift --jsn"]
+    assert unknown(calls([path], "copier-fastmcp"), command_help) == [
+        "dirft",
+        "drift --jsn",
+    ]
     assert missing([path], ROOT, example("notes")) == ["src/x.py", "tests/policy/y.py"]

@@ -13,7 +13,14 @@ from fastmcp import Client, FastMCP
 from support import ROOT, macro
 
 RENEW = "run `uv run scripts/render-docs`"
-TYPES = {"int": 1, "float": 1.5, "str": "s", "bool": True, "list[str]": ["s"], "dict": {}}
+TYPES = {
+    "int": 1,
+    "float": 1.5,
+    "str": "s",
+    "bool": True,
+    "list[str]": ["s"],
+    "dict": {},
+}
 GOES = {"int": "int, float", "float": "int, float", "str": "str", "list[str]": "lists"}
 LIMITS = {
     **dict.fromkeys(["ge", "le", "gt", "lt"], 1),
@@ -28,7 +35,9 @@ def test_the_reference_is_fresh() -> None:
 
 
 def test_the_guide_to_an_api_has_the_figures_that_were_measured() -> None:
-    assert (ROOT / "docs/api.md").read_text(encoding="utf-8") == guide_to_an_api(), RENEW
+    assert (ROOT / "docs/api.md").read_text(encoding="utf-8") == guide_to_an_api(), (
+        RENEW
+    )
 
 
 def test_the_readme_shows_a_whole_tool_file(project: Path) -> None:
@@ -38,7 +47,9 @@ def test_the_readme_shows_a_whole_tool_file(project: Path) -> None:
     assert f"```python\n{whole}```" in kept
 
 
-def test_the_demo_goes_on_where_other_tools_are_gated(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_demo_goes_on_where_other_tools_are_gated(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """A changed table may gate `create_note`; its note is in an envelope then."""
     monkeypatch.syspath_prepend(ROOT / "scripts")
     demo = importlib.import_module("demo_client")
@@ -59,10 +70,14 @@ def test_the_demo_goes_on_where_other_tools_are_gated(monkeypatch: pytest.Monkey
 def test_the_pictures_are_fresh(template: Path, project: Path, tmp_path: Path) -> None:
     pytest.importorskip("pexpect")
     mine = tmp_path / "notes"
-    shutil.copytree(project, mine, ignore=shutil.ignore_patterns(".*cache", "__pycache__"))
+    shutil.copytree(
+        project, mine, ignore=shutil.ignore_patterns(".*cache", "__pycache__")
+    )
     drawn = pictures(template, mine)
     assert len(drawn) == 5
-    shown = "".join((ROOT / name).read_text("utf-8") for name in ("README.md", "docs/command.md"))
+    shown = "".join(
+        (ROOT / name).read_text("utf-8") for name in ("README.md", "docs/command.md")
+    )
     for name, svg in drawn.items():
         kept = (ROOT / "docs" / name).read_text(encoding="utf-8")
         assert words(kept) == words(svg), f"{name} is stale; {RENEW}"
@@ -72,14 +87,30 @@ def test_the_pictures_are_fresh(template: Path, project: Path, tmp_path: Path) -
 
 @pytest.mark.parametrize("limit", LIMITS)
 def test_a_constraint_goes_with_the_types_that_the_reference_names(limit: str) -> None:
-    line = next(line for line in tool_language().splitlines() if line.startswith(f"| `{limit}` |"))
+    line = next(
+        line
+        for line in tool_language().splitlines()
+        if line.startswith(f"| `{limit}` |")
+    )
     named = line.split("|")[-2].strip()
     for kind, sample in TYPES.items():
-        param = {"name": "x", "type": kind, "description": str(sample), limit: LIMITS[limit]}
+        param = {
+            "name": "x",
+            "type": kind,
+            "description": str(sample),
+            limit: LIMITS[limit],
+        }
         wrong = macro(
-            "validate", "tool_errors", [{"name": "get_note", "params": [param]}], "deletes"
+            "validate",
+            "tool_errors",
+            [{"name": "get_note", "params": [param]}],
+            "deletes",
         )
-        assert ("goes with" not in wrong) == (GOES.get(kind) == named), (limit, kind, wrong)
+        assert ("goes with" not in wrong) == (GOES.get(kind) == named), (
+            limit,
+            kind,
+            wrong,
+        )
 
 
 def test_the_readmes_example_is_accepted() -> None:
@@ -87,7 +118,9 @@ def test_the_readmes_example_is_accepted() -> None:
     (example,) = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
     tools = yaml.safe_load(example)["tools"]
     assert macro("validate", "tool_errors", tools, "deletes") == ""
-    assert macro("validate", "tool_errors", [*tools, "frobnicate_note"], "deletes") != ""
+    assert (
+        macro("validate", "tool_errors", [*tools, "frobnicate_note"], "deletes") != ""
+    )
 
 
 def test_the_readmes_table_is_the_languages() -> None:
@@ -98,5 +131,7 @@ def test_the_readmes_table_is_the_languages() -> None:
     for behavior, verbs, reads in rows:
         words = verbs.split(" (")[0].strip()
         assert re.search(
-            rf"^\| `{behavior}` \| [^|]+ \| {words} \| {reads} \|", reference, re.MULTILINE
+            rf"^\| `{behavior}` \| [^|]+ \| {words} \| {reads} \|",
+            reference,
+            re.MULTILINE,
         )

@@ -44,7 +44,9 @@ def figure(ours: float, **aim: float) -> Figure:
         (9.0, {}, ""),
     ],
 )
-def test_an_aim_is_reached_or_not(ours: float, aim: dict[str, float], verdict: str) -> None:
+def test_an_aim_is_reached_or_not(
+    ours: float, aim: dict[str, float], verdict: str
+) -> None:
     assert figure(ours, **aim).verdict == verdict
 
 
@@ -55,7 +57,10 @@ def test_each_mistake_can_be_made_in_a_fresh_project() -> None:
 
 
 def test_what_a_benchmark_prints_is_what_the_page_reads() -> None:
-    answers: list[Answer] = [figure(2.2, ratio_at_most=1.1), Table([["", "a"], ["b", "c"]])]
+    answers: list[Answer] = [
+        figure(2.2, ratio_at_most=1.1),
+        Table([["", "a"], ["b", "c"]]),
+    ]
     lines = "\n".join(json.dumps(dataclasses.asdict(answer)) for answer in answers)
     assert list(answers_of(lines)) == answers
 
@@ -131,17 +136,29 @@ def counted(row: list[str]) -> str:
 def test_the_command_page_quotes_what_was_counted() -> None:
     page, imported, audited = (
         " ".join((ROOT / name).read_text(encoding="utf-8").split())
-        for name in ("docs/command.md", "tests/openapi/README.md", "tests/audit/README.md")
+        for name in (
+            "docs/command.md",
+            "tests/openapi/README.md",
+            "tests/audit/README.md",
+        )
     )
     word = "(?: were| are)?(?: at first sight)?"
     counts = [
         tuple(map(int, found))
-        for found in re.findall(rf"(\d+){word} right{word}, (\d+){word} asked, (\d+)", imported)
+        for found in re.findall(
+            rf"(\d+){word} right{word}, (\d+){word} asked, (\d+)", imported
+        )
     ]
     *firsts, second = counts
     assert len(firsts) == 3
-    good, every = sum(right + asked for right, asked, _ in firsts), sum(map(sum, firsts))
-    assert f"Of {every} operations of 61 documents {good} were right or asked about" in page
+    good, every = (
+        sum(right + asked for right, asked, _ in firsts),
+        sum(map(sum, firsts)),
+    )
+    assert (
+        f"Of {every} operations of 61 documents {good} were right or asked about"
+        in page
+    )
     part = f"second reader's labels for {sum(second)} of them it is {sum(second[:2]) / sum(second):.0%}"
     assert part in page
     rows = [line.split(" | ") for line in audited.split(" | | ")]
@@ -150,15 +167,21 @@ def test_the_command_page_quotes_what_was_counted() -> None:
     assert f"On {tools} tools of {servers} servers" in page
     (recall,) = (row for row in rows if row[0].startswith("**first run, recall**"))
     assert f"found {counted(recall)} faults" in page
-    (precision,) = (row for row in rows if row[0].startswith("**its precision**") and len(row) == 5)
+    (precision,) = (
+        row for row in rows if row[0].startswith("**its precision**") and len(row) == 5
+    )
     right, findings = counted(precision).split(" of ")
     assert f"{right} of its {findings} findings were right" in page
-    (before,) = (row for row in rows if row[0].startswith("**`blind/`: 14 servers, recall**"))
+    (before,) = (
+        row for row in rows if row[0].startswith("**`blind/`: 14 servers, recall**")
+    )
     assert f"it had found {counted(before)} " in page
 
 
 def test_the_script_that_ours_is_compared_with_is_whole() -> None:
-    names = {node.id for node in ast.walk(ast.parse(SCRIPT)) if isinstance(node, ast.Name)}
+    names = {
+        node.id for node in ast.walk(ast.parse(SCRIPT)) if isinstance(node, ast.Name)
+    }
     assert names >= {"document", "wanted", "client", "maps"}
     assert len(OPERATIONS) == len(set(OPERATIONS)) == 12
     assert all(f'"{one}"' in SCRIPT for one in OPERATIONS)
@@ -168,7 +191,9 @@ def test_every_benchmark_is_on_the_page() -> None:
     kept = {path.stem for path in (ROOT / "benchmarks").glob("*.py")}
     measuring = kept - {"__init__", "figures", "mistakes"}
     done = subprocess.run(
-        [sys.executable, ROOT / "scripts/measure", "none"], capture_output=True, text=True
+        [sys.executable, ROOT / "scripts/measure", "none"],
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 1
     assert set(done.stderr.strip().rpartition(" are ")[2].split(", ")) == measuring

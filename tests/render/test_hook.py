@@ -34,9 +34,13 @@ def run(project: Path, **environ: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_a_fresh_copy_is_the_same_with_the_hook_and_without(template: Path, tmp_path: Path) -> None:
+def test_a_fresh_copy_is_the_same_with_the_hook_and_without(
+    template: Path, tmp_path: Path
+) -> None:
     plain = render(template, tmp_path / "plain")
-    copier.run_copy(str(template), tmp_path / "hooked", defaults=True, unsafe=True, quiet=True)
+    copier.run_copy(
+        str(template), tmp_path / "hooked", defaults=True, unsafe=True, quiet=True
+    )
     assert bytes_of(plain) == bytes_of(tmp_path / "hooked")
 
 
@@ -103,7 +107,16 @@ def test_a_template_that_an_update_will_not_find_is_named(
 ) -> None:
     source = os.path.relpath(template, tmp_path) if how == "relative" else str(template)
     done = subprocess.run(
-        [sys.executable, "-m", "copier", "copy", "--defaults", "--skip-tasks", source, "my notes"],
+        [
+            sys.executable,
+            "-m",
+            "copier",
+            "copy",
+            "--defaults",
+            "--skip-tasks",
+            source,
+            "my notes",
+        ],
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -126,7 +139,13 @@ def test_a_repository_that_was_there_keeps_what_it_had(
     (project / "mine.py").write_text("x = {  }\n")
     git(project, "add", "--all")
     git(project, "commit", "--quiet", "--message=mine")
-    words = ["copy", "--defaults", "--trust", str(template), "." if place == "here" else "p"]
+    words = [
+        "copy",
+        "--defaults",
+        "--trust",
+        str(template),
+        "." if place == "here" else "p",
+    ]
     done = subprocess.run(
         [sys.executable, "-m", "copier", *words],
         cwd=project if place == "here" else tmp_path,

@@ -13,7 +13,9 @@ from support import ROOT, environment, render
 pexpect = pytest.importorskip("pexpect")
 QUESTIONS: dict[str, dict[str, Any]] = {
     name: asked
-    for name, asked in yaml.safe_load((ROOT / "copier.yml").read_text(encoding="utf-8")).items()
+    for name, asked in yaml.safe_load(
+        (ROOT / "copier.yml").read_text(encoding="utf-8")
+    ).items()
     if isinstance(asked, dict) and "help" in asked  # what nobody is asked has none
 }
 CUSTOM = ["hints", "destructive", "confirm", "confirm_fallback"]
@@ -38,7 +40,12 @@ class Terminal:
             "HOME": str(project.parent),
         }
         self.child = pexpect.spawn(
-            sys.executable, words, env=calm, encoding="utf-8", dimensions=(24, 80), timeout=120
+            sys.executable,
+            words,
+            env=calm,
+            encoding="utf-8",
+            dimensions=(24, 80),
+            timeout=120,
         )
 
     def sees(self, text: str) -> None:
@@ -93,7 +100,9 @@ def test_enter_all_the_way_is_the_default_project(
     expected = render(template, tmp_path / "expected")
     files = sorted(p.relative_to(expected) for p in expected.rglob("*") if p.is_file())
     assert files == sorted(
-        p.relative_to(tmp_path / "p") for p in (tmp_path / "p").rglob("*") if p.is_file()
+        p.relative_to(tmp_path / "p")
+        for p in (tmp_path / "p").rglob("*")
+        if p.is_file()
     )
     same = filecmp.cmpfiles(expected, tmp_path / "p", map(str, files), shallow=False)
     assert same[1:] == ([], [])
@@ -130,7 +139,9 @@ def test_a_mistake_is_shown_and_mended(terminal: Terminal, tmp_path: Path) -> No
     }
 
 
-def test_tools_are_checked_against_the_profile_at_the_prompt(terminal: Terminal) -> None:
+def test_tools_are_checked_against_the_profile_at_the_prompt(
+    terminal: Terminal,
+) -> None:
     for name in QUESTIONS:
         if name not in NOT_ASKED:
             terminal.asked(name)
@@ -145,8 +156,12 @@ def test_a_behavior_that_is_typed_is_taken_whatever_the_name(
     terminal: Terminal, tmp_path: Path
 ) -> None:
     typed = "check_in_guest=action, mark_as_read=put, shopping_list_delete=delete"
-    terminal.walks({"tools": CLEAR + typed + ", run_report=read, save_ticket_search=create"})
-    tools = {path.stem for path in (tmp_path / "p/src/notes_mcp/tools").glob("[!_]*.py")}
+    terminal.walks(
+        {"tools": CLEAR + typed + ", run_report=read, save_ticket_search=create"}
+    )
+    tools = {
+        path.stem for path in (tmp_path / "p/src/notes_mcp/tools").glob("[!_]*.py")
+    }
     assert tools == {
         "check_in_guest",
         "mark_as_read",
@@ -156,20 +171,32 @@ def test_a_behavior_that_is_typed_is_taken_whatever_the_name(
     }
 
 
-def test_resources_may_be_left_empty(terminal: Terminal, template: Path, tmp_path: Path) -> None:
+def test_resources_may_be_left_empty(
+    terminal: Terminal, template: Path, tmp_path: Path
+) -> None:
     """The suggested `[]` deleted is the same as `[]`."""
     terminal.walks({"resources": CLEAR})
-    kept = yaml.safe_load((tmp_path / "p/.copier-answers.yml").read_text(encoding="utf-8"))
+    kept = yaml.safe_load(
+        (tmp_path / "p/.copier-answers.yml").read_text(encoding="utf-8")
+    )
     assert not kept.get("resources")
     expected = render(template, tmp_path / "expected")
     files = {p.relative_to(expected) for p in expected.rglob("*") if p.is_file()}
-    made = {p.relative_to(tmp_path / "p") for p in (tmp_path / "p").rglob("*") if p.is_file()}
+    made = {
+        p.relative_to(tmp_path / "p")
+        for p in (tmp_path / "p").rglob("*")
+        if p.is_file()
+    }
     assert made == files
 
 
-def test_packages_are_picked_with_the_space_bar(terminal: Terminal, tmp_path: Path) -> None:
+def test_packages_are_picked_with_the_space_bar(
+    terminal: Terminal, tmp_path: Path
+) -> None:
     terminal.walks({"packages": " " + DOWN * 2 + " "})
-    kept = yaml.safe_load((tmp_path / "p/.copier-answers.yml").read_text(encoding="utf-8"))
+    kept = yaml.safe_load(
+        (tmp_path / "p/.copier-answers.yml").read_text(encoding="utf-8")
+    )
     assert kept["packages"] == ["container", "registry"]
     assert (tmp_path / "p/Dockerfile").exists()
     assert (tmp_path / "p/server.json").exists()
@@ -187,7 +214,9 @@ def test_a_custom_profile_asks_four_more(terminal: Terminal, tmp_path: Path) -> 
             "tools": CLEAR + "delete_order",
         }
     )
-    kept = yaml.safe_load((tmp_path / "p/.copier-answers.yml").read_text(encoding="utf-8"))
+    kept = yaml.safe_load(
+        (tmp_path / "p/.copier-answers.yml").read_text(encoding="utf-8")
+    )
     expected = ["custom", "narrow", "deletes", "writes", "refuse"]
     assert [kept[name] for name in ["profile", *CUSTOM]] == expected
 
@@ -197,13 +226,17 @@ def test_few_questions_are_asked_and_every_answer_is_kept(
 ) -> None:
     """A name that would hide a module gets a package of another name, unasked."""
     terminal.walks({"server_name": CLEAR + "json"})
-    kept = yaml.safe_load((tmp_path / "p/.copier-answers.yml").read_text(encoding="utf-8"))
+    kept = yaml.safe_load(
+        (tmp_path / "p/.copier-answers.yml").read_text(encoding="utf-8")
+    )
     assert kept["package_name"] == "json_mcp"
     assert kept.keys() >= {*REST}
     assert "more" not in kept
     given = {"author": "Ann", "license": "none"}
     render(template, tmp_path / "given", given)
-    kept = yaml.safe_load((tmp_path / "given/.copier-answers.yml").read_text(encoding="utf-8"))
+    kept = yaml.safe_load(
+        (tmp_path / "given/.copier-answers.yml").read_text(encoding="utf-8")
+    )
     assert kept.items() >= given.items()
 
 

@@ -41,7 +41,9 @@ def said_in(suffix: str, text: str) -> Any:
 def check_documents(files: dict[str, str], answers: Answers) -> None:
     """TOML, YAML, JSON and Markdown parse and hold what was answered."""
     suffixes = {path: Path(path).suffix for path in files}
-    data = {path: said_in(of, files[path]) for path, of in suffixes.items() if of in PARSERS}
+    data = {
+        path: said_in(of, files[path]) for path, of in suffixes.items() if of in PARSERS
+    }
     project = data["pyproject.toml"]["project"]
     if "description" in answers:
         assert project["description"] == answers["description"]
@@ -60,9 +62,7 @@ def check_files(files: dict[str, str], answers: Answers) -> None:
     package = next(path.split("/")[1] for path in files if path.startswith("src/"))
     expected = set()
     for tool in asked_tools(answers):
-        path = (
-            f"src/{package}/tools/{'/'.join(filter(None, [tool.get('module'), tool['name']]))}.py"
-        )
+        path = f"src/{package}/tools/{'/'.join(filter(None, [tool.get('module'), tool['name']]))}.py"
         check_tool_file(files[path], tool)
         expected |= {path, f"tests/tools/test_{tool['name']}.py"}
     assert expected <= set(files)
@@ -82,7 +82,9 @@ def test_every_answer_set_renders_clean(tmp_path: Path) -> None:
         check_files(files, answers)
         for path, text in files.items():
             key = (answers["consent"], path, text)  # what imports a file is beside it
-            imported = path.startswith("src/") and "/tools/" not in path  # so ruff knows it as ours
+            imported = (
+                path.startswith("src/") and "/tools/" not in path
+            )  # so ruff knows it as ours
             fresh = path.endswith(".py") and (imported or key not in seen)
             if path.endswith(".toml") or fresh:
                 seen.add(key)
@@ -103,5 +105,7 @@ def test_every_answer_set_renders_clean(tmp_path: Path) -> None:
             check=False,
         )
         said = (done.stdout + done.stderr).splitlines()
-        behind = [sets[int(line.split("/")[0])] for line in said[:1] if line[0].isdigit()]
+        behind = [
+            sets[int(line.split("/")[0])] for line in said[:1] if line[0].isdigit()
+        ]
         assert not said, (len(said), said[:20], behind)

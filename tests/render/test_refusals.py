@@ -23,7 +23,9 @@ def test_copier_stops_before_anything_is_written(
     if there:
         project.mkdir()
         (project / "mine.txt").write_text("mine", encoding="utf-8")
-    with pytest.raises(ValueError, match="Validation error for question 'tools'") as caught:
+    with pytest.raises(
+        ValueError, match="Validation error for question 'tools'"
+    ) as caught:
         copier.run_copy(
             str(template), project, data=BAD, defaults=True, quiet=True, skip_tasks=True
         )
@@ -61,10 +63,22 @@ def test_the_last_line_on_the_terminal_is_ours(template: Path, tmp_path: Path) -
         ({"tools": [{"name": "delete_note", "confirm": False}]}, "or take confirm out"),
         ({"domain": "Notes"}, "then a-z, 0-9 and _, 32 at most)"),
         ({"tools": [{dt.date(2026, 1, 31): 1}]}, 'put it in quotes, e.g. "name"'),
-        ({"specs": [{"name": "get_x"}]}, "it is computed from the other answers; take it out"),
-        ({"before": {"domain": "x"}}, "it is computed from the other answers; take it out"),
-        ({"adopted": {"place": "src/../..", "serves": ""}}, 'serves: "notes.server:mcp"}'),
-        ({"adopted": {"place": "src", "serves": 'a"; b()'}}, 'serves: "notes.server:mcp"}'),
+        (
+            {"specs": [{"name": "get_x"}]},
+            "it is computed from the other answers; take it out",
+        ),
+        (
+            {"before": {"domain": "x"}},
+            "it is computed from the other answers; take it out",
+        ),
+        (
+            {"adopted": {"place": "src/../..", "serves": ""}},
+            'serves: "notes.server:mcp"}',
+        ),
+        (
+            {"adopted": {"place": "src", "serves": 'a"; b()'}},
+            'serves: "notes.server:mcp"}',
+        ),
     ],
 )
 def test_every_question_stops_it(
@@ -72,7 +86,12 @@ def test_every_question_stops_it(
 ) -> None:
     with pytest.raises(ValueError, match="Validation error") as caught:
         copier.run_copy(
-            str(template), tmp_path / "p", data=answers, defaults=True, quiet=True, skip_tasks=True
+            str(template),
+            tmp_path / "p",
+            data=answers,
+            defaults=True,
+            quiet=True,
+            skip_tasks=True,
         )
     assert str(caught.value).endswith(message)
     assert not (tmp_path / "p").exists()
@@ -81,6 +100,10 @@ def test_every_question_stops_it(
 def test_nothing_that_is_computed_can_be_said() -> None:
     """What no validator has looked at would be rendered as it is, code and all."""
     known = yaml.safe_load((ROOT / "copier.yml").read_text(encoding="utf-8"))
-    computed = {name: it for name, it in known.items() if name[0] != "_" and it["type"] == "json"}
+    computed = {
+        name: it
+        for name, it in known.items()
+        if name[0] != "_" and it["type"] == "json"
+    }
     assert {"before", "policy", "specs", "resource_specs", "layout"} <= computed.keys()
     assert all("computed" in each["validator"] for each in computed.values())

@@ -68,7 +68,10 @@ def test_a_job_runs_with_what_it_needs_in_a_checkout_of_its_own(folder: Path) ->
 def test_what_fails_or_cannot_run_is_one_line(folder: Path) -> None:
     said = {
         "ci/third": (1, "ci/third: 'false | true' ended with 1\n"),
-        "ci/fourth": (1, "ci/fourth: someone/else@v1 is an action, which does not run here\n"),
+        "ci/fourth": (
+            1,
+            "ci/fourth: someone/else@v1 is an action, which does not run here\n",
+        ),
         "ci/none": (
             2,
             "'ci/none' is not a job; there are ci/first, ci/second, ci/third, ci/fourth\n",
@@ -79,7 +82,10 @@ def test_what_fails_or_cannot_run_is_one_line(folder: Path) -> None:
         assert (done.returncode, done.stderr) == (code, line)
         assert "never" not in done.stdout
     done = workflows(folder, "ci/second", "name=c")
-    assert (done.returncode, done.stderr) == (1, "ci/second: the matrix has no {'name': 'c'}\n")
+    assert (done.returncode, done.stderr) == (
+        1,
+        "ci/second: the matrix has no {'name': 'c'}\n",
+    )
 
 
 def test_the_template_and_a_project_have_jobs_that_can_run(example: Renders) -> None:
@@ -90,7 +96,9 @@ def test_the_template_and_a_project_have_jobs_that_can_run(example: Renders) -> 
 @pytest.mark.nightly
 def test_the_workflow_of_a_project_passes(project: Path, tmp_path: Path) -> None:
     mine = tmp_path / "notes"
-    shutil.copytree(project, mine, ignore=shutil.ignore_patterns(".*cache", "__pycache__"))
+    shutil.copytree(
+        project, mine, ignore=shutil.ignore_patterns(".*cache", "__pycache__")
+    )
     pin(mine)  # a project without a lock fails on CI
     done = workflows(mine)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -103,11 +111,22 @@ def test_a_skip_for_want_of_a_program_is_loud_on_ci(tmp_path: Path) -> None:
         "@pytest.mark.skipif(True, reason='needs fork to be quick')\ndef test_fork(): pass\n"
         "@pytest.mark.xfail\ndef test_known(): assert False\n"
     )
-    usual = {k: v for k, v in os.environ.items() if k not in ("CI", "LOUD_SKIPS", "MAY_SKIP")}
+    usual = {
+        k: v for k, v in os.environ.items() if k not in ("CI", "LOUD_SKIPS", "MAY_SKIP")
+    }
     usual["PYTHONPATH"] = str(ROOT / "tests")
 
     def run(**environ: str) -> str:
-        words = [sys.executable, "-m", "pytest", "-q", "-p", "loud", "-p", "no:cacheprovider"]
+        words = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "loud",
+            "-p",
+            "no:cacheprovider",
+        ]
         done = subprocess.run(
             [*words, "test_it.py"],
             cwd=tmp_path,

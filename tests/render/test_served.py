@@ -90,7 +90,10 @@ def schema_of(param: Spec) -> Spec:
     if "choices" in param:
         options = param["choices"]
         schema = {"const": options[0]} if len(options) == 1 else {"enum": options}
-        kinds = {{str: "string", int: "integer", bool: "boolean"}[type(one)] for one in options}
+        kinds = {
+            {str: "string", int: "integer", bool: "boolean"}[type(one)]
+            for one in options
+        }
         schema |= {"type": kinds.pop()} if len(kinds) == 1 else {}
     schema = schema | {LIMITS[key]: param[key] for key in LIMITS if key in param}
     if param.get("default") is not None:
@@ -122,15 +125,27 @@ def check_served(tool: Spec, asked: Spec) -> None:
         assert gated is (asked["confirm"] is not False)
     if "params" in asked:
         params = {param["name"]: param for param in asked["params"]}
-        gate = {"confirm": {"name": "confirm", "type": "bool", "default": False}} if gated else {}
+        gate = (
+            {"confirm": {"name": "confirm", "type": "bool", "default": False}}
+            if gated
+            else {}
+        )
         params |= gate if "confirm" not in params else {}
         assert set(given) == set(params)
         for name, param in params.items():
             served = given[name]
-            assert served["description"] == param.get("description", served["description"]) != ""
-            schema_alone = {k: served[k] for k in served if k not in ("title", "description")}
+            assert (
+                served["description"]
+                == param.get("description", served["description"])
+                != ""
+            )
+            schema_alone = {
+                k: served[k] for k in served if k not in ("title", "description")
+            }
             assert schema_alone == schema_of(param), name
-        optional = {n for n, p in params.items() if "default" in p or p.get("required") is False}
+        optional = {
+            n for n, p in params.items() if "default" in p or p.get("required") is False
+        }
         required = params.keys() - optional
         assert set(schema.get("required", [])) == required
     for name, served in given.items():
@@ -142,7 +157,10 @@ def check_served(tool: Spec, asked: Spec) -> None:
         fields = asked["returns"]
         first = next(iter(fields.values())) if isinstance(fields, dict) else fields
         if isinstance(first, list):  # a page of these
-            (fields,), output = first, unless_null(output["properties"]["items"]["items"])
+            (fields,), output = (
+                first,
+                unless_null(output["properties"]["items"]["items"]),
+            )
         assert set(output["properties"]) == set(fields)
         for name, of in fields.items():
             if isinstance(of, dict) and "description" in of:
@@ -152,7 +170,9 @@ def check_served(tool: Spec, asked: Spec) -> None:
 
 def unless_null(schema: dict[str, Any]) -> dict[str, Any]:
     """What a schema says of a value that is there."""
-    return next((each for each in schema.get("anyOf", ()) if each != {"type": "null"}), schema)
+    return next(
+        (each for each in schema.get("anyOf", ()) if each != {"type": "null"}), schema
+    )
 
 
 @pytest.fixture(scope="module")
@@ -207,4 +227,6 @@ def test_the_probes_of_drawn_servers_pass(
         (tmp_path / path).write_text(text, encoding="utf-8")
     words = ["-p", "no:cacheprovider"]
     probed = python(tmp_path, "-m", "pytest", *words, "tests/policy/test_behavior.py")
-    assert probed.returncode in (0, pytest.ExitCode.NO_TESTS_COLLECTED), probed.stdout[-3000:]
+    assert probed.returncode in (0, pytest.ExitCode.NO_TESTS_COLLECTED), probed.stdout[
+        -3000:
+    ]

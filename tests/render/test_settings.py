@@ -19,12 +19,18 @@ ANSWERS: dict[str, Answers] = {
     "http": {"backend": "http", "api": "https://api.example.com/v1"},
     "consent": {"consent": "url"},
     "page": {"profile": "custom", "confirm_fallback": "page"},
-    "page and consent": {"profile": "custom", "confirm_fallback": "page", "consent": "url"},
+    "page and consent": {
+        "profile": "custom",
+        "confirm_fallback": "page",
+        "consent": "url",
+    },
 }
 
 
 @pytest.mark.parametrize("name", ANSWERS)
-def test_each_place_has_every_setting_with_its_default(tmp_path: Path, name: str) -> None:
+def test_each_place_has_every_setting_with_its_default(
+    tmp_path: Path, name: str
+) -> None:
     every = {"packages": ["container", "bundle", "registry"]}
     files = rendered(ANSWERS[name] | every)
     for path in (path for path in files if path.startswith("src/")):
@@ -37,13 +43,20 @@ def test_each_place_has_every_setting_with_its_default(tmp_path: Path, name: str
     variables = {f"NOTES_MCP_{field.upper()}" for field in known}
 
     guides = files["README.md"] + files.get("docs/consent.md", "")
-    rows = dict(re.findall(r"^\| `(NOTES_MCP_\w+)` \| (.*?) \| .+ \|$", guides, re.MULTILINE))
+    rows = dict(
+        re.findall(r"^\| `(NOTES_MCP_\w+)` \| (.*?) \| .+ \|$", guides, re.MULTILINE)
+    )
     assert rows.keys() == variables
-    manifest, entry = json.loads(files["manifest.json"]), json.loads(files["server.json"])
+    manifest, entry = (
+        json.loads(files["manifest.json"]),
+        json.loads(files["server.json"]),
+    )
     env = manifest["server"]["mcp_config"]["env"]
     assert env == {f"NOTES_MCP_{f.upper()}": f"${{user_config.{f}}}" for f in known}
     assert manifest["user_config"].keys() == known.keys()
-    listed = {each["name"]: each for each in entry["packages"][0]["environmentVariables"]}
+    listed = {
+        each["name"]: each for each in entry["packages"][0]["environmentVariables"]
+    }
     assert listed.keys() == variables
     named = re.findall(r"^# (NOTES_MCP_\w+)$", files["Dockerfile"], re.MULTILINE)
     assert set(named) == variables
@@ -51,7 +64,10 @@ def test_each_place_has_every_setting_with_its_default(tmp_path: Path, name: str
     for field, default in known.items():
         plain = isinstance(default, str | bool | int | float)
         wanted = json.dumps(default).strip('"') if plain else ""
-        shown, config = rows[f"NOTES_MCP_{field.upper()}"], manifest["user_config"][field]
+        shown, config = (
+            rows[f"NOTES_MCP_{field.upper()}"],
+            manifest["user_config"][field],
+        )
         assert not wanted or shown == f"`{wanted}`", field
         assert config["default"] == (default if plain else "")
         assert listed[f"NOTES_MCP_{field.upper()}"].get("default", "") == wanted
@@ -62,7 +78,10 @@ def test_each_place_has_every_setting_with_its_default(tmp_path: Path, name: str
 
 def test_an_empty_variable_is_one_that_is_not_set(project: Path) -> None:
     """A bundle sets those that its user left empty."""
-    empty = {f"NOTES_MCP_{name}": "" for name in ("DATABASE", "STATE_KEYS", "METADATA", "PORT")}
+    empty = {
+        f"NOTES_MCP_{name}": ""
+        for name in ("DATABASE", "STATE_KEYS", "METADATA", "PORT")
+    }
     code = "from notes_mcp.settings import Settings as S; s = S(); print(s.port, s.state_keys, s.database)"
     done = python(project, "-c", code, **empty)
     assert done.stdout == f"8000 [] {project}/.data/notes-mcp/data.db\n", done.stderr

@@ -23,7 +23,10 @@ AGES = ("oldest", "newest")
 def cells() -> list[str]:
     """The names that `scripts/cell` lists."""
     done = subprocess.run(
-        [sys.executable, ROOT / "scripts/cell"], capture_output=True, text=True, check=True
+        [sys.executable, ROOT / "scripts/cell"],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return done.stdout.split()
 
@@ -101,7 +104,11 @@ def test_every_workflow_is_one(
         (tmp_path / name).write_text(text)
     for folder in (OWN, example("notes") / ".github/workflows", tmp_path):
         assert actionlint(folder) == []
-    wrong = (OWN / "ci.yml").read_text("utf-8").replace("needs.cells.outputs", "needs.cell.outputs")
+    wrong = (
+        (OWN / "ci.yml")
+        .read_text("utf-8")
+        .replace("needs.cells.outputs", "needs.cell.outputs")
+    )
     (tmp_path / "wrong.yml").write_text(wrong)
     assert any("cell" in line and "wrong.yml" in line for line in actionlint(tmp_path))
 
@@ -110,13 +117,18 @@ def test_the_linter_would_find_something(tmp_path: Path) -> None:
     text = (OWN / "ci.yml").read_text(encoding="utf-8")
     folder = tmp_path / ".github/workflows"
     folder.mkdir(parents=True)
-    (folder / "ci.yml").write_text(text.replace('"$CELL"', "${{ github.event.issue.title }}"))
+    (folder / "ci.yml").write_text(
+        text.replace('"$CELL"', "${{ github.event.issue.title }}")
+    )
     assert "template-injection" in zizmor(folder)
 
 
 def test_each_action_is_pinned_to_one_commit_everywhere(project: Path) -> None:
     found: dict[str, set[str]] = {}
-    for text in (*workflows(OWN).values(), *workflows(project / ".github/workflows").values()):
+    for text in (
+        *workflows(OWN).values(),
+        *workflows(project / ".github/workflows").values(),
+    ):
         for action, rest in re.findall(r"uses: ([^@\s]+)(\S*.*)", text):
             if not action.startswith("./"):
                 found.setdefault(action, set()).add(rest)
@@ -129,9 +141,13 @@ def test_each_action_is_pinned_to_one_commit_everywhere(project: Path) -> None:
 def test_every_example_and_choice_is_a_job_and_none_renders_what_another_does() -> None:
     known = runpy.run_path(str(ROOT / "scripts/cell"))
     names, renders = cells(), known["renders"]
-    assert {f"example-{name}-{age}-python" for name in EXAMPLES for age in AGES} <= set(names)
+    assert {f"example-{name}-{age}-python" for name in EXAMPLES for age in AGES} <= set(
+        names
+    )
     covered = [renders(answers) for name, answers in known["projects"]().items()]
-    run = {name: answers for name, answers in known["projects"]().items() if name in names}
+    run = {
+        name: answers for name, answers in known["projects"]().items() if name in names
+    }
     examples = [renders(yaml.safe_load(path.read_text("utf-8"))) for path in PATHS]
     alone = [renders(answers) for answers in run.values()]
     assert all(alone.count(each) == 1 and each not in examples for each in alone)
@@ -147,13 +163,22 @@ def tier(path: Path) -> str:
 
 
 def test_every_tier_runs_on_the_oldest_and_the_newest_python() -> None:
-    files = {*ROOT.glob("tests/*/**/test_*.py"), *ROOT.glob("engine/tests/**/test_*.py")}
-    alone = "\npytestmark = pytest.mark.nightly\n"  # a module that no other cell would run
-    parts = {tier(path) for path in files if alone not in path.read_text(encoding="utf-8")}
+    files = {
+        *ROOT.glob("tests/*/**/test_*.py"),
+        *ROOT.glob("engine/tests/**/test_*.py"),
+    }
+    alone = (
+        "\npytestmark = pytest.mark.nightly\n"  # a module that no other cell would run
+    )
+    parts = {
+        tier(path) for path in files if alone not in path.read_text(encoding="utf-8")
+    }
     assert {"engine/tests", "tests/render"} <= parts
     left = {tier(path) for path in files} - parts
     assert left == {"tests/live"}
-    assert "run: uv run pytest -n auto -m nightly\n" in workflows(OWN)["nightly.yml"], left
+    assert "run: uv run pytest -n auto -m nightly\n" in workflows(OWN)["nightly.yml"], (
+        left
+    )
     words = {
         (part, age)
         for name, cell in runpy.run_path(str(ROOT / "scripts/cell"))["cells"]().items()
@@ -173,7 +198,11 @@ def test_the_matrix_is_what_the_list_is() -> None:
     )
     jobs = json.loads(done.stdout)["include"]
     assert [*(job["name"] for job in jobs), "nightly"] == cells()
-    assert {job["os"] for job in jobs} == {"ubuntu-latest", "macos-latest", "windows-latest"}
+    assert {job["os"] for job in jobs} == {
+        "ubuntu-latest",
+        "macos-latest",
+        "windows-latest",
+    }
 
 
 def test_an_unknown_cell_is_one_line() -> None:

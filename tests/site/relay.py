@@ -30,7 +30,9 @@ def can(words: Sequence[str]) -> bool:
     """Whether a program may run there: it imports much, and no variable would come too late."""
     late = {n for n in os.environ if n.startswith(("FASTMCP_", "PYTHON"))} - IN_TIME
     module, code, *_ = [*words[words[:1] == ["-P"] :], "", ""]
-    known = (module == "-m" and code in FORKING) or (module == "-c" and "main()" in code)
+    known = (module == "-m" and code in FORKING) or (
+        module == "-c" and "main()" in code
+    )
     return not late and (known or module.endswith((".py", "/copier-fastmcp")))
 
 

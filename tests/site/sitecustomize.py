@@ -23,7 +23,9 @@ class Finder:
             def after(module: ModuleType) -> None:
                 execute(module)
                 path = os.path.join(os.path.dirname(__file__), os.pardir, "compiled.py")
-                found = importlib.util.spec_from_file_location("compiled_templates", path)
+                found = importlib.util.spec_from_file_location(
+                    "compiled_templates", path
+                )
                 assert found
                 assert found.loader
                 compiled = importlib.util.module_from_spec(found)

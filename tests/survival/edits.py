@@ -24,7 +24,9 @@ def _write(path: Path, text: bytes) -> None:
 
 
 def _tools(src: Path) -> list[Path]:
-    found = (path for path in (src / "tools").rglob("*.py") if not path.name.startswith("_"))
+    found = (
+        path for path in (src / "tools").rglob("*.py") if not path.name.startswith("_")
+    )
     return sorted(found)
 
 
@@ -32,7 +34,9 @@ def appended(name: str, text: str = "\n# mine\n") -> Work:
     """A line more at the end of a file; `~` stands for the package."""
 
     def work(project: Path, src: Path) -> None:
-        _append(src / name[2:] if name.startswith("~/") else project / name, text.encode())
+        _append(
+            src / name[2:] if name.startswith("~/") else project / name, text.encode()
+        )
 
     return work
 
@@ -44,7 +48,9 @@ def replaced(name: str, pattern: str, text: str) -> Work:
         path = src / name[2:] if name.startswith("~/") else project / name
         if path.is_file():
             before = path.read_text(encoding="utf-8")
-            path.write_text(re.sub(pattern, text, before, count=1), encoding="utf-8", newline="")
+            path.write_text(
+                re.sub(pattern, text, before, count=1), encoding="utf-8", newline=""
+            )
 
     return work
 
@@ -60,7 +66,9 @@ def removed(name: str) -> Work:
     """A file is deleted."""
 
     def work(project: Path, src: Path) -> None:
-        (src / name[2:] if name.startswith("~/") else project / name).unlink(missing_ok=True)
+        (src / name[2:] if name.startswith("~/") else project / name).unlink(
+            missing_ok=True
+        )
 
     return work
 
@@ -109,7 +117,8 @@ def _no_newline(project: Path, _: Path) -> None:
 
 def _odd_lines(project: Path, src: Path) -> None:
     _append(
-        project / "README.md", "\nform\x0cfeed, lone\rreturn, a\u2028separator\x85here\n".encode()
+        project / "README.md",
+        "\nform\x0cfeed, lone\rreturn, a\u2028separator\x85here\n".encode(),
     )
     _append(src / "extend.py", b"\n# form\x0cfeed and lone\rreturn\n")
 
@@ -121,7 +130,9 @@ def _trailing_space(project: Path, _: Path) -> None:
 def _doubled(project: Path, _: Path) -> None:
     path = project / "README.md"
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    path.write_text("".join([*lines[:3], "Mine, near the top.\n", *lines[3:]]), encoding="utf-8")
+    path.write_text(
+        "".join([*lines[:3], "Mine, near the top.\n", *lines[3:]]), encoding="utf-8"
+    )
 
 
 def _dependencies(name: str, *items: str) -> Work:
@@ -162,7 +173,9 @@ def _reordered(project: Path, _: Path) -> None:
 
 EDITS: dict[str, Work] = {
     "a tool's body": lambda _, src: _append(_tools(src)[0], b"\n# mine\n"),
-    "a tool in Latin-1": lambda _, src: _append(_tools(src)[-1], b"\n# " + LATIN + b"\n"),
+    "a tool in Latin-1": lambda _, src: _append(
+        _tools(src)[-1], b"\n# " + LATIN + b"\n"
+    ),
     "a tool renamed": _rename_tool,
     "a tool deleted": _delete_tool,
     "a tool in a module": _module,
@@ -181,7 +194,9 @@ EDITS: dict[str, Work] = {
     "a tool's test": lambda project, _: _append(
         min((project / "tests/tools").glob("*.py")), b"\n# mine\n"
     ),
-    "a test of their own": written("tests/test_mine.py", b"def test_mine() -> None:\n    pass\n"),
+    "a test of their own": written(
+        "tests/test_mine.py", b"def test_mine() -> None:\n    pass\n"
+    ),
     "conftest": appended("tests/conftest.py"),
     "the lock": appended("annotations.lock.json", "\n"),
     "the tool table": appended("docs/tools.md", "\nMine.\n"),
@@ -204,12 +219,20 @@ EDITS: dict[str, Work] = {
     "README's title": replaced("README.md", r"^# .*", "# My own title"),
     "README without a last newline": _no_newline,
     "odd line separators": _odd_lines,
-    "README in Latin-1": lambda project, _: _append(project / "README.md", b"\n" + LATIN + b"\n"),
-    "dependencies": _dependencies("dependencies", "aiofiles>=24", "mcp-extra>=1", "zope>=5"),
+    "README in Latin-1": lambda project, _: _append(
+        project / "README.md", b"\n" + LATIN + b"\n"
+    ),
+    "dependencies": _dependencies(
+        "dependencies", "aiofiles>=24", "mcp-extra>=1", "zope>=5"
+    ),
     "dependencies for development": _dependencies("dev", "hypothesis>=6"),
-    "a pinned dependency": replaced("pyproject.toml", r'"fastmcp>=4\.1,<5"', '"fastmcp==4.1.2"'),
+    "a pinned dependency": replaced(
+        "pyproject.toml", r'"fastmcp>=4\.1,<5"', '"fastmcp==4.1.2"'
+    ),
     "a version": replaced("pyproject.toml", 'version = "0.1.0"', 'version = "2.7.1"'),
-    "a script": replaced("pyproject.toml", r"(\[project.scripts\]\n)", r'\1mine = "mine:main"\n'),
+    "a script": replaced(
+        "pyproject.toml", r"(\[project.scripts\]\n)", r'\1mine = "mine:main"\n'
+    ),
     "rules for ruff": appended(
         "pyproject.toml", '\n[tool.ruff.lint.per-file-ignores]\n"x.py" = ["F"]\n'
     ),

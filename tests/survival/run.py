@@ -48,7 +48,9 @@ class Life:
 def copier(verb: str, *words: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Copier as a person runs it."""
     command = [sys.executable, "-m", "copier", verb, "--quiet", "--defaults", *words]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, check=False
+    )
 
 
 def fresh(template: Path, to: Path, answers: dict[str, Any]) -> Path:
@@ -91,12 +93,16 @@ def git_conflicts(mine: bytes, old: bytes, new: bytes) -> bool:
         for path, text in zip(paths, (mine, old, new), strict=True):
             path.write_bytes(text)
         done = subprocess.run(
-            ["git", "merge-file", "-p", *map(str, paths)], capture_output=True, check=False
+            ["git", "merge-file", "-p", *map(str, paths)],
+            capture_output=True,
+            check=False,
         )
     return done.returncode != 0
 
 
-def losses(before: dict[str, bytes], after: dict[str, bytes], old: Path, new: Path) -> list[str]:
+def losses(
+    before: dict[str, bytes], after: dict[str, bytes], old: Path, new: Path
+) -> list[str]:
     """What an update took from an owner, and where it made a conflict that was none."""
     found = []
     for name, mine in before.items():
@@ -110,11 +116,15 @@ def losses(before: dict[str, bytes], after: dict[str, bytes], old: Path, new: Pa
             continue
         if mine in (was, now):
             if after.get(name) not in (now, None) or (name not in after and now):
-                found.append(f"{name}: nobody edited it, and it is not as the release has it")
+                found.append(
+                    f"{name}: nobody edited it, and it is not as the release has it"
+                )
             continue
         got = after.get(name, b"")
         if missing := lines(mine) - lines(was) - lines(got):
-            found.append(f"{name}: {missing.total()} lines are gone, {next(iter(missing))!r}")
+            found.append(
+                f"{name}: {missing.total()} lines are gone, {next(iter(missing))!r}"
+            )
         if START.encode() in got and not git_conflicts(mine, was, now):
             found.append(f"{name}: a conflict, where git has none")
     return found
@@ -175,7 +185,9 @@ def bring(life: Life, project: Path, template: Path, tag: str, place: Path) -> N
     life.updates += 1
     now = said(project)
     new = fresh(template, place / f"{tag}-new", now)
-    life.losses += [f"{tag}: {loss}" for loss in losses(before, disk(project), old, new)]
+    life.losses += [
+        f"{tag}: {loss}" for loss in losses(before, disk(project), old, new)
+    ]
     kept = {v for k, v in map(_plain, answers.items()) if k[0] != "_"}
     if lost := kept - {v for _, v in map(_plain, now.items())}:
         life.losses.append(f"{tag}: answers are gone: {lost}")
@@ -224,7 +236,9 @@ def main() -> int:
         tags = releases(template)
         names = sys.argv[1:] or list(SERVERS)
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            lives = list(pool.map(partial(live, template, tags, place), enumerate(names)))
+            lives = list(
+                pool.map(partial(live, template, tags, place), enumerate(names))
+            )
     for life in lives:
         print(f"{life.name}: {life.edits} edits, {life.updates} updates")
         for title in ("refused", "conflicts", "losses"):

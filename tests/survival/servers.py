@@ -16,23 +16,50 @@ RESOURCES = [
 ]
 REQUESTS = [
     {"name": "get_order", "http": "GET /orders/{order_id}"},
-    {"name": "drop_order", "http": "DELETE /orders/{order_id}", "formerly": ["remove_order"]},
+    {
+        "name": "drop_order",
+        "http": "DELETE /orders/{order_id}",
+        "formerly": ["remove_order"],
+    },
 ]
-CUSTOM = {"profile": "custom", "hints": "narrow", "destructive": "deletes", "confirm": "writes"}
+CUSTOM = {
+    "profile": "custom",
+    "hints": "narrow",
+    "destructive": "deletes",
+    "confirm": "writes",
+}
 SERVERS: dict[str, dict[str, Any]] = {
     "explicit": {},
-    "end-state": {"profile": "end-state", "author": "Ann Example", "license": "BSD-3-Clause"},
+    "end-state": {
+        "profile": "end-state",
+        "author": "Ann Example",
+        "license": "BSD-3-Clause",
+    },
     "narrow": {"profile": "narrow", "license": "none"},
-    "confirm-all": {"profile": "confirm-all", "packages": ["container", "bundle", "registry"]},
+    "confirm-all": {
+        "profile": "confirm-all",
+        "packages": ["container", "bundle", "registry"],
+    },
     "custom": CUSTOM | {"confirm_fallback": "refuse"},
     "custom-two-step": CUSTOM | {"hints": "end-state", "packages": ["bundle"]},
     "no-backend": {"backend": "none", "author": "Bo"},
     "consent": {"consent": "url", "license": "Apache-2.0"},
-    "consent-all": {"consent": "url", "profile": "confirm-all", "packages": ["registry"]},
+    "consent-all": {
+        "consent": "url",
+        "profile": "confirm-all",
+        "packages": ["registry"],
+    },
     "resources": {"resources": RESOURCES, "author": "Cy"},
-    "resource-no-backend": {"resources": RESOURCES[:1], "backend": "none", "profile": "narrow"},
+    "resource-no-backend": {
+        "resources": RESOURCES[:1],
+        "backend": "none",
+        "profile": "narrow",
+    },
     "http": {"backend": "http", "tools": REQUESTS, "domain": "orders"},
-    "typed": {"tools": "search_orders, get_order, ship_order=action", "domain": "orders"},
+    "typed": {
+        "tools": "search_orders, get_order, ship_order=action",
+        "domain": "orders",
+    },
 }
 
 
@@ -63,12 +90,18 @@ def _rule(name: str, limit: int) -> list[Edit]:
 def _bounds(template: Path) -> Edit:
     name = "template/pyproject.toml.jinja"
     text = (template / name).read_text(encoding="utf-8")
-    raised = re.sub(r'(?m)^(    "[^"]+>=\d+\.)(\d+)', lambda m: m[1] + str(int(m[2]) + 1), text)
+    raised = re.sub(
+        r'(?m)^(    "[^"]+>=\d+\.)(\d+)', lambda m: m[1] + str(int(m[2]) + 1), text
+    )
     return (name, text, raised)
 
 
 def _default(name: str, old: str, new: str) -> Edit:
-    return ("copier.yml", f"before.{name} | default('{old}')", f"before.{name} | default('{new}')")
+    return (
+        "copier.yml",
+        f"before.{name} | default('{old}')",
+        f"before.{name} | default('{new}')",
+    )
 
 
 def _question(name: str) -> Edit:

@@ -48,7 +48,15 @@ CASES: dict[str, tuple[Answers, Answers, set[str]]] = {
     ),
     "tool": (
         {},
-        {"tools": ["search_notes", "get_note", "create_note", "delete_note", "send_note"]},
+        {
+            "tools": [
+                "search_notes",
+                "get_note",
+                "create_note",
+                "delete_note",
+                "send_note",
+            ]
+        },
         {SRC + "tools/send_note.py", "tests/tools/test_send_note.py"},
     ),
 }
@@ -106,7 +114,9 @@ def test_a_resource_of_its_own_is_served_where_none_was_asked_for(
     assert done.stdout == "['notes://mine']\n", done.stderr
 
 
-def test_a_tool_under_an_old_name_is_not_served_twice(first: Path, tmp_path: Path) -> None:
+def test_a_tool_under_an_old_name_is_not_served_twice(
+    first: Path, tmp_path: Path
+) -> None:
     """Its author renamed it by hand, and the answers still have the old name."""
     project = start(first, tmp_path / "p")
     path = project / SRC / "tools/delete_note.py"
@@ -115,12 +125,19 @@ def test_a_tool_under_an_old_name_is_not_served_twice(first: Path, tmp_path: Pat
         text.replace("@delete(", '@delete(formerly=["delete_note"], ')
     )
     path.unlink()
-    (project / "tests/tools/test_delete_note.py").rename(project / "tests/tools/test_scrap_note.py")
+    (project / "tests/tools/test_delete_note.py").rename(
+        project / "tests/tools/test_scrap_note.py"
+    )
     commit(project)
     update(project, "v1.0.0", {"license": "none"})
     assert not path.exists()
-    names = [row["name"] for row in json.loads(server(project, "tools", "list", "--json").stdout)]
-    assert [name for name in names if name in ("delete_note", "scrap_note")] == ["scrap_note"]
+    names = [
+        row["name"]
+        for row in json.loads(server(project, "tools", "list", "--json").stdout)
+    ]
+    assert [name for name in names if name in ("delete_note", "scrap_note")] == [
+        "scrap_note"
+    ]
     assert "delete_note" in said(project)["tools"]
     path.write_text(text.replace("def scrap_note", "def delete_note"))
     done = server(project, "tools", "list")

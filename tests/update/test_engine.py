@@ -59,7 +59,9 @@ def test_the_version_changes_whenever_a_file_does(engine: Path) -> None:
         (b"x = '\xe9'\n", "not UTF-8"),
     ],
 )
-def test_a_file_that_could_not_be_copied_is_named(engine: Path, content: bytes, why: str) -> None:
+def test_a_file_that_could_not_be_copied_is_named(
+    engine: Path, content: bytes, why: str
+) -> None:
     (engine / "src/copier_fastmcp_engine/new.py").write_bytes(content)
     for words in ([], ["--check"]):
         done = manifest_script(engine, *words)
@@ -85,13 +87,21 @@ def test_a_rendered_engine_is_its_source(name: str) -> None:
 def test_one_file_of_code_names_the_engine() -> None:
     for mode in ("vendored", "package"):
         files = rendered({"engine": mode})
-        names = re.compile(r"(from|import) (copier_fastmcp_engine|\.+engine|notes_mcp\.engine)\b")
+        names = re.compile(
+            r"(from|import) (copier_fastmcp_engine|\.+engine|notes_mcp\.engine)\b"
+        )
         own = {n: text for n, text in files.items() if not n.startswith(FOLDERS)}
-        found = {n for n, text in own.items() if n.endswith(".py") and names.search(text)}
-        assert {name for name in found if name.startswith("src/")} == {SRC + "policy/__init__.py"}
+        found = {
+            n for n, text in own.items() if n.endswith(".py") and names.search(text)
+        }
+        assert {name for name in found if name.startswith("src/")} == {
+            SRC + "policy/__init__.py"
+        }
 
 
-def test_a_package_pins_the_commit_of_the_template(repository: Path, tmp_path: Path) -> None:
+def test_a_package_pins_the_commit_of_the_template(
+    repository: Path, tmp_path: Path
+) -> None:
     project = start(repository, tmp_path / "p", engine="package")
     assert not (project / SRC / "engine").exists()
     assert not (project / MANIFEST).exists()
@@ -104,20 +114,35 @@ def test_a_package_pins_the_commit_of_the_template(repository: Path, tmp_path: P
         "rev": git(repository, "rev-parse", "HEAD").strip(),
         "subdirectory": "engine",
     }
-    released(repository, repository, "v2.0.0", ("template/AGENTS.md.jinja", "", "\nTwo.\n"))
+    released(
+        repository, repository, "v2.0.0", ("template/AGENTS.md.jinja", "", "\nTwo.\n")
+    )
     update(project, "v2.0.0")
     assert (
-        git(repository, "rev-parse", "v2.0.0").strip() in (project / "pyproject.toml").read_text()
+        git(repository, "rev-parse", "v2.0.0").strip()
+        in (project / "pyproject.toml").read_text()
     )
 
 
 @pytest.mark.parametrize(
     ("address", "expected"),
     [
-        ("gh:ann/template", '{ git = "https://github.com/ann/template", rev = "HASH", '),
-        ("gl:ann/template", '{ git = "https://gitlab.com/ann/template", rev = "HASH", '),
-        ("git+https://example.com/t.git", '{ git = "https://example.com/t.git", rev = "HASH", '),
-        ("git@example.com:ann/t.git", '{ git = "ssh://git@example.com/ann/t.git", rev = "HASH", '),
+        (
+            "gh:ann/template",
+            '{ git = "https://github.com/ann/template", rev = "HASH", ',
+        ),
+        (
+            "gl:ann/template",
+            '{ git = "https://gitlab.com/ann/template", rev = "HASH", ',
+        ),
+        (
+            "git+https://example.com/t.git",
+            '{ git = "https://example.com/t.git", rev = "HASH", ',
+        ),
+        (
+            "git@example.com:ann/t.git",
+            '{ git = "ssh://git@example.com/ann/t.git", rev = "HASH", ',
+        ),
         ("/home/ann/template", '{ git = "file:///home/ann/template", rev = "HASH", '),
         ("C:\\ann\\template", '{ git = "file:///C:/ann/template", rev = "HASH", '),
     ],
@@ -133,14 +158,21 @@ def test_a_folder_without_git_is_said_to_be_of_this_machine() -> None:
     from support import macro
 
     source = macro("engine", "source", "/home/ann/template", {"vcs_ref_hash": None})
-    assert source.startswith('{ path = "/home/ann/template/engine" } # valid on this machine only')
+    assert source.startswith(
+        '{ path = "/home/ann/template/engine" } # valid on this machine only'
+    )
 
 
 def authors_files(project: Path) -> dict[str, str]:
     """The digest of each file that is an author's, the lock and the tool table among them."""
     names = ("tools/", "backend.py", "settings.py", "extend.py", "metadata.yaml")
     own = tuple(SRC + name for name in names)
-    rest = ("tests/tools/", "tests/conftest.py", "annotations.lock.json", "docs/tools.md")
+    rest = (
+        "tests/tools/",
+        "tests/conftest.py",
+        "annotations.lock.json",
+        "docs/tools.md",
+    )
     found = bytes_of(project).items()
     return {name: digest for name, digest in found if name.startswith(own + rest)}
 
@@ -159,15 +191,21 @@ def test_the_switch_keeps_what_is_an_authors(repository: Path, tmp_path: Path) -
     own, whole = authors_files(project), bytes_of(project)
     update(project, "v1.0.0", {"engine": "package"})
     assert authors_files(project) == own
-    assert not (project / SRC / "engine").exists(), "Python would import it as an empty package"
+    assert not (project / SRC / "engine").exists(), (
+        "Python would import it as an empty package"
+    )
     assert not (project / "tests/policy/copier_fastmcp_suite").exists()
     update(project, "v1.0.0", {"engine": "vendored"})
     after = bytes_of(project)
-    assert {n for n in whole | after if whole.get(n) != after.get(n)} <= {".copier-answers.yml"}
+    assert {n for n in whole | after if whole.get(n) != after.get(n)} <= {
+        ".copier-answers.yml"
+    }
 
 
 @pytest.mark.nightly
-def test_a_project_that_depends_on_the_engine_works(repository: Path, tmp_path: Path) -> None:
+def test_a_project_that_depends_on_the_engine_works(
+    repository: Path, tmp_path: Path
+) -> None:
     """With real git and uv: the same lock in both modes, a suite that passes, a command that runs, a wheel."""
     project = start(repository, tmp_path / "p")
     pin(project)
@@ -180,7 +218,11 @@ def test_a_project_that_depends_on_the_engine_works(repository: Path, tmp_path: 
     )
     for words in (["tests/policy/pin.py"], [*PYTEST]):
         done = subprocess.run(
-            [interpreter, *words], cwd=project, capture_output=True, text=True, check=False
+            [interpreter, *words],
+            cwd=project,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         assert done.returncode == 0, done.stdout + done.stderr
     assert (project / "annotations.lock.json").read_bytes() == lock

@@ -39,7 +39,15 @@ def restored(project: Path) -> dict[str, str]:
 
 def begun(project: Path) -> "subprocess.Popen[bytes]":
     """An update in a process group of its own."""
-    words = [sys.executable, "-m", "copier", "update", "--defaults", "--trust", "--quiet"]
+    words = [
+        sys.executable,
+        "-m",
+        "copier",
+        "update",
+        "--defaults",
+        "--trust",
+        "--quiet",
+    ]
     return subprocess.Popen(
         [*words, "--vcs-ref", "v2.0.0", "."],
         cwd=project,
@@ -65,14 +73,18 @@ def test_killed_at_random_points(repository: Path, tmp_path: Path) -> None:
         running, started = begun(project), time.monotonic()
         try:
             running.wait(chance.uniform(0.5, 1) * whole)
-            whole = time.monotonic() - started  # this machine has less else to do by now
+            whole = (
+                time.monotonic() - started
+            )  # this machine has less else to do by now
         except subprocess.TimeoutExpired:
             os.killpg(running.pid, signal.SIGKILL)
             running.wait()
             killed += 1
             touched += git(project, "status", "--porcelain") != ""
         assert restored(project) == before
-    print(f"{killed} killed within {whole:.1f} s, {touched} had written by then (seed {SEED})")
+    print(
+        f"{killed} killed within {whole:.1f} s, {touched} had written by then (seed {SEED})"
+    )
     update(project, "v2.0.0")
     assert bytes_of(project) != before
 

@@ -15,9 +15,17 @@ FINER = '{"behavior": "read", "tools": ["get_note"], "hint": "open_world", "valu
 CONFIRM = '"explicit": {"hints": "explicit", "destructive": "deletes_and_overwrites", "confirm": '
 HOUSE: dict[str, Edit] = {
     "license": (LICENSE, "", "\nExample Corp, internal use.\n"),
-    "readme": ("template/README.md.jinja", "", "\n## At Example Corp\n\nAsk in #mcp.\n"),
+    "readme": (
+        "template/README.md.jinja",
+        "",
+        "\n## At Example Corp\n\nAsk in #mcp.\n",
+    ),
     "ci": (CI, "", "      - name: House check\n        run: echo house\n"),
-    "dependency": (PROJECT, '    "anyio>=4",\n', '    "anyio>=4",\n    "aiofiles>=24",\n'),
+    "dependency": (
+        PROJECT,
+        '    "anyio>=4",\n',
+        '    "anyio>=4",\n    "aiofiles>=24",\n',
+    ),
     "lint": ("template/config/ruff.toml", "", '"../src/*/house.py" = ["S101"]\n'),
     "rule": (
         TABLES,
@@ -50,19 +58,25 @@ def fork(repository: Path, tmp_path: Path) -> Path:
         file = made / path
         text = file.read_text(encoding="utf-8") if file.exists() else ""
         assert old in text, name
-        file.write_text(text.replace(old, new, 1) if old else text + new, encoding="utf-8")
+        file.write_text(
+            text.replace(old, new, 1) if old else text + new, encoding="utf-8"
+        )
         git(made, "add", "--all")
         git(made, "commit", "--quiet", f"--message={name}")
     git(made, "tag", "v1.0.0+house.1")
     return made
 
 
-def test_upstreams_next_release_is_merged(repository: Path, fork: Path, tmp_path: Path) -> None:
+def test_upstreams_next_release_is_merged(
+    repository: Path, fork: Path, tmp_path: Path
+) -> None:
     edits = [edit for edit in UPSTREAM if edit[1] in (repository / edit[0]).read_text()]
     assert edits == UPSTREAM
     upstream = released(repository, repository, "v2.0.0", *edits)
     first = render(fork, tmp_path / "first", {"tools": "get_note"})
-    assert said(first)["_commit"] == "v1.0.0+house.1", "the fork's own tag is newer than upstream's"
+    assert said(first)["_commit"] == "v1.0.0+house.1", (
+        "the fork's own tag is newer than upstream's"
+    )
     git(fork, "fetch", "--quiet", "--tags", str(upstream))
     assert "CONFLICT" not in git(fork, "merge", "--no-edit", "v2.0.0")
     git(fork, "tag", "v2.0.0+house.1")

@@ -32,7 +32,9 @@ RESOURCE = {"uri": "notes://all", "name": "All notes", "description": "Every not
 PROFILE = "    end-state - few hints, idempotent by end state; asks if a tool says so: end-state\n"
 BUNDLE = "    bundle - manifest.json, for Claude Desktop: bundle\n"
 # One that the release moves, one that it changes, one that it leaves alone.
-EDITED_ENGINE = [SRC + f"engine/{name}.py" for name in ("texts", "guard", "confirmation/gate")]
+EDITED_ENGINE = [
+    SRC + f"engine/{name}.py" for name in ("texts", "guard", "confirmation/gate")
+]
 CHECK = "{{ v.resource_errors(resources, tools) }}"
 
 
@@ -46,7 +48,9 @@ def releases(first: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     engine: Edit = (ENGINE + "guard.py", "", "\n# release 2\n")
     released(made, made, "v2.0.0", *move(made), new, guide, texts, engine)
     released(made, made, "v3.0.0", ("copier.yml", PROFILE, ""))
-    stricter = CHECK + "{% if resources %}{{ resources[0].uri }} is refused now{% endif %}"
+    stricter = (
+        CHECK + "{% if resources %}{{ resources[0].uri }} is refused now{% endif %}"
+    )
     released(
         made,
         made,
@@ -58,7 +62,13 @@ def releases(first: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         ),
         ("copier.yml", CHECK, stricter),
     )
-    released(made, made, "v5.0.0", ("copier.yml", stricter, CHECK), ("copier.yml", BUNDLE, ""))
+    released(
+        made,
+        made,
+        "v5.0.0",
+        ("copier.yml", stricter, CHECK),
+        ("copier.yml", BUNDLE, ""),
+    )
     default = "\"{{ before.license | default('MIT') }}\""
     released(
         made,
@@ -103,7 +113,9 @@ def lived(releases: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("README.md", SRC + "cli.py"):
         with (project / name).open("ab") as raw:
             raw.write(b"\n# " + LATIN + b"\n")
-    (project / ".gitignore").write_text((project / ".gitignore").read_text() + ".envrc\nseen.md\n")
+    (project / ".gitignore").write_text(
+        (project / ".gitignore").read_text() + ".envrc\nseen.md\n"
+    )
     (project / ".envrc").write_text("export TOKEN=mine\n")
     commit(project)
     return project
@@ -120,10 +132,14 @@ def refusal(
     assert bytes_of(project) == before
     assert git(project, "status", "--porcelain") == ""
     lines = capfd.readouterr().err.splitlines()
-    return {line.removeprefix("not updated: ") for line in lines if "not updated: " in line}
+    return {
+        line.removeprefix("not updated: ") for line in lines if "not updated: " in line
+    }
 
 
-def test_files_that_would_be_lost(lived: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_files_that_would_be_lost(
+    lived: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     found = refusal(lived, "v2.0.0", capfd, license="none")
     named = {line.partition(":")[0]: line for line in found}
     assert set(named) == {
@@ -184,17 +200,27 @@ def test_answers_that_would_be_lost(
     assert why in refusal(lived, tag, capfd)
 
 
-def test_the_package_cannot_be_renamed(lived: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_package_cannot_be_renamed(
+    lived: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     (line,) = refusal(lived, "v1.0.0", capfd, package_name="other_mcp")
-    assert line.startswith("package_name: notes_mcp cannot become other_mcp at an update; rename")
+    assert line.startswith(
+        "package_name: notes_mcp cannot become other_mcp at an update; rename"
+    )
 
 
 def test_every_question_keeps_its_old_answer() -> None:
     asked = yaml.safe_load((ROOT / "copier.yml").read_text(encoding="utf-8"))
     names = [name for name in asked if not name.startswith("_")]
-    assert names[0] == "before", "it holds the old answers only where no question stands before it"
+    assert names[0] == "before", (
+        "it holds the old answers only where no question stands before it"
+    )
     kept = {n for n in names if f"before.{n} " in str(asked[n]["default"])}
-    stored = {n for n in names if asked[n].get("when") is not False and "secret" not in asked[n]}
+    stored = {
+        n
+        for n in names
+        if asked[n].get("when") is not False and "secret" not in asked[n]
+    }
     assert kept == stored
 
 
@@ -202,12 +228,19 @@ def test_it_needs_nothing_that_copier_does_not_bring() -> None:
     """The hook runs in Copier's own interpreter: the command's other libraries are not there."""
     code = "import sys; sys.modules.update(dict.fromkeys(['cyclopts', 'questionary', 'rich']))"
     hook = f"{code}; import runpy; runpy.run_path({str(ROOT / 'hooks/guard.py')!r})"
-    done = subprocess.run([sys.executable, "-I", "-c", hook], capture_output=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", hook], capture_output=True, check=False
+    )
     assert done.returncode == 0, done.stderr
 
 
-def test_settings_of_git_that_lose_edits(lived: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    for name, value in (("status.showUntrackedFiles", "no"), ("apply.whitespace", "error")):
+def test_settings_of_git_that_lose_edits(
+    lived: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for name, value in (
+        ("status.showUntrackedFiles", "no"),
+        ("apply.whitespace", "error"),
+    ):
         git(lived, "config", name, value)
         found = refusal(lived, "v2.0.0", capfd)
         git(lived, "config", "--unset", name)
@@ -233,12 +266,20 @@ def test_what_is_missing_after_an_update_is_named(
     command: ["{{{{ _copier_python }}}}", -c, "{harm}"]
 """
     edit = ("copier.yml", MIGRATIONS, MIGRATIONS + entry)
-    released(repository, repository, "v2.0.0", edit, ("template/AGENTS.md.jinja", "", "\nTwo.\n"))
+    released(
+        repository,
+        repository,
+        "v2.0.0",
+        edit,
+        ("template/AGENTS.md.jinja", "", "\nTwo.\n"),
+    )
     with pytest.raises(TaskError):
         update(project, "v2.0.0")
     lines = capfd.readouterr().err.splitlines()
     back = "`git restore --source=HEAD"
-    assert {line.removeprefix("lost: ") for line in lines if line.startswith("lost: ")} == {
+    assert {
+        line.removeprefix("lost: ") for line in lines if line.startswith("lost: ")
+    } == {
         f"mine.txt: is not as you left it; {back} mine.txt` brings it back",
         f"README.md: 1 lines of yours are gone; {back} README.md` has them",
     }

@@ -18,13 +18,18 @@ OK = {"200": {"description": ""}}
 
 def document(to: Path, **paths: Any) -> Path:
     about = {"openapi": "3.1.0", "info": {"title": "Parcels"}}
-    to.write_text(json.dumps({**about, "servers": [{"url": "http://p.invalid"}], "paths": paths}))
+    to.write_text(
+        json.dumps({**about, "servers": [{"url": "http://p.invalid"}], "paths": paths})
+    )
     return to
 
 
 def described(**fields: Any) -> dict[str, Any]:
     schema = {"type": "object", "properties": fields}
-    return {"requestBody": {"content": {"application/json": {"schema": schema}}}, "responses": OK}
+    return {
+        "requestBody": {"content": {"application/json": {"schema": schema}}},
+        "responses": OK,
+    }
 
 
 def test_a_later_document_comes_with_an_update(
@@ -39,7 +44,11 @@ def test_a_later_document_comes_with_an_update(
     }
     listed = {"operationId": "listParcels", "responses": OK}
     stopped = {"post": {"operationId": "stopParcel", "responses": OK}}
-    first = {"/parcels/{id}": item, "/parcels": {"get": listed}, "/parcels/{id}/stop": stopped}
+    first = {
+        "/parcels/{id}": item,
+        "/parcels": {"get": listed},
+        "/parcels/{id}/stop": stopped,
+    }
     words = ["import", "--out", str(answers), "--unattended"]
     assert main([*words, str(document(tmp_path / "1.json", **first))]) == 0
     said = yaml.safe_load(answers.read_text())
@@ -68,7 +77,11 @@ def test_a_later_document_comes_with_an_update(
     update = ["-m", "copier", "update", "--defaults", "--trust"]
     done = python(project, *update, "--data-file", str(answers))
     assert done.returncode == 0, done.stdout + done.stderr
-    told = {line.partition(":")[0]: line for line in done.stderr.splitlines() if TOOLS in line}
+    told = {
+        line.partition(":")[0]: line
+        for line in done.stderr.splitlines()
+        if TOOLS in line
+    }
     assert {name: line.partition("; src/")[0] for name, line in told.items()} == {
         "delete_parcel": f"delete_parcel: is no longer in the answers, but {TOOLS}delete_parcel.py "
         "still serves it; if it may go: copier-fastmcp remove delete_parcel; if not, put it back "
@@ -88,14 +101,22 @@ def test_a_later_document_comes_with_an_update(
     changed = git(project, "status", "--porcelain").splitlines()
     assert "?? src/parcels_mcp/tools/send_parcel.py" in changed
     assert "?? tests/tools/test_send_parcel.py" in changed
-    assert not [line for line in changed if "set_parcel" in line or "delete_parcel" in line]
-    assert "Set a parcel" in mine.read_text(), "a tool that is there belongs to its author"
+    assert not [
+        line for line in changed if "set_parcel" in line or "delete_parcel" in line
+    ]
+    assert "Set a parcel" in mine.read_text(), (
+        "a tool that is there belongs to its author"
+    )
     commit(project, "updated")
     again = python(project, *update, "--data-file", str(answers))
     assert TOOLS not in again.stderr, "it is told once; drift tells what is left"
-    assert [line.partition("; src/")[0] for line in find_differences(project, kept)] == [
+    assert [
+        line.partition("; src/")[0] for line in find_differences(project, kept)
+    ] == [
         told["delete_parcel"],
-        told["list_parcels"].replace(" beside browse_parcels, which sends the same request", ""),
+        told["list_parcels"].replace(
+            " beside browse_parcels, which sends the same request", ""
+        ),
         "set_parcel: its file has no parameter weight, its answers do",
         told["stop_parcel"].partition("; src/")[0],
     ]

@@ -18,7 +18,15 @@ def test_copy_pin_edit_update_check(tmp_path: Path) -> None:
     template = clone_template(tmp_path / "template", tag="v1.0.0")
     project = tmp_path / "notes"
     copier = [sys.executable, "-m", "copier"]
-    copy = [*copier, "copy", "--defaults", "--quiet", "--skip-tasks", "--vcs-ref", "v1.0.0"]
+    copy = [
+        *copier,
+        "copy",
+        "--defaults",
+        "--quiet",
+        "--skip-tasks",
+        "--vcs-ref",
+        "v1.0.0",
+    ]
     fetched(*copy, str(template), str(project), folder=tmp_path)
     git(project, "init", "--quiet")
     fetched(uv(), "sync", "--quiet", folder=project, CI="")
@@ -32,8 +40,18 @@ def test_copy_pin_edit_update_check(tmp_path: Path) -> None:
     assert 'get_note: title "Get Note" -> "Fetch Note"' in stale.stdout
     fetched(*run, "tests/policy/pin.py", folder=project)
     commit(project, "mine")
-    released(template, template, "v2.0.0", (TABLES, ROW, ROW.replace("_and_overwrites", "")))
-    update = [*copier, "update", "--defaults", "--trust", "--quiet", "--vcs-ref", "v2.0.0"]
+    released(
+        template, template, "v2.0.0", (TABLES, ROW, ROW.replace("_and_overwrites", ""))
+    )
+    update = [
+        *copier,
+        "update",
+        "--defaults",
+        "--trust",
+        "--quiet",
+        "--vcs-ref",
+        "v2.0.0",
+    ]
     fetched(*update, folder=project)
     assert "Fetch Note" in tool.read_text()
     relaxed = fetched(*suite, folder=project, codes=(1,))

@@ -37,7 +37,9 @@ def test_d_a_renamed_question(repository: Path, tmp_path: Path) -> None:
     assert (project / ANSWERS).read_text().startswith("# Written by Copier")
 
 
-def test_e_a_stricter_validator_with_a_migration(repository: Path, tmp_path: Path) -> None:
+def test_e_a_stricter_validator_with_a_migration(
+    repository: Path, tmp_path: Path
+) -> None:
     """Without the migration the update stops (test_ownership.py); with it the answers are mended."""
     project = start(repository, tmp_path / "p")
     before = bytes_of(project)
@@ -57,7 +59,9 @@ def test_e_a_stricter_validator_with_a_migration(repository: Path, tmp_path: Pat
     assert (project / SRC / "tools/delete_note.py").exists(), "the file is its owner's"
 
 
-def test_e_an_answer_that_is_still_good_is_kept(repository: Path, tmp_path: Path) -> None:
+def test_e_an_answer_that_is_still_good_is_kept(
+    repository: Path, tmp_path: Path
+) -> None:
     """Two repairs, listed against the order of the questions; only one is needed."""
     project = start(repository, tmp_path / "p", author="Ann", description="Old words.")
     strict = "{% import 'macros/check.jinja' as c %}{{ c.value('description', description) }}"
@@ -71,7 +75,10 @@ def test_e_an_answer_that_is_still_good_is_kept(repository: Path, tmp_path: Path
         migration("v2.0.0", "before", "answer", "author", "Nobody"),
     )
     update(project, "v2.0.0")
-    assert (said(project)["description"], said(project)["author"]) == ("New words.", "Ann")
+    assert (said(project)["description"], said(project)["author"]) == (
+        "New words.",
+        "Ann",
+    )
 
 
 def test_a_template_that_has_moved(repository: Path, tmp_path: Path) -> None:
@@ -101,7 +108,9 @@ def test_g_an_engine_file_moves(repository: Path, tmp_path: Path) -> None:
 def test_policy_that_needs_a_new_file_of_the_owner_creates_it(
     repository: Path, tmp_path: Path
 ) -> None:
-    project = start(repository, tmp_path / "p", domain="my_notes", package_name="notes_mcp")
+    project = start(
+        repository, tmp_path / "p", domain="my_notes", package_name="notes_mcp"
+    )
     seam = SRC + "seam.py"
     listed = "/src/*/extend.py "
     released(
@@ -130,6 +139,9 @@ def test_a_chain_of_releases(repository: Path, tmp_path: Path, by: str) -> None:
     for tag in by.split():
         update(project, tag)
     fresh = render(
-        repository, tmp_path / "fresh", {"tools": TOOLS, "maintainer": "Ann"}, vcs_ref="v3.0.0"
+        repository,
+        tmp_path / "fresh",
+        {"tools": TOOLS, "maintainer": "Ann"},
+        vcs_ref="v3.0.0",
     )
     assert changed(project, bytes_of(fresh)) == set()

@@ -80,7 +80,9 @@ def delete(project: Path) -> None:
 
 def rename(project: Path) -> None:
     """An owner who gives a tool another file."""
-    (project / SRC / "tools/search_notes.py").rename(project / SRC / "tools/find_them.py")
+    (project / SRC / "tools/search_notes.py").rename(
+        project / SRC / "tools/find_them.py"
+    )
 
 
 def by_hand(project: Path) -> None:
@@ -98,7 +100,12 @@ def drop(project: Path) -> None:
 
 # what was done -> (how, the file that shows it, what becomes of that file; on recopy)
 CELLS: dict[str, tuple[Callable[[Path], None], str, str, str]] = {
-    "edited tool": (edit(SRC + "tools/get_note.py"), SRC + "tools/get_note.py", "kept", "kept"),
+    "edited tool": (
+        edit(SRC + "tools/get_note.py"),
+        SRC + "tools/get_note.py",
+        "kept",
+        "kept",
+    ),
     "deleted tool": (delete, SRC + "tools/create_note.py", "absent", "created"),
     "renamed tool": (rename, SRC + "tools/find_them.py", "kept", "kept"),
     "hand-added tool": (by_hand, SRC + "tools/my_own.py", "kept", "kept"),
@@ -106,21 +113,44 @@ CELLS: dict[str, tuple[Callable[[Path], None], str, str, str]] = {
     "edited backend": (edit(SRC + "backend.py"), SRC + "backend.py", "kept", "kept"),
     "edited settings": (edit(SRC + "settings.py"), SRC + "settings.py", "kept", "kept"),
     "edited extend": (edit(SRC + "extend.py"), SRC + "extend.py", "kept", "kept"),
-    "edited metadata": (edit(SRC + "metadata.yaml"), SRC + "metadata.yaml", "kept", "kept"),
-    "edited lock": (edit("annotations.lock.json"), "annotations.lock.json", "kept", "kept"),
+    "edited metadata": (
+        edit(SRC + "metadata.yaml"),
+        SRC + "metadata.yaml",
+        "kept",
+        "kept",
+    ),
+    "edited lock": (
+        edit("annotations.lock.json"),
+        "annotations.lock.json",
+        "kept",
+        "kept",
+    ),
     "edited tool table": (edit("docs/tools.md"), "docs/tools.md", "kept", "kept"),
     "edited conftest": (edit("tests/conftest.py"), "tests/conftest.py", "kept", "kept"),
-    "edited pyproject": (edit("pyproject.toml"), "pyproject.toml", "kept", "overwritten"),
+    "edited pyproject": (
+        edit("pyproject.toml"),
+        "pyproject.toml",
+        "kept",
+        "overwritten",
+    ),
     "edited README": (edit("README.md"), "README.md", "kept", "overwritten"),
     "edited guide": (edit("AGENTS.md"), "AGENTS.md", "kept", "overwritten"),
-    "edited policy": (edit(SRC + "server.py"), SRC + "server.py", "kept", "overwritten"),
+    "edited policy": (
+        edit(SRC + "server.py"),
+        SRC + "server.py",
+        "kept",
+        "overwritten",
+    ),
     "untouched policy": (lambda _: None, SRC + "cli.py", "forward", "forward"),
 }
 
 
 def owned(names: dict[str, str]) -> set[str]:
     """The files of a project that are its owner's."""
-    single = {SRC + name for name in ("backend.py", "settings.py", "extend.py", "metadata.yaml")}
+    single = {
+        SRC + name
+        for name in ("backend.py", "settings.py", "extend.py", "metadata.yaml")
+    }
     single |= {"tests/conftest.py", "annotations.lock.json", "docs/tools.md"}
     folders = (SRC + "tools/", SRC + "resources/", "tests/tools/")
     return {name for name in names if name.startswith(folders) or name in single}
@@ -128,7 +158,9 @@ def owned(names: dict[str, str]) -> set[str]:
 
 @pytest.fixture(scope="module", params=nightly_but(["update", "recopy"], WAYS))
 def lived(
-    request: pytest.FixtureRequest, releases: Path, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest,
+    releases: Path,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> tuple[str, Path, dict[str, str], dict[str, str]]:
     """A project to which all of it was done, then one way: its bytes before and after."""
     project = start(releases, tmp_path_factory.mktemp("lived") / "my notes ☃")
@@ -153,7 +185,9 @@ def test_survival_matrix(
     elif after[shown] == before[shown]:
         became = "kept"
     else:
-        became = "forward" if "# release" in (project / shown).read_text() else "overwritten"
+        became = (
+            "forward" if "# release" in (project / shown).read_text() else "overwritten"
+        )
     print(f"{done} x {way}: {became}")
     assert became == (on_recopy if way == "recopy" else expected)
 
@@ -163,7 +197,9 @@ def test_no_byte_of_an_owner_changes(
 ) -> None:
     _, project, before, after = lived
     mine = owned(before)
-    assert {name: after.get(name) for name in mine} == {name: before[name] for name in mine}
+    assert {name: after.get(name) for name in mine} == {
+        name: before[name] for name in mine
+    }
     assert not [name for name in after if name.endswith((".rej", ".orig"))]
     assert not [name for name in after if b"<<<<<<< " in (project / name).read_bytes()]
 
@@ -209,14 +245,20 @@ def test_convergence(releases: Path, tmp_path: Path, tag: str) -> None:
     update(project, "v3.0.0")
     fresh = render(releases, tmp_path / "fresh", {"tools": TOOLS}, vcs_ref="v3.0.0")
     wanted = bytes_of(fresh)
-    stubs = {name for name in wanted if name.startswith(SRC + "tools/") and "__init__" not in name}
+    stubs = {
+        name
+        for name in wanted
+        if name.startswith(SRC + "tools/") and "__init__" not in name
+    }
     found = bytes_of(project)
     assert set(found) == set(wanted)
     assert {n for n in wanted if wanted[n] != found[n]} <= stubs
 
 
 @pytest.mark.parametrize("name", nightly_but({"consent", "unusual"}))
-def test_convergence_of_every_example(releases: Path, tmp_path: Path, name: str) -> None:
+def test_convergence_of_every_example(
+    releases: Path, tmp_path: Path, name: str
+) -> None:
     """A release that changes policy and no stub: after it, an untouched project is a fresh render."""
     said = answers(name)
     project = render(releases, tmp_path / "p", said, vcs_ref="v3.0.0")
@@ -270,5 +312,7 @@ def test_update_without_trust_is_refused_by_copier_and_changes_nothing(
     project = start(releases, tmp_path / "p")
     before = bytes_of(project)
     with pytest.raises(copier.errors.UnsafeTemplateError):
-        copier.run_update(project, defaults=True, overwrite=True, quiet=True, vcs_ref="v2.0.0")
+        copier.run_update(
+            project, defaults=True, overwrite=True, quiet=True, vcs_ref="v2.0.0"
+        )
     assert bytes_of(project) == before

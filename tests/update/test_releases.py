@@ -41,15 +41,27 @@ def test_a_hint_of_a_behavior_changes(repository: Path, tmp_path: Path) -> None:
     pin(project)
     commit(project, "pinned")
     before = bytes_of(project)
-    released(repository, repository, "v2.0.0", (TABLES, old, old.replace("_and_overwrites", "")))
+    released(
+        repository,
+        repository,
+        "v2.0.0",
+        (TABLES, old, old.replace("_and_overwrites", "")),
+    )
     update(project, "v2.0.0")
     assert all("/policy/" in name for name in changed(project, before) - {ANSWERS})
     wire = json.loads(server(project, "tools", "wire", "update_note").stdout)
     assert wire["annotations"]["destructiveHint"] is False
     found = suite(project)
     assert "update_note: RELAXED: destructiveHint true -> false" in found
-    failed = {line.split("::")[1].split()[0] for line in found.splitlines() if "FAILED" in line}
-    assert failed >= {"test_the_lock_pins_every_hint_and_gate", "test_the_tool_table_is_up_to_date"}
+    failed = {
+        line.split("::")[1].split()[0]
+        for line in found.splitlines()
+        if "FAILED" in line
+    }
+    assert failed >= {
+        "test_the_lock_pins_every_hint_and_gate",
+        "test_the_tool_table_is_up_to_date",
+    }
     assert "update_note: RELAXED: destructiveHint true -> false\n" in pin(project)
     changes = git(project, "diff", "--unified=0", "annotations.lock.json")
     assert '-        "destructiveHint": true' in changes
@@ -63,7 +75,9 @@ def test_b_a_new_rule(repository: Path, tmp_path: Path) -> None:
     name_rule = '    "name-valid": {'
     short = '    "name-short": {"profiles": ["policy"], "text": "Long names are cut.", "source": "our house", "mend": "shorten it"},\n'
     place = "    if tool.copies > 1:\n"
-    check = '    if len(tool.name) > 11:\n        yield "name-short", "the name is long"\n'
+    check = (
+        '    if len(tool.name) > 11:\n        yield "name-short", "the name is long"\n'
+    )
     released(
         repository,
         repository,
@@ -89,7 +103,9 @@ def test_c_a_new_question(repository: Path, tmp_path: Path) -> None:
     assert (project / "AGENTS.md").read_text().endswith("\nAsk Platform.\n")
 
 
-def test_f_a_changed_stub_reaches_new_tools_only(repository: Path, tmp_path: Path) -> None:
+def test_f_a_changed_stub_reaches_new_tools_only(
+    repository: Path, tmp_path: Path
+) -> None:
     project = start(repository, tmp_path / "p")
     before = bytes_of(project)
     (stub,) = (repository / TEMPLATE / "tools").glob("*yield tool*")
@@ -105,14 +121,18 @@ def test_f_a_changed_stub_reaches_new_tools_only(repository: Path, tmp_path: Pat
     assert "# the new stub" in (project / SRC / "tools/archive_note.py").read_text()
 
 
-def test_h_every_bound_is_raised_beside_what_uv_added(repository: Path, tmp_path: Path) -> None:
+def test_h_every_bound_is_raised_beside_what_uv_added(
+    repository: Path, tmp_path: Path
+) -> None:
     project = start(repository, tmp_path / "p")
     mine = ["aiofiles>=24", "httpx>=0.28", "mcp-extra>=1", "zope>=5"]
     for words in (["add"], ["add", "--dev"]):
         done = run(uv(), *words, "--frozen", "--quiet", *mine, folder=project)
         assert done.returncode == 0, done.stderr
     path = project / "pyproject.toml"
-    path.write_text(path.read_text() + '\n[tool.ruff.lint.per-file-ignores]\n"x.py" = ["F"]\n')
+    path.write_text(
+        path.read_text() + '\n[tool.ruff.lint.per-file-ignores]\n"x.py" = ["F"]\n'
+    )
     commit(project)
     name = "template/pyproject.toml.jinja"
     text = (repository / name).read_text()
@@ -126,9 +146,13 @@ def test_h_every_bound_is_raised_beside_what_uv_added(repository: Path, tmp_path
     assert [line for line in after.splitlines() if line.strip(' ",') in mine] == [
         line for line in before.splitlines() if line.strip(' ",') in mine
     ]
-    assert after == re.sub(r'(?m)^(    "(?!aio|httpx|mcp-extra|zope)[^"]+>=\d+)', r"\g<1>9", before)
+    assert after == re.sub(
+        r'(?m)^(    "(?!aio|httpx|mcp-extra|zope)[^"]+>=\d+)', r"\g<1>9", before
+    )
     lint = [sys.executable, "-m", "ruff", "check", "--no-cache", "."]
-    assert run(*lint, folder=project).returncode == 0, "a table of their own is added to ours"
+    assert run(*lint, folder=project).returncode == 0, (
+        "a table of their own is added to ours"
+    )
 
 
 @pytest.mark.nightly

@@ -11,7 +11,10 @@ from tables import BEHAVIORS, TABLES, WIRE
 from copier_fastmcp_engine.testing.cases import parse_probe
 from copier_fastmcp_engine.testing.rules import Tool, amiss, early, examine
 
-TABLE, RULES = "src/copier_fastmcp/tables.json", "engine/src/copier_fastmcp_engine/testing/rules.py"
+TABLE, RULES = (
+    "src/copier_fastmcp/tables.json",
+    "engine/src/copier_fastmcp_engine/testing/rules.py",
+)
 PAGE = "docs/tools.md"
 ROW = '    {"behavior": "put", "tools": ["archive", "unarchive"], "hint": "destructive", "value": false, "why": "It | can be taken \\"back\\"."}\n'
 RELAXED = "archive_note: RELAXED: destructiveHint true -> false"
@@ -36,15 +39,27 @@ def test_a_hint_finer_than_a_behavior(repository: Path, tmp_path: Path) -> None:
     """One line in the table: hints, lock, tool table and decision record of an updated server follow."""
     if TABLES["finer"]:
         pytest.skip("this fork has rows of its own")
-    names = ["archive_note", "put_note", {"name": "unarchive_note", "exceptions": [MINE]}]
+    names = [
+        "archive_note",
+        "put_note",
+        {"name": "unarchive_note", "exceptions": [MINE]},
+    ]
     project = start(repository, tmp_path / "p", tools=names)
     pin(project)
     commit(project, "pinned")
     before = bytes_of(project)
-    released(repository, repository, "v2.0.0", (TABLE, '  "finer": [\n', f'  "finer": [\n{ROW}'))
+    released(
+        repository,
+        repository,
+        "v2.0.0",
+        (TABLE, '  "finer": [\n', f'  "finer": [\n{ROW}'),
+    )
     update(project, "v2.0.0")
     assert all("/policy/" in name for name in changed(project, before) - {ANSWERS})
-    served = {name: hint(project, name) for name in ("archive_note", "put_note", "unarchive_note")}
+    served = {
+        name: hint(project, name)
+        for name in ("archive_note", "put_note", "unarchive_note")
+    }
     assert served == {"archive_note": False, "put_note": True, "unarchive_note": True}
     found = suite(project)
     assert RELAXED in found
@@ -59,10 +74,17 @@ def test_a_hint_finer_than_a_behavior(repository: Path, tmp_path: Path) -> None:
     }
     assert lock["archive_note"]["exceptions"] == [why]
     assert lock["unarchive_note"]["exceptions"] == [MINE]
-    row = next(r for r in (project / "docs/tools.md").read_text().splitlines() if "`archive_" in r)
+    row = next(
+        r
+        for r in (project / "docs/tools.md").read_text().splitlines()
+        if "`archive_" in r
+    )
     assert 'destructive: It \\| can be taken "back".' in row
     adr = (project / "docs/adr/policy/0001-tool-annotations.md").read_text()
-    assert "| `archive` `unarchive` | `put` | `destructiveHint` | false | It \\| can be" in adr
+    assert (
+        "| `archive` `unarchive` | `put` | `destructiveHint` | false | It \\| can be"
+        in adr
+    )
     assert "failed" not in suite(project)
 
 
@@ -78,10 +100,16 @@ def hint(project: Path, name: str) -> object:
 
 def released_rule(repository: Path, tag: str, **when: str) -> None:
     """A release with a rule that names of more than 11 letters break."""
-    words = {"text": f"Names are cut in {tag}.", "source": "our house", "mend": "shorten it"} | when
+    words = {
+        "text": f"Names are cut in {tag}.",
+        "source": "our house",
+        "mend": "shorten it",
+    } | when
     entry = f'    "name-short": {json.dumps({"profiles": ["policy"]} | words)},\n'
     place, first = "    if tool.copies > 1:\n", '    "name-valid": {'
-    check = '    if len(tool.name) > 11:\n        yield "name-short", "the name is long"\n'
+    check = (
+        '    if len(tool.name) > 11:\n        yield "name-short", "the name is long"\n'
+    )
     lines = (repository / TABLE).read_text().splitlines(keepends=True)
     if old := [line for line in lines if '"name-short"' in line]:
         released(repository, repository, tag, (TABLE, old[0], entry))
@@ -90,7 +118,9 @@ def released_rule(repository: Path, tag: str, **when: str) -> None:
         released(repository, repository, tag, edit, (TABLE, first, entry + first))
 
 
-def test_a_rule_warns_then_fails_and_is_waived(repository: Path, tmp_path: Path) -> None:
+def test_a_rule_warns_then_fails_and_is_waived(
+    repository: Path, tmp_path: Path
+) -> None:
     """By day and by version; the waiver stands in the tool's own test file, and the lock shows it."""
     project = start(repository, tmp_path / "p", tools=["search_notes", "get_note"])
     pin(project)
@@ -99,9 +129,7 @@ def test_a_rule_warns_then_fails_and_is_waived(repository: Path, tmp_path: Path)
     released_rule(repository, "v2.1.0", warns="v2.0.0", fails="v2.2.0")
     released_rule(repository, "v2.2.0", warns="v2.0.0", fails="v2.2.0")
     released_rule(repository, "v2.3.0", warns="v2.0.0", fails="2026-01-31")
-    warning = (
-        "NOTE search_notes: the name is long; shorten it (name-short, a warning since v2.0.0, "
-    )
+    warning = "NOTE search_notes: the name is long; shorten it (name-short, a warning since v2.0.0, "
     for tag, fails in (("v2.0.0", "2999-01-31"), ("v2.1.0", "v2.2.0")):
         update(project, tag)
         found = suite(project)
@@ -114,15 +142,14 @@ def test_a_rule_warns_then_fails_and_is_waived(repository: Path, tmp_path: Path)
         assert "1 failed" in found
     probe = project / "tests/tools/test_search_notes.py"
     text = probe.read_text()
-    waiver = (
-        '\nwaivers = [{"rule": "name-short", "until": "UNTIL", "why": "It has \\"users\\"."}]\n'
-    )
+    waiver = '\nwaivers = [{"rule": "name-short", "until": "UNTIL", "why": "It has \\"users\\"."}]\n'
     probe.write_text(text + waiver.replace("UNTIL", "2999-01-31"))
-    line = (
-        'RELAXED: waivers absent -> [{"rule": "name-short", "until": "2999-01-31", "why": "It has'
-    )
+    line = 'RELAXED: waivers absent -> [{"rule": "name-short", "until": "2999-01-31", "why": "It has'
     assert line in pin(project)
-    assert 'name-short waived until 2999-01-31: It has "users".' in (project / PAGE).read_text()
+    assert (
+        'name-short waived until 2999-01-31: It has "users".'
+        in (project / PAGE).read_text()
+    )
     found = suite(project)
     assert '(name-short, waived until 2999-01-31: It has "users".)\n' in found
     assert "failed" not in found
@@ -130,7 +157,8 @@ def test_a_rule_warns_then_fails_and_is_waived(repository: Path, tmp_path: Path)
     pin(project)
     found = suite(project)
     assert (
-        "search_notes: the waiver of name-short ended on 2026-01-31; mend what it waives" in found
+        "search_notes: the waiver of name-short ended on 2026-01-31; mend what it waives"
+        in found
     )
     assert "search_notes: the name is long; shorten it (name-short)" in found
     assert "2 failed" in found
@@ -139,9 +167,15 @@ def test_a_rule_warns_then_fails_and_is_waived(repository: Path, tmp_path: Path)
 @pytest.mark.parametrize(
     ("waivers", "why"),
     [
-        ("[{'rule': 'title-written'}]", "a waiver has rule, until and why, and {'rule'"),
+        (
+            "[{'rule': 'title-written'}]",
+            "a waiver has rule, until and why, and {'rule'",
+        ),
         ("other", "a waiver has rule, until and why, and 'other' has not"),
-        ("[{'why': 'a', 'until': '2999-01-01', 'rule': 'x'}]", "'x' is not a rule that can be"),
+        (
+            "[{'why': 'a', 'until': '2999-01-01', 'rule': 'x'}]",
+            "'x' is not a rule that can be",
+        ),
         (
             "[{'why': ' ', 'until': '2999-01-01', 'rule': 'title-written'}]",
             "the waiver of title-written lacks its last day",
@@ -161,7 +195,9 @@ def test_a_waiver_that_is_amiss(tmp_path: Path, waivers: str, why: str) -> None:
     assert parse_probe(path) == {}
     path.write_text(f'"""Mine."""\n\nwaivers: list = {waivers}\n')
     said = parse_probe(path)["waivers"]
-    tool = Tool({"name": "get_note"}, waivers=said if isinstance(said, list) else [said])
+    tool = Tool(
+        {"name": "get_note"}, waivers=said if isinstance(said, list) else [said]
+    )
     found = examine([tool], TABLES | {"today": "2026-11-22"})
     (finding,) = [one for one in found if one.rule == "waiver-valid"]
     assert finding.message.startswith(why)
@@ -173,6 +209,8 @@ def test_a_waiver_holds_through_its_last_day() -> None:
     assert said == ["", "the waiver of title-written ended on 2026-11-22"]
 
 
-@pytest.mark.parametrize("release", ["v1.9.0-3-gabcdef", "v2.0.0", "1.0.0", "abcdef0", ""])
+@pytest.mark.parametrize(
+    "release", ["v1.9.0-3-gabcdef", "v2.0.0", "1.0.0", "abcdef0", ""]
+)
 def test_a_version_that_is_none_only_fails(release: str) -> None:
     assert early("v2.0.0", "", release) is release.lstrip("v").startswith("1")

@@ -30,7 +30,9 @@ def find_type_mistakes(
     leaves = list(_leaves(schema, root))
     if isinstance(value, bool | int | float):
         kinds = {str(leaf.get("type", "any")) for leaf in leaves}
-        wrong = {"integer", "number", "string"} if isinstance(value, bool) else {"boolean"}
+        wrong = (
+            {"integer", "number", "string"} if isinstance(value, bool) else {"boolean"}
+        )
         right = {"any", "boolean", "integer", "number", "string"} - wrong
         if kinds & wrong and not kinds & right:
             wanted = " or ".join(sorted(kinds))

@@ -36,7 +36,9 @@ if TYPE_CHECKING:
 if sys.platform != "win32":
     import fcntl
 
-MOST = 16 * 2**20  # bytes of one file; a full one is kept beside it, under a name of its own
+MOST = (
+    16 * 2**20
+)  # bytes of one file; a full one is kept beside it, under a name of its own
 STREAMS = ("stdout", "stderr")
 LATE = "nothing is changed while the audit trail cannot be written ({}); tell who runs this server"
 
@@ -77,7 +79,9 @@ class AuditLog:
     StartError: nothing can be written there.
     """
 
-    def __init__(self, policy: Policy, where: str = "", keys: Sequence[str] = ()) -> None:
+    def __init__(
+        self, policy: Policy, where: str = "", keys: Sequence[str] = ()
+    ) -> None:
         self.where = where
         self._logger = policy.logger("audit_log")
         self._late: list[str] = []
@@ -89,7 +93,9 @@ class AuditLog:
             self._write("")
         except (OSError, ValueError, RuntimeError) as error:
             mend = "name a file that can be written, stdout or stderr"
-            raise StartError(f"setting audit: {shown(where)}: {_why(error)}; {mend}") from error
+            raise StartError(
+                f"setting audit: {shown(where)}: {_why(error)}; {mend}"
+            ) from error
 
     def ready(self) -> None:
         """Write what waits; ToolError: it still cannot be written."""
@@ -103,9 +109,13 @@ class AuditLog:
     def seal(self, arguments: Mapping[str, Any]) -> str:
         """The digest that stands for arguments; ToolError: nested too deep to be written down."""
         try:
-            text = json.dumps(to_jsonable_python(arguments, fallback=str), sort_keys=True)
+            text = json.dumps(
+                to_jsonable_python(arguments, fallback=str), sort_keys=True
+            )
         except (ValueError, RecursionError) as error:
-            raise ToolError("these arguments cannot be recorded; nest them less deep") from error
+            raise ToolError(
+                "these arguments cannot be recorded; nest them less deep"
+            ) from error
         return hmac.digest(self._key, text.encode(), "sha256").hex()
 
     def record(self, sealed: str, **facts: Any) -> None:
@@ -128,10 +138,15 @@ class AuditLog:
                 if not (stat.S_ISREG(kind) or stat.S_ISCHR(kind)):
                     raise OSError(errno.EINVAL, "Not a file")
                 lock_file(at)
-                size, data = os.fstat(at).st_size, f"{line and _missing(at)}{line}".encode()
+                size, data = (
+                    os.fstat(at).st_size,
+                    f"{line and _missing(at)}{line}".encode(),
+                )
                 full = 0 < size > MOST - len(data) and not self._grows
                 if not full and (written := file.write(data) or 0) < len(data):
-                    if os.fstat(at).st_size == size + written:  # no other program wrote behind it
+                    if (
+                        os.fstat(at).st_size == size + written
+                    ):  # no other program wrote behind it
                         file.truncate(size)
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             if full:
@@ -146,7 +161,9 @@ class AuditLog:
             pass
         except OSError as error:
             self._grows = True
-            self._logger.warning("the audit trail %s is full and grows on: %s", path, _why(error))
+            self._logger.warning(
+                "the audit trail %s is full and grows on: %s", path, _why(error)
+            )
 
 
 def _why(error: Exception) -> str:
@@ -181,7 +198,9 @@ def recording(call: "Call", tool: Tool) -> Iterator[Callable[[ToolResult], ToolR
     declaration = getattr(tool, "declaration", None)
     behavior = declaration.behavior if declaration else "undeclared"
     caller_facts = caller(call.ctx)
-    sealed = log.seal(call.arguments)  # now: once the tool ran, nothing may fail any more
+    sealed = log.seal(
+        call.arguments
+    )  # now: once the tool ran, nothing may fail any more
     log.ready()
     try:
         yield record_outcome
@@ -206,6 +225,10 @@ def caller(ctx: Context) -> dict[str, str]:
     """Of a token its client, issuer and subject; else of the session, if the protocol has one, a digest."""
     if token := get_access_token():
         client, issuer, subject = principal_components(token)
-        known = {"client": client, "issuer": issuer, "subject": subject or token.claims.get("sub")}
+        known = {
+            "client": client,
+            "issuer": issuer,
+            "subject": subject or token.claims.get("sub"),
+        }
         return {name: str(value) for name, value in known.items() if value}
     return {} if is_modern(ctx) else {"session": digest(ctx.session_id)[:16]}

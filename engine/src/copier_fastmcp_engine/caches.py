@@ -18,11 +18,15 @@ CACHED_LISTS: dict[str, tuple[str, ...]] = {
     CACHED_READS: RESOURCE_LISTS,
     CACHED_PROMPTS: ("list_prompts",),
 }
-REMEDY = "let it cache only declared reads that anybody may call, named in included_tools"
+REMEDY = (
+    "let it cache only declared reads that anybody may call, named in included_tools"
+)
 SourceOf = Callable[[Tool, list[tuple[FastMCP[Any], str]]], Awaitable[Tool]]
 
 
-async def list_components(server: FastMCP[Any], lists: Iterable[str]) -> list[FastMCPComponent]:
+async def list_components(
+    server: FastMCP[Any], lists: Iterable[str]
+) -> list[FastMCPComponent]:
     """Return what a server, and those mounted in it, have of some kinds, whoever may see it."""
     components: list[FastMCPComponent] = []
     for below in servers_below(server):
@@ -55,7 +59,9 @@ async def check_caches(
                 raise StartError(f"extend.py: {why}; {REMEDY}")
 
 
-async def _wrongly_cached(server: FastMCP[Any], middleware: Any, reads: set[str]) -> set[str]:
+async def _wrongly_cached(
+    server: FastMCP[Any], middleware: Any, reads: set[str]
+) -> set[str]:
     """Return the names that a middleware would answer for, and must not."""
     wrong: set[str] = set()
     for name, lists in CACHED_LISTS.items():

@@ -40,7 +40,9 @@ def make_cli(policy: Policy, description: str) -> App:
         name="metadata",
         help="Look at and change the texts that models see.",
     )
-    app.register_install_completion_command(help="Teach your shell to complete these commands.")
+    app.register_install_completion_command(
+        help="Teach your shell to complete these commands."
+    )
     if policy.has_consent:
         app.command(
             f"{policy.package}.policy:consent_app",
@@ -146,7 +148,9 @@ class ServerCommands:
         if sizes:
             read = sum(row["bytes"]["model"] for row in rows)
             rest = sum(row["bytes"]["rest"] for row in rows)
-            print(f"A model reads {read:,} bytes of {len(rows)} tools; {rest:,} are for programs.")
+            print(
+                f"A model reads {read:,} bytes of {len(rows)} tools; {rest:,} are for programs."
+            )
 
     def _rows(self) -> list[dict[str, Any]]:
         """Return a row for each tool of the server, sorted by name."""
@@ -158,8 +162,12 @@ class ServerCommands:
         for tool in sorted(served, key=lambda tool: str(tool.name)):
             declaration = declared(tool)
             facts = self.policy.facts(declaration) if declaration else {}
-            wire = tool.to_mcp_tool().model_dump(mode="json", by_alias=True, exclude_none=True)
-            read = {key: wire.get(key) for key in ("name", "description", "inputSchema")}
+            wire = tool.to_mcp_tool().model_dump(
+                mode="json", by_alias=True, exclude_none=True
+            )
+            read = {
+                key: wire.get(key) for key in ("name", "description", "inputSchema")
+            }
             size = _size(read)
             wire_size = _size(wire)
             hints = wire.get("annotations", {})
@@ -180,12 +188,22 @@ class ServerCommands:
         if tool is None:
             command = f"`{self.policy.server_name} tools list`"
             sys.exit(f"{name!r} is not a tool of this server; {command} shows them")
-        definition = tool.to_mcp_tool().model_dump(mode="json", by_alias=True, exclude_none=True)
+        definition = tool.to_mcp_tool().model_dump(
+            mode="json", by_alias=True, exclude_none=True
+        )
         print(json.dumps(definition, indent=2))
 
 
 def _heads(sizes: bool) -> list[str]:
-    heads = ["Tool", "Toolset", "Behavior", "Read-only", "Destructive", "Idempotent", "Open-world"]
+    heads = [
+        "Tool",
+        "Toolset",
+        "Behavior",
+        "Read-only",
+        "Destructive",
+        "Idempotent",
+        "Open-world",
+    ]
     heads.append("Gate")
     if sizes:
         heads += ["Model's bytes", "Others"]
@@ -241,7 +259,9 @@ def explain(error: Exception, policy: Policy) -> tuple[int, str]:
         first = error.errors()[0]
         where, given = "_".join(str(part) for part in first["loc"]), first["input"]
         # Where one is missing, or several do not fit together, it is all of them
-        is_shown = isinstance(given, str | int | float) and not SECRET.search(f"{where}={given}")
+        is_shown = isinstance(given, str | int | float) and not SECRET.search(
+            f"{where}={given}"
+        )
         got = f" (got {given!r})" if is_shown else ""
         if first["type"] == "missing":
             got = f"; set {policy.env_prefix}{where.upper()}"

@@ -20,7 +20,9 @@ EXCEPTION = '{"hint": "idempotent", "value": False, "why": "Its id goes stale."}
 # What each module declared, in order: the loader finds every one of them, or stops the start.
 DECLARED: dict[str, list[tuple[str, "Declaration"]]] = {}
 # The declarations of the server that is being built, of tools that no file of its project holds
-_building: ContextVar[dict[str, "Declaration"] | None] = ContextVar("building", default=None)
+_building: ContextVar[dict[str, "Declaration"] | None] = ContextVar(
+    "building", default=None
+)
 # The same of packages whose server is made by their own code (govern), by package
 _awaiting: dict[str, dict[str, "Declaration"]] = {}
 
@@ -88,7 +90,9 @@ class Declaration:
 
     def __call__(self, function: Tool) -> Tool:
         if not inspect.isfunction(inspect.unwrap(function)):
-            raise TypeError(f"{function!r} is not a function; @{self.behavior} goes on a `def`")
+            raise TypeError(
+                f"{function!r} is not a function; @{self.behavior} goes on a `def`"
+            )
         vars(function)["__declaration__"] = self.named(function.__name__)
         module = sys._getframe(1).f_globals["__name__"]
         DECLARED.setdefault(module, []).append((function.__name__, self))
@@ -100,11 +104,15 @@ class Declaration:
         return self
 
 
-def made(name: str, behavior: str, *, title: str | None = None, **facts: Any) -> Declaration:
+def made(
+    name: str, behavior: str, *, title: str | None = None, **facts: Any
+) -> Declaration:
     """What a decorator would declare; TypeError: there is no such behavior or fact."""
     known = {each.__name__: each for each in Declaration.__subclasses__()}
     if behavior not in known:
-        raise TypeError(f"{behavior!r} is not a behavior of {name}; use one of {', '.join(known)}")
+        raise TypeError(
+            f"{behavior!r} is not a behavior of {name}; use one of {', '.join(known)}"
+        )
     words = name.replace("_", " ").replace("-", " ").title()
     return known[behavior](title=title or words, **facts).named(name)
 
@@ -124,7 +132,9 @@ def awaiting(package: str) -> dict[str, Declaration]:
     return _awaiting.setdefault(package.partition(".")[0], {})
 
 
-def declare(name: str, behavior: Behavior, *, title: str | None = None, **facts: Any) -> None:
+def declare(
+    name: str, behavior: Behavior, *, title: str | None = None, **facts: Any
+) -> None:
     """Declare in extend.py what a tool from elsewhere does, by the name that this server serves it under.
 
     Args:
@@ -153,8 +163,16 @@ def translated(theirs: Any) -> Declaration | None:
     if theirs is None or isinstance(theirs, Declaration):
         return theirs
     with contextlib.suppress(TypeError):  # a later template may have more behaviors
-        names = [each.name for each in fields(action) if each.init and hasattr(theirs, each.name)]
-        return made(theirs.name, theirs.behavior, **{name: getattr(theirs, name) for name in names})
+        names = [
+            each.name
+            for each in fields(action)
+            if each.init and hasattr(theirs, each.name)
+        ]
+        return made(
+            theirs.name,
+            theirs.behavior,
+            **{name: getattr(theirs, name) for name in names},
+        )
     return None
 
 

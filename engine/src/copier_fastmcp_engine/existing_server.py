@@ -49,7 +49,9 @@ def govern(mcp: FastMCP[Any], settings: PolicySettings) -> PolicyServer:
     audit_log = AuditLog(policy, settings.audit, settings.state_keys)
     gate = PendingStore(policy, settings.state, settings.confirm_seconds, audit_log)
     kind: Any = type(mcp)
-    mcp.__class__ = Governed if kind is FastMCP else type(kind.__name__, (Governed, kind), {})
+    mcp.__class__ = (
+        Governed if kind is FastMCP else type(kind.__name__, (Governed, kind), {})
+    )
     governed = cast("Governed", mcp)
     governed.govern(policy, gate, settings)
     return governed

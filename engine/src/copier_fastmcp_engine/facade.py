@@ -55,7 +55,9 @@ def check_api(policy: Policy, wanted: int) -> None:
     """Raise StartError where a project's files were written for another engine."""
     if wanted != API:
         why = f"{policy.package}/policy is written for engine API {wanted}, this engine has {API}"
-        raise StartError(f"{why}; run `copier update`, and `uv sync` if the engine is a package")
+        raise StartError(
+            f"{why}; run `copier update`, and `uv sync` if the engine is a package"
+        )
 
 
 def lazy_names(policy: Policy) -> Callable[[str], Any]:
@@ -68,9 +70,13 @@ def lazy_names(policy: Policy) -> Callable[[str], Any]:
 
     def load(name: str) -> Any:
         if name in COMMANDS:
-            return importlib.import_module(f"{engine}.{COMMANDS[name]}").make_app(Project(policy))
+            return importlib.import_module(f"{engine}.{COMMANDS[name]}").make_app(
+                Project(policy)
+            )
         if name not in NAMES:
-            raise AttributeError(f"module '{policy.package}.policy' has no attribute {name!r}")
+            raise AttributeError(
+                f"module '{policy.package}.policy' has no attribute {name!r}"
+            )
         return getattr(importlib.import_module(f"{engine}.{NAMES[name]}"), name)
 
     return load

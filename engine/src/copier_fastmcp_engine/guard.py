@@ -46,12 +46,16 @@ REMEDY = 'say what it does, with declare("{}", ...) in extend.py, or name it in 
 class Guarded(Slim):
     """A tool that the registry did not build, behind what its declaration or the protocol's defaults ask."""
 
-    declaration: Any = Field(default=None, exclude=True)  # of it, or of the tool of ours behind it
+    declaration: Any = Field(
+        default=None, exclude=True
+    )  # of it, or of the tool of ours behind it
     policy: Any = Field(default=None, exclude=True)
     _tool: Tool = PrivateAttr()
     _source: Tool = PrivateAttr()
     _asks: bool = PrivateAttr(default=False)
-    _asks_itself: bool = PrivateAttr(default=False)  # the tool behind it checks its caller and asks
+    _asks_itself: bool = PrivateAttr(
+        default=False
+    )  # the tool behind it checks its caller and asks
     _hints: ToolAnnotations | None = PrivateAttr(default=None)
 
     def to_mcp_tool(self, **overrides: Any) -> Any:
@@ -75,7 +79,11 @@ class Guarded(Slim):
                 return await body()
             preview = None
             if declaration.preview:
-                sent = {name: value for name, value in own_arguments.items() if name != "confirm"}
+                sent = {
+                    name: value
+                    for name, value in own_arguments.items()
+                    if name != "confirm"
+                }
                 preview = functools.partial(declaration.preview, **sent)
             return await run_gated(declaration, body, preview)
 
@@ -104,7 +112,9 @@ def missing_scopes(scopes: Sequence[str]) -> str:
     return " ".join(scope for scope in scopes if scope not in held)
 
 
-async def source_of(tool: Tool, passed: list[tuple[FastMCP[Any], str]] | None = None) -> Tool:
+async def source_of(
+    tool: Tool, passed: list[tuple[FastMCP[Any], str]] | None = None
+) -> Tool:
     """Return the tool behind mounts, and behind transforms that change its texts or its arguments only.
 
     Args:
@@ -130,18 +140,24 @@ async def source_of(tool: Tool, passed: list[tuple[FastMCP[Any], str]] | None = 
 class PolicyServer(FastMCP[Any]):
     """A server whose tools and resources, and those of servers mounted in it, are served as its policy says."""
 
-    def govern(self, policy: Policy, gate: PendingStore, settings: PolicySettings) -> None:
+    def govern(
+        self, policy: Policy, gate: PendingStore, settings: PolicySettings
+    ) -> None:
         """Serve as a policy and the settings say, with questions that wait in a gate."""
         self.policy = policy
         self.gate = gate
         self.trust_reads = settings.trust_reads
         fields = settings.model_dump(include={*subsets.Subset.__dataclass_fields__})
         self.subset = subsets.Subset(**fields)
-        self.declared_elsewhere: dict[str, Declaration] = {}  # by declare(), for this server
+        self.declared_elsewhere: dict[
+            str, Declaration
+        ] = {}  # by declare(), for this server
         self._declared_by_package = awaiting(
             policy.package
         )  # outside extend(), as when a module is imported
-        self.formerly: dict[str, str] = {}  # former names of tools, and their present ones
+        self.formerly: dict[
+            str, str
+        ] = {}  # former names of tools, and their present ones
         self.declarations: dict[str, Declaration] = {}  # what the log calls a tool
         self._logger = policy.logger("guard")
 
@@ -163,7 +179,9 @@ class PolicyServer(FastMCP[Any]):
                 listed.append(served)
         return listed
 
-    async def get_tool(self, name: str, version: VersionSpec | None = None) -> Tool | None:
+    async def get_tool(
+        self, name: str, version: VersionSpec | None = None
+    ) -> Tool | None:
         """Return the tool that a call runs, also by a former name.
 
         Raises:
@@ -184,10 +202,14 @@ class PolicyServer(FastMCP[Any]):
     ) -> ToolResult:
         """Run a tool, as FastMCP does; one line of the log for each call."""
         run = super().call_tool(name, arguments, **options)
-        if options.get("run_middleware") is False:  # FastMCP comes back here, as for a list
+        if (
+            options.get("run_middleware") is False
+        ):  # FastMCP comes back here, as for a list
             return await run
         current = self.formerly.get(name, name)
-        return await log_tool_call(self.policy, run, name, current, self.declarations.get(current))
+        return await log_tool_call(
+            self.policy, run, name, current, self.declarations.get(current)
+        )
 
     async def read_resource(self, uri: str, **options: Any) -> ResourceResult:
         """Read a resource, as FastMCP does."""
@@ -239,8 +261,14 @@ class PolicyServer(FastMCP[Any]):
         declaration = declaration or self.declared_elsewhere.get(tool.name)
         declaration = declaration or self._declared_by_package.get(tool.name)
         declaration = declaration or declaration_of(function)
-        calls_others = str(getattr(function, "__module__", "")).startswith(CALLING_MODULES)
-        if declaration is None and calls_others and isinstance(passed[-1][0], PolicyServer):
+        calls_others = str(getattr(function, "__module__", "")).startswith(
+            CALLING_MODULES
+        )
+        if (
+            declaration is None
+            and calls_others
+            and isinstance(passed[-1][0], PolicyServer)
+        ):
             return tool  # that server guards it
         fields = {name: getattr(tool, name) for name in Tool.model_fields}
         fields["task_config"] = TaskConfig(mode="forbidden")
@@ -275,14 +303,19 @@ class PolicyServer(FastMCP[Any]):
             return True
         return policy.is_gated(declaration) or not self.policy.is_gated(declaration)
 
-    def _asks_before(self, tool: Tool, source: Tool, declaration: Declaration | None) -> bool:
+    def _asks_before(
+        self, tool: Tool, source: Tool, declaration: Declaration | None
+    ) -> bool:
         """Tell whether this server asks before a tool that the registry did not build."""
         if declaration:
             asks = self.policy.is_gated(declaration)
         else:
             asks = self.policy.confirm != "none" and not self._trusts(tool)
         theirs = getattr(source, "declaration", None)
-        if theirs not in (None, declaration):  # of another server, whose policy may ask already
+        if theirs not in (
+            None,
+            declaration,
+        ):  # of another server, whose policy may ask already
             their_policy = getattr(source, "policy", None)
             if their_policy is not None and their_policy.is_gated(theirs):
                 return False
@@ -321,7 +354,9 @@ class PolicyServer(FastMCP[Any]):
         """Return what the settings and the client of this request leave of the tools."""
         return [part for part in (self.subset, *subsets.of_request()) if part]
 
-    def _reason_left_out(self, tool: Tool, parts: Sequence[subsets.Subset]) -> str | None:
+    def _reason_left_out(
+        self, tool: Tool, parts: Sequence[subsets.Subset]
+    ) -> str | None:
         """Return why a served tool is not in each of some parts."""
         if not parts or not isinstance(tool, OWN_KINDS):
             return None
@@ -348,12 +383,22 @@ class PolicyServer(FastMCP[Any]):
         undeclared = []
         for tool, served in pairs:
             self._check_hints(tool, served)
-            if declared(served) is None and isinstance(served, Guarded) and not self._trusts(tool):
+            if (
+                declared(served) is None
+                and isinstance(served, Guarded)
+                and not self._trusts(tool)
+            ):
                 undeclared.append(tool.name)
         if undeclared:
-            asked = "nobody is asked" if self.policy.confirm == "none" else "a person is asked"
+            asked = (
+                "nobody is asked"
+                if self.policy.confirm == "none"
+                else "a person is asked"
+            )
             names = ", ".join(undeclared)
-            self._logger.warning("%s before undeclared %s: %s", asked, names, REMEDY.format("name"))
+            self._logger.warning(
+                "%s before undeclared %s: %s", asked, names, REMEDY.format("name")
+            )
         run_now(check_caches(self, pairs, source_of))
 
     def _collect_former_names(self, names: set[str]) -> None:
@@ -364,10 +409,13 @@ class PolicyServer(FastMCP[Any]):
             for former in declaration.formerly:
                 if (
                     former in names
-                    or self.formerly.setdefault(former, declaration.name) != declaration.name
+                    or self.formerly.setdefault(former, declaration.name)
+                    != declaration.name
                 ):
                     why = f"{declaration.name} was formerly {former}, which is the name of another tool"
-                    raise StartError(f"{why}; take it out of formerly=, or rename that one")
+                    raise StartError(
+                        f"{why}; take it out of formerly=, or rename that one"
+                    )
 
     def _check_hints(self, tool: Tool, served: Tool) -> None:
         """Raise StartError for a destructive tool without a gate, or for hints other than the declared ones."""
@@ -378,7 +426,11 @@ class PolicyServer(FastMCP[Any]):
             place = function.__code__.co_filename if function else "a mounted server"
             why = f"the destructive tool {tool.name} has no gate"
             raise StartError(f"{place}: {why}; {REMEDY.format(tool.name)}")
-        hints = annotations.model_dump(by_alias=True, exclude_none=True, exclude={"title"})
-        if isinstance(source, PolicyTool) and hints != source.policy.hints(source.declaration):
+        hints = annotations.model_dump(
+            by_alias=True, exclude_none=True, exclude={"title"}
+        )
+        if isinstance(source, PolicyTool) and hints != source.policy.hints(
+            source.declaration
+        ):
             why = f"extend.py: {tool.name} is served with other hints than it declares"
             raise StartError(f"{why}: {hints}; leave out annotations=")

@@ -101,5 +101,7 @@ def _bind(host: str, port: int) -> socket.socket:
     except (OSError, UnicodeError) as error:
         why = str(getattr(error, "strerror", error)).partition(" (while")[0]
         remedy = "say another with --host and --port"
-        raise CouldNotError(f"cannot listen on {host}:{port}: {why}; {remedy}") from error
+        raise CouldNotError(
+            f"cannot listen on {host}:{port}: {why}; {remedy}"
+        ) from error
     return bound

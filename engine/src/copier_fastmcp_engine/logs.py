@@ -15,7 +15,12 @@ from .places import describe_place
 from .policy import Policy
 from .settings import PolicySettings
 
-LOCATIONS = ("database", "api", "state", "audit")  # how settings end that name a data location
+LOCATIONS = (
+    "database",
+    "api",
+    "state",
+    "audit",
+)  # how settings end that name a data location
 
 
 def log_startup(settings: PolicySettings, transport: str) -> None:
@@ -31,7 +36,9 @@ def log_startup(settings: PolicySettings, transport: str) -> None:
         logger.warning(line)
 
 
-def find_unknown_variables(settings: PolicySettings, environ: Mapping[str, str]) -> Iterator[str]:
+def find_unknown_variables(
+    settings: PolicySettings, environ: Mapping[str, str]
+) -> Iterator[str]:
     """Yield a line for each variable that sets nothing: NOTES_READONLY for NOTES_READ_ONLY would allow writes."""
     prefix = str(settings.model_config["env_prefix"]).upper()
     names = {name.upper() for name in type(settings).model_fields}

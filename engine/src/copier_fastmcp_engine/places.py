@@ -25,7 +25,9 @@ def describe_place(where: str) -> str:
 
 def describe_error(error: Exception, where: str) -> str:
     """Return what is wrong with a location, on one line; only its kind where the message may repeat a password."""
-    has_secret = SECRET.search(where) or ("://" in where and describe_place(where) != where)
+    has_secret = SECRET.search(where) or (
+        "://" in where and describe_place(where) != where
+    )
     if has_secret and not isinstance(error, ImportError):  # which is about a package
         return type(error).__name__
     return f"{type(error).__name__}: {' '.join(str(error).split())}"

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from .declarations import Declaration
 
 API = 1  # the number that a project's policy/__init__.py asks for; it changes when the facade would break
-Behavior = Literal["read", "create", "ensure", "append", "update", "put", "delete", "action"]
+Behavior = Literal[
+    "read", "create", "ensure", "append", "update", "put", "delete", "action"
+]
 Hint = Literal["read_only", "destructive", "idempotent", "open_world"]
 Exempted = Literal["read_only", "destructive", "idempotent", "open_world", "confirm"]
 Confirm = Literal["none", "deletes", "destructive", "writes"]
@@ -60,7 +62,9 @@ class Meaning:
                         f"profile.py: {behavior}, {column}: {word!r} is not one of {choices}"
                     )
             if len(words.split()) != len(WIRE_NAMES):
-                raise ValueError(f"profile.py: {behavior}, {column}: write {len(WIRE_NAMES)} words")
+                raise ValueError(
+                    f"profile.py: {behavior}, {column}: write {len(WIRE_NAMES)} words"
+                )
         return cls(
             truth=dict(zip(WIRE_NAMES, truth.split(), strict=True)),
             on_the_wire=dict(zip(WIRE_NAMES, on_the_wire.split(), strict=True)),
@@ -148,7 +152,9 @@ class Policy:
         own = [dict(row) for row in declaration.exceptions]
         own_hints = {row["hint"] for row in own}
         found = []
-        for word in dict.fromkeys((declaration.name.partition("_")[0], declaration.name)):
+        for word in dict.fromkeys(
+            (declaration.name.partition("_")[0], declaration.name)
+        ):
             for row in self.finer.get(f"{declaration.behavior} {word}", ()):
                 if row["hint"] not in own_hints:
                     found.append(dict(row))
@@ -158,7 +164,9 @@ class Policy:
         """Return what is true of a tool, whether or not the profile puts it on the wire."""
         truth: dict[Hint, bool] = {}
         for hint, word in self.behaviors[declaration.behavior].truth.items():
-            truth[hint] = bool(getattr(declaration, hint)) if word == "said" else word == "true"
+            truth[hint] = (
+                bool(getattr(declaration, hint)) if word == "said" else word == "true"
+            )
         for row in self.exceptions(declaration):
             if row["hint"] in truth:
                 truth[row["hint"]] = row["value"]
@@ -169,7 +177,10 @@ class Policy:
         modes = self.behaviors[declaration.behavior].on_the_wire
         hints = {}
         for hint, value in self.truth(declaration).items():
-            if self.is_exempt(declaration, hint) or modes[hint] in ("always", str(value).lower()):
+            if self.is_exempt(declaration, hint) or modes[hint] in (
+                "always",
+                str(value).lower(),
+            ):
                 hints[WIRE_NAMES[hint]] = value
         return hints
 
@@ -185,7 +196,9 @@ class Policy:
         if self.confirm == "destructive":
             return truth["destructive"]
         if self.confirm == "deletes":
-            is_destructive_action = declaration.behavior == "action" and truth["destructive"]
+            is_destructive_action = (
+                declaration.behavior == "action" and truth["destructive"]
+            )
             return declaration.behavior == "delete" or is_destructive_action
         return declaration.behavior != "read"
 
@@ -193,7 +206,9 @@ class Policy:
         """Tell whether this tool asks before it runs."""
         if declaration.confirm:
             return True
-        is_waived = declaration.confirm is False and self.is_exempt(declaration, "confirm")
+        is_waived = declaration.confirm is False and self.is_exempt(
+            declaration, "confirm"
+        )
         return self.demands_gate(declaration) and not is_waived
 
     def facts(self, declaration: "Declaration") -> dict[str, Any]:
@@ -208,7 +223,9 @@ class Policy:
             "truth": truth,
             "gated": self.is_gated(declaration),
             "gate_demanded": self.demands_gate(declaration),
-            "question": declaration.confirm if isinstance(declaration.confirm, str) else None,
+            "question": declaration.confirm
+            if isinstance(declaration.confirm, str)
+            else None,
             "why": declaration.why,
             "confirm_said": declaration.confirm,
             "public_effect": effect,

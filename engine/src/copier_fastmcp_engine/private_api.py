@@ -43,7 +43,9 @@ def replaced_round(ctx: Context, round_: Mapping[str, Any] | None) -> Iterator[N
         yield
         return
     whole = request._srctx
-    request._srctx = dataclasses.replace(whole, params={**(whole.params or {}), **round_})
+    request._srctx = dataclasses.replace(
+        whole, params={**(whole.params or {}), **round_}
+    )
     try:
         yield
     finally:

@@ -21,7 +21,9 @@ from .policy import Policy
 from .tools import SCOPES, PolicyTool, build_tool
 
 T = TypeVar("T", bound=Callable[..., Any])
-DECORATOR = re.compile(r"\w+\.__init__\(\)")  # as Python names it when its options are wrong
+DECORATOR = re.compile(
+    r"\w+\.__init__\(\)"
+)  # as Python names it when its options are wrong
 
 
 def modules(package: str) -> Iterator[ModuleType]:
@@ -63,7 +65,9 @@ def load_tools(policy: Policy, package: str, *more: ModuleType) -> list[PolicyTo
                 why = "a decorator above it lacks functools.wraps, or its name has another value"
                 raise StartError(f"{path}: the tool {name} is hidden: {why}")
             if name in tools:
-                raise StartError(f"{path}: the tool {name} is already in {tools[name][0]}")
+                raise StartError(
+                    f"{path}: the tool {name} is already in {tools[name][0]}"
+                )
             try:
                 tools[name] = path, build_tool(policy, function, declaration)
             except Exception as error:
@@ -87,7 +91,11 @@ def resource(
     if isinstance(scopes, str):
         raise TypeError('scopes is a list, as in scopes=["notes:read"]')
     auth = require_scopes(*scopes) if scopes else None
-    said: dict[str, Any] = {"name": name, "description": description, "mime_type": mime_type}
+    said: dict[str, Any] = {
+        "name": name,
+        "description": description,
+        "mime_type": mime_type,
+    }
 
     def decorate(function: T) -> T:
         vars(function).update({SCOPES: scopes} if scopes else {})

@@ -25,9 +25,13 @@ class Guidance(BaseModel):
 class ListResourcesResult(BaseModel):
     """Result of list_resources."""
 
-    total_resources: int = Field(description="Number of resources, without the templates")
+    total_resources: int = Field(
+        description="Number of resources, without the templates"
+    )
     resources: list[ListedResource] = Field(description="The resources")
-    resource_templates: list[ListedResource] = Field(description="URIs with {variables}")
+    resource_templates: list[ListedResource] = Field(
+        description="URIs with {variables}"
+    )
     guidance: Guidance = Field(default=Guidance(), description="How to continue")
 
 
@@ -35,11 +39,18 @@ class ListResourcesResult(BaseModel):
 async def list_resources(ctx: Context) -> ListResourcesResult:
     """List the resources and resource templates of this server, as resources/list has them now."""
     items = {str(item.uri): item for item in await ctx.fastmcp.list_resources()}
-    patterns = {item.uri_template: item for item in await ctx.fastmcp.list_resource_templates()}
+    patterns = {
+        item.uri_template: item for item in await ctx.fastmcp.list_resource_templates()
+    }
     resources, templates = (
-        [ListedResource(uri=uri, name=i.name, description=i.description) for uri, i in rows.items()]
+        [
+            ListedResource(uri=uri, name=i.name, description=i.description)
+            for uri, i in rows.items()
+        ]
         for rows in (items, patterns)
     )
     return ListResourcesResult(
-        total_resources=len(resources), resources=resources, resource_templates=templates
+        total_resources=len(resources),
+        resources=resources,
+        resource_templates=templates,
     )

@@ -71,16 +71,24 @@ def flattened(
     others = [each for name, each in signature.parameters.items() if name != request]
     fields = []
     for name, field in model.model_fields.items():
-        value = MISSING if field.is_required() else field.get_default(call_default_factory=True)
+        value = (
+            MISSING
+            if field.is_required()
+            else field.get_default(call_default_factory=True)
+        )
         words = Field(description=field.description, alias=field.alias)
         kind: Any = Annotated[field.rebuild_annotation(), words]
         fields.append(inspect.Parameter(name, KEYWORD, default=value, annotation=kind))
 
     def bound(arguments: Arguments) -> Arguments:
-        rest = {each.name: arguments[each.name] for each in others if each.name in arguments}
+        rest = {
+            each.name: arguments[each.name] for each in others if each.name in arguments
+        }
         values = {name: value for name, value in arguments.items() if name not in rest}
         try:
-            return rest | {request: model.model_validate(values, by_alias=False, by_name=True)}
+            return rest | {
+                request: model.model_validate(values, by_alias=False, by_name=True)
+            }
         except ValidationError as error:
             raise ToolError(describe_errors(error)) from error
 

@@ -19,7 +19,11 @@ from .errors import StartError
 
 PART = r"(?:/x/([^/]+))?(/readonly)?"  # of a path, behind that of the endpoint
 ASKED = "subset"  # where the path's own subset stands in an ASGI scope
-LISTS = {"toolsets": "toolsets", "tools": "tools", "exclude-tools": "exclude"}  # after X-MCP-
+LISTS = {
+    "toolsets": "toolsets",
+    "tools": "tools",
+    "exclude-tools": "exclude",
+}  # after X-MCP-
 FLAGS = {"readonly": "read_only", "no-destructive": "no_destructive"}
 NO = {"", "0", "false", "no", "off"}  # any other value narrows
 
@@ -72,7 +76,10 @@ class Subset:
             return None
         halves = [each.partition(":") for each in self.toolsets]
         within = [half for name, *half in halves if below(tool.place, name)]
-        if any(half == ["", ""] or (half == [":", "readonly"] and tool.reads) for half in within):
+        if any(
+            half == ["", ""] or (half == [":", "readonly"] and tool.reads)
+            for half in within
+        ):
             return None
         return f"it is not in {', '.join(self.toolsets)}, and only that is served"
 
@@ -84,7 +91,9 @@ class Subset:
             known = any(below(place, name) for place in places)
             if not known or (colon and kind != "readonly"):
                 there = ", ".join(places) or "none"
-                raise StartError(f"setting toolsets: nothing is called {each!r}; there are {there}")
+                raise StartError(
+                    f"setting toolsets: nothing is called {each!r}; there are {there}"
+                )
         for each in (*self.tools, *self.exclude):
             if not any(tool.called(each) for tool in tools):
                 setting = "tools" if each in self.tools else "exclude"
@@ -125,7 +134,9 @@ class Paths:
             root = scope.get("root_path", "") + self.path
             asked = re.fullmatch(re.escape(root) + PART, scope["path"])
             names = [asked[1]] if asked and asked[1] else []
-            if asked and all(any(below(place, n) for place in self.places) for n in names):
+            if asked and all(
+                any(below(place, n) for place in self.places) for n in names
+            ):
                 part = Subset(names, read_only=bool(asked[2]))
                 scope = {**scope, "path": root, "raw_path": root.encode(), ASKED: part}
         await self.app(scope, receive, send)

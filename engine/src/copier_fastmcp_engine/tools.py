@@ -41,13 +41,17 @@ class PolicyTool(Slim, FunctionTool):
 
     declaration: Any = Field(default=None, exclude=True)  # as a tool file makes it
     policy: Any = Field(default=None, exclude=True)
-    _own_confirm: bool = PrivateAttr(default=False)  # whether the author's function has one too
+    _own_confirm: bool = PrivateAttr(
+        default=False
+    )  # whether the author's function has one too
     _hints: ToolAnnotations = PrivateAttr()
 
     async def run(self, arguments: dict[str, Any]) -> ToolResult:
         """Run the tool; a question that its gate or its body asks is the result."""
         if SERVER.get(None) is None:
-            raise ToolError(f"{self.name} runs through its own server only; mount this one there")
+            raise ToolError(
+                f"{self.name} runs through its own server only; mount this one there"
+            )
         try:
             return await serve(
                 self,
@@ -57,7 +61,9 @@ class PolicyTool(Slim, FunctionTool):
                 has_gate=self.policy.is_gated(self.declaration),
                 passes_confirm=self._own_confirm,
             )
-        except ValidationError as error:  # whose text has many lines, and repeats what was sent
+        except (
+            ValidationError
+        ) as error:  # whose text has many lines, and repeats what was sent
             if isinstance(cause := error.__cause__, pydantic.ValidationError):
                 raise ValidationError(describe_errors(cause)) from cause
             raise
@@ -88,7 +94,9 @@ def with_confirm(policy: Policy, parameters: dict[str, Any]) -> dict[str, Any]:
     return schema
 
 
-def build_tool(policy: Policy, function: Function, declaration: Declaration) -> PolicyTool:
+def build_tool(
+    policy: Policy, function: Function, declaration: Declaration
+) -> PolicyTool:
     """Build the served form of one declared function, `async def` or `def`.
 
     Args:
@@ -121,7 +129,9 @@ def build_tool(policy: Policy, function: Function, declaration: Declaration) -> 
 
 
 def worded(
-    declaration: Declaration, description: str | None, meta: dict[str, Any] | None = None
+    declaration: Declaration,
+    description: str | None,
+    meta: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the description and the `_meta` of a tool; both say that it is deprecated, where it is."""
     if reason := declaration.deprecated:
@@ -146,7 +156,9 @@ def admitted(function: Function, scopes: Sequence[str], name: str) -> Function:
 
 def marked(function: object, mark: str) -> bool:
     """Tell whether a function or one that it wraps has a mark."""
-    innermost = inspect.unwrap(cast("Any", function), stop=lambda wrapped: hasattr(wrapped, mark))
+    innermost = inspect.unwrap(
+        cast("Any", function), stop=lambda wrapped: hasattr(wrapped, mark)
+    )
     return hasattr(innermost, mark)
 
 
@@ -171,7 +183,8 @@ def _served(policy: Policy, function: Function, declaration: Declaration) -> Fun
     result_type = signature.return_annotation
     # What FastMCP makes of a result of this type where nothing is gated
     plain = FunctionTool.from_function(
-        wearing(lambda: None, inspect.Signature(return_annotation=result_type)), name="plain"
+        wearing(lambda: None, inspect.Signature(return_annotation=result_type)),
+        name="plain",
     )
 
     async def run_plain(values: dict[str, Any]) -> ToolResult:
@@ -189,10 +202,14 @@ def _served(policy: Policy, function: Function, declaration: Declaration) -> Fun
         if not is_gated:
             return await run(**values)
         previewed = functools.partial(preview, **values) if preview else None
-        return await run_gated(declaration, functools.partial(run_plain, values), previewed)
+        return await run_gated(
+            declaration, functools.partial(run_plain, values), previewed
+        )
 
     if is_gated:
-        envelope = Envelope.__class_getitem__(Any if plain.output_schema is None else result_type)
+        envelope = Envelope.__class_getitem__(
+            Any if plain.output_schema is None else result_type
+        )
         signature = signature.replace(return_annotation=envelope)
     return wearing(served, signature)
 

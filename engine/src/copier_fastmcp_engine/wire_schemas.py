@@ -39,7 +39,9 @@ def words(text: str) -> set[str]:
     return {word.removesuffix("s") for word in said if word not in FILLERS}
 
 
-def slim(schema: Any, known: set[str] | None = None, name: str = "", absent: bool = False) -> Any:
+def slim(
+    schema: Any, known: set[str] | None = None, name: str = "", absent: bool = False
+) -> Any:
     """A JSON Schema in fewer words; one of results where the words of its tool's name are `known`.
 
     An argument that may be left out, which is as good as null, is not also said to be null. A result is sent with its
@@ -51,7 +53,10 @@ def slim(schema: Any, known: set[str] | None = None, name: str = "", absent: boo
     found, required = dict(schema), schema.get("required", ())
     for key, value in schema.items():
         if key in NAMED:
-            of = {each: slim(it, known, each, each not in required) for each, it in value.items()}
+            of = {
+                each: slim(it, known, each, each not in required)
+                for each, it in value.items()
+            }
             found[key] = of
         elif key in SEVERAL:
             found[key] = [slim(each, known) for each in value]
@@ -73,7 +78,9 @@ def slim(schema: Any, known: set[str] | None = None, name: str = "", absent: boo
     other = others[0] if nullable and len(others) == 1 else True
     if not isinstance(other, dict) or not ALIKE.isdisjoint(other):
         return found
-    if "enum" in other:  # values have their types; a list of types is more than some readers take
+    if (
+        "enum" in other
+    ):  # values have their types; a list of types is more than some readers take
         other = {key: it for key, it in other.items() if key != "type"}
         return _instead(found, other | {"enum": [*other["enum"], None]})
     return found

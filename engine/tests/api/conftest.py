@@ -83,7 +83,9 @@ def api() -> Iterator[Api]:
         def handle_any(self) -> None:
             length = int(self.headers.get("Content-Length") or 0)
             body = self.rfile.read(length)
-            state.requests.append(Request(self.command, self.path, dict(self.headers), body))
+            state.requests.append(
+                Request(self.command, self.path, dict(self.headers), body)
+            )
             reply = state.next_reply()
             reply.before()
             self.send_response(reply.status)
@@ -111,7 +113,9 @@ def api() -> Iterator[Api]:
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         server.daemon_threads = True
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread = threading.Thread(
+            target=server.serve_forever, kwargs={"poll_interval": 0.01}
+        )
         thread.start()
         state.address = f"http://127.0.0.1:{server.server_port}/v1"
         yield state

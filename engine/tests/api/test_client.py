@@ -25,7 +25,9 @@ OK = Reply(body=b"{}", headers=JSON)
 
 
 def busy(status: int = 503, **headers: str) -> Reply:
-    return Reply(status=status, body=b'{"message": "busy"}', headers={**JSON, **headers})
+    return Reply(
+        status=status, body=b'{"message": "busy"}', headers={**JSON, **headers}
+    )
 
 
 @pytest.mark.parametrize(
@@ -42,7 +44,11 @@ def busy(status: int = 503, **headers: str) -> Reply:
     ],
 )
 async def test_only_what_is_safe_is_sent_again(
-    api: Api, make_client: Callable[..., ApiClient], method: str, repeat: bool | None, sent: int
+    api: Api,
+    make_client: Callable[..., ApiClient],
+    method: str,
+    repeat: bool | None,
+    sent: int,
 ) -> None:
     api.replies = [busy(), OK]
     body = {"a": 1} if method in ("POST", "PUT", "PATCH") else None
@@ -58,7 +64,9 @@ async def test_one_deadline_covers_all_attempts(
 ) -> None:
     api.replies = [Reply(body=b"{}", before=lambda: time.sleep(2))]
     began = time.monotonic()
-    with pytest.raises(ToolError, match=r"GET /notes: the API did not answer in 0.3 s; try again$"):
+    with pytest.raises(
+        ToolError, match=r"GET /notes: the API did not answer in 0.3 s; try again$"
+    ):
         await make_client(seconds=0.3).send("GET", "/notes")
     assert time.monotonic() - began < 1.9
     with pytest.raises(ToolError, match="it may have been done, so look first"):
@@ -86,7 +94,9 @@ async def test_a_slow_stream_ends_at_the_deadline(
     assert time.monotonic() - began < 1.9
 
 
-async def test_retry_after_is_honored(api: Api, make_client: Callable[..., ApiClient]) -> None:
+async def test_retry_after_is_honored(
+    api: Api, make_client: Callable[..., ApiClient]
+) -> None:
     api.replies = [busy(429, **{"Retry-After": "1"}), OK]
     began = time.monotonic()
     await make_client().send("GET", "/notes")
@@ -173,7 +183,9 @@ async def test_the_token_goes_where_the_settings_say(
     (request,) = api.requests
     assert place.items() <= request.headers.items()
     expected = (
-        f"/v1/notes?a=1&key={quote(TOKEN, safe='')}" if auth == "query:key" else "/v1/notes?a=1"
+        f"/v1/notes?a=1&key={quote(TOKEN, safe='')}"
+        if auth == "query:key"
+        else "/v1/notes?a=1"
     )
     assert request.path == expected
     for spelling in (TOKEN, quote(TOKEN, safe=""), b64encode(TOKEN.encode()).decode()):
@@ -184,7 +196,9 @@ async def test_the_token_goes_where_the_settings_say(
 def test_a_token_that_cannot_be_sent_stops_the_start(
     make_client: Callable[..., ApiClient], auth: str, token: str
 ) -> None:
-    with pytest.raises(ValueError, match="setting api_token contains a character") as caught:
+    with pytest.raises(
+        ValueError, match="setting api_token contains a character"
+    ) as caught:
         make_client(auth=auth, token=token)
     assert token not in str(caught.value)
 
@@ -263,8 +277,12 @@ async def test_a_redirect_is_followed_within_the_origin_only(
     api.replies = [Reply(status=308, headers={"Location": "/v1/notes/"}), OK]
     await make_client().send("GET", "/notes", query={"a": 1})
     assert [request.path for request in api.requests] == ["/v1/notes?a=1", "/v1/notes/"]
-    api.replies = [Reply(status=302, headers={"Location": f"https://evil.invalid/?{TOKEN}"})]
-    with pytest.raises(ToolError, match=r"answered 302; the API has moved to evil\.invalid; tell"):
+    api.replies = [
+        Reply(status=302, headers={"Location": f"https://evil.invalid/?{TOKEN}"})
+    ]
+    with pytest.raises(
+        ToolError, match=r"answered 302; the API has moved to evil\.invalid; tell"
+    ):
         await make_client().send("GET", "/notes")
     api.replies = [Reply(status=302, headers={"Location": "/v1/notes/"})]
     with pytest.raises(ToolError, match="answered 302"):
@@ -293,7 +311,9 @@ async def test_whole_numbers_are_sent_as_integers(
     assert request.body == b'{"a":3,"b":[1,2.5],"c":{"d":0},"e":1e+300,"f":true}'
 
 
-async def test_every_style_of_a_query(api: Api, make_client: Callable[..., ApiClient]) -> None:
+async def test_every_style_of_a_query(
+    api: Api, make_client: Callable[..., ApiClient]
+) -> None:
     query = {name: value for name in ("a", "b", "c", "d", "e") for value in ([1, 2],)}
     query |= {"f": {"x": 1, "y": {"z": 2}}, "g": {"q": 1}}  # type: ignore[dict-item]
     styles = {
@@ -304,7 +324,9 @@ async def test_every_style_of_a_query(api: Api, make_client: Callable[..., ApiCl
         "f": "deepObject",
     }
     await make_client().send("GET", "/n", query=query, styles=styles)
-    expected = "a=1&a=2&b=1%2C2&c=1%7C2&d=1+2&e=%5B1%2C+2%5D&f%5Bx%5D=1&f%5By%5D%5Bz%5D=2&q=1"
+    expected = (
+        "a=1&a=2&b=1%2C2&c=1%7C2&d=1+2&e=%5B1%2C+2%5D&f%5Bx%5D=1&f%5By%5D%5Bz%5D=2&q=1"
+    )
     assert api.requests[0].path.partition("?")[2].replace("%20", "+") == expected
 
 
@@ -328,7 +350,9 @@ async def test_every_kind_of_body(
         request = api.requests.pop()
         assert (request.headers["Content-Type"], request.body) == (sent_type, sent)
     files = {"file": upload, "other": {"path": "a.txt"}, "note": "x", "count": 2.0}
-    await client.send("POST", "/n", body=files, headers={"Content-Type": "multipart/form-data"})
+    await client.send(
+        "POST", "/n", body=files, headers={"Content-Type": "multipart/form-data"}
+    )
     request = api.requests.pop()
     assert request.headers["Content-Type"].startswith("multipart/form-data; boundary=")
     for part in (
@@ -353,7 +377,10 @@ async def test_every_kind_of_body(
             )
     with pytest.raises(ToolError, match="this server reads no files"):
         await make_client().send(
-            "POST", "/n", body={"f": {"path": "a"}}, headers={"Content-Type": "multipart/form-data"}
+            "POST",
+            "/n",
+            body={"f": {"path": "a"}},
+            headers={"Content-Type": "multipart/form-data"},
         )
 
 

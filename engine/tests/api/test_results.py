@@ -61,7 +61,10 @@ OBJECTS: list[tuple[str, Any]] = [
     ("as documented", {"up-time": "a", "notes": [{"id": 1}], "state": 1}),
     ("other types", {"up-time": 3.5, "notes": {"a": None}, "state": "on"}),
     ("nulls", {"up-time": None, "notes": [None, {"id": None}], "state": None}),
-    ("undocumented fields", {"up-time": "a", "other": {"ä b": [1]}, "_body": 1, "model_config": 2}),
+    (
+        "undocumented fields",
+        {"up-time": "a", "other": {"ä b": [1]}, "_body": 1, "model_config": 2},
+    ),
     ("no field", {}),
     ("names of Python", {"self": 1, "cls": 2, "json": 3, "from_response": 4}),
     ("large and small numbers", {"up-time": "a", "n": 12345678901234567890, "x": 0.1}),
@@ -75,7 +78,9 @@ async def test_json_arrives_as_the_api_sent_it(
     api: Api, make_client: Callable[..., ApiClient], model: type[ApiResult], era: str
 ) -> None:
     server = server_for(make_client(), model)
-    rows = [(body, body) for _, body in OBJECTS] + [(body, {"result": body}) for body in OTHERS]
+    rows = [(body, body) for _, body in OBJECTS] + [
+        (body, {"result": body}) for body in OTHERS
+    ]
     for body, expected in rows:
         api.replies = [Reply(body=json.dumps(body).encode(), headers=JSON)]
         result = await result_of(server, era)
@@ -110,7 +115,10 @@ async def test_binary_is_a_file_or_an_image(
     server = server_for(make_client(), Undocumented)
     api.replies = [Reply(body=b"\x89PNG", headers={"Content-Type": "image/png"})]
     result = await result_of(server, era)
-    assert (result.content[0].type, result.content[0].mime_type) == ("image", "image/png")
+    assert (result.content[0].type, result.content[0].mime_type) == (
+        "image",
+        "image/png",
+    )
     disposition = {
         "Content-Type": "application/pdf",
         "Content-Disposition": 'attachment; filename="a.pdf"',
@@ -149,7 +157,9 @@ async def test_the_schema_describes_and_promises_nothing(
     schema = tool.output_schema or {}
     assert schema["type"] == "object"
     assert schema["properties"]["up-time"] == {"description": "Since when"}
-    assert schema["properties"]["notes"]["items"]["properties"] == {"id": {"description": "Its ID"}}
+    assert schema["properties"]["notes"]["items"]["properties"] == {
+        "id": {"description": "Its ID"}
+    }
     text = json.dumps(schema)
     for keyword in ("required", "anyOf", "enum", "integer", "string", "array", "$ref"):
         assert f'"{keyword}"' not in text
@@ -233,9 +243,15 @@ async def test_an_echo_of_the_request_holds_no_token(
 ) -> None:
     echo = {"headers": {"Authorization": f"Bearer {TOKEN}", TOKEN: 1}, "up-time": TOKEN}
     api.replies = [
-        Reply(body=json.dumps(echo).encode(), headers={**JSON, "Link": f"<{TOKEN}>; rel=next"})
+        Reply(
+            body=json.dumps(echo).encode(),
+            headers={**JSON, "Link": f"<{TOKEN}>; rel=next"},
+        )
     ]
     for model in (Documented, Undocumented):
         result = await result_of(server_for(make_client(), model), "legacy")
         assert TOKEN not in str(result)
-        assert result.structured_content["headers"] == {"Authorization": "Bearer ***", "***": 1}
+        assert result.structured_content["headers"] == {
+            "Authorization": "Bearer ***",
+            "***": 1,
+        }

@@ -32,12 +32,17 @@ TRUTH = {
 def make_policy(name: str = "notes-mcp", **fields: Any) -> Policy:
     """Return a policy with the hints of the explicit profile."""
     behaviors = {
-        behavior: Meaning.parse(behavior, TRUTH[behavior], ALWAYS) for behavior in BEHAVIORS
+        behavior: Meaning.parse(behavior, TRUTH[behavior], ALWAYS)
+        for behavior in BEHAVIORS
     }
     package = name.replace("-", "_")
     prefix = f"{package.upper()}_"
     return Policy(
-        server_name=name, package=package, env_prefix=prefix, behaviors=behaviors, **fields
+        server_name=name,
+        package=package,
+        env_prefix=prefix,
+        behaviors=behaviors,
+        **fields,
     )
 
 
@@ -51,7 +56,9 @@ def make_settings(policy: Policy, **values: Any) -> PolicySettings:
     return Settings(metadata=Path("none"), **values)
 
 
-def make_server(policy: Policy, *functions: Callable[..., Any], **values: Any) -> PolicyServer:
+def make_server(
+    policy: Policy, *functions: Callable[..., Any], **values: Any
+) -> PolicyServer:
     """Return a server with these declared functions as its tools."""
     settings = make_settings(policy, **values)
     audit_log = AuditLog(policy, settings.audit, settings.state_keys)
@@ -65,12 +72,16 @@ def make_server(policy: Policy, *functions: Callable[..., Any], **values: Any) -
     return server
 
 
-def client_of(server: PolicyServer, era: str, *, agrees: bool | None = None) -> Client[Any]:
+def client_of(
+    server: PolicyServer, era: str, *, agrees: bool | None = None
+) -> Client[Any]:
     """Return a client whose user agrees or declines; with None it cannot be asked."""
 
     async def answer(*asked: object) -> ElicitResult[Any]:
         action = "accept" if agrees else "decline"
-        return ElicitResult(action=action, content={"confirm": True} if agrees else None)
+        return ElicitResult(
+            action=action, content={"confirm": True} if agrees else None
+        )
 
     handler = None if agrees is None else answer
     return Client(server, mode=era, elicitation_handler=handler)

@@ -35,7 +35,9 @@ def tool(required: list[str], **properties: dict[str, Any]) -> Tool:
         (None, None, None),
     ],
 )  # fmt: skip
-def test_another_identity_is_of_the_same_kind(value: Any, before: Any, behind: Any) -> None:
+def test_another_identity_is_of_the_same_kind(
+    value: Any, before: Any, behind: Any
+) -> None:
     assert other_identity(value, BEFORE) == before
     assert other_identity(value, BEHIND) == behind
 
@@ -52,12 +54,17 @@ def test_plain_arguments_and_lists_of_them_are_cases() -> None:
 
 @pytest.mark.parametrize("arranged", [None, [], "a", [None], [["a"]]])
 def test_anything_else_is_refused(arranged: object) -> None:
-    with pytest.raises(TypeError, match="has to return its arguments, a Case, or a list of these"):
+    with pytest.raises(
+        TypeError, match="has to return its arguments, a Case, or a list of these"
+    ):
         list_cases(arranged)
 
 
 def test_samples_keep_the_schema() -> None:
-    assert list(sample_values({"type": "integer", "minimum": 5, "maximum": 6})) == [5, 6]
+    assert list(sample_values({"type": "integer", "minimum": 5, "maximum": 6})) == [
+        5,
+        6,
+    ]
     assert list(sample_values({"enum": ["a", "b"]})) == ["a", "b"]
     assert list(sample_values({"type": "string", "maxLength": 3})) == ["pro"]
     assert list(sample_values({"type": "string", "pattern": "^x$"})) == []
@@ -80,7 +87,12 @@ def test_variants_change_one_argument_each_the_surest_first() -> None:
         "a stale etag",
         "no text",
     ]
-    assert variants[1].arguments == {"note_id": 1, "etag": "5", "text": "a", "force": True}
+    assert variants[1].arguments == {
+        "note_id": 1,
+        "etag": "5",
+        "text": "a",
+        "force": True,
+    }
 
 
 def test_a_probe_is_read_without_running_it(tmp_path: Path) -> None:

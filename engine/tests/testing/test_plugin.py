@@ -15,14 +15,18 @@ def imported_by(*modules: str) -> set[str]:
     code = f"import sys\nsys.path.insert(0, {str(SOURCE)!r})\n"
     code += "".join(f"import {module}\n" for module in modules)
     code += "print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", code], capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     return set(done.stdout.split())
 
 
 @pytest.mark.parametrize("module", ["rules", "lock", "changes", "cases", "tool_table"])
 def test_what_the_command_shares_needs_the_standard_library_only(module: str) -> None:
-    assert f"{TESTING}.{module}" in imported_by(f"{TESTING}.{module}")  # -S: nothing else is there
+    assert f"{TESTING}.{module}" in imported_by(
+        f"{TESTING}.{module}"
+    )  # -S: nothing else is there
 
 
 def test_the_plugin_loads_no_run_time_half() -> None:
@@ -30,7 +34,9 @@ def test_the_plugin_loads_no_run_time_half() -> None:
         f"import sys\nsys.path.insert(0, {str(SOURCE)!r})\n"
         f"import {TESTING}.plugin\nprint(*sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     loaded = set(done.stdout.split())
     assert f"{TESTING}.plugin" in loaded
     assert not {"fastmcp", "pydantic", "mcp"} & loaded

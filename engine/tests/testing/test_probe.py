@@ -53,11 +53,15 @@ class StubSuite:
         self.store = Store()
         self.body = body
         self.module = SimpleNamespace(arrange=arrange)
-        self.project = SimpleNamespace(probes=folder, connect=self.connect, source=folder)
+        self.project = SimpleNamespace(
+            probes=folder, connect=self.connect, source=folder
+        )
         truth = dict.fromkeys(WIRE_NAMES, True) | {"read_only": False}
         self.policy = SimpleNamespace(truth=lambda _: truth, is_exempt=lambda *_: False)
         self.served = {
-            "delete_note": SimpleNamespace(declaration=SimpleNamespace(behavior="delete"))
+            "delete_note": SimpleNamespace(
+                declaration=SimpleNamespace(behavior="delete")
+            )
         }
         self.gated: set[str] = set()
         self.tables = TABLES
@@ -128,7 +132,9 @@ ARRANGED = [by_parameter, by_counting, by_declaration]
 
 
 @pytest.mark.parametrize("arrange", ARRANGED)
-async def test_a_true_tool_passes(tmp_path: Path, arrange: Callable[..., Awaitable[Any]]) -> None:
+async def test_a_true_tool_passes(
+    tmp_path: Path, arrange: Callable[..., Awaitable[Any]]
+) -> None:
     suite = StubSuite(tmp_path, arrange, delete)
     await suite.prove()
     assert suite.notes == []
@@ -160,7 +166,9 @@ async def test_without_a_sibling_the_run_says_so(tmp_path: Path) -> None:
     ]
 
 
-async def test_a_sibling_that_changes_the_authors_record_is_none(tmp_path: Path) -> None:
+async def test_a_sibling_that_changes_the_authors_record_is_none(
+    tmp_path: Path,
+) -> None:
     async def spoil(store: Store) -> None:
         store.notes["note/5"] = {"id": 5, "text": "b"}
 

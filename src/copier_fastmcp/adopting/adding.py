@@ -14,7 +14,9 @@ from .survey import survey
 
 
 def added(
-    known: Mapping[str, Any], tool: Mapping[str, Any], written: Callable[[Path, str], Path]
+    known: Mapping[str, Any],
+    tool: Mapping[str, Any],
+    written: Callable[[Path, str], Path],
 ) -> tuple[Path, dict[Path, bytes], str]:
     """What a tool more comes to, in memory.
 
@@ -37,7 +39,9 @@ def added(
     seen = survey(root)
     for one in seen.proposals:
         if one.tool.name == name:
-            raise RefusedError(f"{name} is a tool of {seen.place(one.tool)}; choose another name")
+            raise RefusedError(
+                f"{name} is a tool of {seen.place(one.tool)}; choose another name"
+            )
     path = root / place / f"{name}.py"
     package = layout.package(place)
     plain = {key: value for key, value in known.items() if key != "adopted"}
@@ -46,12 +50,19 @@ def added(
         text = (fresh / theirs).read_text(encoding="utf-8")
         probe = (fresh / f"tests/tools/test_{name}.py").read_bytes()
     text = re.sub(r"(?m)^from \.\.+policy import", f"from {package} import", text)
-    text = text.replace(theirs.as_posix(), path.relative_to(root).as_posix())  # what is to do there
+    text = text.replace(
+        theirs.as_posix(), path.relative_to(root).as_posix()
+    )  # what is to do there
     files = {path: text.encode(), root / f"tests/tools/test_{name}.py": probe}
     reachable(root, files)
     if held := [one for one in files if one.exists()]:
-        raise RefusedError(f"{held[0].relative_to(root).as_posix()} is there; choose another name")
-    server = next((s for s in layout.servers(seen) if s.serves == known["adopted"]["serves"]), None)
+        raise RefusedError(
+            f"{held[0].relative_to(root).as_posix()} is there; choose another name"
+        )
+    server = next(
+        (s for s in layout.servers(seen) if s.serves == known["adopted"]["serves"]),
+        None,
+    )
     if server is None:
         return (
             path.relative_to(root),
@@ -60,7 +71,9 @@ def added(
         )
     edited = Edited(server.module)
     if re.search(rf"\b{name}\b", server.module.text):
-        raise RefusedError(f"{name} is a name in {server.module.path.name}; choose another name")
+        raise RefusedError(
+            f"{name} is a name in {server.module.path.name}; choose another name"
+        )
     above = package.rpartition(".")[0]
     edited.imported(f"from {above + '.' if above else ''}{name} import {name}")
     edited.below(server.statement, f"{server.held}.tool({name})")

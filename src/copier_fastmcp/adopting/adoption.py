@@ -41,7 +41,9 @@ def recorded(root: Path) -> dict[str, Any]:
     """
     known = read(root / ANSWERS) if (root / ANSWERS).is_file() else {}
     if known and not known.get("adopted"):
-        raise RefusedError(f"{ANSWERS} is here: this project came from a template; `update` it")
+        raise RefusedError(
+            f"{ANSWERS} is here: this project came from a template; `update` it"
+        )
     return known
 
 
@@ -68,7 +70,9 @@ def adoption(
     package = layout.package(where)
     made.edited = _declared(chosen, servers, package)
     if len({(server.module.name, server.held) for server in servers}) > 1:
-        first = next((server.serves for server in servers if server.serves), "one of them")
+        first = next(
+            (server.serves for server in servers if server.serves), "one of them"
+        )
         made.by_hand["(the tests)"] = (
             f"{len(servers)} servers are made; tests/policy proves {first}"
         )
@@ -78,7 +82,9 @@ def adoption(
         made.by_hand |= {"(dependencies)": by_hand} if by_hand else {}
         if needed := made.files.get(dependencies.ENGINE_PIN):
             project_file = root / "pyproject.toml"
-            present = text or (project_file.read_text("utf-8") if project_file.is_file() else "")
+            present = text or (
+                project_file.read_text("utf-8") if project_file.is_file() else ""
+            )
             text = dependencies.pin_engine(present, needed.decode())
         if text is not None:
             made.files["pyproject.toml"] = text.encode()
@@ -137,7 +143,9 @@ def _rendered(
     project = dependencies.described(root).get("project", {})
     own = recordable(origin.own(template, ref))
     serves = next((server.serves for server in servers if server.serves), "")
-    name = re.sub("[^a-z0-9]+", "-", str(project.get("name", root.name)).lower()).strip("-")
+    name = re.sub("[^a-z0-9]+", "-", str(project.get("name", root.name)).lower()).strip(
+        "-"
+    )
     adopted = {"place": where, "serves": serves}
     folder_name = layout.engine_name(root / where)
     if folder_name != layout.ENGINE_NAMES[0]:
@@ -165,13 +173,19 @@ def _rendered(
             name = (root / folder).relative_to(root).as_posix()
             raise RefusedError(f"{name}: in the way of the policy; move or rename it")
     if held := sorted(name for name in files if (root / name).exists()):
-        raise RefusedError(f"{', '.join(held[:3])}: in the way of the policy; move or rename it")
+        raise RefusedError(
+            f"{', '.join(held[:3])}: in the way of the policy; move or rename it"
+        )
     if (root / where / f"{WORD}.py").exists():
-        raise RefusedError(f"{where}/{WORD}.py: has the name of the policy's folder; rename it")
+        raise RefusedError(
+            f"{where}/{WORD}.py: has the name of the policy's folder; rename it"
+        )
     return files
 
 
 def _subject(name: str) -> str:
     """What a server is about, by its name: tickets of mcp-server-tickets; all of it where nothing is left."""
-    words = [word for word in name.split("-") if word not in ("mcp", "server", "fastmcp")]
+    words = [
+        word for word in name.split("-") if word not in ("mcp", "server", "fastmcp")
+    ]
     return "-".join(words) or name

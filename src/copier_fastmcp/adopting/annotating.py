@@ -58,7 +58,9 @@ def annotate_survey(survey: Survey, chosen: Iterable[Proposal]) -> Annotations:
             AnnotationEdit(survey, proposal, edited, receivers).apply()
         except ByHandError as error:
             del edited.edits[before[0] :], edited.imports[before[1] :]
-            annotations.by_hand.append((proposal.tool.name, _paste(survey, proposal, str(error))))
+            annotations.by_hand.append(
+                (proposal.tool.name, _paste(survey, proposal, str(error)))
+            )
     for tool in survey.left:
         place = f"{survey.place(tool)}:{tool.line}"
         annotations.by_hand.append((tool.name, f"{RUN_TIME} ({place})"))
@@ -144,7 +146,9 @@ class AnnotationEdit:
                     f"{ast.unparse(target)} accepts no annotations; write "
                     f"{ast.unparse(target.value)}.tool({function}, annotations=...)"
                 )
-            raise ByHandError(f"{ast.unparse(target)} is not certain to accept annotations=")
+            raise ByHandError(
+                f"{ast.unparse(target)} is not certain to accept annotations="
+            )
         if call is None:
             return
         if any(keyword.arg is None for keyword in call.keywords):
@@ -168,9 +172,7 @@ class AnnotationEdit:
         target = self.tool.site.func if isinstance(self.tool.site, ast.Call) else None
         is_listed = self.tool.low_level and isinstance(target, ast.Attribute)
         if is_listed and isinstance(target, ast.Attribute):
-            name = (
-                f"{ast.unparse(target.value)}.ToolAnnotations"  # types.Tool, types.ToolAnnotations
-            )
+            name = f"{ast.unparse(target.value)}.ToolAnnotations"  # types.Tool, types.ToolAnnotations
             return annotations_text(self.proposal, framework, name)
         self._import_class(IMPORT_SOURCES[framework])
         return annotations_text(self.proposal, framework)
@@ -199,7 +201,9 @@ class AnnotationEdit:
     def _call_entries(self, present: ast.Call) -> dict[str, ast.expr]:
         if present.args or any(keyword.arg is None for keyword in present.keywords):
             raise ByHandError("the arguments of its ToolAnnotations are made elsewhere")
-        return {keyword.arg: keyword.value for keyword in present.keywords if keyword.arg}
+        return {
+            keyword.arg: keyword.value for keyword in present.keywords if keyword.arg
+        }
 
     def _extend(
         self, present: ast.Call | ast.Dict, entries: dict[str, ast.expr], form: str
@@ -215,12 +219,18 @@ class AnnotationEdit:
             more.append(form.format("title", _quoted(title_of(self.proposal))))
         for hint, value in hints_of(self.proposal).items():
             snake = CAMEL_TO_SNAKE[hint]
-            name = snake if snake in entries or (spells_snake and hint not in entries) else hint
+            name = (
+                snake
+                if snake in entries or (spells_snake and hint not in entries)
+                else hint
+            )
             if name not in entries:
                 more.append(form.format(name, value))
                 continue
             written = entries[name]
-            if not isinstance(written, ast.Constant) or not isinstance(written.value, bool):
+            if not isinstance(written, ast.Constant) or not isinstance(
+                written.value, bool
+            ):
                 raise ByHandError(f"its {name} is computed")
             if written.value is not value:
                 self.edited.replaces(written, str(value))
@@ -228,7 +238,9 @@ class AnnotationEdit:
             self.edited.argues(present, *more)
 
 
-def annotations_text(proposal: Proposal, framework: str, name: str = "ToolAnnotations") -> str:
+def annotations_text(
+    proposal: Proposal, framework: str, name: str = "ToolAnnotations"
+) -> str:
     """The annotations of a tool as its framework accepts them."""
     pairs: list[tuple[str, str]] = []
     if proposal.tool.title is None:
@@ -253,16 +265,29 @@ def _paste(survey: Survey, proposal: Proposal, reason: str) -> str:
 def _imported_framework(survey: Survey, tool: SourceTool) -> str:
     """The framework that the file of a tool imports, else the project."""
     targets = tool.module.imports.values()
-    prefixes = {FASTMCP: "fastmcp", SDK_2: "mcp.server.mcpserver", SDK_1: "mcp.server.fastmcp"}
+    prefixes = {
+        FASTMCP: "fastmcp",
+        SDK_2: "mcp.server.mcpserver",
+        SDK_1: "mcp.server.fastmcp",
+    }
     for framework, prefix in prefixes.items():
         if any(target.startswith(prefix) for target in targets):
             return framework
-    return next((one for one in (FASTMCP, SDK_2, SDK_1) if one in survey.frameworks), FASTMCP)
+    return next(
+        (one for one in (FASTMCP, SDK_2, SDK_1) if one in survey.frameworks), FASTMCP
+    )
 
 
 def _is_in_loop(tool: SourceTool) -> bool:
     """Whether a registration runs once for each of several things."""
-    loops = (ast.For, ast.AsyncFor, ast.While, ast.comprehension, ast.ListComp, ast.GeneratorExp)
+    loops = (
+        ast.For,
+        ast.AsyncFor,
+        ast.While,
+        ast.comprehension,
+        ast.ListComp,
+        ast.GeneratorExp,
+    )
     return any(isinstance(node, loops) for node in tool.module.above(tool.site))
 
 
@@ -274,7 +299,11 @@ def _is_bound_elsewhere(nodes: Iterable[ast.AST], name: str) -> bool:
                 is_same = f"{node.module}.{alias.name}" in ANNOTATION_CLASSES
                 if (alias.asname or alias.name) == name and not is_same:
                     return True
-        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store):
+        if (
+            isinstance(node, ast.Name)
+            and node.id == name
+            and isinstance(node.ctx, ast.Store)
+        ):
             return True
     return False
 

@@ -33,7 +33,9 @@ def declare(proposal: Proposal, edits: dict[Path, Edited], package: str) -> None
     if function is None or home is None or declared(function, home, package):
         return
     edited = edits.setdefault(home.path, Edited(home))
-    arguments: list[Any] = [f"title={json.dumps(title_of(proposal), ensure_ascii=False)}"]
+    arguments: list[Any] = [
+        f"title={json.dumps(title_of(proposal), ensure_ascii=False)}"
+    ]
     if why := _why(proposal):
         arguments.append(f"why={json.dumps(why, ensure_ascii=False)}")
     arguments += _kept_arguments(proposal)
@@ -42,7 +44,10 @@ def declare(proposal: Proposal, edits: dict[Path, Edited], package: str) -> None
         arguments.append(["exceptions=[", *map(_exception, exceptions), "]"])
     lines = _lines(f"@{imported(edited, package)}.{proposal.behavior}", arguments)
     place = edited.starts[function.lineno - 1]
-    if any(start == place and text.lstrip().startswith("@") for start, _, text in edited.edits):
+    if any(
+        start == place and text.lstrip().startswith("@")
+        for start, _, text in edited.edits
+    ):
         return  # one function, registered under several names
     note = f"# review: {proposal.asked}" if proposal.asked else ""
     for text in filter(None, (note, *lines)):
@@ -56,7 +61,9 @@ def _kept_hints(proposal: Proposal) -> dict[str, bool]:
     usual = behavior_hints(proposal.tool.name, proposal.behavior, proposal.exceptions)
     names = {wire: hint for hint, wire in tables()["hints"].items()}
     return {
-        names[wire]: value for wire, value in proposal.kept.items() if usual.get(wire) is not value
+        names[wire]: value
+        for wire, value in proposal.kept.items()
+        if usual.get(wire) is not value
     }
 
 
@@ -77,11 +84,17 @@ def _kept_exceptions(proposal: Proposal) -> list[dict[str, Any]]:
 
 
 def _exception(exception: dict[str, Any]) -> list[Any]:
-    return ["{", *(f'"{key}": {_python(value)}' for key, value in exception.items()), "}"]
+    return [
+        "{",
+        *(f'"{key}": {_python(value)}' for key, value in exception.items()),
+        "}",
+    ]
 
 
 def _python(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
+    return (
+        json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
+    )
 
 
 def _lines(call: str, arguments: list[Any]) -> list[str]:
@@ -107,10 +120,16 @@ def _why(proposal: Proposal) -> str:
     """One sentence that justifies the hints of a tool that writes: what its body does, and what follows."""
     if proposal.behavior == "read":
         return ""
-    shown = next((text for text in proposal.evidence if text.startswith(("it ", "its SQL"))), "")
+    shown = next(
+        (text for text in proposal.evidence if text.startswith(("it ", "its SQL"))), ""
+    )
     seen = re.sub(r" \(\d calls down\)", "", shown)
     ends = WHY["pop" if proposal.exceptions else proposal.behavior]
-    return f"{seen[:1].upper()}{seen[1:]}; {ends}." if seen else f"{ends[:1].upper()}{ends[1:]}."
+    return (
+        f"{seen[:1].upper()}{seen[1:]}; {ends}."
+        if seen
+        else f"{ends[:1].upper()}{ends[1:]}."
+    )
 
 
 def declared(function: Function, home: Module, package: str) -> bool:
@@ -119,7 +138,10 @@ def declared(function: Function, home: Module, package: str) -> bool:
         called = decorator.func if isinstance(decorator, ast.Call) else decorator
         first, *rest = ast.unparse(called).split(".")
         dotted = ".".join([home.imports.get(first, first), *rest])
-        if dotted.removeprefix(f"{package}.") in tables()["behaviors"] and dotted != first:
+        if (
+            dotted.removeprefix(f"{package}.") in tables()["behaviors"]
+            and dotted != first
+        ):
             return True
     return False
 

@@ -9,7 +9,16 @@ from ..parsing.saying import SourceTool
 from ..parsing.sources import asked
 
 # Parameters of a tool that replaces a part of a text.
-OLD = {"old", "old_string", "old_str", "old_text", "find", "find_text", "search_text", "search"}
+OLD = {
+    "old",
+    "old_string",
+    "old_str",
+    "old_text",
+    "find",
+    "find_text",
+    "search_text",
+    "search",
+}
 NEW = {
     "new",
     "new_string",
@@ -26,14 +35,22 @@ def definition(found: SourceTool) -> dict[str, Any]:
     """As much of a tool's definition as its source shows."""
     if found.low_level:
         listed = {"type": "object", "properties": listed_parameters(found)}
-        return {"name": found.name, "description": found.docstring, "inputSchema": listed}
+        return {
+            "name": found.name,
+            "description": found.docstring,
+            "inputSchema": listed,
+        }
     properties: dict[str, Any] = {}
     for name, annotation in asked(found.function):
         boolean = annotation is not None and ast.unparse(annotation).startswith("bool")
         schema: dict[str, Any] = {"type": "boolean"} if boolean else {}
         for node in ast.walk(annotation) if annotation else ():
-            if isinstance(node, ast.Subscript) and ast.unparse(node.value).endswith("Literal"):
-                values = [n.value for n in ast.walk(node.slice) if isinstance(n, ast.Constant)]
+            if isinstance(node, ast.Subscript) and ast.unparse(node.value).endswith(
+                "Literal"
+            ):
+                values = [
+                    n.value for n in ast.walk(node.slice) if isinstance(n, ast.Constant)
+                ]
                 schema["enum"] = values
         properties[name] = schema
     schema = {"type": "object", "properties": properties}

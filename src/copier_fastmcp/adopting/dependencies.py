@@ -80,7 +80,9 @@ def _declared(root: Path) -> Iterator[tuple[str, str]]:
         for text in script_dependencies(path):
             yield path.name, text
     file = root / "requirements.txt"
-    for line in file.read_text("utf-8", "replace").splitlines() if file.is_file() else ():
+    for line in (
+        file.read_text("utf-8", "replace").splitlines() if file.is_file() else ()
+    ):
         yield file.name, line.partition(" #")[0].strip()
 
 
@@ -143,7 +145,9 @@ def depends(root: Path) -> tuple[str | None, str]:
         raised, by_hand = _raised(str(listed[at]))
         if raised != str(listed[at]):
             listed[at] = raised
-    needed = [need for name, need in NEEDS.items() if canonicalize_name(name) not in places]
+    needed = [
+        need for name, need in NEEDS.items() if canonicalize_name(name) not in places
+    ]
     if needed and "\n" not in listed.as_string():
         listed.multiline(True)
     for need in needed:
@@ -195,7 +199,9 @@ def pin_engine(text: str, needed: str) -> str:
         _append(listed, str(pinned["project"]["dependencies"][0]))
         tool = document.setdefault("tool", tomlkit.table(is_super_table=True))
         uv = tool.setdefault("uv", tomlkit.table(is_super_table=True))
-        uv.setdefault("sources", tomlkit.table())[ENGINE] = pinned["tool"]["uv"]["sources"][ENGINE]
+        uv.setdefault("sources", tomlkit.table())[ENGINE] = pinned["tool"]["uv"][
+            "sources"
+        ][ENGINE]
     return tomlkit.dumps(document)
 
 

@@ -62,7 +62,9 @@ class Edited:
             one.end_lineno or 0 for one in given
         )
         comma = re.match(r"[\s)]*,", self.module.text[last : end - 1])
-        place = last + (comma.end() if comma else _closed(self.module.text[last : end - 1]))
+        place = last + (
+            comma.end() if comma else _closed(self.module.text[last : end - 1])
+        )
         if spread:
             indent = re.match(r"[ \t]*", self._line(first))
             lead = f"{self.newline}{indent[0] if indent else ''}"
@@ -76,7 +78,9 @@ class Edited:
         """Put a line in front of another one, as far to the right as that."""
         indent = re.match(r"[ \t]*", self._line(line))
         place = self.starts[line - 1]
-        self.edits.append((place, place, f"{indent[0] if indent else ''}{text}{self.newline}"))
+        self.edits.append(
+            (place, place, f"{indent[0] if indent else ''}{text}{self.newline}")
+        )
 
     def below(self, node: ast.stmt, text: str) -> None:
         """Put a line behind a statement, as far to the right as that."""
@@ -104,7 +108,9 @@ class Edited:
         for at, node in enumerate(self.module.tree.body):
             if isinstance(node, ast.Import | ast.ImportFrom):
                 found.append(node)
-            elif at or not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
+            elif at or not (
+                isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+            ):
                 break
         return found
 
@@ -118,8 +124,14 @@ class Edited:
             return self.starts[later.lineno - 1], text
         if alike:
             return self._after(alike[-1]), text
-        own = next((n for n in nodes if isinstance(n, ast.ImportFrom) and n.level), None)
-        if own and not self._line(own.lineno - 1).strip() and not line.startswith("from ."):
+        own = next(
+            (n for n in nodes if isinstance(n, ast.ImportFrom) and n.level), None
+        )
+        if (
+            own
+            and not self._line(own.lineno - 1).strip()
+            and not line.startswith("from .")
+        ):
             return self.starts[own.lineno - 1], text + self.newline
         first = self.module.tree.body[0]
         doc = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
@@ -132,7 +144,9 @@ class Edited:
     def _begins(self) -> int:
         """Behind the comments that a file begins with: who may run it and how it is encoded stands there."""
         lines = self.module.text.splitlines(keepends=True)
-        head = next((at for at, line in enumerate(lines) if line[:1] != "#"), len(lines))
+        head = next(
+            (at for at, line in enumerate(lines) if line[:1] != "#"), len(lines)
+        )
         return sum(map(len, lines[:head]))
 
     def _joined(self, line: str) -> tuple[int, int, str] | None:
@@ -170,9 +184,13 @@ class Edited:
             place, made = self._importing(line)
             ended = not place or self.module.text[place - 1] in "\r\n"
             edits.append((place, place, made if ended else self.newline + made))
-        edits += self.edits  # an import stands in front of a decorator at the same place
+        edits += (
+            self.edits
+        )  # an import stands in front of a decorator at the same place
         text = self.module.text
-        order = sorted(range(len(edits)), key=lambda at: (*edits[at][:2], at), reverse=True)
+        order = sorted(
+            range(len(edits)), key=lambda at: (*edits[at][:2], at), reverse=True
+        )
         for start, end, new in (edits[at] for at in order):
             text = text[:start] + new + text[end:]
         return text
@@ -194,12 +212,16 @@ class Edited:
         made = self.text
         # What could not be loaded again is not written; compiling sees more than parsing.
         compile(made, str(self.module.path), "exec", dont_inherit=True)
-        return made.encode(encoding, "backslashreplace")  # a reason may quote a file in another one
+        return made.encode(
+            encoding, "backslashreplace"
+        )  # a reason may quote a file in another one
 
 
 def _closed(text: str) -> int:
     """Where the parentheses around a value end, by what stands behind it; comments may hold others."""
-    ends = [found.end() for found in re.finditer(r"#[^\r\n]*|\)", text) if found[0] == ")"]
+    ends = [
+        found.end() for found in re.finditer(r"#[^\r\n]*|\)", text) if found[0] == ")"
+    ]
     return ends[-1] if ends else 0
 
 

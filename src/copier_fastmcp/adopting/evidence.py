@@ -30,7 +30,11 @@ SURE_READS = {
 CHOOSERS = {"action", "operation"}  # a parameter that says what to do
 # A file is written as a whole, whatever has changed in it.
 WHOLE = re.compile(r"\.(?:write\w*|dump|save\w*)\(\)|\(\) to write")
-REPEATS = {"put", "ensure", "delete"}  # they say that the same call again changes nothing more
+REPEATS = {
+    "put",
+    "ensure",
+    "delete",
+}  # they say that the same call again changes nothing more
 
 
 class Evidence:
@@ -69,11 +73,19 @@ class Evidence:
             writing = (_of(one) for one in self.described if one.kind != "read")
             self.by_words = next(writing, "read")
         creates = self.by_words == "create"
-        self.upserts = [one.word for one in self.described if one.kind == "change" and creates]
+        self.upserts = [
+            one.word for one in self.described if one.kind == "change" and creates
+        ]
         self.by_words = "put" if self.upserts else self.by_words  # `create or update`
-        voices = [each for each in signals(subject) if each.hint == READ_ONLY and each.votes > 1]
+        voices = [
+            each
+            for each in signals(subject)
+            if each.hint == READ_ONLY and each.votes > 1
+        ]
         schema = ("parameters", "choices", "result", "phrases")
-        self.against = [each for each in voices if each.source in schema and not each.value]
+        self.against = [
+            each for each in voices if each.source in schema and not each.value
+        ]
         self.for_reads = [each for each in voices if each.value]
         self.hinted = tool.hints.get("readOnlyHint")
         self.tagged = {tag.lower() for tag in tool.tags}
@@ -118,7 +130,9 @@ class Evidence:
         names = {tokens(self.tool.name), tokens(self.tool.local)}
         if self.tool.function:
             names.add(tokens(self.tool.function.name))
-        asks_only = any(effect.text.startswith("its GraphQL") for effect in self.body.of("read"))
+        asks_only = any(
+            effect.text.startswith("its GraphQL") for effect in self.body.of("read")
+        )
         counted = []
         for effect in effects:
             if effect.sends and asks_only:
@@ -132,7 +146,9 @@ class Evidence:
 
     def _texts(self) -> tuple[str, ...]:
         shown = self.reads[: 1 if self.sure else 2]
-        texts = [in_words(e) for e in (*self.stores, *self.sure[:2], *self.weak[:1], *shown)]
+        texts = [
+            in_words(e) for e in (*self.stores, *self.sure[:2], *self.weak[:1], *shown)
+        ]
         texts += [self.name_says] if self.word else []
         texts += [self.description_says] if self.described else []
         texts += [each.text for each in self.against]
@@ -178,7 +194,9 @@ class Evidence:
         """Whether all that is stored is new: a file that is written as a whole holds nothing else."""
         adds = ("create", "append", "ensure")
         others = [e for e in self.body.writes(sure=True) if e.kind not in adds]
-        return not self.body.of("sets", "again") and all(WHOLE.search(e.text) for e in others)
+        return not self.body.of("sets", "again") and all(
+            WHOLE.search(e.text) for e in others
+        )
 
 
 def _verb(said: Sequence[Says]) -> tuple[str, str]:

@@ -15,11 +15,15 @@ READ_ONLY, DESTRUCTIVE, IDEMPOTENT = "readOnlyHint", "destructiveHint", "idempot
 RELAXED = {READ_ONLY: True, DESTRUCTIVE: False, IDEMPOTENT: True}
 
 
-def behavior_hints(name: str, behavior: str, exceptions: object = ()) -> dict[str, bool]:
+def behavior_hints(
+    name: str, behavior: str, exceptions: object = ()
+) -> dict[str, bool]:
     """What is true of a behavior, by the names on the wire; openWorldHint follows from no body."""
     declaration = declaration_of({"name": name, "exceptions": exceptions}, behavior)
     truth = policy_of({}).truth(declaration)
-    return {wire: truth[hint] for hint, wire in WIRE_NAMES.items() if hint != "open_world"}
+    return {
+        wire: truth[hint] for hint, wire in WIRE_NAMES.items() if hint != "open_world"
+    }
 
 
 def hints_of(proposal: "Proposal") -> dict[str, bool]:
@@ -28,7 +32,9 @@ def hints_of(proposal: "Proposal") -> dict[str, bool]:
     return hints | dict(proposal.kept)
 
 
-def relaxed_hints(written: Mapping[str, bool], proposed: Mapping[str, bool]) -> dict[str, bool]:
+def relaxed_hints(
+    written: Mapping[str, bool], proposed: Mapping[str, bool]
+) -> dict[str, bool]:
     """The written hints that a proposal would relax.
 
     Args:

@@ -37,12 +37,16 @@ def servers(seen: Survey) -> list[Server]:
         for module in seen.project.modules.values()
         for node in module.nodes
         if isinstance(node, ast.ClassDef)
-        and any(re.search(r"\b\w*(FastMCP|MCP)\b", ast.unparse(base)) for base in node.bases)
+        and any(
+            re.search(r"\b\w*(FastMCP|MCP)\b", ast.unparse(base)) for base in node.bases
+        )
     }
     found = []
     for module in seen.project.modules.values():
         for node in module.nodes:
-            targets: list[ast.expr] = node.targets if isinstance(node, ast.Assign) else []
+            targets: list[ast.expr] = (
+                node.targets if isinstance(node, ast.Assign) else []
+            )
             if isinstance(node, ast.AnnAssign) and node.value:
                 targets = [node.target]
             value = getattr(node, "value", None)
@@ -66,7 +70,9 @@ def _serves(module: Module, node: ast.stmt, held: str) -> str:
     if not functions and not classes:
         return f"{module.name}:{held}"
     if len(functions) == 1 and not classes:
-        returns = [n for n in ast.walk(functions[0]) if isinstance(n, ast.Return) and n.value]
+        returns = [
+            n for n in ast.walk(functions[0]) if isinstance(n, ast.Return) and n.value
+        ]
         arguments = functions[0].args
         free = len(arguments.args) <= len(arguments.defaults) and not isinstance(
             functions[0], ast.AsyncFunctionDef
@@ -99,7 +105,9 @@ def place(seen: Survey, made: list[Server]) -> str:
             f"the server lies in {above}/; adopt there: copier-fastmcp adopt {above}"
         )
     if where == "src" and common not in folders:
-        raise RefusedError("several packages in src/ hold tools; name the folder of one of them")
+        raise RefusedError(
+            "several packages in src/ hold tools; name the folder of one of them"
+        )
     if where not in (".", "src") and not _package(seen, common, package(where)):
         raise RefusedError(
             f"{where}/ is not a package, and nothing imports it by name: add __init__.py, or copier-fastmcp adopt {where}"
@@ -131,7 +139,9 @@ def _package(seen: Survey, folder: Path, name: str) -> bool:
         return True
     of = re.compile(rf"{re.escape(dotted)}[.:\"']")
     targets = (
-        target for module in seen.project.modules.values() for target in module.imports.values()
+        target
+        for module in seen.project.modules.values()
+        for target in module.imports.values()
     )
     if any(of.match(f"{target}.") for target in targets):
         return True

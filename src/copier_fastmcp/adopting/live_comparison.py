@@ -35,7 +35,9 @@ def compare_with_source(survey: Survey, listing: Listing) -> Survey:
     """The survey, with the tools that only the running server shows; differences are printed to stderr."""
     names = [str(tool.get("name")) for tool in listing]
     found = [proposal.tool for proposal in survey.proposals] + survey.left
-    unread = [name for name in names if not any(_has_name(tool, name) for tool in found)]
+    unread = [
+        name for name in names if not any(_has_name(tool, name) for tool in found)
+    ]
     absent = [tool.name for tool in found if tool.exact and tool.name not in names]
     agreement = "the same that its source shows"
     if unread or absent:
@@ -110,7 +112,11 @@ def _by_name(listing: Listing) -> dict[str, dict[str, Any]]:
         while name in tools:
             name += " (again)"
         annotations = tool.get("annotations")
-        rest = {key: value for key, value in tool.items() if key not in ("annotations", "title")}
+        rest = {
+            key: value
+            for key, value in tool.items()
+            if key not in ("annotations", "title")
+        }
         if isinstance(annotations, dict):
             other = {
                 key: value

@@ -12,10 +12,20 @@ ASK = "read the comment `# review:` and correct the decorator"
 ARRANGE = "write `arrange` in `tests/tools/`, so that the suite proves what the decorator says"
 PHASES: tuple[Phase, ...] = (
     ("Decide", "critical", ASK, "no comment is left"),
-    ("Declare", "critical", "say what each does, as its reason tells", "it is in the lock"),
+    (
+        "Declare",
+        "critical",
+        "say what each does, as its reason tells",
+        "it is in the lock",
+    ),
     ("Prove what asks a person", "high", ARRANGE, "none is `unprobed`"),
     ("Prove what else writes", "medium", ARRANGE, "none is `unprobed`"),
-    ("Prove and describe reads", "low", f"{ARRANGE}; describe parameters", "nothing is skipped"),
+    (
+        "Prove and describe reads",
+        "low",
+        f"{ARRANGE}; describe parameters",
+        "nothing is skipped",
+    ),
 )
 
 

@@ -19,8 +19,22 @@ from .defining import definition, edits_a_part
 from .evidence import WHOLE, Evidence, cautious, in_words, written
 from .hints import DESTRUCTIVE, IDEMPOTENT, READ_ONLY, behavior_hints, relaxed_hints
 
-QUERIES = {"search", "find", "query", "lookup", "check", "resolve", "validate"}  # also by POST
-REPLACES = {"create", "copy", "generate", "export", "compose"}  # a file, also one that is there
+QUERIES = {
+    "search",
+    "find",
+    "query",
+    "lookup",
+    "check",
+    "resolve",
+    "validate",
+}  # also by POST
+REPLACES = {
+    "create",
+    "copy",
+    "generate",
+    "export",
+    "compose",
+}  # a file, also one that is there
 POPS = "It takes away another one with each call."
 
 
@@ -51,8 +65,12 @@ def proposals(project: Project, found: Sequence[SourceTool]) -> list[Proposal]:
     """What each tool that has a function is said to do."""
     reader = Reader(project)
     made = []
-    for one, subject in zip(found, subjects([Tool(definition(one)) for one in found]), strict=True):
-        body = reader.body(one.function, one.home) if one.function and one.home else Body()
+    for one, subject in zip(
+        found, subjects([Tool(definition(one)) for one in found]), strict=True
+    ):
+        body = (
+            reader.body(one.function, one.home) if one.function and one.home else Body()
+        )
         evidence = Evidence(one, body, subject)
         made.append(_keep_written(evidence, _weighed(evidence)))
     return made
@@ -138,11 +156,15 @@ def _named_a_read(of: Evidence) -> Proposal:
     if clash := _writes_all_the_same(of):
         why = f"{of.name_says}, but {of.besides_its_name}"
         return _made(of, cautious([clash]), why, "read")
-    doubted = [e for e in of.weak if e.depth <= 1 and not (e.sends and of.word in QUERIES)]
+    doubted = [
+        e for e in of.weak if e.depth <= 1 and not (e.sends and of.word in QUERIES)
+    ]
     if not of.reads and of.by_words != "read":
         doubted = of.weak
     if doubted and not of.hinted:
-        return _made(of, "action", f"{of.name_says}, but {in_words(doubted[0])}", "read")
+        return _made(
+            of, "action", f"{of.name_says}, but {in_words(doubted[0])}", "read"
+        )
     if of.vague and not of.shown_reads and not of.hinted and not of.only_computes:
         why = f"{of.word!r} may write, and its body does not show that it does not"
         return _made(of, "action", why, "read")
@@ -178,10 +200,19 @@ def _named_an_addition(of: Evidence) -> Proposal:
         return _made(of, "append")
     whole = [e for e in of.sure if e.depth <= 1 or WHOLE.search(e.text)]
     inserts = new and of.only_inserts and named == "create"
-    if whole and {e.kind for e in whole} <= {"put"} and named != "ensure" and not inserts:
+    if (
+        whole
+        and {e.kind for e in whole} <= {"put"}
+        and named != "ensure"
+        and not inserts
+    ):
         why = f"{of.name_says}, but {in_words(whole[0])}, which may replace"
         return _made(of, "put", why, named, "ensure")
-    if of.word in REPLACES and kinds & {"save", "put"} and of.tool.hints.get("destructiveHint"):
+    if (
+        of.word in REPLACES
+        and kinds & {"save", "put"}
+        and of.tool.hints.get("destructiveHint")
+    ):
         return _made(of, "put")
     return _made(of, "append" if named == "create" and kinds == {"append"} else named)
 
@@ -192,7 +223,9 @@ def _named_an_action(of: Evidence) -> Proposal:
         if of.by_words == "read" and (of.hinted or of.for_reads):
             return _made(of, "read")
         if of.by_words == "read" or of.hinted:
-            return _made(of, "action", f"{of.name_says}, but {in_words(of.reads[0])}", "read")
+            return _made(
+                of, "action", f"{of.name_says}, but {in_words(of.reads[0])}", "read"
+            )
     if of.by_words == "read" and of.hinted and not of.written:
         return _made(of, "action", "its name and its words say two things", "read")
     if not of.sure and ("query" in of.tool.name or of.for_reads):
@@ -205,9 +238,13 @@ def _without_a_verb(of: Evidence) -> Proposal:
     told = of.by_words
     if does := _done(of):
         if told == "read" and of.hinted is not False:
-            return _made(of, does, f"{of.description_says}, but {in_words(of.sure[0])}", "read")
+            return _made(
+                of, does, f"{of.description_says}, but {in_words(of.sure[0])}", "read"
+            )
         behavior = does if told in ("", "read") else told
-        return _made(of, behavior if behavior == "create" else cautious([behavior, does]))
+        return _made(
+            of, behavior if behavior == "create" else cautious([behavior, does])
+        )
     if told == "read" and not of.against and (of.reads or of.hinted or not of.weak):
         return _made(of, "read")
     pure = bool(of.reads) and not (of.sure or of.weak or of.against) and of.body.whole
@@ -215,7 +252,10 @@ def _without_a_verb(of: Evidence) -> Proposal:
         return _made(of, "action", "its words are all that says read", "read")
     if told and pure and not of.describes_surely:
         return _made(
-            of, told, f"its words say {of.described[0].word!r}, but {in_words(of.reads[0])}", "read"
+            of,
+            told,
+            f"its words say {of.described[0].word!r}, but {in_words(of.reads[0])}",
+            "read",
         )
     if told:
         return _made(of, told)
@@ -232,5 +272,7 @@ def _done(of: Evidence) -> str:
     """The behavior that a body comes to; what it may do counts where no word says that it reads."""
     hidden = all(e.depth and WHOLE.search(e.text) for e in of.sure)
     if of.written == "put" and hidden and not of.body.of("sets", "guarded", "fresh"):
-        return "action"  # a file is written as a whole; what has changed in it is not seen
+        return (
+            "action"  # a file is written as a whole; what has changed in it is not seen
+        )
     return of.written or (written(of.weak) if of.by_words != "read" else "")

@@ -17,7 +17,9 @@ def server() -> object:
 
 def registered(seen: Survey, servers: list[Server]) -> str:
     """A function for tests/tools/backend.py that registers all tools; empty: it needs none, or only a person can tell."""
-    module, _, held = servers[0].serves.partition(":") if len(servers) == 1 else ("", "", "")
+    module, _, held = (
+        servers[0].serves.partition(":") if len(servers) == 1 else ("", "", "")
+    )
     if not held or held != servers[0].held or "." in held:
         return ""
     near = _reachable(seen, servers[0].module)
@@ -37,7 +39,9 @@ def registered(seen: Survey, servers: list[Server]) -> str:
     if not imports and not calls:
         return ""
     lines = [f"import {name}  # registers its tools" for name in sorted(imports)]
-    lines += [f"from {name} import {', '.join(sorted(of))}" for name, of in names.items()]
+    lines += [
+        f"from {name} import {', '.join(sorted(of))}" for name, of in names.items()
+    ]
     spread = [*lines, "", *calls, f"return {held}"]
     return SERVER.format(lines="\n".join(f"    {line}".rstrip() for line in spread))
 
@@ -55,7 +59,11 @@ def _call(seen: Survey, module: Module, function: Function, held: str) -> str | 
     needed += sum(default is None for default in arguments.kw_defaults)
     for other in seen.project.modules.values():
         for node in other.nodes:
-            place = seen.project.resolve(other, node.func) if isinstance(node, ast.Call) else None
+            place = (
+                seen.project.resolve(other, node.func)
+                if isinstance(node, ast.Call)
+                else None
+            )
             inner = any(isinstance(n, FUNCTIONS) for n in other.above(node))
             if place and place.node is function and not inner:
                 return ""
@@ -77,10 +85,14 @@ def _reachable(seen: Survey, module: Module) -> set[str]:
         names = [one.name.rpartition(".")[0]]  # its package comes first
         for node in one.tree.body:
             if isinstance(node, ast.Import | ast.ImportFrom):
-                locals_ = [name.asname or name.name.split(".")[0] for name in node.names]
+                locals_ = [
+                    name.asname or name.name.split(".")[0] for name in node.names
+                ]
                 targets = [one.imports.get(name, "") for name in locals_]
                 names += [*targets, *(target.rpartition(".")[0] for target in targets)]
-                names += [name.name for name in node.names] * isinstance(node, ast.Import)
+                names += [name.name for name in node.names] * isinstance(
+                    node, ast.Import
+                )
         others = (seen.project.module(name) for name in names if name)
         ways += [other for other in others if other is not None]
     return found

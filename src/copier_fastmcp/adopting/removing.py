@@ -59,12 +59,18 @@ def plan_removal(root: Path, known: dict[str, Any]) -> Removal:
             removal.written[module.path] = _encoded(module, text)
     _plan_settings(root, removal)
     with copying.rendered(known) as fresh:
-        names = {path.relative_to(fresh).as_posix() for path in fresh.rglob("*") if path.is_file()}
+        names = {
+            path.relative_to(fresh).as_posix()
+            for path in fresh.rglob("*")
+            if path.is_file()
+        }
     names |= {str(ANSWERS), str(LOCK), TABLE, phased.FILE}
     removal.deleted = [root / name for name in sorted(names) if (root / name).is_file()]
     for path in sorted((root / "tests/tools").glob("*.py")):
         held = path.read_text(encoding="utf-8")
-        if UNPROBED in held or ('"""Yours: ' in held[:12] and "raise NotImplementedError" in held):
+        if UNPROBED in held or (
+            '"""Yours: ' in held[:12] and "raise NotImplementedError" in held
+        ):
             removal.deleted.append(path)
         elif '"""Yours: ' in held[:12]:
             removal.left.append(
@@ -171,18 +177,24 @@ def _plan_settings(root: Path, removal: Removal) -> None:
     if not path.is_file():
         return
     try:
-        added = git(root, "log", "--diff-filter=A", "--format=%H", "--", str(ANSWERS)).split()
+        added = git(
+            root, "log", "--diff-filter=A", "--format=%H", "--", str(ANSWERS)
+        ).split()
         if not added:
             return
         name = f"./{path.name}"
         before = git(root, "show", f"{added[-1]}^:{name}")
         after = git(root, "show", f"{added[-1]}:{name}")
     except UnableError:
-        removal.left.append("pyproject.toml: take out the dependencies that adopt added")
+        removal.left.append(
+            "pyproject.toml: take out the dependencies that adopt added"
+        )
         return
     held = path.read_bytes()
     if held == after.encode("utf-8", "surrogateescape"):
         if before != after:
             removal.written[path] = before.encode("utf-8", "surrogateescape")
     elif before != after:
-        removal.left.append("pyproject.toml: it was edited since; take out what adopt added")
+        removal.left.append(
+            "pyproject.toml: it was edited since; take out what adopt added"
+        )

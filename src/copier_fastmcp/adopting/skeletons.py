@@ -38,7 +38,9 @@ APART = '''"""Your own `pytest` leaves this folder out: its files prove tools, a
 
 collect_ignore_glob = ["*"]
 '''
-CHOICE = re.compile(r"\bLiteral\[('[^'\\]*'|-?\d+|True|False)[,\]]")  # as `ast.unparse` writes it
+CHOICE = re.compile(
+    r"\bLiteral\[('[^'\\]*'|-?\d+|True|False)[,\]]"
+)  # as `ast.unparse` writes it
 SAMPLES = {"str": "a", "int": 1, "float": 1.0, "bool": False}
 
 
@@ -61,5 +63,7 @@ def named(proposal: Proposal) -> str:
     if not proposal.tool.exact and re.search("^_|__|_$", name):
         return "its name is known when it runs; write tests/tools/test_NAME.py for each"
     if not re.fullmatch(r"[\w.-]+", name):
-        return "its name cannot be that of a file, so the suite cannot prove it; rename it"
+        return (
+            "its name cannot be that of a file, so the suite cannot prove it; rename it"
+        )
     return ""

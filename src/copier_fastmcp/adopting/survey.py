@@ -16,7 +16,9 @@ from ..terminal.columns import table
 from .hints import behavior_hints, relaxed_hints
 from .proposing import Proposal, proposals
 
-UNREAD = "only the running server shows it; say what it does with declare(name, behavior)"
+UNREAD = (
+    "only the running server shows it; say what it does with declare(name, behavior)"
+)
 NONE = "no tool was found: no @mcp.tool, mcp.tool(...), add_tool or Tool.from_function"
 
 
@@ -39,7 +41,9 @@ class Survey:
     def rows(self) -> list[dict[str, Any]]:
         """A row for each tool, in the order of the files."""
 
-        def row(name: str, found: SourceTool | None, reason: str | None) -> dict[str, Any]:
+        def row(
+            name: str, found: SourceTool | None, reason: str | None
+        ) -> dict[str, Any]:
             return {
                 "tool": name,
                 "file": self.place(found) if found else None,
@@ -74,7 +78,12 @@ class Survey:
             for each in self.proposals
         ]
         cells += [
-            [one.name, "-", f"{self.place(one)}:{one.line}", f"not adoptable: {one.reason}"]
+            [
+                one.name,
+                "-",
+                f"{self.place(one)}:{one.line}",
+                f"not adoptable: {one.reason}",
+            ]
             for one in self.left
         ]
         cells += [[name, "-", "-", f"not adoptable: {UNREAD}"] for name in self.unread]
@@ -102,15 +111,23 @@ def survey(folder: Path, *, low_level: bool = False) -> Survey:
         UnableError: There is no such folder.
     """
     if not folder.is_dir():
-        raise UnableError(f"{folder} is not a folder; name the one of the server's repository")
+        raise UnableError(
+            f"{folder} is not a folder; name the one of the server's repository"
+        )
     project = Project(folder.resolve())
     finder = Finder(project)
     found = finder.tools()
     if not found:
         raise RefusedError(f"{folder}: {NONE}")
-    able = [one for one in found if not one.reason or (low_level and one.low_level and one.exact)]
+    able = [
+        one
+        for one in found
+        if not one.reason or (low_level and one.low_level and one.exact)
+    ]
     left = [one for one in found if one not in able]
-    return Survey(project, frameworks(project), proposals(project, able), left, finder.mounted)
+    return Survey(
+        project, frameworks(project), proposals(project, able), left, finder.mounted
+    )
 
 
 def answered(seen: Survey, *, unattended: bool) -> list[Proposal]:
@@ -179,4 +196,7 @@ def _relaxed_but_kept(proposal: Proposal) -> list[str]:
     """The hints that the behavior alone would relax, and that stay as their author wrote them."""
     name, behavior = proposal.tool.name, proposal.behavior
     proposed = behavior_hints(name, behavior, proposal.exceptions)
-    return [f"{hint}={value}" for hint, value in relaxed_hints(proposal.kept, proposed).items()]
+    return [
+        f"{hint}={value}"
+        for hint, value in relaxed_hints(proposal.kept, proposed).items()
+    ]

@@ -47,7 +47,10 @@ def _codex(hints: Hints) -> str:
         return "run"
     return (
         "ask"
-        if any(effective_hint(hints, f"{hint}Hint") for hint in ("destructive", "openWorld"))
+        if any(
+            effective_hint(hints, f"{hint}Hint")
+            for hint in ("destructive", "openWorld")
+        )
         else "run"
     )
 

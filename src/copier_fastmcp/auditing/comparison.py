@@ -57,7 +57,9 @@ def load_definitions(source: str, seconds: float) -> Definitions:
     if source and path.is_file() and _is_data(path):
         return load_file(path)
     if path.suffix == ".json" and len(source.split()) == 1:
-        raise UnableError(f"{source} is not there; name a file, an address or a command")
+        raise UnableError(
+            f"{source} is not there; name a file, an address or a command"
+        )
     return Definitions(fetch_tools(source, None, {}, seconds))
 
 

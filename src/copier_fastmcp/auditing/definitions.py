@@ -91,7 +91,9 @@ def _parse_description(sentences: Sequence[str]) -> list[Verb]:
     verbs = parse_sentence("".join(sentences[:1]))
     if verbs:
         return verbs
-    return [replace(verb, sure=False) for verb in parse_sentence("".join(sentences[1:2]))]
+    return [
+        replace(verb, sure=False) for verb in parse_sentence("".join(sentences[1:2]))
+    ]
 
 
 def collect_evidence(texts: ToolTexts) -> list[Evidence]:
@@ -106,11 +108,15 @@ def collect_evidence(texts: ToolTexts) -> list[Evidence]:
             verbs[source] = [verb for verb in verbs[source] if verb.kind != "run"]
     for source in verbs:
         collected += _collect_verb_evidence(texts.tool, source, verbs[source])
-    if {verb.kind for verb in verbs["name"]} == {"add"}:  # other changes are made each time, too
+    if {verb.kind for verb in verbs["name"]} == {
+        "add"
+    }:  # other changes are made each time, too
         contrary = (IDEMPOTENT, True)
         collected = [item for item in collected if (item.hint, item.value) != contrary]
     if not texts.name_verbs and _is_read_by_description(verbs["description"]):
-        collected.append(Evidence("name", READ_ONLY, True, WEAK, "its name has no verb"))
+        collected.append(
+            Evidence("name", READ_ONLY, True, WEAK, "its name has no verb")
+        )
     collected += _collect_phrase_evidence(texts)
     collected += _collect_computation_evidence(texts)
     collected += collect_schema_evidence(texts)
@@ -132,7 +138,9 @@ def _interpret_verbs(texts: ToolTexts) -> VerbsBySource:
     words = {verb.word for verb in verbs["name"]}
     kinds = {verb.kind for verb in verbs["description"]}
     if kinds == {"add"} and words and words <= word_list("generic_changes"):
-        verbs["name"] = [replace(verb, kind="add") for verb in verbs["name"]]  # `update_log`
+        verbs["name"] = [
+            replace(verb, kind="add") for verb in verbs["name"]
+        ]  # `update_log`
     if has_content(texts.tool):  # each call attaches a file once more, but not a policy
         for source in verbs:
             verbs[source] = [_attach_content(verb) for verb in verbs[source]]
@@ -156,7 +164,9 @@ def _attach_content(verb: Verb) -> Verb:
     return verb
 
 
-def _find_query_language(texts: ToolTexts, verbs: Mapping[str, Sequence[Verb]]) -> str | None:
+def _find_query_language(
+    texts: ToolTexts, verbs: Mapping[str, Sequence[Verb]]
+) -> str | None:
     """A language that only reads, where a tool does nothing but run it."""
     kinds = {verb.kind for source in verbs for verb in verbs[source]}
     if not kinds <= {"run", "read"}:
@@ -166,11 +176,15 @@ def _find_query_language(texts: ToolTexts, verbs: Mapping[str, Sequence[Verb]]) 
 
 def _is_read_by_description(verbs: Sequence[Verb]) -> bool:
     """Whether a description has verbs, and all of them read; `returns` alone does not count."""
-    kinds = {verb.kind for verb in verbs if verb.sure or not verb.word.startswith("return")}
+    kinds = {
+        verb.kind for verb in verbs if verb.sure or not verb.word.startswith("return")
+    }
     return kinds == {"read"}
 
 
-def _collect_verb_evidence(tool: Tool, source: str, verbs: Sequence[Verb]) -> Iterator[Evidence]:
+def _collect_verb_evidence(
+    tool: Tool, source: str, verbs: Sequence[Verb]
+) -> Iterator[Evidence]:
     """The evidence of the verbs of a name, a title or a description."""
     if not verbs:
         return

@@ -35,7 +35,10 @@ def find_violations(tool: Tool) -> Iterator[Violation]:
         yield "text-commands", f"its description tells the model: {quoted!r}"
     free_path = _find_free_path(tool)
     if free_path and not NAMED_API.search(description):
-        yield "free-path-named", f"it takes any {free_path!r}, and its description names no API"
+        yield (
+            "free-path-named",
+            f"it takes any {free_path!r}, and its description names no API",
+        )
 
 
 def _find_missing_hints(tool: Tool) -> Iterator[Violation]:
@@ -57,7 +60,10 @@ def find_free_input(tool: Tool) -> str | None:
         is_free = all(is_free_schema(schema) for schema in tool.parameters.values())
         return f"it takes any object as {names}" if is_free else None
     schema = tool.wire.get("inputSchema")
-    is_open = isinstance(schema, Mapping) and schema.get("additionalProperties") in (True, {})
+    is_open = isinstance(schema, Mapping) and schema.get("additionalProperties") in (
+        True,
+        {},
+    )
     return "it takes any object as its whole input" if is_open else None
 
 

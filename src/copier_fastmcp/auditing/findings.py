@@ -187,7 +187,9 @@ def _compare_hint(tool: Tool, verdict: Verdict, hint: str) -> AuditFinding | Non
     if is_declared:
         statement = f"{hint} is {str(declared).lower()}"
     else:
-        statement = f"{hint} is left out, which clients read as {str(not value).lower()}"
+        statement = (
+            f"{hint} is left out, which clients read as {str(not value).lower()}"
+        )
     advice = f"its author should say {hint}: {str(value).lower()}"
     return AuditFinding(
         tool=tool.name,
@@ -221,9 +223,13 @@ def _apply_rules(
     messages: dict[tuple[str, str], list[str]] = {}
     without_typo = {tool.name for tool in tools if not _find_typos(tool)}
     for violation in examine(tools, tables(), profile):
-        is_own_annotation = violation.rule == "hints-known" and violation.tool in without_typo
+        is_own_annotation = (
+            violation.rule == "hints-known" and violation.tool in without_typo
+        )
         if violation.rule not in REPLACED and not is_own_annotation:
-            messages.setdefault((violation.tool, violation.rule), []).append(violation.message)
+            messages.setdefault((violation.tool, violation.rule), []).append(
+                violation.message
+            )
     for tool, invalid_parts in zip(tools, errors, strict=True):
         violations = list(find_violations(tool))
         violations += [("definition-valid", part) for part in invalid_parts]
@@ -265,5 +271,9 @@ def _rate(rule: str, profile: str) -> str:
 
 
 def _join_messages(messages: Sequence[str]) -> str:
-    rest = f" and {len(messages) - SHOWN_EVIDENCE} more" if len(messages) > SHOWN_EVIDENCE else ""
+    rest = (
+        f" and {len(messages) - SHOWN_EVIDENCE} more"
+        if len(messages) > SHOWN_EVIDENCE
+        else ""
+    )
     return "; ".join(dict.fromkeys(messages[:SHOWN_EVIDENCE])) + rest

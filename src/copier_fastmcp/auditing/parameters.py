@@ -27,7 +27,9 @@ VERSIONS = {"etag", "if_match", "revision", "version_token", "expected_version"}
 # Acts that end in the same state each time, unless their verb shows otherwise.
 SETTLING_KINDS = {"change", "remove", "ensure"}
 # `+10G`, `+5%` as an example of a value
-RELATIVE_VALUE = re.compile(r"(?<![\w.+-])[+]\d{1,4}(?:\.\d+)?(?:%|[KMGT]i?B?)?(?![\w:-]|\.\d)")
+RELATIVE_VALUE = re.compile(
+    r"(?<![\w.+-])[+]\d{1,4}(?:\.\d+)?(?:%|[KMGT]i?B?)?(?![\w:-]|\.\d)"
+)
 NOT_AMOUNTS = {"phone", "number", "time", "timezone", "tz", "date", "offset"}
 RELATIVE_TEXT = re.compile(
     r"\brelative to (?:the |its |their |your )?(?:current|present|existing|previous)\b"
@@ -58,7 +60,9 @@ class Choice:
 def list_known(tool: Tool, kind: str) -> list[str]:
     """The parameters of a tool whose whole name is in a list of the vocabulary."""
     names = word_list(f"takes_{kind}")
-    return sorted(name for name in tool.parameters if "_".join(split_name(name)) in names)
+    return sorted(
+        name for name in tool.parameters if "_".join(split_name(name)) in names
+    )
 
 
 def has_identity(tool: Tool) -> bool:
@@ -74,7 +78,9 @@ def _last_word(name: str) -> str:
 
 def list_positions(tool: Tool) -> list[str]:
     """The parameters that name a position, where something else may be the next time."""
-    return sorted(name for name in tool.parameters if _last_word(name) in word_list("places"))
+    return sorted(
+        name for name in tool.parameters if _last_word(name) in word_list("places")
+    )
 
 
 def has_content(tool: Tool) -> bool:
@@ -89,9 +95,13 @@ def collect_schema_evidence(texts: ToolTexts) -> Iterator[Evidence]:
     forcing = list_known(tool, "forces")
     loosening = list_known(tool, "loosens")
     if forcing:
-        yield Evidence("parameters", DESTRUCTIVE, True, CERTAIN, f"it takes {forcing[0]!r}")
+        yield Evidence(
+            "parameters", DESTRUCTIVE, True, CERTAIN, f"it takes {forcing[0]!r}"
+        )
     elif loosening:
-        yield Evidence("parameters", DESTRUCTIVE, True, WEAK, f"it takes {loosening[0]!r}")
+        yield Evidence(
+            "parameters", DESTRUCTIVE, True, WEAK, f"it takes {loosening[0]!r}"
+        )
     running = list_known(tool, "runs")
     if running:
         yield Evidence("parameters", READ_ONLY, False, WEAK, f"it runs {running[0]!r}")
@@ -104,7 +114,9 @@ def _collect_read_evidence(tool: Tool) -> Iterator[Evidence]:
     for kind, value in (("pages", True), ("values", False), ("tries", False)):
         names = list_known(tool, kind)
         if names:
-            yield Evidence("parameters", READ_ONLY, value, WEAK, f"it takes {names[0]!r}")
+            yield Evidence(
+                "parameters", READ_ONLY, value, WEAK, f"it takes {names[0]!r}"
+            )
             break
     targets = sorted(name for name in tool.parameters if _is_write_target(name))
     if targets:
@@ -113,7 +125,9 @@ def _collect_read_evidence(tool: Tool) -> Iterator[Evidence]:
     for name, schema in tool.parameters.items():
         verb = find_verb(name.lower()) if schema.get("type") == "boolean" else None
         if verb and verb.sure and verb.kind in ("change", "remove"):
-            yield Evidence("parameters", READ_ONLY, False, STRONG, f"it takes a flag {name!r}")
+            yield Evidence(
+                "parameters", READ_ONLY, False, STRONG, f"it takes a flag {name!r}"
+            )
 
 
 def _is_write_target(name: str) -> bool:
@@ -136,7 +150,9 @@ def _list_state_switches(tool: Tool) -> list[str]:
 def _collect_repetition_evidence(texts: ToolTexts) -> Iterator[Evidence]:
     """What parameters show about a second call: another state, another thing, or the same."""
     tool = texts.tool
-    versions = sorted(name for name in tool.parameters if "_".join(split_name(name)) in VERSIONS)
+    versions = sorted(
+        name for name in tool.parameters if "_".join(split_name(name)) in VERSIONS
+    )
     if versions:
         text = f"it takes {versions[0]!r}, which a second call does not match"
         yield Evidence("version", IDEMPOTENT, False, CERTAIN, text)
@@ -164,7 +180,9 @@ def _collect_repetition_evidence(texts: ToolTexts) -> Iterator[Evidence]:
         text = f"{states[0]!r} says what it ends with"
         yield Evidence("parameters", IDEMPOTENT, True, WEAK, text)
     qualities = word_list("qualities")
-    assigned = sorted(name for name in tool.parameters if qualities & {*split_name(name)})
+    assigned = sorted(
+        name for name in tool.parameters if qualities & {*split_name(name)}
+    )
     if assigned:
         text = f"it assigns {assigned[0]!r}"
         yield Evidence("parameters", READ_ONLY, False, WEAK, text)
@@ -203,7 +221,9 @@ def _collect_choice_evidence(tool: Tool) -> Iterator[Evidence]:
         name = choice.parameter
         writes = [verb for verb in choice.verbs if verb.kind in WRITES]
         if not writes and choice.is_complete:
-            text = f"its {name!r} is one of {'/'.join(verb.word for verb in choice.verbs)}"
+            text = (
+                f"its {name!r} is one of {'/'.join(verb.word for verb in choice.verbs)}"
+            )
             yield Evidence("choices", READ_ONLY, True, STRONG, text)
         if len(writes) < 2 and not any(verb.sure for verb in writes):
             continue
@@ -225,7 +245,9 @@ def is_idempotent(tool: Tool, verbs: Sequence[Verb]) -> bool | None:
     words = {verb.word for verb in writes}
     if words & word_list("repeats_more"):
         return False
-    if len(words) == 2 and words & word_list("upserted"):  # create or update: one end state
+    if len(words) == 2 and words & word_list(
+        "upserted"
+    ):  # create or update: one end state
         writes = [verb for verb in writes if verb.word not in ("create", "add")]
     if writes and all(_settles(tool, verb) for verb in writes):
         return True
@@ -264,7 +286,11 @@ def find_relative_act(texts: ToolTexts) -> str | None:
             return f"its description says {match[0]!r}"
     parts = split_name(texts.tool.name)
     for verb, preposition in pairwise(parts):
-        if verb in APPENDING_NAMES and preposition == "to" and parts[-1] not in REPLACED_PLACES:
+        if (
+            verb in APPENDING_NAMES
+            and preposition == "to"
+            and parts[-1] not in REPLACED_PLACES
+        ):
             return f"its name says '{verb} to', which may add each time"
     for name, schema in texts.tool.parameters.items():
         words = set(split_name(name))

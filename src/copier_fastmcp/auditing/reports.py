@@ -29,7 +29,9 @@ def print_findings(
     has_several_servers = len({finding.server for finding in findings}) > 1
     rows = []
     for finding in sorted(findings, key=_severity_of):
-        name = f"{finding.server}: {finding.tool}" if has_several_servers else finding.tool
+        name = (
+            f"{finding.server}: {finding.tool}" if has_several_servers else finding.tool
+        )
         rule = f"{finding.severity}: {finding.rule}"
         rows.append([name, rule, finding.message, finding.mend])
     if rows:
@@ -59,7 +61,12 @@ def tabulate_decisions(tools: Sequence[Mapping[str, Any]]) -> list[dict[str, str
     """What each client does with each tool: a row for each tool."""
     rows = []
     for tool in tools:
-        rows.append({"tool": str(tool.get("name", "")), **list_decisions(tool.get("annotations"))})
+        rows.append(
+            {
+                "tool": str(tool.get("name", "")),
+                **list_decisions(tool.get("annotations")),
+            }
+        )
     return rows
 
 

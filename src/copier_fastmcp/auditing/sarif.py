@@ -25,7 +25,9 @@ class Place:
     pattern: str
 
 
-def build_sarif(findings: Sequence[AuditFinding], files: Mapping[str, Path]) -> dict[str, Any]:
+def build_sarif(
+    findings: Sequence[AuditFinding], files: Mapping[str, Path]
+) -> dict[str, Any]:
     """Findings in SARIF 2.1.0.
 
     GitHub refuses a whole report for one finding without a file, so each has one: the file with the

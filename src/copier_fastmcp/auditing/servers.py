@@ -21,15 +21,25 @@ def fetch_tools(
     """
     from .wire import fetch_from_server
 
-    with _silent(), tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
+    with (
+        _silent(),
+        tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log,
+    ):
         try:
             if url is not None and not re.match(r"https?://[^/]", url):
                 raise ValueError("an address begins with http:// or https://")
             return asyncio.run(fetch_from_server(server, url, headers, seconds, log))
         except (Exception, asyncio.CancelledError) as error:
             log.seek(0)
-            late = f"no answer in {seconds:g} seconds" if isinstance(error, TimeoutError) else ""
-            reasons = [late or str(error) or type(error).__name__, *log.read().splitlines()[-1:]]
+            late = (
+                f"no answer in {seconds:g} seconds"
+                if isinstance(error, TimeoutError)
+                else ""
+            )
+            reasons = [
+                late or str(error) or type(error).__name__,
+                *log.read().splitlines()[-1:],
+            ]
             why = f"could not check {url or server or 'an empty command'}: {' | '.join(reasons)}"
             raise UnableError(why) from error
 

@@ -74,9 +74,13 @@ def collect_opposite_evidence(texts: ToolTexts) -> Iterator[Evidence]:
         yield Evidence("siblings", IDEMPOTENT, True, WEAK, text)
 
 
-def collect_peer_evidence(texts: ToolTexts, collected: Sequence[Evidence]) -> Iterator[Evidence]:
+def collect_peer_evidence(
+    texts: ToolTexts, collected: Sequence[Evidence]
+) -> Iterator[Evidence]:
     """Evidence of the same verb over other records: it supports other evidence, and contradicts none."""
     for hint, (value, names) in texts.peers.items():
         values = {evidence.value for evidence in collected if evidence.hint == hint}
         if values == {value}:
-            yield Evidence("siblings", hint, value, WEAK, f"its siblings {names} say so")
+            yield Evidence(
+                "siblings", hint, value, WEAK, f"its siblings {names} say so"
+            )

@@ -11,7 +11,9 @@ from .vocabulary import phrase_pattern, word_list
 
 PERSISTING_KINDS = {"add", "change", "remove"}
 IRREGULAR_PARTICIPLES = {"written": "write", "overwritten": "overwrite", "sent": "send"}
-ADVERBS = r"(?:(?:also|then|automatically|immediately|permanently|always|subsequently)\s+)*"
+ADVERBS = (
+    r"(?:(?:also|then|automatically|immediately|permanently|always|subsequently)\s+)*"
+)
 # `It also marks ...`, `and saves the ...`, `, which removes ...`
 THIRD_PERSON = re.compile(
     rf"(?P<subject>^|\b(?:it|this|this tool|the tool|, which|also|then|automatically)\s+"
@@ -20,7 +22,8 @@ THIRD_PERSON = re.compile(
 )
 # `Messages are then marked as read`, `the report is written to ...`
 PASSIVE = re.compile(
-    rf"\b(?:is|are|gets?|will be)\s+{ADVERBS}(?P<verb>[a-z]+(?:ed|en|sent))\b", re.IGNORECASE
+    rf"\b(?:is|are|gets?|will be)\s+{ADVERBS}(?P<verb>[a-z]+(?:ed|en|sent))\b",
+    re.IGNORECASE,
 )
 # What a record is marked as by being looked at.
 HANDLED = re.compile(
@@ -35,7 +38,8 @@ MODAL = re.compile(
 )
 # `Also mark it ...` at the beginning of a sentence
 ADDED_IMPERATIVE = re.compile(
-    r"^(?:also|then|afterwards|optionally|automatically),?\s+(?P<verb>[a-z]+)\b", re.IGNORECASE
+    r"^(?:also|then|afterwards|optionally|automatically),?\s+(?P<verb>[a-z]+)\b",
+    re.IGNORECASE,
 )
 # `..., saving the result`
 GERUND = re.compile(
@@ -60,8 +64,28 @@ SWITCH_TEXT = re.compile(
 SWITCH_PREFIXES = {"auto", "should", "also", "and", "then", "do", "if", "with"}
 # Parameters of these names choose among records, not among acts.
 FILTERS = {
-    *("type", "types", "event", "events", "status", "state", "sort", "order", "by", "filter"),
-    *("kind", "scope", "permission", "permissions", "role", "field", "fields", "category"),
+    *(
+        "type",
+        "types",
+        "event",
+        "events",
+        "status",
+        "state",
+        "sort",
+        "order",
+        "by",
+        "filter",
+    ),
+    *(
+        "kind",
+        "scope",
+        "permission",
+        "permissions",
+        "role",
+        "field",
+        "fields",
+        "category",
+    ),
 }
 LOOK_BEHIND = 60
 
@@ -84,7 +108,9 @@ def find_write_statement(sentences: Sequence[str]) -> str | None:
     return None
 
 
-def _states_write(sentence: str, match: re.Match[str], pattern: re.Pattern[str]) -> bool:
+def _states_write(
+    sentence: str, match: re.Match[str], pattern: re.Pattern[str]
+) -> bool:
     verb = _find_listed_verb(match["verb"], "persisting")
     if verb is None:
         return False
@@ -103,7 +129,11 @@ def _states_write(sentence: str, match: re.Match[str], pattern: re.Pattern[str])
     has_subject = match["subject"].strip(" ,;").lower() not in ("", "and")
     is_noun = verb in word_list("nouns")
     at_start = match["subject"] == ""
-    return (has_subject or at_start) and not is_noun and not NOT_AN_OBJECT.match(match["rest"])
+    return (
+        (has_subject or at_start)
+        and not is_noun
+        and not NOT_AN_OBJECT.match(match["rest"])
+    )
 
 
 def _find_listed_verb(word: str, list_name: str) -> str | None:

@@ -18,7 +18,10 @@ MOST_PARTS = 2_000_000  # of all schemas, with each reference resolved
 
 
 def _count_parts(
-    schema: Any, definitions: Mapping[str, Any], within: tuple[str, ...], budget: Iterator[int]
+    schema: Any,
+    definitions: Mapping[str, Any],
+    within: tuple[str, ...],
+    budget: Iterator[int],
 ) -> None:
     """Walk a schema as `lock.normal` does.
 
@@ -61,7 +64,9 @@ def pin_definitions(tools: Sequence[Mapping[str, Any]]) -> lock.Lock:
     return lock.lock_of(pinned, {})
 
 
-def compare_with_snapshot(path: Path, tools: Sequence[Mapping[str, Any]]) -> list[str] | None:
+def compare_with_snapshot(
+    path: Path, tools: Sequence[Mapping[str, Any]]
+) -> list[str] | None:
     """What changed since a snapshot was written; None where there was none, and it is written.
 
     Args:
@@ -81,7 +86,9 @@ def compare_with_snapshot(path: Path, tools: Sequence[Mapping[str, Any]]) -> lis
         raise UnableError(f"could not write {path}: {error}") from error
     except ValueError as error:
         reason = str(error).removesuffix(lock.MEND)
-        raise UnableError(f"{reason}delete it, and the next audit writes it anew") from error
+        raise UnableError(
+            f"{reason}delete it, and the next audit writes it anew"
+        ) from error
 
 
 def sort_changes(changes: Sequence[str]) -> list[str]:
@@ -103,7 +110,9 @@ def exclude_known(findings: Sequence[AuditFinding], path: Path) -> list[AuditFin
         known = _load_keys(path)
     except (OSError, ValueError, TypeError, AttributeError, KeyError) as error:
         reason = f"{path} is not a baseline ({error})"
-        raise UnableError(f"{reason}; write one with `audit --json > {path.name}`") from error
+        raise UnableError(
+            f"{reason}; write one with `audit --json > {path.name}`"
+        ) from error
     fresh = []
     for finding in findings:
         if known[finding.key()]:

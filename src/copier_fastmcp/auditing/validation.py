@@ -6,7 +6,13 @@ from typing import Any
 
 from copier_fastmcp_engine.testing.rules import Tool
 
-SCHEMA_MAPS = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
+SCHEMA_MAPS = (
+    "properties",
+    "patternProperties",
+    "$defs",
+    "definitions",
+    "dependentSchemas",
+)
 VALUE_LISTS = ("enum", "required")
 SCHEMA_LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
 SCHEMAS = ("inputSchema", "outputSchema")
@@ -22,7 +28,9 @@ class AuditedTool(Tool):
         return super().parameters
 
 
-def validate_definition(definition: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+def validate_definition(
+    definition: Mapping[str, Any],
+) -> tuple[dict[str, Any], list[str]]:
     """A definition that can be read, and what had to be left out of it.
 
     Args:
@@ -54,7 +62,9 @@ def validate_definition(definition: Mapping[str, Any]) -> tuple[dict[str, Any], 
     return valid, errors
 
 
-def _validate_schema(schema: Mapping[str, Any], path: str, errors: list[str]) -> dict[str, Any]:
+def _validate_schema(
+    schema: Mapping[str, Any], path: str, errors: list[str]
+) -> dict[str, Any]:
     valid: dict[str, Any] = {}
     for key, value in schema.items():
         key_path = f"{path}.{key}"

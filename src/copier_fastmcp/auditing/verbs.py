@@ -28,7 +28,13 @@ LEAD_IN = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 LABEL = re.compile(r"(\w+)[\w .'/&-]{0,40}?(?::\**| [|:—–-])\s+(?=\w)")
-PHRASAL = {"check", "get", "set", "turn", "look"}  # these mean another thing with a particle
+PHRASAL = {
+    "check",
+    "get",
+    "set",
+    "turn",
+    "look",
+}  # these mean another thing with a particle
 PARTICLES = ("in", "out", "up", "down", "on", "off", "back", "rid")
 OBJECT = r"(?:an?|the|all|any|one|each|every|new|existing|your|its|it|them|this|that|multiple|several|some|specific|to|from|\d+)\b"
 JOINED = re.compile(
@@ -132,7 +138,11 @@ def find_common_prefixes(names: Sequence[str]) -> set[str]:
         parts = split_name(name)
         if len(parts) > 1:
             counts[parts[0]] += 1
-    common = {word for word, count in counts.items() if count > 2 and count >= 0.4 * len(names)}
+    common = {
+        word
+        for word, count in counts.items()
+        if count > 2 and count >= 0.4 * len(names)
+    }
     return common - load_verbs().keys()
 
 
@@ -232,7 +242,10 @@ def _kind_of(verb: Verb | None) -> str | None:
 
 def _find_inner_verb(parts: Sequence[str]) -> list[Verb]:
     """A verb within the only word of a name, as in `hset`."""
-    if len(parts) != 1 or not SHORTEST_INNER_NAME <= len(parts[0]) <= LONGEST_INNER_NAME:
+    if (
+        len(parts) != 1
+        or not SHORTEST_INNER_NAME <= len(parts[0]) <= LONGEST_INNER_NAME
+    ):
         return []
     for cut in (1, 2):
         verb = load_verbs().get(parts[0][cut:])
@@ -244,8 +257,12 @@ def _find_inner_verb(parts: Sequence[str]) -> list[Verb]:
 def split_sentences(text: str) -> list[str]:
     """A description's sentences, each on one line."""
     text = text.strip()[:LONGEST_DESCRIPTION]
-    with_headings = re.sub(r"(?m)^([ \t]*#.*)$", r"\1\n", text)  # a heading is a sentence
-    sentences = [" ".join(sentence.split()) for sentence in SENTENCE.split(with_headings)]
+    with_headings = re.sub(
+        r"(?m)^([ \t]*#.*)$", r"\1\n", text
+    )  # a heading is a sentence
+    sentences = [
+        " ".join(sentence.split()) for sentence in SENTENCE.split(with_headings)
+    ]
     return [sentence for sentence in sentences if sentence]
 
 

@@ -42,7 +42,9 @@ def decide(hint: str, collected: Sequence[Evidence]) -> Verdict:
     value = weights[True] > weights[False]
     most = weights[value]
     least = weights[not value]
-    is_forbidden = most > 0 and any(evidence.forbids for evidence in supporting[not value])
+    is_forbidden = most > 0 and any(
+        evidence.forbids for evidence in supporting[not value]
+    )
     if not is_forbidden and is_decided(most, least):
         strongest_first = sorted(supporting[value], key=_weight_of, reverse=True)
         sources = frozenset(evidence.source for evidence in strongest_first)
@@ -83,7 +85,9 @@ def derive_verdicts(tools: Sequence[Tool]) -> list[dict[str, Verdict]]:
     return [decide_all(texts, collect_evidence(texts)) for texts in parse_tools(tools)]
 
 
-def explain_tools(definitions: Sequence[Mapping[str, Any]], name: str) -> list[dict[str, Any]]:
+def explain_tools(
+    definitions: Sequence[Mapping[str, Any]], name: str
+) -> list[dict[str, Any]]:
     """All evidence about the tools of a name, and the verdicts that follow."""
     tools = [Tool(validate_definition(definition)[0]) for definition in definitions]
     rows = []

@@ -9,7 +9,11 @@ from typing import Any, TextIO
 import anyio
 import httpx2
 from fastmcp import Client
-from fastmcp.client.transports import SSETransport, StdioTransport, StreamableHttpTransport
+from fastmcp.client.transports import (
+    SSETransport,
+    StdioTransport,
+    StreamableHttpTransport,
+)
 from fastmcp.mcp_config import infer_transport_type_from_url
 from mcp.client.session import ClientSession
 from mcp.shared._httpx_utils import create_mcp_http_client
@@ -88,7 +92,9 @@ async def list_all_tools(client: Client[Any]) -> Tools:
         if page.cursor is None:
             return tools
         if page.cursor in seen:
-            raise ValueError(f"its pages go in a circle: the cursor {page.cursor!r} came twice")
+            raise ValueError(
+                f"its pages go in a circle: the cursor {page.cursor!r} came twice"
+            )
         seen.append(page.cursor)
 
 
@@ -126,5 +132,7 @@ async def fetch_from_server(
         """A server's log is not our output."""
 
     with anyio.fail_after(seconds):
-        async with Client(transport, init_timeout=seconds, log_handler=unheard) as client:
+        async with Client(
+            transport, init_timeout=seconds, log_handler=unheard
+        ) as client:
             return await list_all_tools(client)

@@ -8,15 +8,84 @@ from .methods import vocabulary, words
 from .scopes import Scope, root
 from .statements import RUN, joined, named, sql
 
-MODULES = {"math", "re", "json", "datetime", "statistics", "itertools", "functools", "collections"}
-MODULES |= {"textwrap", "string", "operator", "decimal", "fractions", "copy", "time", "typing"}
-MODULES |= {"pathlib", "uuid", "base64", "hashlib", "random", "html", "difflib", "heapq", "bisect"}
+MODULES = {
+    "math",
+    "re",
+    "json",
+    "datetime",
+    "statistics",
+    "itertools",
+    "functools",
+    "collections",
+}
+MODULES |= {
+    "textwrap",
+    "string",
+    "operator",
+    "decimal",
+    "fractions",
+    "copy",
+    "time",
+    "typing",
+}
+MODULES |= {
+    "pathlib",
+    "uuid",
+    "base64",
+    "hashlib",
+    "random",
+    "html",
+    "difflib",
+    "heapq",
+    "bisect",
+}
 # Of the methods that nobody counts as effects, those that may start or keep something.
-STARTS = {"execute", "executemany", "commit", "run", "begin_transaction", "create_task", "submit"}
-STARTS |= {"start_soon", "to_thread", "run_sync", "run_in_executor", "set_attribute", "mount"}
-STARTS |= {"invalidate", "cache_clear", "getattr", "setattr", "partial", "open", "session"}
-RUNS = {"exec", "eval", "open", "setattr", "delattr", "compile", "input", "__import__", "globals"}
-LITERALS = (ast.Dict, ast.List, ast.Set, ast.DictComp, ast.ListComp, ast.SetComp, ast.Constant)
+STARTS = {
+    "execute",
+    "executemany",
+    "commit",
+    "run",
+    "begin_transaction",
+    "create_task",
+    "submit",
+}
+STARTS |= {
+    "start_soon",
+    "to_thread",
+    "run_sync",
+    "run_in_executor",
+    "set_attribute",
+    "mount",
+}
+STARTS |= {
+    "invalidate",
+    "cache_clear",
+    "getattr",
+    "setattr",
+    "partial",
+    "open",
+    "session",
+}
+RUNS = {
+    "exec",
+    "eval",
+    "open",
+    "setattr",
+    "delattr",
+    "compile",
+    "input",
+    "__import__",
+    "globals",
+}
+LITERALS = (
+    ast.Dict,
+    ast.List,
+    ast.Set,
+    ast.DictComp,
+    ast.ListComp,
+    ast.SetComp,
+    ast.Constant,
+)
 
 
 def computes(
@@ -24,7 +93,10 @@ def computes(
 ) -> bool:
     """Whether a call that leaves the project only computes; what is not known does not."""
     dotted = project.dotted(module, call.func)
-    if dotted.split(".")[0] in MODULES and dotted.split(".")[0] in module.imports.values():
+    if (
+        dotted.split(".")[0] in MODULES
+        and dotted.split(".")[0] in module.imports.values()
+    ):
         return True
     if isinstance(call.func, ast.Name):
         local = call.func.id in scope.assigned or call.func.id in module.top
@@ -36,12 +108,18 @@ def computes(
     if name in vocabulary()["containers"]:
         return isinstance(scope.assigned.get(root(call.func.value)), LITERALS)
     if name in RUN:
-        return all(_shown(project, module, given, scope, said) for given in call.args[:1])
+        return all(
+            _shown(project, module, given, scope, said) for given in call.args[:1]
+        )
     return name in words("nothing") - STARTS
 
 
 def _shown(
-    project: Project, module: Module, given: ast.expr, scope: Scope, said: frozenset[str]
+    project: Project,
+    module: Module,
+    given: ast.expr,
+    scope: Scope,
+    said: frozenset[str],
 ) -> bool:
     """Whether a statement that is run stands in the source."""
     if isinstance(given, ast.Name) and given.id in said:

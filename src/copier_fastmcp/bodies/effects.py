@@ -89,7 +89,12 @@ class Reader:
         return Body(list(dict.fromkeys(found)), self.whole)
 
     def _read(
-        self, place: Place, depth: int, seen: Seen, found: list[Effect], said: frozenset[str]
+        self,
+        place: Place,
+        depth: int,
+        seen: Seen,
+        found: list[Effect],
+        said: frozenset[str],
     ) -> None:
         if (place.node, said) in seen or not isinstance(place.node, FUNCTIONS):
             return
@@ -125,7 +130,9 @@ class Reader:
                     found.extend(_statement(text, depth, run=node in run))
             elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
                 if node.target.id in scope.globals and not passing(node.target.id):
-                    found.append(Effect("action", True, f"it changes {node.target.id}", depth))
+                    found.append(
+                        Effect("action", True, f"it changes {node.target.id}", depth)
+                    )
             elif isinstance(node, ast.Attribute):
                 self._attribute(module, node, scope, stores, depth, seen, found)
             elif (
@@ -138,7 +145,9 @@ class Reader:
                 kind = "delete" if deletes else kind
                 text = f"it {'deletes' if deletes else 'sets'} {short(node)}"
                 aside = ast.unparse(node.value) in memos
-                found.append(Effect(kind, not _noted(node, depth), text, depth, aside=aside))
+                found.append(
+                    Effect(kind, not _noted(node, depth), text, depth, aside=aside)
+                )
 
     def _named(
         self, module: Module, call: ast.Call, run: set[ast.AST], depth: int
@@ -195,9 +204,13 @@ class Reader:
             elif isinstance(one.node, ast.ClassDef):
                 self._made(one, depth, seen, found)
             elif (
-                depth < DEEPEST and isinstance(one.node, FUNCTIONS) and not prepares(one.node.name)
+                depth < DEEPEST
+                and isinstance(one.node, FUNCTIONS)
+                and not prepares(one.node.name)
             ):
-                found.extend(Effect(*effect, depth + 1) for effect in sends(one.node, call))
+                found.extend(
+                    Effect(*effect, depth + 1) for effect in sends(one.node, call)
+                )
                 found.extend(_told_methods(one.node, call, depth + 1))
                 more = written_out(one.node, call, scope, said)
                 if _encloses_both(module, one.node, call):
@@ -208,7 +221,9 @@ class Reader:
         if not below:
             effects = [*outside(self.project, module, call, scope, said)]
             callee = (
-                call.func.attr if isinstance(call.func, ast.Attribute) else ast.unparse(call.func)
+                call.func.attr
+                if isinstance(call.func, ast.Attribute)
+                else ast.unparse(call.func)
             )
             found.extend(Effect(*effect, depth, callee) for effect in effects)
             is_known = any(sure for _, sure, _ in effects)
@@ -246,10 +261,16 @@ class Reader:
     def _imported(self, module: Module, held: ast.expr) -> bool:
         """Whether another file of the project keeps what is held, as in `from .store import store`."""
         name = module.imports.get(root(held), "")
-        kept = self.project.find(name) if name and not passing(ast.unparse(held)) else None
-        return kept is not None and isinstance(kept.node, ast.Dict | ast.List | ast.Set | ast.Call)
+        kept = (
+            self.project.find(name) if name and not passing(ast.unparse(held)) else None
+        )
+        return kept is not None and isinstance(
+            kept.node, ast.Dict | ast.List | ast.Set | ast.Call
+        )
 
-    def _property(self, module: Module, node: ast.Attribute, scope: Scope) -> Place | None:
+    def _property(
+        self, module: Module, node: ast.Attribute, scope: Scope
+    ) -> Place | None:
         """The method that runs when an attribute is looked at."""
         owner = self._class_of(module, node.value, scope)
         held = self._method(owner, node.attr) if owner else None
@@ -306,7 +327,9 @@ def _run(stores: Stores, scope: Scope) -> Iterator[ast.AST]:
         for given in node.args if isinstance(node, ast.Call) and name in RUN else ():
             for part in ast.walk(given):
                 yield part
-                held = scope.assigned.get(part.id) if isinstance(part, ast.Name) else None
+                held = (
+                    scope.assigned.get(part.id) if isinstance(part, ast.Name) else None
+                )
                 yield from ast.walk(held) if held is not None else ()
 
 
@@ -316,14 +339,22 @@ def _statement(text: str, depth: int, *, run: bool) -> list[Effect]:
         return []
     start = " ".join(text.split())[:40]
     language = (
-        "GraphQL" if "mutation" in text or text.lstrip().startswith(("query", "{")) else "SQL"
+        "GraphQL"
+        if "mutation" in text or text.lstrip().startswith(("query", "{"))
+        else "SQL"
     )
-    return [Effect(kind, True, f"its {language} says {start!r}", depth, aside=is_setup(text))]
+    return [
+        Effect(
+            kind, True, f"its {language} says {start!r}", depth, aside=is_setup(text)
+        )
+    ]
 
 
 def _encloses_both(module: Module, function: ast.AST, call: ast.Call) -> bool:
     """Whether a function is defined in the one that a call is in."""
-    around = next((node for node in module.above(function) if isinstance(node, FUNCTIONS)), None)
+    around = next(
+        (node for node in module.above(function) if isinstance(node, FUNCTIONS)), None
+    )
     return around is not None and around in module.above(call)
 
 
@@ -342,7 +373,9 @@ def _told_methods(function: ast.AST, call: ast.Call, depth: int) -> Iterator[Eff
         if not isinstance(node, ast.Call) or ast.unparse(node.func) != "getattr":
             continue
         name = node.args[1] if len(node.args) > 1 else None
-        given = argument_of(function, call, name.id) if isinstance(name, ast.Name) else None
+        given = (
+            argument_of(function, call, name.id) if isinstance(name, ast.Name) else None
+        )
         if not isinstance(given, ast.Constant) or not isinstance(given.value, str):
             continue
         for spoken in of_name(given.value)[:1]:
@@ -352,7 +385,11 @@ def _told_methods(function: ast.AST, call: ast.Call, depth: int) -> Iterator[Eff
 
 def _is_aside(call: ast.Call, memos: set[str]) -> bool:
     """Whether a call fills or empties a memo, or makes a folder that may be there."""
-    name = call.func.attr if isinstance(call.func, ast.Attribute) else ast.unparse(call.func)
+    name = (
+        call.func.attr
+        if isinstance(call.func, ast.Attribute)
+        else ast.unparse(call.func)
+    )
     if isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value) in memos:
         return True
     if name in ("open", "dump"):
@@ -369,5 +406,9 @@ def _is_aside(call: ast.Call, memos: set[str]) -> bool:
 def _noted(node: ast.Subscript, depth: int) -> bool:  # self._record["rows"] = 3
     """Whether a class only notes something for itself."""
     held = node.value
-    own = isinstance(held, ast.Attribute) and held.attr.startswith("_") and root(held) == "self"
+    own = (
+        isinstance(held, ast.Attribute)
+        and held.attr.startswith("_")
+        and root(held) == "self"
+    )
     return own and depth > 1 and isinstance(node.slice, ast.Constant)

@@ -28,7 +28,10 @@ METHOD = re.compile("GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS")
 def dispatched(function: ast.AST, call: ast.Call) -> list[tuple[str, bool, str]] | None:
     """What a call of a helper sends that can send anything, as request(url, method="DELETE"); None: it is not such a helper."""
     calls = [n.func for n in ast.walk(function) if isinstance(n, ast.Call)]
-    sent = {f.attr for f in calls if isinstance(f, ast.Attribute)} & {*vocabulary()["http"], "post"}
+    sent = {f.attr for f in calls if isinstance(f, ast.Attribute)} & {
+        *vocabulary()["http"],
+        "post",
+    }
     if not isinstance(function, FUNCTIONS) or len(sent) < 3:
         return None
     return sends(function, call)
@@ -37,10 +40,14 @@ def dispatched(function: ast.AST, call: ast.Call) -> list[tuple[str, bool, str]]
 def sends(function: Function, call: ast.Call) -> list[tuple[str, bool, str]]:
     """What a helper sends that is told the method, as request("DELETE", url), or that has a usual one."""
     arguments = [*function.args.posonlyargs, *function.args.args]
-    defaults = [*zip(reversed(arguments), reversed(function.args.defaults), strict=False)]
+    defaults = [
+        *zip(reversed(arguments), reversed(function.args.defaults), strict=False)
+    ]
     defaults += [
         (a, d)
-        for a, d in zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True)
+        for a, d in zip(
+            function.args.kwonlyargs, function.args.kw_defaults, strict=True
+        )
         if d
     ]
     if not METHODS & {each.arg for each in (*arguments, *function.args.kwonlyargs)}:
@@ -69,7 +76,11 @@ def method_said(call: ast.Call, scope: Scope | None = None) -> str:
     """The HTTP method that a call names, as in request("DELETE", ...)."""
     values = [*call.args[:2], *(w.value for w in call.keywords if w.arg in METHODS)]
     for value in values:
-        held = scope.assigned.get(value.id) if scope and isinstance(value, ast.Name) else value
+        held = (
+            scope.assigned.get(value.id)
+            if scope and isinstance(value, ast.Name)
+            else value
+        )
         text = held.value if isinstance(held, ast.Constant) else None
         if isinstance(text, str) and METHOD.fullmatch(text):
             return text.lower()
@@ -93,7 +104,11 @@ def _bare(value: ast.expr, scope: Scope, depth: int = 3) -> Iterator[str]:
         if depth and value.id in scope.assigned:
             yield from _bare(scope.assigned[value.id], scope, depth - 1)
     elif isinstance(value, ast.Call) and depth:
-        name = value.func.attr if isinstance(value.func, ast.Attribute) else ast.unparse(value.func)
+        name = (
+            value.func.attr
+            if isinstance(value.func, ast.Attribute)
+            else ast.unparse(value.func)
+        )
         of = [value.func.value] if isinstance(value.func, ast.Attribute) else []
         for one in (*value.args[:1], *of) if name in WRAPS else ():
             yield from _bare(one, scope, depth - 1)
@@ -135,7 +150,9 @@ def written_out(
     if any(word.arg is None for word in call.keywords):
         every = set(given)
     return frozenset(
-        name for name in every if name not in given or not _open(given[name], scope, said)
+        name
+        for name in every
+        if name not in given or not _open(given[name], scope, said)
     )
 
 

@@ -8,13 +8,30 @@ from .methods import calls
 from .scopes import Scope, root
 
 # They run what they are given: to_thread(os.remove, path).
-RUNNERS = {"to_thread", "run_in_executor", "run_sync", "run_in_threadpool", "partial", "map"}
-RUNNERS |= {"submit", "Thread", "start_soon", "call_soon", "apply", "apply_async", "Process"}
+RUNNERS = {
+    "to_thread",
+    "run_in_executor",
+    "run_sync",
+    "run_in_threadpool",
+    "partial",
+    "map",
+}
+RUNNERS |= {
+    "submit",
+    "Thread",
+    "start_soon",
+    "call_soon",
+    "apply",
+    "apply_async",
+    "Process",
+}
 TABLES = (ast.Dict, ast.List, ast.Tuple)
 KNOWN = {"list", "dict", "tuple", "set", "type", "frozenset"}  # list[int]() makes one
 
 
-def reached(project: Project, module: Module, call: ast.Call, scope: Scope) -> Iterator[ast.Call]:
+def reached(
+    project: Project, module: Module, call: ast.Call, scope: Scope
+) -> Iterator[ast.Call]:
     """The calls that a call comes to: itself, and those of functions that it holds or hands on."""
     for function in _meant(project, module, call.func, scope):
         if isinstance(function, ast.Lambda):
@@ -64,9 +81,15 @@ def _meant(
         if held is None and function.id not in scope.parameters:
             place = project.resolve(module, function)
             held = place.node if place and place.module is module else None
-        if isinstance(held, ast.Name | ast.Attribute | ast.Subscript | ast.IfExp | ast.Lambda):
+        if isinstance(
+            held, ast.Name | ast.Attribute | ast.Subscript | ast.IfExp | ast.Lambda
+        ):
             parts = [held] if held is not function else []
-        elif isinstance(held, ast.Call) and _name(held) in ("getattr", "get", "partial"):
+        elif isinstance(held, ast.Call) and _name(held) in (
+            "getattr",
+            "get",
+            "partial",
+        ):
             parts = [held]
     elif isinstance(function, ast.Subscript):
         parts = _table(project, module, function.value, scope)
@@ -84,7 +107,9 @@ def _meant(
         yield from _meant(project, module, part, scope, depth - 1)
 
 
-def _table(project: Project, module: Module, held: ast.expr, scope: Scope) -> list[ast.expr]:
+def _table(
+    project: Project, module: Module, held: ast.expr, scope: Scope
+) -> list[ast.expr]:
     """What a table of functions holds."""
     place = project.resolve(module, held)
     table = held if isinstance(held, TABLES) else place.node if place else None
@@ -92,7 +117,9 @@ def _table(project: Project, module: Module, held: ast.expr, scope: Scope) -> li
         table = scope.assigned.get(held.id)
     if isinstance(table, ast.Subscript):  # a table of tables
         inner = _table(project, module, table.value, scope)
-        return [one for each in inner if isinstance(each, ast.Dict) for one in each.values]
+        return [
+            one for each in inner if isinstance(each, ast.Dict) for one in each.values
+        ]
     if isinstance(table, ast.Dict):
         return [one for one in table.values if not isinstance(one, ast.Constant)]
     return [*table.elts] if isinstance(table, ast.List | ast.Tuple) else []
@@ -100,7 +127,11 @@ def _table(project: Project, module: Module, held: ast.expr, scope: Scope) -> li
 
 def _name(call: ast.Call) -> str:
     """The last part of what a call names."""
-    return call.func.attr if isinstance(call.func, ast.Attribute) else ast.unparse(call.func)
+    return (
+        call.func.attr
+        if isinstance(call.func, ast.Attribute)
+        else ast.unparse(call.func)
+    )
 
 
 def _calls_parameter(node: ast.AST) -> bool:

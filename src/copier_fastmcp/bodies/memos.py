@@ -33,9 +33,16 @@ def memo_places(function: Function, nodes: Iterable[ast.AST]) -> set[str]:
                 continue
             place, key = ast.unparse(target.value), ast.unparse(target.slice)
             value = ast.unparse(node.value)
-            is_computed = value in computed or isinstance(node.value, ast.Call | ast.Await)
+            is_computed = value in computed or isinstance(
+                node.value, ast.Call | ast.Await
+            )
             is_returned = value in returned or ast.unparse(target) in returned
-            if (place, key) in looked_up and is_computed and is_returned and value not in given:
+            if (
+                (place, key) in looked_up
+                and is_computed
+                and is_returned
+                and value not in given
+            ):
                 places.add(place)
                 keys.add(key)
     places |= {place for place, key in looked_up if key in keys}  # when each was made
@@ -71,7 +78,9 @@ def _computed_names(body: list[ast.AST]) -> set[str]:
     """The names that a call gives a value to."""
     names = set()
     for node in body:
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call | ast.Await):
+        if isinstance(node, ast.Assign) and isinstance(
+            node.value, ast.Call | ast.Await
+        ):
             names |= {ast.unparse(target) for target in node.targets}
     return names
 
@@ -86,7 +95,9 @@ def _memo_files(body: list[ast.AST]) -> Iterator[str]:
         ):
             continue
         for test in ast.walk(node.test):
-            if not isinstance(test, ast.Call) or not isinstance(test.func, ast.Attribute):
+            if not isinstance(test, ast.Call) or not isinstance(
+                test.func, ast.Attribute
+            ):
                 continue
             if test.func.attr not in LOOKUPS - {"get"}:
                 continue

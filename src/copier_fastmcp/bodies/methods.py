@@ -17,7 +17,11 @@ def vocabulary() -> dict[str, Any]:
 @cache
 def calls(group: str) -> dict[str, str]:
     """What each name of a group does."""
-    return {name: kind for kind, names in vocabulary()[group].items() for name in names.split()}
+    return {
+        name: kind
+        for kind, names in vocabulary()[group].items()
+        for name in names.split()
+    }
 
 
 @cache

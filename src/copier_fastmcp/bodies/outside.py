@@ -13,19 +13,63 @@ from .methods import calls, vocabulary, words
 from .scopes import Scope, passing, root, short
 from .statements import RUN
 
-KINDS = {"read": "read", "add": "create", "ensure": "ensure", "change": "put", "remove": "delete"}
+KINDS = {
+    "read": "read",
+    "add": "create",
+    "ensure": "ensure",
+    "change": "put",
+    "remove": "delete",
+}
 Said = tuple[str, bool, str]
 # Objects that stand for what is stored elsewhere.
 STORED = re.compile(
     r"\.(?:objects|filter|filter_by|where|query|document|doc|collection|table|ref|reference|child|worksheet)\b"
 )
 HELD = re.compile(r"\b(?:StringIO|BytesIO|stdout|stderr|hashlib)\b")
-OURS = {"fastmcp", "mcp", "mcp_types", "pydantic", "typing_extensions", *sys.stdlib_module_names}
+OURS = {
+    "fastmcp",
+    "mcp",
+    "mcp_types",
+    "pydantic",
+    "typing_extensions",
+    *sys.stdlib_module_names,
+}
 # Modules of Python's own whose functions change nothing, whatever their verbs.
-HARMLESS = {"ssl", "secrets", "math", "re", "json", "datetime", "statistics", "itertools", "copy"}
-HARMLESS |= {"functools", "collections", "textwrap", "string", "operator", "decimal", "base64"}
-HARMLESS |= {"hashlib", "hmac", "html", "uuid", "inspect", "dataclasses", "contextlib", "struct"}
-ASKS = {"request", "command", "mutation"}  # a class of a client: DeleteMessageRequest(...)
+HARMLESS = {
+    "ssl",
+    "secrets",
+    "math",
+    "re",
+    "json",
+    "datetime",
+    "statistics",
+    "itertools",
+    "copy",
+}
+HARMLESS |= {
+    "functools",
+    "collections",
+    "textwrap",
+    "string",
+    "operator",
+    "decimal",
+    "base64",
+}
+HARMLESS |= {
+    "hashlib",
+    "hmac",
+    "html",
+    "uuid",
+    "inspect",
+    "dataclasses",
+    "contextlib",
+    "struct",
+}
+ASKS = {
+    "request",
+    "command",
+    "mutation",
+}  # a class of a client: DeleteMessageRequest(...)
 MAKES = {
     "engine",
     "model",
@@ -59,7 +103,11 @@ def outside(
     text = f"it calls {short(call.func)}()"
     temporary = passing(ast.unparse(call))
     if kind := calls("functions").get(dotted):
-        if not (temporary and kind in ("ensure", "delete", "put") and dotted != "shutil.move"):
+        if not (
+            temporary
+            and kind in ("ensure", "delete", "put")
+            and dotted != "shutil.move"
+        ):
             yield kind, True, text
         return
     if dotted in ("open", "builtins.open", "io.open", "aiofiles.open") or (
@@ -103,7 +151,12 @@ def _function(module: Module, name: str, scope: Scope, text: str) -> Iterator[Sa
     if name[:1].isupper() and (not parts or parts[-1] not in ASKS):
         return
     spoken = of_name("_".join(parts))
-    if len(parts) > 1 and spoken and spoken[0].kind != "read" and parts[-1] not in makes:
+    if (
+        len(parts) > 1
+        and spoken
+        and spoken[0].kind != "read"
+        and parts[-1] not in makes
+    ):
         yield KINDS.get(spoken[0].kind, "action"), False, text
 
 
@@ -120,8 +173,14 @@ def _method(
     origin = root(held)
     if origin in ("logger", "logging", "log", "ctx", "context", "json", "re", "math"):
         return
-    client = re.search(rf"(?:^|[._])_?(?:{vocabulary()['senders']})", short(held).lower())
-    if client and (kind := vocabulary()["http"].get(name)) and (call.args or call.keywords):
+    client = re.search(
+        rf"(?:^|[._])_?(?:{vocabulary()['senders']})", short(held).lower()
+    )
+    if (
+        client
+        and (kind := vocabulary()["http"].get(name))
+        and (call.args or call.keywords)
+    ):
         yield kind, True, text
         return
     if verb := method_said(call, scope):
@@ -129,7 +188,9 @@ def _method(
             yield kind, True, f"it sends {verb.upper()}"
         return
     if client and name == "request" and call.args:
-        if ast.unparse(call.args[0]) not in said and not isinstance(call.args[0], ast.Constant):
+        if ast.unparse(call.args[0]) not in said and not isinstance(
+            call.args[0], ast.Constant
+        ):
             yield "action", False, f"it sends what {short(call.args[0])} says"
         return
     if kind := vocabulary()["containers"].get(name):
@@ -154,7 +215,9 @@ def _method(
     if name == "close" and call.args:
         yield "action", False, text
         return
-    if name in words("nothing") or (name == "send" and "session" in short(held).lower()):
+    if name in words("nothing") or (
+        name == "send" and "session" in short(held).lower()
+    ):
         return  # a session sends what a request says
     if name.startswith("_"):
         stored = name in ("__setitem__", "__delitem__") and scope.lasting(held)
@@ -171,14 +234,20 @@ def _container(
     call: ast.Call, kind: str, name: str, held: ast.expr, scope: Scope, text: str
 ) -> Iterator[Said]:
     """What the method of a container does, where that is more than an object of this call."""
-    if name == "pop" and call.args and not isinstance(call.args[0], ast.Constant | ast.UnaryOp):
+    if (
+        name == "pop"
+        and call.args
+        and not isinstance(call.args[0], ast.Constant | ast.UnaryOp)
+    ):
         kind = "delete"  # of a named thing
     if scope.lasting(held):
         yield kind, True, text
         return
     capital = root(held)[:1].isupper()  # Note.update(seen=True)
     kept = (capital or scope.foreign(held)) and bool(call.keywords)
-    kept = kept or bool(re.search("session|db", root(held)) or STORED.search(_made(held, scope)))
+    kept = kept or bool(
+        re.search("session|db", root(held)) or STORED.search(_made(held, scope))
+    )
     if kept and name in ("add", "update", "remove", "insert"):
         yield (
             {"add": "create", "insert": "create", "remove": "delete"}.get(name, "put"),
@@ -190,8 +259,12 @@ def _container(
 def _made(held: ast.expr, scope: Scope, depth: int = 3) -> str:
     """An expression as a text, and what the names in it were made from."""
     names = {node.id for node in ast.walk(held) if isinstance(node, ast.Name)}
-    made = [scope.assigned[name] for name in sorted(names & scope.assigned.keys()) if depth]
-    return " ".join([ast.unparse(held), *(_made(one, scope, depth - 1) for one in made)])
+    made = [
+        scope.assigned[name] for name in sorted(names & scope.assigned.keys()) if depth
+    ]
+    return " ".join(
+        [ast.unparse(held), *(_made(one, scope, depth - 1) for one in made)]
+    )
 
 
 def prepares(name: str) -> bool:

@@ -17,7 +17,17 @@ PASSING = {
     "mkdtemp",
     "mkstemp",
 }
-PASSING |= {"gettempdir", "cache", "caches", "cached", "log", "logs", "logger", "logging", "metric"}
+PASSING |= {
+    "gettempdir",
+    "cache",
+    "caches",
+    "cached",
+    "log",
+    "logs",
+    "logger",
+    "logging",
+    "metric",
+}
 PASSING |= {"metrics", "stats", "statistics"}
 
 
@@ -48,14 +58,22 @@ class Scope:
                 self.annotations[node.target.id] = node.annotation
                 if node.value:
                     self.assigned[node.target.id] = node.value
-            elif isinstance(node, ast.withitem) and isinstance(node.optional_vars, ast.Name):
+            elif isinstance(node, ast.withitem) and isinstance(
+                node.optional_vars, ast.Name
+            ):
                 self.assigned[node.optional_vars.id] = node.context_expr
-            elif isinstance(node, ast.For | ast.AsyncFor) and isinstance(node.target, ast.Name):
+            elif isinstance(node, ast.For | ast.AsyncFor) and isinstance(
+                node.target, ast.Name
+            ):
                 self.assigned[node.target.id] = node.iter
             elif isinstance(node, ast.Global):
                 self.globals.update(node.names)
-        self.around = [set(_given(n)) for n in module.above(function) if isinstance(n, FUNCTIONS)]
-        self.owner = next((n for n in module.above(function) if isinstance(n, ast.ClassDef)), None)
+        self.around = [
+            set(_given(n)) for n in module.above(function) if isinstance(n, FUNCTIONS)
+        ]
+        self.owner = next(
+            (n for n in module.above(function) if isinstance(n, ast.ClassDef)), None
+        )
 
     def lasting(self, held: ast.expr) -> bool:
         """Whether an object is there before and after the call: a global one, or one of `self`."""
@@ -75,7 +93,9 @@ class Scope:
             return True  # what the function around it was given, as in register(mcp, store)
         if local or value is None or origin in self.module.imports:
             return False
-        plain = isinstance(value, ast.Dict | ast.List | ast.Set | ast.DictComp | ast.Call)
+        plain = isinstance(
+            value, ast.Dict | ast.List | ast.Set | ast.DictComp | ast.Call
+        )
         return plain and not origin.startswith("__")
 
     def mapped(self, held: ast.expr) -> bool:
@@ -120,7 +140,9 @@ def passing(text: str) -> bool:
 def root(expression: ast.AST) -> str:
     """The name that an expression begins with; empty: none."""
     while isinstance(expression, ast.Attribute | ast.Subscript | ast.Call | ast.Await):
-        inner = expression.func if isinstance(expression, ast.Call) else expression.value
+        inner = (
+            expression.func if isinstance(expression, ast.Call) else expression.value
+        )
         expression = inner
     return expression.id if isinstance(expression, ast.Name) else ""
 

@@ -7,9 +7,25 @@ from functools import cache
 from ..parsing.sources import FUNCTIONS, Module, Project
 from .methods import vocabulary
 
-ORDER = ("action", "delete", "put", "create", "ensure", "read")  # the most cautious first
+ORDER = (
+    "action",
+    "delete",
+    "put",
+    "create",
+    "ensure",
+    "read",
+)  # the most cautious first
 # What calls run a text that they are given.
-RUN = {"execute", "executemany", "executescript", "exec", "raw", "command", "raw_query", "text"}
+RUN = {
+    "execute",
+    "executemany",
+    "executescript",
+    "exec",
+    "raw",
+    "command",
+    "raw_query",
+    "text",
+}
 RUN |= {
     "query",
     "run",
@@ -36,12 +52,17 @@ REMARKS = re.compile(r"(?s)--[^\n]*|/\*.*?\*/")
 @cache
 def _patterns() -> list[tuple[str, re.Pattern[str]]]:
     flags = re.IGNORECASE | re.DOTALL
-    return [(kind, re.compile(rf"(?:{text})", flags)) for kind, text in vocabulary()["sql"].items()]
+    return [
+        (kind, re.compile(rf"(?:{text})", flags))
+        for kind, text in vocabulary()["sql"].items()
+    ]
 
 
 def text_of(module: Module, node: ast.expr) -> str:
     """A text that stands in a source, its parts together, a name for what is filled in; empty: not a text, or a part of one."""
-    if isinstance(module.parents.get(node), ast.JoinedStr | ast.BinOp | ast.FormattedValue):
+    if isinstance(
+        module.parents.get(node), ast.JoinedStr | ast.BinOp | ast.FormattedValue
+    ):
         return ""
     return joined(node)
 
@@ -60,7 +81,9 @@ def joined(node: ast.AST) -> str:
 
 def named(project: Project, module: Module, node: ast.AST) -> str:
     """The text that a name stands for: a constant of a file or of a class; empty: none, or not one."""
-    if isinstance(node, ast.Name) and (node.id in module.top or node.id in module.imports):
+    if isinstance(node, ast.Name) and (
+        node.id in module.top or node.id in module.imports
+    ):
         place = project.resolve(module, node)
         value = place.node if place else None
     elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
@@ -70,7 +93,9 @@ def named(project: Project, module: Module, node: ast.AST) -> str:
     return "" if value is None or isinstance(value, FUNCTIONS) else joined(value)
 
 
-def _attribute(project: Project, module: Module, of: ast.Name, name: str) -> ast.AST | None:
+def _attribute(
+    project: Project, module: Module, of: ast.Name, name: str
+) -> ast.AST | None:
     if of.id in ("self", "cls"):
         owner = next((a for a in module.above(of) if isinstance(a, ast.ClassDef)), None)
     else:
@@ -114,7 +139,9 @@ GRAPHQL_QUERY = re.compile(
 CACHE = re.compile(
     "(?i)cache[ds]?(?![a-z])|memo(?:s|ized)?(?![a-z])|migrations?$|schema_version$|alembic_version$"
 )
-TARGET = re.compile(r"(?i)\b(?:into|from|update|table)\s+(?:if\s+not\s+exists\s+)?[\"`\[]?([\w.]+)")
+TARGET = re.compile(
+    r"(?i)\b(?:into|from|update|table)\s+(?:if\s+not\s+exists\s+)?[\"`\[]?([\w.]+)"
+)
 
 
 def is_setup(text: str) -> bool:
@@ -128,7 +155,9 @@ def is_setup(text: str) -> bool:
             continue
         changing.append(statement)
     targets = [TARGET.search(statement) for statement in changing]
-    return all(target is not None and bool(CACHE.search(target[1])) for target in targets)
+    return all(
+        target is not None and bool(CACHE.search(target[1])) for target in targets
+    )
 
 
 def _kind(text: str, run: bool) -> str | None:

@@ -16,7 +16,15 @@ FRESH = re.compile(
     r"\b(?:uuid\d?|hex|token_\w+|rand\w*|max|len|next\w*|now|utcnow|time\w*|new_id)\("
 )
 MADE = {"dict", "list", "set", "defaultdict", "deque"}
-LITERALS = (ast.Dict, ast.List, ast.Set, ast.DictComp, ast.ListComp, ast.SetComp, ast.Constant)
+LITERALS = (
+    ast.Dict,
+    ast.List,
+    ast.Set,
+    ast.DictComp,
+    ast.ListComp,
+    ast.SetComp,
+    ast.Constant,
+)
 NAMES_DEEP = 3  # how often a name is followed to what it was given
 ADDS = {"append", "extend", "insert", "appendleft"}
 # These come to the same the second time: a | b, a & b.
@@ -39,8 +47,13 @@ class Stores:
         self.stepped: set[str] = set()
         self._leaves: dict[ast.AST, set[str]] = {}
         for node in self.nodes:
-            if isinstance(node, ast.Assign | ast.AnnAssign | ast.NamedExpr) and node.value:
-                for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+            if (
+                isinstance(node, ast.Assign | ast.AnnAssign | ast.NamedExpr)
+                and node.value
+            ):
+                for target in (
+                    node.targets if isinstance(node, ast.Assign) else [node.target]
+                ):
                     self._held(target, node.value)
             elif isinstance(node, ast.For | ast.AsyncFor):
                 self._held(node.target, node.iter)
@@ -59,7 +72,9 @@ class Stores:
         for node in self.nodes:
             if not isinstance(node, ast.If):
                 continue
-            tests = node.test.values if isinstance(node.test, ast.BoolOp) else [node.test]
+            tests = (
+                node.test.values if isinstance(node.test, ast.BoolOp) else [node.test]
+            )
             if isinstance(node.test, ast.BoolOp) and isinstance(node.test.op, ast.And):
                 continue  # `and not overwrite`
             for test in tests:
@@ -68,12 +83,16 @@ class Stores:
                 refused = node.orelse if outside else node.body
                 if not _refuses(refused):
                     continue
-                if isinstance(test, ast.Compare) and (outside or isinstance(within, ast.In)):
+                if isinstance(test, ast.Compare) and (
+                    outside or isinstance(within, ast.In)
+                ):
                     yield ast.unparse(test.comparators[0]), ast.unparse(test.left)
                 called = test.left if isinstance(test, ast.Compare) else test
                 if isinstance(test, ast.Compare) and not isinstance(within, ast.IsNot):
                     continue
-                if isinstance(called, ast.Call) and isinstance(called.func, ast.Attribute):
+                if isinstance(called, ast.Call) and isinstance(
+                    called.func, ast.Attribute
+                ):
                     held = ast.unparse(called.func.value)
                     if called.func.attr == "get" and called.args:
                         yield held, ast.unparse(called.args[0])
@@ -108,8 +127,12 @@ class Stores:
         seen: set[ast.AST] = set()
         for node in self._spread(expression):
             step = isinstance(node, ast.Name) and node.id in self.stepped
-            step = step or (isinstance(node, ast.BinOp) and not isinstance(node.op, SETTLES))
-            step = step or (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not))
+            step = step or (
+                isinstance(node, ast.BinOp) and not isinstance(node.op, SETTLES)
+            )
+            step = step or (
+                isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
+            )
             step = step or isinstance(node, ast.JoinedStr | ast.Starred)
             for inner in self._spread(node) if step and node not in seen else ():
                 if inner not in seen:
@@ -126,12 +149,18 @@ class Stores:
         name = root(held)
         if not name or not depth or passing(ast.unparse(held)):
             return False
-        if name == "self" and isinstance(held, ast.Attribute) and held.attr.startswith("_"):
+        if (
+            name == "self"
+            and isinstance(held, ast.Attribute)
+            and held.attr.startswith("_")
+        ):
             return False
         given = [v for v in self.values.get(name, ()) if root(v) != name]
         if not given:
             return True
-        return any(not _own(v) and (not root(v) or self.durable(v, depth - 1)) for v in given)
+        return any(
+            not _own(v) and (not root(v) or self.durable(v, depth - 1)) for v in given
+        )
 
     def found(self) -> Iterator[tuple[str, str]]:
         """What storing comes to, each as a kind (again, guarded, fresh, sets) and in words."""
@@ -154,20 +183,27 @@ class Stores:
                     yield "again", f"its SQL counts on from what {said[1]} was"
             elif isinstance(node, ast.Dict):
                 for key, value in zip(node.keys, node.values, strict=True):
-                    if isinstance(key, ast.Constant) and self._from_itself(repr(key.value), value):
+                    if isinstance(key, ast.Constant) and self._from_itself(
+                        repr(key.value), value
+                    ):
                         yield "again", f"it counts on from what {key.value!r} was"
             elif isinstance(node, ast.Call):
                 yield from self._called(node)
 
     def _assigned(self, target: ast.expr, value: ast.expr) -> Iterator[tuple[str, str]]:
-        if not isinstance(target, ast.Subscript | ast.Attribute) or not self.durable(target):
+        if not isinstance(target, ast.Subscript | ast.Attribute) or not self.durable(
+            target
+        ):
             return
         if self._from_itself(_leaf(target), value):
             yield "again", f"it counts on from what {short(target)} was"
         elif isinstance(target, ast.Subscript):
             kind = self.kind(target)
             how = {"guarded": "adds", "fresh": "adds"}.get(kind, "sets")
-            yield kind, f"it {how} {short(target)}" + " where it was not" * (kind == "guarded")
+            yield (
+                kind,
+                f"it {how} {short(target)}" + " where it was not" * (kind == "guarded"),
+            )
         else:
             yield "sets", f"it sets {short(target)}"
 
@@ -179,7 +215,9 @@ class Stores:
             return
         held = call.func.value
         text = ast.unparse(held)
-        if (text, "") in self.guards and call.func.attr.startswith(("write", "open", "touch")):
+        if (text, "") in self.guards and call.func.attr.startswith(
+            ("write", "open", "touch")
+        ):
             yield "guarded", f"it writes {short(held)} where it was not"
         if COUNTERS.fullmatch(call.func.attr):
             yield "again", f"it calls {short(call.func)}()"
@@ -194,7 +232,9 @@ class Stores:
                 yield "again", f"it counts on from what {short(held)} held"
                 return
         if _added(call) and root(held) in self.values and self.durable(held):
-            values = " ".join(ast.unparse(v) for v in self._spread(held) if isinstance(v, ast.Call))
+            values = " ".join(
+                ast.unparse(v) for v in self._spread(held) if isinstance(v, ast.Call)
+            )
             if re.search(r"(?i)load|read", values):
                 yield "again", f"it adds to {short(held)}"
 
@@ -213,7 +253,11 @@ def _leaf(node: ast.AST) -> str:
     if isinstance(node, ast.Attribute):
         return repr(node.attr)
     if isinstance(node, ast.Call) and node.args:
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else ast.unparse(node.func)
+        name = (
+            node.func.attr
+            if isinstance(node.func, ast.Attribute)
+            else ast.unparse(node.func)
+        )
         if name in ("get", "pop", "setdefault", "F"):
             return ast.unparse(node.args[0])
     return ""

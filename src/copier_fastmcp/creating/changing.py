@@ -35,7 +35,9 @@ def change(tools: list[dict[str, Any]], answers: Mapping[str, Any]) -> None:
     Raises:
         BackError: They want nothing changed.
     """
-    at = prompts.choose("Which tool?", [(str(tool["name"]), "", n) for n, tool in enumerate(tools)])
+    at = prompts.choose(
+        "Which tool?", [(str(tool["name"]), "", n) for n, tool in enumerate(tools)]
+    )
     tool = tools[at]
     listed = [one for one in WHAT if one[2] != "hints" or behavior_of(tool) == "action"]
     what = prompts.choose(f"What should change in {tool['name']}?", listed)
@@ -50,9 +52,12 @@ def change(tools: list[dict[str, Any]], answers: Mapping[str, Any]) -> None:
     elif what == "behavior":
         _behavior(tool)
     elif what == "hints":
-        loses = prompts.yes("May it remove or overwrite something?", tool.get("destructive", True))
+        loses = prompts.yes(
+            "May it remove or overwrite something?", tool.get("destructive", True)
+        )
         same = prompts.yes(
-            "Does the same call again change nothing more?", tool.get("idempotent", False)
+            "Does the same call again change nothing more?",
+            tool.get("idempotent", False),
         )
         tool |= {"destructive": loses, "idempotent": same}
     elif what == "confirm":
@@ -82,7 +87,11 @@ def _rename(tool: dict[str, Any], others: set[str]) -> None:
         if name in others:
             return f"{name!r} is another tool; write a name that none has"
         fits = NAME.fullmatch(name)
-        return "" if fits else f"{name!r} is not a name for a tool; write it as archive_note"
+        return (
+            ""
+            if fits
+            else f"{name!r} is not a name for a tool; write it as archive_note"
+        )
 
     behavior = behavior_of(tool)
     tool["name"] = prompts.text("Its name:", str(tool["name"]), wrong)
@@ -99,13 +108,19 @@ def _behavior(tool: dict[str, Any]) -> None:
     for key in ("destructive", "idempotent"):
         tool.pop(key, None)
     if tool.get("http"):
-        tool["why"] = f"{tool['http'].partition('?')[0]}: said in the dialog (your choice)."
+        tool["why"] = (
+            f"{tool['http'].partition('?')[0]}: said in the dialog (your choice)."
+        )
 
 
 def _confirm(tool: dict[str, Any], answers: Mapping[str, Any]) -> None:
     gate = prompts.choose("Before it runs:", GATES)
     kept = [one for one in tool.get("exceptions") or [] if one.get("hint") != "confirm"]
-    plain = {key: value for key, value in tool.items() if key not in ("confirm", "exceptions")}
+    plain = {
+        key: value
+        for key, value in tool.items()
+        if key not in ("confirm", "exceptions")
+    }
     plain |= {"exceptions": kept} if kept else {}
     if gate == "asked":
         plain["confirm"] = True

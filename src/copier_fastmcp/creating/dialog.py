@@ -23,9 +23,21 @@ WAYS = [
 ]
 PROFILES = [
     ("explicit", "all four hints; asks a person before deletes", "explicit"),
-    ("end-state", "few hints, idempotent by end state; asks if a tool says so", "end-state"),
-    ("narrow", "few hints, overwriting is destructive; asks if a tool says so", "narrow"),
-    ("confirm-all", "all four hints; previews and asks before every write", "confirm-all"),
+    (
+        "end-state",
+        "few hints, idempotent by end state; asks if a tool says so",
+        "end-state",
+    ),
+    (
+        "narrow",
+        "few hints, overwriting is destructive; asks if a tool says so",
+        "narrow",
+    ),
+    (
+        "confirm-all",
+        "all four hints; previews and asks before every write",
+        "confirm-all",
+    ),
 ]
 VERDICTS = [
     ("Yes, go on", "", "write"),
@@ -53,7 +65,11 @@ def _domain(name: str) -> str:
 
 def _file(text: str) -> str:
     there = Path(text).expanduser().is_file()
-    return "" if there else f"{text!r} is not a file; write its whole name, as in openapi.yaml"
+    return (
+        ""
+        if there
+        else f"{text!r} is not a file; write its whole name, as in openapi.yaml"
+    )
 
 
 def explain() -> None:
@@ -100,8 +116,14 @@ class Dialog:
             BackError: They went back from the first question.
             KeyboardInterrupt: They left.
         """
-        prompts.say("Nothing is written before you have seen every tool and said yes.", "")
-        steps = [] if self.way == "given" else [self.begin, self.domain, self.names, self.read]
+        prompts.say(
+            "Nothing is written before you have seen every tool and said yes.", ""
+        )
+        steps = (
+            []
+            if self.way == "given"
+            else [self.begin, self.domain, self.names, self.read]
+        )
         steps += [] if "server_name" in self.given else [self.name]
         steps += [] if "profile" in self.given else [self.profile]
         prompts.walk([*steps, self.review, lambda: self.last(self.answers)])
@@ -142,7 +164,9 @@ class Dialog:
             return False
         usual = domain_of(self.destination).get("domain", "notes")
         known = self.answers.get("domain", "")
-        found = prompts.text("What is it about, as a plural noun?", known, _domain, usual=usual)
+        found = prompts.text(
+            "What is it about, as a plural noun?", known, _domain, usual=usual
+        )
         if found != self.answers.get("domain"):
             for key in ("server_name", "package_name"):
                 self.answers.pop(key, None)
@@ -160,7 +184,9 @@ class Dialog:
             tool["name"] + (f"={tool['behavior']}" if "behavior" in tool else "")
             for tool in before.values()
         )
-        prompts.say("The first word says what a tool does. For another word say it, as in")
+        prompts.say(
+            "The first word says what a tool does. For another word say it, as in"
+        )
         prompts.say("shelve_note=put. A question mark explains the behaviors.")
         while True:
             example = f"search_{domain}, get_{one}, create_{one}, delete_{one}"
@@ -174,7 +200,11 @@ class Dialog:
                 break
             explain()
         kept = [
-            {key: value for key, value in before.get(tool["name"], {}).items() if key != "behavior"}
+            {
+                key: value
+                for key, value in before.get(tool["name"], {}).items()
+                if key != "behavior"
+            }
             | tool
             for tool in entries(said)
         ]
@@ -213,7 +243,9 @@ class Dialog:
             show(self.answers)
             api = any("http" in one for one in entries(self.answers.get("tools")))
             listed = [one for one in VERDICTS if one[2] != "add" or not api]
-            verdict = prompts.choose("Is this right? Nothing has been written yet.", listed)
+            verdict = prompts.choose(
+                "Is this right? Nothing has been written yet.", listed
+            )
             try:
                 if verdict == "back":
                     raise BackError

@@ -8,7 +8,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..errors import BackError, RefusedError, UnableError, counted, one_line, tell, visible
+from ..errors import (
+    BackError,
+    RefusedError,
+    UnableError,
+    counted,
+    one_line,
+    tell,
+    visible,
+)
 from ..listing import entries
 from ..project.answers import ANSWERS, read
 from ..project.pinning import pin, uv
@@ -82,7 +90,9 @@ def _meet(plan: Plan, project: Path, destination: Path) -> None:
     plan.met = met = compare(project, destination)
     if not met.differ:
         if met.same or (destination.is_dir() and any(destination.iterdir())):
-            tell(f"{destination} is not empty: {_counted(met)}; nothing of yours changes")
+            tell(
+                f"{destination} is not empty: {_counted(met)}; nothing of yours changes"
+            )
         return
     names = ", ".join(met.differ[:SHOWN])
     names += f" and {len(met.differ) - SHOWN} more" if len(met.differ) > SHOWN else ""
@@ -98,7 +108,9 @@ def _meet(plan: Plan, project: Path, destination: Path) -> None:
 
     prompts.say(line)
     while (
-        found := prompts.choose("What should happen to the files that differ?", CONFLICTS)
+        found := prompts.choose(
+            "What should happen to the files that differ?", CONFLICTS
+        )
     ) == "show":
         for name in met.differ:
             _show(destination / name, project / name, name)
@@ -118,8 +130,12 @@ def _counted(met: Placed) -> str:
 
 
 def _show(mine: Path, new: Path, name: str) -> None:
-    one, other = (path.read_text("utf-8", errors="replace").splitlines() for path in (mine, new))
-    lines = [*difflib.unified_diff(one, other, f"yours/{name}", f"new/{name}", lineterm="")]
+    one, other = (
+        path.read_text("utf-8", errors="replace").splitlines() for path in (mine, new)
+    )
+    lines = [
+        *difflib.unified_diff(one, other, f"yours/{name}", f"new/{name}", lineterm="")
+    ]
     for line in lines[:LINES]:
         print(visible(line.expandtabs(4)))
     if len(lines) > LINES:
@@ -148,7 +164,9 @@ def finish(plan: Plan, known: Mapping[str, Any], project: Path) -> int:
         tools = [dict(zip(keys, row, strict=True)) for row in rows(known)]
         print(
             json.dumps(
-                {**made, "installed": installed, "tools": tools}, indent=1, ensure_ascii=False
+                {**made, "installed": installed, "tools": tools},
+                indent=1,
+                ensure_ascii=False,
             )
         )
     else:
@@ -166,7 +184,10 @@ def finish(plan: Plan, known: Mapping[str, Any], project: Path) -> int:
 
 def _next(destination: Path, known: Mapping[str, Any], *, installed: bool) -> None:
     """The commands that matter."""
-    server, setting = known["server_name"], f"{str(known['package_name']).upper()}_API_TOKEN"
+    server, setting = (
+        known["server_name"],
+        f"{str(known['package_name']).upper()}_API_TOKEN",
+    )
     whole = destination.resolve()
     tracked = any((folder / ".git").exists() for folder in (whole, *whole.parents))
     start = "git add -A" if tracked else "git init && git add -A"
@@ -176,9 +197,13 @@ def _next(destination: Path, known: Mapping[str, Any], *, installed: bool) -> No
         (f'{start} && git commit -m "Start"', ""),
     ]
     if known.get("backend") == "http":
-        lines.insert(1, (f"export {setting}=...", "the secret that the API wants, if any"))
+        lines.insert(
+            1, (f"export {setting}=...", "the secret that the API wants, if any")
+        )
     if not installed:
-        lines.insert(0, ("uv sync && uv run tests/policy/pin.py", "install it, write its lock"))
+        lines.insert(
+            0, ("uv sync && uv run tests/policy/pin.py", "install it, write its lock")
+        )
     width = max(len(command) for command, about in lines if about)
     print(f"\nNow, in {destination}:\n")
     for command, about in lines:
@@ -192,7 +217,9 @@ def _install(destination: Path, *, shown: bool) -> None:
         UnableError: uv is not there, or it or the new server fails.
     """
     if shown:
-        print("  uv sync installs it; the first time this takes a minute ...", flush=True)
+        print(
+            "  uv sync installs it; the first time this takes a minute ...", flush=True
+        )
     if reason := uv(destination, "sync", "--quiet"):
         raise UnableError(f"uv sync: {reason}")
     if shown:

@@ -56,7 +56,9 @@ def compare(project: Path, destination: Path) -> Placed:
         there = destination / name
         if path.is_dir():
             if there.exists() and not there.is_dir():
-                raise RefusedError(f"{there} is a file where a folder has to be; move it")
+                raise RefusedError(
+                    f"{there} is a file where a folder has to be; move it"
+                )
         elif there.is_dir():
             raise RefusedError(f"{there} is a folder where a file has to be; move it")
         elif not there.exists() and not there.is_symlink():
@@ -68,7 +70,9 @@ def compare(project: Path, destination: Path) -> Placed:
 
 
 @contextmanager
-def placed(project: Path, destination: Path, met: Placed, *, replace: bool) -> Iterator[list[str]]:
+def placed(
+    project: Path, destination: Path, met: Placed, *, replace: bool
+) -> Iterator[list[str]]:
     """Copy what is new, and what differs where it may be replaced.
 
     What goes wrong before the end of the `with`, also Ctrl-C, is undone, with what an installation

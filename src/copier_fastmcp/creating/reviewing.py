@@ -39,7 +39,11 @@ def hints_of(tool: Mapping[str, Any], policy: Policy) -> dict[str, bool]:
 def asks(tool: Mapping[str, Any], policy: Policy) -> str:
     """Whether a person is asked before it runs, and whether the tool itself says so."""
     gated = policy.is_gated(declaration_of(tool))
-    said = " (said)" if tool.get("confirm") or (tool.get("confirm") is False and not gated) else ""
+    said = (
+        " (said)"
+        if tool.get("confirm") or (tool.get("confirm") is False and not gated)
+        else ""
+    )
     return f"{'yes' if gated else 'no'}{said}"
 
 
@@ -52,8 +56,12 @@ def rows(answers: Mapping[str, Any]) -> list[list[str]]:
             made.append([name, behavior or "?", "?", "?", "?"])
             continue
         hints = hints_of(tool, policy).items()
-        shown = " ".join(f"{of.removesuffix('Hint')}={'yes' if so else 'no'}" for of, so in hints)
-        made.append([name, behavior, shown or "none", asks(tool, policy), source_of(tool)])
+        shown = " ".join(
+            f"{of.removesuffix('Hint')}={'yes' if so else 'no'}" for of, so in hints
+        )
+        made.append(
+            [name, behavior, shown or "none", asks(tool, policy), source_of(tool)]
+        )
     return made
 
 
@@ -61,10 +69,17 @@ def show(answers: Mapping[str, Any]) -> None:
     """Print the whole table in a terminal: a line for each tool where there is room."""
     policy, lines = policy_of(answers), []
     tools = entries(answers.get("tools"))
-    for tool, (name, behavior, _, gate, source) in zip(tools, rows(answers), strict=True):
+    for tool, (name, behavior, _, gate, source) in zip(
+        tools, rows(answers), strict=True
+    ):
         known = hints_of(tool, policy) if behavior in tables()["behaviors"] else {}
-        wire = [tables()["hints"][hint] for hint in ("read_only", "destructive", "idempotent")]
-        cells = [{True: "yes", False: "no", None: "-"}[known.get(hint)] for hint in wire]
+        wire = [
+            tables()["hints"][hint]
+            for hint in ("read_only", "destructive", "idempotent")
+        ]
+        cells = [
+            {True: "yes", False: "no", None: "-"}[known.get(hint)] for hint in wire
+        ]
         short = re.sub("first word '.*'", "its name", source)
         lines.append([name, behavior, *cells, gate, short])
     table(NARROW, lines, ruled=False)
@@ -97,6 +112,4 @@ def wrong_names(text: str) -> str:
     first, whole = unsaid[0], " and ".join(unsaid)
     verbs = " and ".join(repr(name.split("_")[0]) for name in unsaid)
     say, do = ("say", "do") if len(unsaid) > 1 else ("says", "does")
-    return (
-        f"{verbs} {say} nothing of what {whole} {do}; add it, as in {first}=put or {first}=action"
-    )
+    return f"{verbs} {say} nothing of what {whole} {do}; add it, as in {first}=put or {first}=action"

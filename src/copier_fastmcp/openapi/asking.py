@@ -27,8 +27,12 @@ def operations_of(listed: Sequence[Operation]) -> list[Operation]:
     found: list[Operation] = []
 
     def tagged() -> None:
-        prompts.say(f"{len(listed)} operations are too many for a model to choose from well.")
-        rows = [(one_line(tag), f"({count})", tag) for tag, count in sorted(counts.items())]
+        prompts.say(
+            f"{len(listed)} operations are too many for a model to choose from well."
+        )
+        rows = [
+            (one_line(tag), f"({count})", tag) for tag, count in sorted(counts.items())
+        ]
         tags[:] = prompts.several("Which tags?", rows)
 
     def named() -> None:
@@ -51,7 +55,9 @@ def behaviors_of(rows: Sequence[Imported]) -> dict[str, str]:
         KeyboardInterrupt: They left.
     """
     said: dict[str, str] = {}
-    questions = group_by_family([one for one in rows if one.derived.asked and one.tool is not None])
+    questions = group_by_family(
+        [one for one in rows if one.derived.asked and one.tool is not None]
+    )
 
     def ask(place: str, one: Imported) -> None:
         operation = one.operation
@@ -67,7 +73,10 @@ def behaviors_of(rows: Sequence[Imported]) -> dict[str, str]:
 
     def ask_family(place: str, members: list[Imported]) -> None:
         keys = [one.operation.key for one in members]
-        prompts.say(f"{len(keys)} operations, {members[0].derived.family}: {shorten(keys)}", place)
+        prompts.say(
+            f"{len(keys)} operations, {members[0].derived.family}: {shorten(keys)}",
+            place,
+        )
         rows = [
             ("read", "all of them only read", "read"),
             ("action", "all of them may change something", "action"),

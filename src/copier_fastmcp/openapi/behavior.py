@@ -59,21 +59,33 @@ def _doubts(operation: Operation) -> list[str]:
     sure = reads and (told or len(tail) > 1)
     if tail and tail[0] in DOING and not operation.ends_in_parameter and not sure:
         found.append(f"its path ends in {operation.tail!r}")
-    if (spoken in DOING and spoken not in READ) or (spoken in DOUBLE and {*said[1:2]} & OBJECTS):
+    if (spoken in DOING and spoken not in READ) or (
+        spoken in DOUBLE and {*said[1:2]} & OBJECTS
+    ):
         found.append(f"its summary says {spoken!r}")
-    elif spoken not in READ and len(operation.id_words) > 1 and operation.id_words[0] in MOVING:
+    elif (
+        spoken not in READ
+        and len(operation.id_words) > 1
+        and operation.id_words[0] in MOVING
+    ):
         found.append(f"its operationId says {verb!r}")
     if said[:1] and said[0] in ("allows", "enables", "lets") and "to" in said:
         allowed = base(said[said.index("to") + 1 :][0]) if said[-1] != "to" else ""
         if allowed in DOING | DOUBLE | {"request"}:
             found.append(f"it lets somebody {allowed}")
     endpoint = operation.said("description")
-    if endpoint[:2] in (["this", "endpoint"], ["this", "method"], ["this", "operation"]):
+    if endpoint[:2] in (
+        ["this", "endpoint"],
+        ["this", "method"],
+        ["this", "operation"],
+    ):
         does = base(endpoint[2]) if len(endpoint) > 2 else ""
         if does in DOING and does not in READ:
             found.append(f"its description says {does!r}")
     elif endpoint and spoken not in READ and endpoint != said:
-        does = base(endpoint[0])  # "Handle the callback", then "Exchanges the code for tokens"
+        does = base(
+            endpoint[0]
+        )  # "Handle the callback", then "Exchanges the code for tokens"
         if does in DOING and does != endpoint[0]:
             found.append(f"its description says {does!r}")
     if tail[:1] == ["callback"] and spoken not in READ:

@@ -44,7 +44,9 @@ def body(operation: Operation, found: Inputs, *, gated: bool) -> None:
         return None
     if operation.method in ("GET", "HEAD"):
         if needed:
-            raise LeftOutError(f"it requires a body, which a {operation.method} does not send")
+            raise LeftOutError(
+                f"it requires a body, which a {operation.method} does not send"
+            )
         if operation.json_body[1].get("properties"):
             found.left_out.append(f"body (a {operation.method} sends none)")
         return None
@@ -62,7 +64,9 @@ def body(operation: Operation, found: Inputs, *, gated: bool) -> None:
         # A PUT that sends nothing of what it replaces would empty it.
         if schema.get("properties") == {} and not needed and operation.method != "PUT":
             return None
-        return _whole(operation, schema, chosen, needed or operation.method == "PUT", found)
+        return _whole(
+            operation, schema, chosen, needed or operation.method == "PUT", found
+        )
     if schema.get("variants"):
         found.left_out.append(
             f"which of {schema['variants']} forms its body takes (all fields are optional)"
@@ -124,12 +128,20 @@ def _whole(
     while name in found.plain or name == "confirm":
         name, number = f"{base}_{number}", number + 1
     about = operation.body.get("description") or one.description
-    made = param(name, one, needed, str(about) if about else f"The body, as {bare(kind)}.")
+    made = param(
+        name, one, needed, str(about) if about else f"The body, as {bare(kind)}."
+    )
     found.add({**made, "whole": True})
 
 
 def _field(
-    operation: Operation, name: str, schema: Any, required: bool, found: Inputs, *, gated: bool
+    operation: Operation,
+    name: str,
+    schema: Any,
+    required: bool,
+    found: Inputs,
+    *,
+    gated: bool,
 ) -> None:
     """One field of a body."""
     shown, note = clean(name, 60) or "?", found.left_out.append
@@ -144,18 +156,26 @@ def _field(
         return None
     if plain.get("deprecated") is True and not required:
         return note(f"field {shown} (deprecated)")
-    if not WIRE_NAME.fullmatch(name) or (name == "confirm" and gated and one.type != "bool"):
+    if not WIRE_NAME.fullmatch(name) or (
+        name == "confirm" and gated and one.type != "bool"
+    ):
         whole = f"its field {shown} has a name that no parameter can have"
         return found.leave(required, whole, f"field {shown} (its name)")
     if found.request == "multipart" and _is_file(operation, plain):
         one.keys = {"type": "list[file]" if plain.get("type") == "array" else "file"}
         one.notes, one.has_default = [], False
     about = one.description
-    if one.nullable and not required:  # what is not given is not sent, and null is not given
-        about = " ".join(text for text in SENTENCE.split(about) if not NULL.search(text))
+    if (
+        one.nullable and not required
+    ):  # what is not given is not sent, and null is not given
+        about = " ".join(
+            text for text in SENTENCE.split(about) if not NULL.search(text)
+        )
         one.description = about
     set_object_fields(operation.document, plain, one)
-    if one.type in ("dict", "list[dict]") and (inner := inside(operation, plain, typed_too=True)):
+    if one.type in ("dict", "list[dict]") and (
+        inner := inside(operation, plain, typed_too=True)
+    ):
         about = clean(f"{sentences(about, 100)} Fields: {inner}.".strip(), 300)
         made = param(name, one, required, "")
         made["description"] = about
@@ -164,14 +184,21 @@ def _field(
     if operation.method == "DELETE" or is_version(name):
         made["in"] = "body"
     if mixed(made):
-        return found.leave(required, f"its field {shown} {MIXED}", f"field {shown} ({MIXED})")
+        return found.leave(
+            required, f"its field {shown} {MIXED}", f"field {shown} ({MIXED})"
+        )
     if found.send_in_both(name, required=required or operation.method == "PUT"):
         return None
     if not found.add(made):
         if found.plain.get(python_name(name).lower()) != name or required:
             note(f"field {shown} of the body (its name is taken)")
         return None
-    if operation.method == "PATCH" and one.nullable and not required and found.request == "json":
+    if (
+        operation.method == "PATCH"
+        and one.nullable
+        and not required
+        and found.request == "json"
+    ):
         found.nulls.append(name)
     found.left_out += [f"{shown}: {text}" for text in one.notes]
     return None
@@ -182,12 +209,18 @@ def _is_file(operation: Operation, plain: dict[str, Any]) -> bool:
     inner = plain
     if plain.get("type") == "array":
         inner = operation.document.followed(plain.get("items") or {})
-    encoded = str(inner.get("contentMediaType", "")).startswith(("application/octet", "image/"))
+    encoded = str(inner.get("contentMediaType", "")).startswith(
+        ("application/octet", "image/")
+    )
     return inner.get("format") == "binary" or encoded
 
 
 def inside(
-    operation: Operation, plain: dict[str, Any], most: int = 12, *, typed_too: bool = False
+    operation: Operation,
+    plain: dict[str, Any],
+    most: int = 12,
+    *,
+    typed_too: bool = False,
 ) -> str:
     """The fields of an object or of the objects in a list, as a text for models; with what each takes if asked for."""
     try:

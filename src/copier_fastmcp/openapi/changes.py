@@ -36,7 +36,9 @@ class Changes:
             ("wording", self.texts),
             ("request", self.requests),
         )
-        return [fit_line(f"{word}: {line}") for word, listed in groups for line in listed]
+        return [
+            fit_line(f"{word}: {line}") for word, listed in groups for line in listed
+        ]
 
 
 def fit_line(line: str) -> str:
@@ -44,7 +46,9 @@ def fit_line(line: str) -> str:
     return line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 1]}…"
 
 
-def compare_tools(before: object, now: object, renames: Mapping[str, str] | None = None) -> Changes:
+def compare_tools(
+    before: object, now: object, renames: Mapping[str, str] | None = None
+) -> Changes:
     """Compare the tools of two answers as their callers see them.
 
     Args:
@@ -74,7 +78,9 @@ def compare_tools(before: object, now: object, renames: Mapping[str, str] | None
     return changes
 
 
-def _compare(before: Mapping[str, Any], now: Mapping[str, Any], name: str, found: Changes) -> None:
+def _compare(
+    before: Mapping[str, Any], now: Mapping[str, Any], name: str, found: Changes
+) -> None:
     old = _params(before)
     new = _params(now)
     for key in old:
@@ -91,26 +97,36 @@ def _compare(before: Mapping[str, Any], now: Mapping[str, Any], name: str, found
             if not stricter and old[key].get("description") != param.get("description"):
                 found.texts.append(f"{name}: the description of {key}")
     if before.get("behavior") != now.get("behavior"):
-        found.behaviors.append(f"{name}: {before.get('behavior')} is now {now.get('behavior')}")
+        found.behaviors.append(
+            f"{name}: {before.get('behavior')} is now {now.get('behavior')}"
+        )
     for key in ("confirm", "destructive", "idempotent", "exceptions"):
         if before.get(key) != now.get(key):
             found.behaviors.append(f"{name}: {key}")
-    found.texts += [f"{name}: its {key}" for key in TEXTS if before.get(key) != now.get(key)]
+    found.texts += [
+        f"{name}: its {key}" for key in TEXTS if before.get(key) != now.get(key)
+    ]
     if before.get("returns") != now.get("returns"):
         found.texts.append(f"{name}: what it says of its result")
     if before.get("http") != now.get("http"):
-        found.requests.append(f"{name} sends {now.get('http')} (before: {before.get('http')})")
+        found.requests.append(
+            f"{name} sends {now.get('http')} (before: {before.get('http')})"
+        )
 
 
 def _params(tool: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     listed = tool.get("params")
-    given = listed if isinstance(listed, Sequence) and not isinstance(listed, str) else ()
+    given = (
+        listed if isinstance(listed, Sequence) and not isinstance(listed, str) else ()
+    )
     return {str(param["name"]): param for param in given if isinstance(param, Mapping)}
 
 
 def _is_required(param: Mapping[str, Any]) -> bool:
     return (
-        "default" not in param and param.get("required") is not False and param.get("in") != "nulls"
+        "default" not in param
+        and param.get("required") is not False
+        and param.get("in") != "nulls"
     )
 
 
@@ -122,13 +138,19 @@ def find_stricter(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str
     old_choices, new_choices = before.get("choices"), now.get("choices")
     if new_choices is not None and old_choices is None:
         found.append(f"takes only {', '.join(map(str, new_choices))[:80]}")
-    elif new_choices is None and old_choices is not None and now.get("type", "str") != "str":
+    elif (
+        new_choices is None
+        and old_choices is not None
+        and now.get("type", "str") != "str"
+    ):
         found.append(f"is now of the type {now.get('type')}")
     elif new_choices is not None and old_choices is not None:
         gone = [str(choice) for choice in old_choices if choice not in new_choices]
         found += [f"no longer takes {', '.join(gone)[:80]}"] if gone else []
     elif not _widens(str(before.get("type", "str")), str(now.get("type", "str"))):
-        found.append(f"was {before.get('type', 'str')} and is now {now.get('type', 'str')}")
+        found.append(
+            f"was {before.get('type', 'str')} and is now {now.get('type', 'str')}"
+        )
     found += _stricter_fields(before, now)
     for key in LOWER_LIMITS:
         if key in now and (key not in before or before[key] < now[key]):
@@ -143,7 +165,10 @@ def find_stricter(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str
 
 def _stricter_fields(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """The same for the fields of an object."""
-    old, new = _params({"params": before.get("fields")}), _params({"params": now.get("fields")})
+    old, new = (
+        _params({"params": before.get("fields")}),
+        _params({"params": now.get("fields")}),
+    )
     found = []
     for name, param in new.items():
         if name in old:

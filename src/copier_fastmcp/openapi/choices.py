@@ -32,8 +32,12 @@ def parts(operation: Operation) -> list[Operation]:
     except (UnresolvedError, KeyError):
         return [operation]
     values = field.get("enum")
-    listed = [one for one in values if one is not None] if isinstance(values, list) else []
-    if not 1 < len(listed) <= MOST or len({str(one).lower() for one in listed}) < len(listed):
+    listed = (
+        [one for one in values if one is not None] if isinstance(values, list) else []
+    )
+    if not 1 < len(listed) <= MOST or len({str(one).lower() for one in listed}) < len(
+        listed
+    ):
         return [operation]
     if not all(isinstance(one, str) and VALUE.fullmatch(one.strip()) for one in listed):
         return [operation]
@@ -48,11 +52,16 @@ def _one(
     name: str,
     value: str,
 ) -> Operation:
-    properties = {**properties_of(schema), name: {**field, "enum": [value], "default": value}}
+    properties = {
+        **properties_of(schema),
+        name: {**field, "enum": [value], "default": value},
+    }
     body = {
         **schema,
         "properties": properties,
         "required": sorted(required_of(schema) - {name}),
     }
     sent = {"required": True, "content": {kind: {"schema": body}}}
-    return replace(operation, raw={**operation.raw, "requestBody": sent}, chosen=(name, value))
+    return replace(
+        operation, raw={**operation.raw, "requestBody": sent}, chosen=(name, value)
+    )

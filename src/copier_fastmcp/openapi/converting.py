@@ -49,7 +49,9 @@ def record_of(
 
 def remembered_selection(document: Document, before: Before) -> Selection:
     """The selection of the last import; where a path in it is gone, the operations that it chose."""
-    selection = Selection(**{key: list(value) for key, value in before.selection.items()})
+    selection = Selection(
+        **{key: list(value) for key, value in before.selection.items()}
+    )
     if not selection.unused(list(operations(document))):
         return selection
     names = dict.fromkeys(" ".join(key.split(" ")[:2]) for key in before.tools)
@@ -71,13 +73,23 @@ def chosen(document: Document, selection: Selection) -> list[Operation]:
             if "--tag" in unused[0] and tags
             else "as in POST /a/{b}"
         )
-        raise RefusedError(one_line(f"{unused[0]} fits no operation of {document.path}; {hint}"))
+        raise RefusedError(
+            one_line(f"{unused[0]} fits no operation of {document.path}; {hint}")
+        )
     found = [one for one in everything if selection.takes(one)]
     if not found:
-        why = "no operation that fits all of these globs" if selection else "no operations"
-        raise RefusedError(f"{document.path} has {why}; a path begins with /, as in /notes")
+        why = (
+            "no operation that fits all of these globs"
+            if selection
+            else "no operations"
+        )
+        raise RefusedError(
+            f"{document.path} has {why}; a path begins with /, as in /notes"
+        )
     if len(found) > MOST_TOOLS:
-        raise RefusedError(f"{len(found)} operations are too many; choose with --tag or --path")
+        raise RefusedError(
+            f"{len(found)} operations are too many; choose with --tag or --path"
+        )
     return found
 
 
@@ -124,14 +136,20 @@ def gathered(
     return rows, selection
 
 
-def answers_of(document: Document, rows: Sequence[Imported]) -> tuple[dict[str, Any], list[str]]:
+def answers_of(
+    document: Document, rows: Sequence[Imported]
+) -> tuple[dict[str, Any], list[str]]:
     """A whole answers file, and what a person should know of it."""
     answers, notes = about(document)
     return {**answers, "tools": [one.tool for one in rows if one.tool]}, notes
 
 
 def from_document(
-    file: Path, globs: Mapping[str, list[str] | None], notes: ImportNotes, *, asking: bool
+    file: Path,
+    globs: Mapping[str, list[str] | None],
+    notes: ImportNotes,
+    *,
+    asking: bool,
 ) -> dict[str, Any]:
     """The answers of a document, for `new`.
 
@@ -164,7 +182,9 @@ def from_document(
         else:
             tell(fit_line(one_line(line)))
     if not answers["tools"]:
-        raise RefusedError(f"no operation of {file} can be a tool; the lines above say why")
+        raise RefusedError(
+            f"no operation of {file} can be a tool; the lines above say why"
+        )
     return answers
 
 

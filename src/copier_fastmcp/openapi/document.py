@@ -44,7 +44,9 @@ class Document:
     @cached_property
     def collections(self) -> frozenset[str]:
         """The paths that have items below them, as `/notes` has `/notes/{id}`."""
-        ends = (path.rstrip("/").rpartition("/") for path in self.root.get("paths") or {})
+        ends = (
+            path.rstrip("/").rpartition("/") for path in self.root.get("paths") or {}
+        )
         return frozenset(above for above, _, last in ends if last.startswith("{"))
 
     def follow(self, value: Any) -> dict[str, Any]:
@@ -56,7 +58,9 @@ class Document:
         beside: dict[str, Any] = {}
         for _ in range(MOST_HOPS):
             if not isinstance(value, dict):
-                raise UnresolvedError(f"{str(value)[:40]!r} stands where an object should")
+                raise UnresolvedError(
+                    f"{str(value)[:40]!r} stands where an object should"
+                )
             reference = value.get("$ref")
             if not isinstance(reference, str):
                 return {**value, **beside} if beside else value
@@ -73,7 +77,9 @@ class Document:
         name, _, pointer = reference.partition("#")
         found: Any = self._file(name) if name else self.root
         if pointer and not pointer.startswith("/"):
-            raise UnresolvedError(f"the reference {reference[:80]} is an anchor, not a path")
+            raise UnresolvedError(
+                f"the reference {reference[:80]} is an anchor, not a path"
+            )
         for part in pointer.split("/")[1:]:
             key = unquote(part).replace("~1", "/").replace("~0", "~")
             if isinstance(found, list) and key.isdecimal() and int(key) < len(found):
@@ -93,11 +99,15 @@ class Document:
             folder = self.path.parent.resolve()
             path = (folder / name).resolve()
             if not path.is_relative_to(folder):
-                raise UnresolvedError(f"{name[:80]} is outside of the document's folder")
+                raise UnresolvedError(
+                    f"{name[:80]} is outside of the document's folder"
+                )
             try:
                 loaded = load(path)
             except RefusedError as error:
-                raise UnresolvedError(str(error).replace(str(folder), ".")[:160]) from error
+                raise UnresolvedError(
+                    str(error).replace(str(folder), ".")[:160]
+                ) from error
             _rebase(loaded, Path(name), set())
             self.files[name] = loaded
         return self.files[name]
@@ -153,5 +163,7 @@ def read(path: Path) -> Document:
             f"{path} says openapi: {version[:20]}; 3.0, 3.1, 3.2 and swagger: 2.0 are read"
         )
     if not isinstance(root.get("paths") or {}, dict):
-        raise RefusedError(f"{path} has paths that are not a mapping; write paths: {{/notes: ...}}")
+        raise RefusedError(
+            f"{path} has paths that are not a mapping; write paths: {{/notes: ...}}"
+        )
     return Document(path, root)

@@ -38,7 +38,9 @@ class Signals:
         tail = [] if operation.ends_in_parameter else words(operation.tail)
         self.tail = tail  # as written: at the end of a path a plural is a noun
         self.verb = base(operation.id_words[0]) if operation.id_words else ""
-        said = [word for word in operation.said("summary") if word not in ("the", "a", "an")]
+        said = [
+            word for word in operation.said("summary") if word not in ("the", "a", "an")
+        ]
         if not said:
             said = operation.said("description")
             said = (said[4:] if said[:4] == USE else said)[:1]
@@ -79,15 +81,23 @@ def body_field_names(operation: Operation) -> list[str]:
 def find_choice_field(operation: Operation) -> str:
     """A field of the body that chooses what is done, as in {action: open | close}."""
     properties = operation.json_body[1].get("properties")
-    more = ("op", "type") if words(operation.tail)[-1:] in (["actions"], ["action"]) else ("op",)
+    more = (
+        ("op", "type")
+        if words(operation.tail)[-1:] in (["actions"], ["action"])
+        else ("op",)
+    )
     for name, schema in (properties if isinstance(properties, dict) else {}).items():
         if name in {*tables()["action_parameters"], *more}:
             choices = operation.document.followed(schema).get("enum")
             listed = choices if isinstance(choices, list) else []
             acts = any(set(words(choice)[:1]) & ALL_VERBS for choice in listed)
-            if name == "op" or (len(listed) > 1 and (acts or name in ("action", "command"))):
+            if name == "op" or (
+                len(listed) > 1 and (acts or name in ("action", "command"))
+            ):
                 pros, _ = find_read_evidence(operation, Signals(operation))
-                filters = len(pros) > 1 and name not in required_of(operation.json_body[1])
+                filters = len(pros) > 1 and name not in required_of(
+                    operation.json_body[1]
+                )
                 return "" if filters else str(name)
     return ""
 
@@ -103,7 +113,9 @@ def find_second_action(operation: Operation) -> str:
         for at, word in enumerate(said[:-1]):
             if word in OTHERS:
                 break
-            after = next((one for one in said[at + 1 :] if one not in ("then", "also")), "")
+            after = next(
+                (one for one in said[at + 1 :] if one not in ("then", "also")), ""
+            )
             does = base(after) in BESIDE or (
                 base(after) in BESIDE_IT and {*said[at + 2 :][:1]} & OBJECTS
             )
@@ -112,7 +124,9 @@ def find_second_action(operation: Operation) -> str:
     return ""
 
 
-def find_read_evidence(operation: Operation, signals: Signals) -> tuple[list[str], list[str]]:
+def find_read_evidence(
+    operation: Operation, signals: Signals
+) -> tuple[list[str], list[str]]:
     """What says that a POST only reads, and what speaks against it."""
     tail = {*signals.tail[:1]} if len(signals.tail) == 1 else set()
     joined = "".join(signals.tail)
@@ -140,7 +154,9 @@ def find_read_evidence(operation: Operation, signals: Signals) -> tuple[list[str
         pros.append(f"its summary says {signals.spoken!r}")
     answers = set(operation.success)
     cons = [] if answers == {"200"} else [NOT_200]
-    if any("location" in map(str.lower, headers(one)) for one in operation.success.values()):
+    if any(
+        "location" in map(str.lower, headers(one)) for one in operation.success.values()
+    ):
         cons.append("it answers with Location")
     doing = (
         DELETE
@@ -152,10 +168,14 @@ def find_read_evidence(operation: Operation, signals: Signals) -> tuple[list[str
     spoken = {base(word) for word in words(operation.text("summary"))[:1]}
     named = {word for word in operation.id_words if singular(word) not in nouns}
     named |= {base(word) for word in signals.tail}
-    if {"in", "out", "off"} & {*operation.id_words[1:2], *signals.tail[1:2]}:  # check in a guest
+    if {"in", "out", "off"} & {
+        *operation.id_words[1:2],
+        *signals.tail[1:2],
+    }:  # check in a guest
         cons.append("its verb goes on with 'in' or 'out'")
     if (found := (spoken | named) & doing) or (
-        found := {"save", "saved", "store", "token", "create"} & (signals.all_words - nouns)
+        found := {"save", "saved", "store", "token", "create"}
+        & (signals.all_words - nouns)
     ):
         cons.append(f"it also says {min(found)!r}")
     first_words = {*operation.said("summary"), *operation.id_words}
@@ -171,7 +191,9 @@ def find_read_evidence(operation: Operation, signals: Signals) -> tuple[list[str
         cons.append(writes)
     if more := find_second_action(operation):
         cons.append(f"it also says {more!r}")
-    if free := sorted(ANYTHING & {name.lower() for name in body_field_names(operation)}):
+    if free := sorted(
+        ANYTHING & {name.lower() for name in body_field_names(operation)}
+    ):
         cons.append(f"its body has {free[0]!r}, which may do anything")
     return pros, cons
 

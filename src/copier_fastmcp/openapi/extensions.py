@@ -15,7 +15,12 @@ KUBERNETES = {
     "deletecollection": "delete",
     "connect": "action",
 }
-REVIEWS = "subjectaccessreview", "selfsubjectrulesreview", "tokenreview", "selfsubjectreview"
+REVIEWS = (
+    "subjectaccessreview",
+    "selfsubjectrulesreview",
+    "tokenreview",
+    "selfsubjectreview",
+)
 LOSING = ("delete", "put", "update")
 HINTS = "readOnlyHint", "destructiveHint", "idempotentHint"
 
@@ -30,11 +35,16 @@ def hints(operation: Operation) -> tuple[str, dict[str, bool]]:
     for name, holder in (
         ("x-mcp.annotations", _mapping(found.get("x-mcp")).get("annotations")),
         ("x-mcp-annotations", found.get("x-mcp-annotations")),
-        ("x-frontmcp.annotations", _mapping(found.get("x-frontmcp")).get("annotations")),
+        (
+            "x-frontmcp.annotations",
+            _mapping(found.get("x-frontmcp")).get("annotations"),
+        ),
         ("x-speakeasy-mcp", found.get("x-speakeasy-mcp")),
     ):
         said = {key: value for key, value in _mapping(holder).items() if key in HINTS}
-        if flags := {key: value for key, value in said.items() if isinstance(value, bool)}:
+        if flags := {
+            key: value for key, value in said.items() if isinstance(value, bool)
+        }:
             return name, flags
     return "", {}
 
@@ -50,7 +60,10 @@ def name_of(operation: Operation) -> str:
 
 def switched_off(operation: Operation) -> bool:
     """Whether the document says that this is not a tool."""
-    mine = [operation.extensions.get(key) for key in ("x-mcp", "x-speakeasy-mcp", "x-frontmcp")]
+    mine = [
+        operation.extensions.get(key)
+        for key in ("x-mcp", "x-speakeasy-mcp", "x-frontmcp")
+    ]
     return any(
         one is False
         or _mapping(one).get("disabled") is True
@@ -94,7 +107,10 @@ def _behavior(
     if said.get("readOnlyHint") is True:
         return "read", {}
     # The other two hints mean something only where a tool is not read-only.
-    quiet = said.get("destructiveHint") is not True and said.get("idempotentHint") is not False
+    quiet = (
+        said.get("destructiveHint") is not True
+        and said.get("idempotentHint") is not False
+    )
     if said.get("readOnlyHint") is None and derived.behavior == "read" and quiet:
         return "read", {}
     loses, same = said.get("destructiveHint", True), said.get("idempotentHint", False)
@@ -113,12 +129,16 @@ def _behavior(
 
 def _kubernetes(operation: Operation, verb: str) -> Derived:
     behavior, tail = KUBERNETES[verb], operation.tail.lower()
-    kind = _mapping(operation.extensions.get("x-kubernetes-group-version-kind")).get("kind", "")
+    kind = _mapping(operation.extensions.get("x-kubernetes-group-version-kind")).get(
+        "kind", ""
+    )
     named = f"{tail} {str(kind).lower()}"
     reason = f"x-kubernetes-action: {verb}"
     if verb == "post" and any(review in named for review in REVIEWS):
         return Derived(
-            "read", "extension x-kubernetes-action", f"{reason}; a review stores nothing"
+            "read",
+            "extension x-kubernetes-action",
+            f"{reason}; a review stores nothing",
         )
     if verb == "post" and tail.rstrip("s") in ("rollback", "binding", "eviction"):
         return Derived("action", "extension x-kubernetes-action", f"{reason} of {tail}")
@@ -126,5 +146,8 @@ def _kubernetes(operation: Operation, verb: str) -> Derived:
         reason = f"{reason}, but a {operation.method} writes"
         return Derived("action", "asked", reason, asked=True)
     return Derived(
-        behavior, "extension x-kubernetes-action", reason, confirm=verb == "deletecollection"
+        behavior,
+        "extension x-kubernetes-action",
+        reason,
+        confirm=verb == "deletecollection",
     )

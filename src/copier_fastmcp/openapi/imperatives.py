@@ -276,7 +276,9 @@ def _verb_of(phrase: list[str], *, flag: bool) -> str:
         return ""
     if phrase[0] in OPENERS:
         for at, word in enumerate(phrase[:-1]):
-            if word == "to" and _is_change(phrase[at + 1], phrase[at + 2 :], certain=True):
+            if word == "to" and _is_change(
+                phrase[at + 1], phrase[at + 2 :], certain=True
+            ):
                 return phrase[at + 1]
     if passive := _passive_of(phrase):
         return passive

@@ -27,10 +27,14 @@ class Inputs:
 
     params: list[dict[str, Any]] = field(default_factory=list)
     path: str = ""
-    type: str = ""  # of the body, where it is neither application/json nor what `request` says
+    type: str = (
+        ""  # of the body, where it is neither application/json nor what `request` says
+    )
     request: str = "json"  # or form, or multipart
     query: list[str] = field(default_factory=list)
-    nulls: list[str] = field(default_factory=list)  # fields of a PATCH that may be emptied
+    nulls: list[str] = field(
+        default_factory=list
+    )  # fields of a PATCH that may be emptied
     left_out: list[str] = field(default_factory=list)
     findings: list[str] = field(default_factory=list)
     plain: dict[str, str] = field(default_factory=dict)

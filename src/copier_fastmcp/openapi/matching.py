@@ -43,7 +43,9 @@ def parse_endpoint(key: str, operation_id: str = "") -> Endpoint:
     return Endpoint(key, method, segments, choice, operation_id)
 
 
-def match_endpoints(before: Sequence[Endpoint], now: Sequence[Endpoint]) -> dict[str, str]:
+def match_endpoints(
+    before: Sequence[Endpoint], now: Sequence[Endpoint]
+) -> dict[str, str]:
     """Match the operations of two documents.
 
     Args:
@@ -57,7 +59,9 @@ def match_endpoints(before: Sequence[Endpoint], now: Sequence[Endpoint]) -> dict
     left = [*before]
     right = [*now]
 
-    def match_by(identity: Callable[[Endpoint], object], old: Sequence[Endpoint]) -> None:
+    def match_by(
+        identity: Callable[[Endpoint], object], old: Sequence[Endpoint]
+    ) -> None:
         """Match what has the same identity on both sides, once each."""
         pairs = _unique_pairs(identity, old, right)
         for one, other in pairs:
@@ -75,13 +79,19 @@ def match_endpoints(before: Sequence[Endpoint], now: Sequence[Endpoint]) -> dict
     short_before = [one for one in short_before if one.key not in matches]
     renamed = _rename_segments(short_before, right, before, now)
     match_by(lambda one: (one.method, one.path), renamed)
-    renamed = [one for one in renamed if one.key not in matches and one.method in REPLACED_METHODS]
+    renamed = [
+        one
+        for one in renamed
+        if one.key not in matches and one.method in REPLACED_METHODS
+    ]
     match_by(lambda one: one.method in REPLACED_METHODS and one.path, renamed)
     return matches
 
 
 def _unique_pairs(
-    identity: Callable[[Endpoint], object], before: Sequence[Endpoint], now: Sequence[Endpoint]
+    identity: Callable[[Endpoint], object],
+    before: Sequence[Endpoint],
+    now: Sequence[Endpoint],
 ) -> list[tuple[Endpoint, Endpoint]]:
     """The endpoints whose identity each side has exactly once; an empty identity matches nothing."""
     old = Counter(identity(one) for one in before)
@@ -95,7 +105,9 @@ def _unique_pairs(
     return pairs
 
 
-def _without_prefix(some: Iterable[Endpoint], every: Sequence[Endpoint]) -> list[Endpoint]:
+def _without_prefix(
+    some: Iterable[Endpoint], every: Sequence[Endpoint]
+) -> list[Endpoint]:
     """Endpoints without the literal segments that all paths of their document begin with, and without versions."""
     common = 0
     paths = [one.segments for one in every]
@@ -104,7 +116,9 @@ def _without_prefix(some: Iterable[Endpoint], every: Sequence[Endpoint]) -> list
         if len(first) > 1 or "{}" in "".join(first):
             break
         common += 1
-    return [replace(one, segments=_without_version(one.segments[common:])) for one in some]
+    return [
+        replace(one, segments=_without_version(one.segments[common:])) for one in some
+    ]
 
 
 def _without_version(segments: tuple[str, ...]) -> tuple[str, ...]:
@@ -136,17 +150,25 @@ def _rename_segments(
             moved = [_renamed(one, name, other) for one in left if name in one.segments]
             counts[other] = len({(one.method, one.path) for one in moved} & there)
         best = counts.most_common(2)
-        clear = best and best[0][1] >= FEWEST and (len(best) == 1 or best[1][1] < best[0][1])
+        clear = (
+            best
+            and best[0][1] >= FEWEST
+            and (len(best) == 1 or best[1][1] < best[0][1])
+        )
         if clear:
             left = [_renamed(one, name, best[0][0]) for one in left]
     return left
 
 
 def _renamed(one: Endpoint, name: str, other: str) -> Endpoint:
-    return replace(one, segments=tuple(other if part == name else part for part in one.segments))
+    return replace(
+        one, segments=tuple(other if part == name else part for part in one.segments)
+    )
 
 
-def keep_path_parameters(tool: Mapping[str, Any], earlier: Mapping[str, Any]) -> dict[str, Any]:
+def keep_path_parameters(
+    tool: Mapping[str, Any], earlier: Mapping[str, Any]
+) -> dict[str, Any]:
     """A tool whose path parameters have the names that they had, by position: callers use them.
 
     Args:
@@ -158,7 +180,9 @@ def keep_path_parameters(tool: Mapping[str, Any], earlier: Mapping[str, Any]) ->
     old_names = PLACEHOLDER.findall(str(earlier.get("http", "")).partition("?")[0])
     if len(new_names) != len(old_names):
         return made
-    renames = {new[1:-1]: old[1:-1] for new, old in zip(new_names, old_names, strict=True)}
+    renames = {
+        new[1:-1]: old[1:-1] for new, old in zip(new_names, old_names, strict=True)
+    }
     others = {str(param["name"]) for param in tool.get("params", ())} - {*renames}
     if len({*renames.values()}) < len(renames) or others & {*renames.values()}:
         return made
@@ -167,6 +191,7 @@ def keep_path_parameters(tool: Mapping[str, Any], earlier: Mapping[str, Any]) ->
     path = PLACEHOLDER.sub(lambda found: f"{{{renames[found[0][1:-1]]}}}", path)
     made["http"] = f"{method} {path}{mark}{query}"
     made["params"] = [
-        {**param, "name": renames.get(param["name"], param["name"])} for param in tool["params"]
+        {**param, "name": renames.get(param["name"], param["name"])}
+        for param in tool["params"]
     ]
     return made

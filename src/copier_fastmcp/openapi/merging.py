@@ -28,7 +28,9 @@ class Before:
     behaviors: dict[str, str] = field(default_factory=dict)
     selection: dict[str, Any] = field(default_factory=dict)
     answers: dict[str, Any] = field(default_factory=dict)  # all but the tools
-    operation_ids: dict[str, str] = field(default_factory=dict)  # of all operations; empty without
+    operation_ids: dict[str, str] = field(
+        default_factory=dict
+    )  # of all operations; empty without
 
     def endpoints(self) -> list[Endpoint]:
         """The operations of its document, of which an import of an earlier release knows the tools alone."""
@@ -40,8 +42,12 @@ class Before:
         return replace(
             self,
             tools={matches.get(key, key): tool for key, tool in self.tools.items()},
-            behaviors={matches.get(key, key): said for key, said in self.behaviors.items()},
-            operation_ids={matches.get(key, key): said for key, said in self.operation_ids.items()},
+            behaviors={
+                matches.get(key, key): said for key, said in self.behaviors.items()
+            },
+            operation_ids={
+                matches.get(key, key): said for key, said in self.operation_ids.items()
+            },
         )
 
 
@@ -71,14 +77,21 @@ def load_before(out: Path) -> Before:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         tools = {
-            str(key): {**value, "name": str(value["name"])} for key, value in found["tools"].items()
+            str(key): {**value, "name": str(value["name"])}
+            for key, value in found["tools"].items()
         }
-        behaviors = {str(key): str(value) for key, value in found.get("behaviors", {}).items()}
+        behaviors = {
+            str(key): str(value) for key, value in found.get("behaviors", {}).items()
+        }
         if unknown := {*behaviors.values()} - {*tables()["behaviors"]}:
             raise ValueError(f"{min(unknown)} is not a behavior")
         kept = found.get("selection", {})
-        selection = {key: [str(one) for one in kept[key]] for key in KINDS if key in kept}
-        ids = {str(key): str(value) for key, value in found.get("operations", {}).items()}
+        selection = {
+            key: [str(one) for one in kept[key]] for key in KINDS if key in kept
+        }
+        ids = {
+            str(key): str(value) for key, value in found.get("operations", {}).items()
+        }
         return Before(tools, behaviors, selection, dict(found.get("answers", {})), ids)
     except FileNotFoundError:
         return Before()
@@ -112,7 +125,9 @@ def load_answers(out: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (yaml.YAMLError, ValueError, OSError) as error:
-        raise RefusedError(f"{out} is not YAML; fix it, or import to another file") from error
+        raise RefusedError(
+            f"{out} is not YAML; fix it, or import to another file"
+        ) from error
     if not isinstance(found, dict) or not isinstance(found.get("tools") or [], list):
         raise RefusedError(
             f"{out} holds no answers (a mapping with a list `tools`); import to another file"
@@ -135,7 +150,11 @@ def merge_answers(
     own = {key: mine[key] for key in FOLLOWED if key in mine}
     made, ours = _three(base, own, followed)
     kept = [f"your {key} stays, the document changed it" for key in ours]
-    rest = {key: value for key, value in now.items() if key not in mine and key not in FOLLOWED}
+    rest = {
+        key: value
+        for key, value in now.items()
+        if key not in mine and key not in FOLLOWED
+    }
     return {**mine, **rest, **made}, kept
 
 
@@ -153,7 +172,9 @@ def merge(mine: list[Any], before: Before, now: Mapping[str, dict[str, Any]]) ->
     found = Merged()
     by_name = {tool["name"]: key for key, tool in before.tools.items()}
     by_request = {_request(tool): key for key, tool in before.tools.items()}
-    unknown = {_request(tool): key for key, tool in now.items() if key not in before.tools}
+    unknown = {
+        _request(tool): key for key, tool in now.items() if key not in before.tools
+    }
     seen = set()
     for tool in mine:
         key = by_request.get(_request(tool)) or (
@@ -163,7 +184,9 @@ def merge(mine: list[Any], before: Before, now: Mapping[str, dict[str, Any]]) ->
             seen.add(known)
             found.tools.append(tool)
             if tool != now[known]:
-                found.kept.append(f"{known} ({name_of(tool)}) stays as it is in the answers")
+                found.kept.append(
+                    f"{known} ({name_of(tool)}) stays as it is in the answers"
+                )
             continue
         if key is None or key in seen:
             found.tools.append(tool)
@@ -184,7 +207,8 @@ def merge(mine: list[Any], before: Before, now: Mapping[str, dict[str, Any]]) ->
         if made != tool:
             found.changed.append(f"{key} ({name_of(made)})")
         found.kept += [
-            f"{name_of(made)}: your {one} stays, the document changed it" for one in ours
+            f"{name_of(made)}: your {one} stays, the document changed it"
+            for one in ours
         ]
     names = {camel(name_of(tool)) for tool in found.tools}
     for key, tool in now.items():
@@ -217,7 +241,11 @@ def _three(
     made: dict[str, Any] = {}
     ours: list[str] = []
     for key in [*mine, *(key for key in new if key not in mine)]:
-        was, own, now = base.get(key, MISSING), mine.get(key, MISSING), new.get(key, MISSING)
+        was, own, now = (
+            base.get(key, MISSING),
+            mine.get(key, MISSING),
+            new.get(key, MISSING),
+        )
         if own == was:
             value = now
         elif key == "params" and all(isinstance(one, list) for one in (was, own, now)):
@@ -235,7 +263,9 @@ def _three(
     return made, ours
 
 
-def _three_lists(base: list[Any], mine: list[Any], new: list[Any]) -> tuple[list[Any], list[str]]:
+def _three_lists(
+    base: list[Any], mine: list[Any], new: list[Any]
+) -> tuple[list[Any], list[str]]:
     def named(listed: list[Any]) -> dict[str, Any]:
         return {str(one.get("name")): one for one in listed if isinstance(one, dict)}
 
@@ -267,6 +297,11 @@ class _Dumper(yaml.SafeDumper):
 def diff(old: str, new: str, name: str) -> str:
     """What changes in an answers file."""
     lines = difflib.unified_diff(
-        old.splitlines(), new.splitlines(), f"{name} (before)", f"{name} (now)", lineterm="", n=2
+        old.splitlines(),
+        new.splitlines(),
+        f"{name} (before)",
+        f"{name} (now)",
+        lineterm="",
+        n=2,
     )
     return "\n".join(lines)

@@ -13,7 +13,11 @@ from .verbs import ALL_VERBS, RESERVED, SMALL, STARTED, base, singular
 
 LONGEST, AIM = 64, 40
 MANY_OF = ("list", "search", "find", "query", "count")
-TAKEN = RESERVED | frozenset(keyword.kwlist) | frozenset(word.lower() for word in keyword.kwlist)
+TAKEN = (
+    RESERVED
+    | frozenset(keyword.kwlist)
+    | frozenset(word.lower() for word in keyword.kwlist)
+)
 SAME = {
     "read": {
         "retrieve": "get",
@@ -34,7 +38,12 @@ SAME = {
         "modify": "update",
         "change": "update",
     },
-    "update": {"patch": "update", "put": "update", "edit": "update", "change": "update"},
+    "update": {
+        "patch": "update",
+        "put": "update",
+        "edit": "update",
+        "change": "update",
+    },
     "delete": {"destroy": "delete", "del": "delete", "erase": "delete"},
 }
 FIRST = {
@@ -72,9 +81,13 @@ def ascii_words(text: str) -> list[str]:
 
 def _nouns(operation: Operation) -> list[str]:
     """What the path is about: its last literal part that is not a verb, one of it for an item."""
-    literal = [part for part in operation.segments if "{" not in part and ascii_words(part)]
+    literal = [
+        part for part in operation.segments if "{" not in part and ascii_words(part)
+    ]
     kept = [
-        part for part in literal if ascii_words(part)[0] not in ALL_VERBS or part == "search"
+        part
+        for part in literal
+        if ascii_words(part)[0] not in ALL_VERBS or part == "search"
     ] or literal
     found = ascii_words(kept[-1]) if kept else []
     after = operation.segments.index(kept[-1]) if kept else 0
@@ -91,7 +104,11 @@ def _one_of(nouns: list[str]) -> list[str]:
 
 def _owner(operation: Operation) -> list[str]:
     """What an action is done to: the part of the path before it."""
-    literal = [part for part in operation.segments[:-1] if "{" not in part and ascii_words(part)]
+    literal = [
+        part
+        for part in operation.segments[:-1]
+        if "{" not in part and ascii_words(part)
+    ]
     return _one_of(ascii_words(literal[-1]) if literal else ["it"])
 
 
@@ -99,7 +116,9 @@ def wanted(operation: Operation, derived: Derived) -> list[str]:
     """The words of a good name, before it is made short and unique."""
     if operation.chosen[0]:
         nouns = [
-            word for word in _nouns(operation) if singular(word) not in ("action", "operation")
+            word
+            for word in _nouns(operation)
+            if singular(word) not in ("action", "operation")
         ]
         return [*ascii_words(operation.chosen[1]), *(nouns or _owner(operation))]
     given = ascii_words(name_of(operation)) or [
@@ -120,11 +139,17 @@ def wanted(operation: Operation, derived: Derived) -> list[str]:
             first = "list" if nouns[-1] != singular(nouns[-1]) else "get"
         first = {"QUERY": "query", "HEAD": "check"}.get(operation.method, first)
         item = operation.method == "POST" and operation.ends_in_parameter
-        if derived.behavior in ("put", "update") and (operation.method == "PATCH" or item):
+        if derived.behavior in ("put", "update") and (
+            operation.method == "PATCH" or item
+        ):
             first = "update"
         if derived.behavior == "action" and operation.method != "POST":
             first = operation.method.lower() if operation.method != "GET" else "call"
-        started = operation.method == "POST" and not derived.asked and is_collection(operation)
+        started = (
+            operation.method == "POST"
+            and not derived.asked
+            and is_collection(operation)
+        )
         if derived.behavior == "create" or (derived.behavior == "action" and started):
             first, nouns = "create", _one_of(nouns)
         return [first, *nouns]
@@ -136,8 +161,15 @@ def wanted(operation: Operation, derived: Derived) -> list[str]:
         elif at or derived.behavior in ("read", "delete", "create"):
             verb = found.pop(at) if at else FIRST[derived.behavior]
             single = derived.behavior == "create" or operation.ends_in_parameter
-            found = [verb, *(_one_of(found) if single and verb not in MANY_OF else found)]
-    if len(found) > 1 and found[0] in ("post", "put", "patch") and found[1] in ALL_VERBS:
+            found = [
+                verb,
+                *(_one_of(found) if single and verb not in MANY_OF else found),
+            ]
+    if (
+        len(found) > 1
+        and found[0] in ("post", "put", "patch")
+        and found[1] in ALL_VERBS
+    ):
         found = found[1:]
     found[0] = base(found[0]) if found[0] not in STARTED else found[0]
     found[0] = SAME.get(derived.behavior, {}).get(found[0], found[0])
@@ -168,7 +200,9 @@ def _says(operation: Operation, found: list[str], derived: Derived) -> bool:
 def _after_its_tag(operation: Operation, found: list[str]) -> list[str]:
     """The words of Orders_Ship as ship_order: those behind the operation's tag are what is done."""
     front = [ascii_words(tag) for tag in operation.tags]
-    own = next((tag for tag in front if tag and found[: len(tag)] == tag != found), None)
+    own = next(
+        (tag for tag in front if tag and found[: len(tag)] == tag != found), None
+    )
     if own is None or not re.search(r"[_./:#-]", operation.operation_id):
         return found
     done = found[len(own) :]
@@ -208,7 +242,9 @@ def _short(found: list[str], aim: int) -> list[str]:
     )
     steps: tuple[Callable[[list[str]], list[str]], ...] = (
         lambda all_: [SHORT.get(word, word) for word in all_],
-        lambda all_: [word for at, word in enumerate(all_) if at == 0 or word not in SMALL | {"s"}],
+        lambda all_: [
+            word for at, word in enumerate(all_) if at == 0 or word not in SMALL | {"s"}
+        ],
         lambda all_: [word for at, word in enumerate(all_) if word not in all_[:at]],
     )
     for step in steps:
@@ -226,7 +262,9 @@ def camel(name: str) -> str:
 class Names:
     """Names that are unique among themselves; two that make one class are one name."""
 
-    def __init__(self, taken: Iterable[str] = (), kept: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, taken: Iterable[str] = (), kept: Mapping[str, str] | None = None
+    ) -> None:
         """Begin with names that are given already; `kept` are those of operations."""
         self.kept = dict(kept or {})
         self.taken = {camel(name) for name in (*taken, *self.kept.values())}
@@ -260,7 +298,9 @@ class Names:
         while len(name) > LONGEST - 2 and len(made) > 1:
             made = made[:-1]
             name = "_".join(made)
-        name = re.sub(r"_+", "_", re.sub(r"^[^a-z]+", "", name))[: LONGEST - 2].strip("_")
+        name = re.sub(r"_+", "_", re.sub(r"^[^a-z]+", "", name))[: LONGEST - 2].strip(
+            "_"
+        )
         if not name or name in TAKEN or not name[0].isalpha():
             name = f"call_{name}".strip("_")
         return name
@@ -268,9 +308,25 @@ class Names:
 
 def title_of(name: str) -> str:
     """A title from a name: its words, as people write them."""
-    small = {"a", "an", "and", "by", "for", "from", "in", "of", "on", "or", "the", "to", "with"}
+    small = {
+        "a",
+        "an",
+        "and",
+        "by",
+        "for",
+        "from",
+        "in",
+        "of",
+        "on",
+        "or",
+        "the",
+        "to",
+        "with",
+    }
     parts = name.split("_")
     return " ".join(
-        word if word in small and 0 < at < len(parts) - 1 else word[:1].upper() + word[1:]
+        word
+        if word in small and 0 < at < len(parts) - 1
+        else word[:1].upper() + word[1:]
         for at, word in enumerate(parts)
     )

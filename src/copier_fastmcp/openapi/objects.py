@@ -57,7 +57,9 @@ def object_fields(
             continue
         if depth < DEEPEST_OBJECT:
             inner = (
-                merged(document, plain.get("items") or {}) if one.type == "list[dict]" else plain
+                merged(document, plain.get("items") or {})
+                if one.type == "list[dict]"
+                else plain
             )
             if one.type in ("dict", "list[dict]"):
                 nested = object_fields(document, inner, depth + 1)
@@ -75,5 +77,7 @@ def _field(name: str, one: Typed, required: bool) -> dict[str, Any]:
         one.keys["type"] = "str"
     made = param(name, one, required, "")
     if len(made["description"]) > LONGEST_TEXT:
-        made["description"] = made["description"][: LONGEST_TEXT - 1].rsplit(" ", 1)[0] + "…"
+        made["description"] = (
+            made["description"][: LONGEST_TEXT - 1].rsplit(" ", 1)[0] + "…"
+        )
     return made

@@ -11,14 +11,20 @@ from .verbs import ALL_VERBS, READ
 
 METHODS = ("get", "head", "options", "trace", "query", "post", "put", "patch", "delete")
 FORM = "application/x-www-form-urlencoded"
-VERSION_SEGMENT = re.compile(r"v\d+([._]\d+)*((alpha|beta)\d*)?|\d{4}-\d\d-\d\d|api|rest|latest")
+VERSION_SEGMENT = re.compile(
+    r"v\d+([._]\d+)*((alpha|beta)\d*)?|\d{4}-\d\d-\d\d|api|rest|latest"
+)
 
 
 def words(text: object) -> list[str]:
     """The words of a name in any style: camelCase, kebab-case, paths, dots."""
     apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", str(text))
     found = [word.lower() for word in re.findall(r"[A-Za-z]+|\d+", apart)]
-    return [f"re{found[1]}", *found[2:]] if found[:1] == ["re"] and len(found) > 1 else found
+    return (
+        [f"re{found[1]}", *found[2:]]
+        if found[:1] == ["re"] and len(found) > 1
+        else found
+    )
 
 
 @dataclass
@@ -33,7 +39,10 @@ class Operation:
     siblings: Mapping[str, Any]
     broken: str = ""
     extensions: dict[str, Any] = field(default_factory=dict)
-    chosen: tuple[str, str] = ("", "")  # the field of its body that is fixed, and its value
+    chosen: tuple[str, str] = (
+        "",
+        "",
+    )  # the field of its body that is fixed, and its value
 
     @property
     def key(self) -> str:
@@ -62,7 +71,11 @@ class Operation:
     @property
     def tags(self) -> list[str]:
         found = self.raw.get("tags")
-        return [tag for tag in found if isinstance(tag, str)] if isinstance(found, list) else []
+        return (
+            [tag for tag in found if isinstance(tag, str)]
+            if isinstance(found, list)
+            else []
+        )
 
     @property
     def servers(self) -> Any:
@@ -102,11 +115,21 @@ class Operation:
             found = [front, *found]
         if len(found) > 2 and found[-1] == self.method.lower():
             found.pop()
-        if len(found) > 2 and found[0] in ("post", "put", "patch") and found[1] in ALL_VERBS:
+        if (
+            len(found) > 2
+            and found[0] in ("post", "put", "patch")
+            and found[1] in ALL_VERBS
+        ):
             found = found[1:]
-        whole = [word for part in self.segments if "{" not in part for word in words(part)]
+        whole = [
+            word for part in self.segments if "{" not in part for word in words(part)
+        ]
         end = words(self.tail)
-        if found == whole[-len(found) :] and len(end) < len(found) and end[0] in ALL_VERBS:
+        if (
+            found == whole[-len(found) :]
+            and len(end) < len(found)
+            and end[0] in ALL_VERBS
+        ):
             return end  # /transfer/intent/get is transferIntentGet
         known = {tuple(words(tag)) for tag in self.tags} | {
             tuple(words(part)) for part in self.segments
@@ -123,7 +146,9 @@ class Operation:
         named = words(self.operation_id[:400])
         whole = [word for part in self.path.split("/") for word in words(part)]
         short = [word for part in self.segments for word in words(part)]
-        return any(named == [self.method.lower(), *path] for path in (whole, short) if path)
+        return any(
+            named == [self.method.lower(), *path] for path in (whole, short) if path
+        )
 
     @cached_property
     def statuses(self) -> list[str]:
@@ -137,7 +162,9 @@ class Operation:
         if not isinstance(answers, dict):
             return {}
         follow = self.document.followed
-        return {code: follow(answers[code]) for code in answers if str(code).startswith("2")}
+        return {
+            code: follow(answers[code]) for code in answers if str(code).startswith("2")
+        }
 
     @cached_property
     def body(self) -> dict[str, Any]:
@@ -154,18 +181,26 @@ class Operation:
     @cached_property
     def json_body(self) -> tuple[str, dict[str, Any]]:
         """The media type and the schema of a body in JSON, else of a form; empty without one."""
-        for kind, about in sorted(self.contents.items(), key=lambda item: not is_json(item[0])):
+        for kind, about in sorted(
+            self.contents.items(), key=lambda item: not is_json(item[0])
+        ):
             if is_json(kind) or is_form(kind):
                 media = self.document.followed(about)
                 schema = media.get("schema")
-                return kind, self.document.followed(schema) if isinstance(schema, dict) else {}
+                return kind, self.document.followed(schema) if isinstance(
+                    schema, dict
+                ) else {}
         return "", {}
 
     @cached_property
     def scopes(self) -> list[list[str]]:
         """The scopes that it asks for, a list for each way to be let in."""
         asked = self.raw.get("security", self.document.root.get("security"))
-        ways = [way for way in asked if isinstance(way, dict)] if isinstance(asked, list) else []
+        ways = (
+            [way for way in asked if isinstance(way, dict)]
+            if isinstance(asked, list)
+            else []
+        )
         return [
             [
                 s
@@ -180,7 +215,10 @@ class Operation:
     def parameter(self, place: str, name: str) -> dict[str, Any]:
         """A parameter by its place and name, the name in any case; empty where there is none."""
         for one in self.parameters:
-            if one.get("in") == place and str(one.get("name", "")).lower() == name.lower():
+            if (
+                one.get("in") == place
+                and str(one.get("name", "")).lower() == name.lower()
+            ):
                 return one
         return {}
 
@@ -216,7 +254,10 @@ def operations(document: Document) -> Iterator[Operation]:
             continue
         more = item.get("additionalOperations")
         named = {key: value for key, value in item.items() if key.lower() in METHODS}
-        for method, raw in {**named, **(more if isinstance(more, dict) else {})}.items():
+        for method, raw in {
+            **named,
+            **(more if isinstance(more, dict) else {}),
+        }.items():
             yield _operation(document, method.upper(), path, raw, item)
 
 

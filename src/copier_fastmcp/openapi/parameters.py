@@ -6,7 +6,16 @@ from urllib.parse import quote
 
 from .bodies import body
 from .document import UnresolvedError
-from .inputs import MIXED, WIRE_NAME, Inputs, LeftOutError, is_version, mixed, param, snake
+from .inputs import (
+    MIXED,
+    WIRE_NAME,
+    Inputs,
+    LeftOutError,
+    is_version,
+    mixed,
+    param,
+    snake,
+)
 from .objects import set_object_fields
 from .operations import Operation
 from .schemas import merged, properties_of, required_of
@@ -31,7 +40,16 @@ REFUSED_HEADERS = {
 }
 # What each of Google's operations takes.
 TRANSPORT = {
-    *("$.xgafv", "access_token", "alt", "callback", "fields", "key", "oauth_token", "prettyPrint"),
+    *(
+        "$.xgafv",
+        "access_token",
+        "alt",
+        "callback",
+        "fields",
+        "key",
+        "oauth_token",
+        "prettyPrint",
+    ),
     *("quotaUser", "userIp", "upload_protocol", "uploadType"),
 }
 # What a request in the answers can hold.
@@ -85,14 +103,18 @@ def inputs(operation: Operation, *, paged: bool, gated: bool) -> Inputs:
             continue
         if place == "path":
             if found.wires.isdisjoint({name.lower()}):
-                found.left_out.append(f"path parameter {clean(name, 60)} (not in the path)")
+                found.left_out.append(
+                    f"path parameter {clean(name, 60)} (not in the path)"
+                )
             continue
         try:
             for wire, part in _flat(operation, one, name):
                 _one(operation, part, str(place), wire, found, paged=paged, gated=gated)
         except UnresolvedError as error:
             if one.get("required") is True:
-                raise LeftOutError(f"its parameter {clean(name, 60)}: {error}") from error
+                raise LeftOutError(
+                    f"its parameter {clean(name, 60)}: {error}"
+                ) from error
             found.left_out.append(f"{place} parameter {clean(name, 60)} ({error})")
     if operation.contents or operation.body:
         body(operation, found, gated=gated)
@@ -102,7 +124,9 @@ def inputs(operation: Operation, *, paged: bool, gated: bool) -> Inputs:
 def _path(operation: Operation, found: Inputs, *, gated: bool) -> None:
     """The placeholders of the path, each a parameter with a name of ours."""
     if re.search("[#?]", operation.path):
-        raise LeftOutError("its path holds a # or ?, so another part of the request names it")
+        raise LeftOutError(
+            "its path holds a # or ?, so another part of the request names it"
+        )
     path, number = "", 0
     for part in re.split(r"(\{[^{}]*\})", operation.path):
         if not part.startswith("{"):
@@ -113,7 +137,9 @@ def _path(operation: Operation, found: Inputs, *, gated: bool) -> None:
         given = operation.parameter("path", wire)
         found.wires.add(wire.lower())
         if given.get("style") in ("label", "matrix"):
-            raise LeftOutError(f"its path parameter {clean(wire, 60)} is in {given['style']} style")
+            raise LeftOutError(
+                f"its path parameter {clean(wire, 60)} is in {given['style']} style"
+            )
         name = snake(wire) or f"part_{number}"
         while name in found.plain or (name == "confirm" and gated):  # the gate's own
             name = f"{name}_{number}"
@@ -124,7 +150,9 @@ def _path(operation: Operation, found: Inputs, *, gated: bool) -> None:
                 else Typed({"type": "str"})
             )
         except UnresolvedError as error:
-            raise LeftOutError(f"its path parameter {clean(wire, 60)}: {error}") from error
+            raise LeftOutError(
+                f"its path parameter {clean(wire, 60)}: {error}"
+            ) from error
         if one.type.startswith("list[") or one.type in ("dict", "any"):
             one.keys = {"type": "str"}
         one.has_default = False
@@ -133,7 +161,12 @@ def _path(operation: Operation, found: Inputs, *, gated: bool) -> None:
             raise LeftOutError(f"its path parameter {clean(wire, 60)} {MIXED}")
         found.add(made)
         path += f"{{{name}}}"
-    if "//" in path or re.search(r"/\.\.?(/|$)", path) or len(path) > 250 or not path.isascii():
+    if (
+        "//" in path
+        or re.search(r"/\.\.?(/|$)", path)
+        or len(path) > 250
+        or not path.isascii()
+    ):
         raise LeftOutError("its path cannot be sent")
     if not PATH.fullmatch(path):
         raise LeftOutError("its path cannot be sent")
@@ -159,7 +192,11 @@ def _flat(
     """
     style = given.get("style", "form")
     deep = style == "deepObject"
-    if given.get("in") != "query" or given.get("content") or style not in ("form", "deepObject"):
+    if (
+        given.get("in") != "query"
+        or given.get("content")
+        or style not in ("form", "deepObject")
+    ):
         return [(name, given)]
     schema = merged(operation.document, _schema(operation, given))
     properties = properties_of(schema)
@@ -168,7 +205,12 @@ def _flat(
     needed = required_of(schema) if given.get("required") is True else set()
     made = []
     for key, inner in properties.items():
-        nested = typed(operation.document, inner).type in ("dict", "any", "list[dict]", "list[any]")
+        nested = typed(operation.document, inner).type in (
+            "dict",
+            "any",
+            "list[dict]",
+            "list[any]",
+        )
         if nested and deep:
             return [(name, given)]
         part = {"in": "query", "schema": inner, "required": key in needed}
@@ -210,7 +252,11 @@ def _one(
     """One parameter in the query, a header or a cookie."""
     required, shown = given.get("required") is True, clean(name, 60)
     note = found.left_out.append
-    if place == "query" and name in TRANSPORT and operation.parameter("query", "prettyPrint"):
+    if (
+        place == "query"
+        and name in TRANSPORT
+        and operation.parameter("query", "prettyPrint")
+    ):
         return note(f"query parameter {shown} (of Google's transport)")
     if given.get("deprecated") is True and not required:
         return note(f"{place} parameter {shown} (deprecated)")
@@ -219,7 +265,9 @@ def _one(
     if place == "header" and name.lower() in TRACING and not required:
         return note(f"header {shown} (of tracing)")
     if place == "cookie":
-        return note(f"cookie {shown} (sent only where the API's key is set as cookie:{shown})")
+        return note(
+            f"cookie {shown} (sent only where the API's key is set as cookie:{shown})"
+        )
     if place not in ("query", "header"):
         whole = f"it requires the {place} parameter {shown}"
         return found.leave(required, whole, f"{place} parameter {shown} (not sent)")
@@ -258,7 +306,11 @@ def _is_object(given: dict[str, Any], one: Typed, place: str, name: str) -> bool
     """Whether a parameter is more than a text or a list can say."""
     if place == "header":
         listed = one.type.startswith("list[") or one.type in ("dict", "any")
-        return listed or given.get("style") == "deepObject" or not WIRE_NAME.fullmatch(name)
+        return (
+            listed
+            or given.get("style") == "deepObject"
+            or not WIRE_NAME.fullmatch(name)
+        )
     free = one.type in ("dict", "any", "list[dict]", "list[any]")
     return free and one.keys.get("style") not in ("deepObject", "json")
 
@@ -275,10 +327,14 @@ def _made(
 ) -> tuple[dict[str, Any], str]:
     """A parameter under our name, and its name in the query where that differs."""
     required = given.get("required") is True
-    mine, wire = _query_name(name, one, paged, found) if place == "query" else (name, "")
+    mine, wire = (
+        _query_name(name, one, paged, found) if place == "query" else (name, "")
+    )
     if mine == "confirm" and gated and one.type != "bool":
         if place == "header":
-            raise LeftOutError("its header confirm has the name of the answer of who is asked")
+            raise LeftOutError(
+                "its header confirm has the name of the answer of who is asked"
+            )
         mine, wire = "confirm_with", name
     about = str(given.get("description") or "")
     if place == "header" and name.lower() in KEYS:
@@ -296,7 +352,12 @@ def _query_name(name: str, one: Typed, paged: bool, found: Inputs) -> tuple[str,
     plain = name.lower().replace("-", "_").replace("[", "_").replace("]", "")
     wire = name
     # A page or an offset that is a number stays one: the caller counts, and no answer names the next.
-    if paged and plain in SIZES and one.type in ("int", "any") and "limit" not in found.plain:
+    if (
+        paged
+        and plain in SIZES
+        and one.type in ("int", "any")
+        and "limit" not in found.plain
+    ):
         return "limit", wire if name != "limit" else ""
     if paged and plain in PAGES and "cursor" not in found.plain and one.type == "str":
         return "cursor", wire if name != "cursor" else ""

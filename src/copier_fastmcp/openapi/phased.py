@@ -9,10 +9,17 @@ from ..listing import entries, source_of
 from ..phases import GATED, Phase, table
 
 FILE = "docs/import.md"
-RECORD = ".copier-answers.import.json"  # what a later import of the document compares with
+RECORD = (
+    ".copier-answers.import.json"  # what a later import of the document compares with
+)
 COMPARE = "compare `fake` in `tests/tools/` with what the API does, so that the suite proves the decorator"
 PHASES: tuple[Phase, ...] = (
-    ("Decide", "critical", "find out what each does, and correct its decorator", "you know it"),
+    (
+        "Decide",
+        "critical",
+        "find out what each does, and correct its decorator",
+        "you know it",
+    ),
     ("Prove what asks a person", "high", COMPARE, "each `fake` does what the API does"),
     ("Prove what else writes", "medium", COMPARE, "each `fake` does what the API does"),
     (
@@ -45,7 +52,15 @@ def groups(tools: object) -> list[list[str]]:
         source, behavior = source_of(one), str(one.get("behavior"))
         if not {"http", "behavior"} <= {*one} or source == "you":
             continue
-        at = 0 if source == "asked" else 1 if behavior in GATED else 3 if behavior == "read" else 2
+        at = (
+            0
+            if source == "asked"
+            else 1
+            if behavior in GATED
+            else 3
+            if behavior == "read"
+            else 2
+        )
         found[at].append(str(one.get("name")))
     return found
 
@@ -71,10 +86,12 @@ def to_do(tools: Sequence[Any], left_out: int) -> list[str]:
     if rows and left_out:
         rest = counted(left_out, "operation")
         rows.insert(
-            len(rows) - bool(shown[-1]), ("Write by hand what was left out", "medium", rest)
+            len(rows) - bool(shown[-1]),
+            ("Write by hand what was left out", "medium", rest),
         )
     return [
-        f"{at}. {what} ({priority}): {which}" for at, (what, priority, which) in enumerate(rows, 1)
+        f"{at}. {what} ({priority}): {which}"
+        for at, (what, priority, which) in enumerate(rows, 1)
     ]
 
 

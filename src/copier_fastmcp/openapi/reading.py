@@ -28,7 +28,9 @@ for _tag, _form, _first in (
     ("float", r"[-+]?(0|[1-9][0-9]*)?\.?[0-9]+([eE][-+]?[0-9]{1,3})?", "-+0123456789."),
     ("null", "~|null|Null|NULL|", ["~", "n", "N", ""]),
 ):
-    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(f"(?:{_form})$"), _first)
+    _Loader.add_implicit_resolver(
+        f"tag:yaml.org,2002:{_tag}", re.compile(f"(?:{_form})$"), _first
+    )
 
 
 def _plain_float(loader: Any, node: Any) -> float:
@@ -60,16 +62,24 @@ def load(path: Path) -> dict[str, Any]:
             f"{path} is not UTF-8 at byte {error.start}; save it as UTF-8"
         ) from error
     except OSError as error:
-        raise RefusedError(f"{path} cannot be read: {error.strerror or error}") from error
+        raise RefusedError(
+            f"{path} cannot be read: {error.strerror or error}"
+        ) from error
     try:
         plain = _is_json(text)
         found = json.loads(text, parse_constant=str) if plain else _yaml(path, text)
         measured(path, found, plain=plain)
-        if re.search(r"(?i)\\ud[89a-f]", text):  # half of a character cannot be written anywhere
-            whole = json.dumps(found, ensure_ascii=False, default=str).encode("utf-8", "replace")
+        if re.search(
+            r"(?i)\\ud[89a-f]", text
+        ):  # half of a character cannot be written anywhere
+            whole = json.dumps(found, ensure_ascii=False, default=str).encode(
+                "utf-8", "replace"
+            )
             found = json.loads(whole)
     except RecursionError as error:
-        raise RefusedError(f"{path} is nested too deeply; {DEEPEST} levels are the most") from error
+        raise RefusedError(
+            f"{path} is nested too deeply; {DEEPEST} levels are the most"
+        ) from error
     except (ValueError, OverflowError) as error:
         raise RefusedError(f"{path} is neither JSON nor YAML: {error}") from error
     if not isinstance(found, dict):
@@ -91,6 +101,8 @@ def _yaml(path: Path, text: str) -> Any:
         return yaml.load(text, Loader=_Loader)
     except yaml.MarkedYAMLError as error:
         line = f" (line {error.problem_mark.line + 1})" if error.problem_mark else ""
-        raise RefusedError(f"{path} is neither JSON nor YAML: {error.problem}{line}") from error
+        raise RefusedError(
+            f"{path} is neither JSON nor YAML: {error.problem}{line}"
+        ) from error
     except yaml.YAMLError as error:
         raise RefusedError(f"{path} is neither JSON nor YAML: {error}") from error

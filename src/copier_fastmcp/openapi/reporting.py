@@ -17,7 +17,9 @@ LONGEST = 160
 
 def to_look_at(rows: Sequence[Imported]) -> list[str]:
     """What a person should look at, whatever else is printed."""
-    return [f"! {key_of(one)}: {text}" for one in rows if one.tool for text in one.findings]
+    return [
+        f"! {key_of(one)}: {text}" for one in rows if one.tool for text in one.findings
+    ]
 
 
 def key_of(one: Imported) -> str:
@@ -47,10 +49,14 @@ def without(rows: Sequence[Imported]) -> list[str]:
     """What no tool does, in lines for people: operations, then inputs and results of those that are tools."""
     made = [one for one in rows if one.tool]
     lost = [
-        f"- {key_of(one)}: left out of its tool: {text}" for one in made for text in one.left_out
+        f"- {key_of(one)}: left out of its tool: {text}"
+        for one in made
+        for text in one.left_out
     ]
     if len(lost) > FEW:
-        lost = [f"{len(lost)} inputs and results were left out of tools; --json lists them"]
+        lost = [
+            f"{len(lost)} inputs and results were left out of tools; --json lists them"
+        ]
     return _left_out(rows) + lost
 
 
@@ -59,9 +65,7 @@ def _asked_line(group: Sequence[Imported]) -> str:
     first = group[0]
     reason = shortly(first.derived.reason)[0]
     if len(group) == 1:
-        return (
-            f"? {key_of(first)}: {first.derived.behavior}, since {reason}; change it in the answers"
-        )
+        return f"? {key_of(first)}: {first.derived.behavior}, since {reason}; change it in the answers"
     return (
         f"? {len(group)} operations, {first.derived.family} (as {key_of(first)}): "
         f"{first.derived.behavior}; if they only read, change them in the answers"
@@ -83,7 +87,10 @@ def report(rows: Sequence[Imported]) -> list[str]:
     lines += to_look_at(rows)
     if warning := cost(len(made), sum(one.bytes for one in made)):
         lines.append(warning)
-    return [*lines, *to_do([one.tool for one in rows if one.tool], len(rows) - len(made))]
+    return [
+        *lines,
+        *to_do([one.tool for one in rows if one.tool], len(rows) - len(made)),
+    ]
 
 
 def report_changes(merged: Merged | None, before: object) -> list[str]:

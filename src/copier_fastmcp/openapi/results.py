@@ -81,7 +81,10 @@ class Answer:
             return FILE
         if not self.fields:
             return None
-        made = {name: (one["type"] if one.keys() == {"type"} else one) for name, one in self.fields}
+        made = {
+            name: (one["type"] if one.keys() == {"type"} else one)
+            for name, one in self.fields
+        }
         if not self.paged:
             return made
         return {self.key: [made]} if self.key else [made]
@@ -114,7 +117,10 @@ def answer(operation: Operation) -> Answer:
     try:
         schema = merged(operation.document, given)
         if schema.get("type") == "array":
-            found.paged, schema = True, merged(operation.document, schema.get("items") or {})
+            found.paged, schema = (
+                True,
+                merged(operation.document, schema.get("items") or {}),
+            )
         elif key := _list_key(operation, schema):
             found.paged, found.key = True, key
             listed = merged(operation.document, properties_of(schema)[key])
@@ -150,7 +156,11 @@ def _list_key(operation: Operation, schema: dict[str, Any]) -> str:
             continue
     if len(lists) != 1:
         return ""
-    others = [name for name in properties_of(schema) if name not in lists and not _of_a_page(name)]
+    others = [
+        name
+        for name in properties_of(schema)
+        if name not in lists and not _of_a_page(name)
+    ]
     if not NAME.fullmatch(lists[0]) or len(others) > 2:
         return ""
     return lists[0] if operation.method == "GET" or len(others) < 2 else ""
@@ -175,7 +185,13 @@ def _fields(operation: Operation, schema: dict[str, Any], found: Answer) -> None
         kind = one.keys.get("type")
         if kind is None:
             first = one.keys["choices"][0]
-            kind = "bool" if isinstance(first, bool) else "int" if isinstance(first, int) else "str"
+            kind = (
+                "bool"
+                if isinstance(first, bool)
+                else "int"
+                if isinstance(first, int)
+                else "str"
+            )
         kind = {"date": "str", "datetime": "str", "uuid": "str"}.get(kind, kind)
         made: dict[str, Any] = {"type": kind}
         if text := _about(operation, one, plain):
@@ -183,14 +199,20 @@ def _fields(operation: Operation, schema: dict[str, Any], found: Answer) -> None
         if name not in needed or one.nullable or kind == "any":
             made["default"] = None
         rows.append((_rank(name, kind, name in needed, place), name, made))
-    found.fields = [(name, made) for _, name, made in sorted(rows, key=lambda row: row[0])]
+    found.fields = [
+        (name, made) for _, name, made in sorted(rows, key=lambda row: row[0])
+    ]
 
 
 def _about(operation: Operation, one: Typed, plain: dict[str, Any]) -> str:
     """What a field is, with its choices or what is in it where that is short."""
     text = sentence(sentences(one.description, LONGEST_TEXT))
     known = ", ".join(map(str, one.keys.get("choices", ())[:9]))
-    if "choices" in one.keys and len(one.keys["choices"]) < 9 and len(known) <= LONGEST_TEXT:
+    if (
+        "choices" in one.keys
+        and len(one.keys["choices"]) < 9
+        and len(known) <= LONGEST_TEXT
+    ):
         return f"{text} One of: {known}.".strip()
     if one.type in ("dict", "list[dict]") and (inner := inside(operation, plain, 6)):
         return f"{text} Fields: {inner}.".strip()

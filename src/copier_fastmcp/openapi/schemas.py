@@ -20,7 +20,9 @@ def merged(document: Document, schema: Any, depth: int = 0) -> dict[str, Any]:
     if schema is True or schema == {}:
         return {}
     known = document.merged.get(id(schema))
-    if known is None:  # else what every part refers to would be walked once for each way to it
+    if (
+        known is None
+    ):  # else what every part refers to would be walked once for each way to it
         known = schema, _merged(document, schema, depth)
         document.merged[id(schema)] = known
     return dict(known[1])
@@ -61,7 +63,11 @@ def _merged(document: Document, schema: Any, depth: int) -> dict[str, Any]:
 def _schemas(value: Any) -> list[Any]:
     if isinstance(value, list) and len(value) > MOST_PARTS:
         raise UnresolvedError(f"it has over {MOST_PARTS} forms or parts")
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    return (
+        [one for one in value if isinstance(one, dict)]
+        if isinstance(value, list)
+        else []
+    )
 
 
 def _joined(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
@@ -85,7 +91,9 @@ def _either(options: list[dict[str, Any]]) -> dict[str, Any]:
         if all(isinstance(enum, list) for enum in enums):
             return {
                 "type": kind,
-                "enum": [value for enum in enums if isinstance(enum, list) for value in enum],
+                "enum": [
+                    value for enum in enums if isinstance(enum, list) for value in enum
+                ],
             }
         return {"type": kind}
     if kinds == {"integer", "number"}:
@@ -95,7 +103,9 @@ def _either(options: list[dict[str, Any]]) -> dict[str, Any]:
         for one in options:
             for name, schema in properties_of(one).items():
                 known = properties.get(name)
-                properties[name] = schema if known in (None, schema) else _loose(known, schema)
+                properties[name] = (
+                    schema if known in (None, schema) else _loose(known, schema)
+                )
         needed = [set(_names(one.get("required"))) for one in options]
         return {
             "type": "object",
@@ -124,7 +134,11 @@ def properties_of(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _names(value: Any) -> list[str]:
-    return [name for name in value if isinstance(name, str)] if isinstance(value, list) else []
+    return (
+        [name for name in value if isinstance(name, str)]
+        if isinstance(value, list)
+        else []
+    )
 
 
 def required_of(schema: Mapping[str, Any]) -> set[str]:

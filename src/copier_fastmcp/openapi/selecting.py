@@ -43,7 +43,11 @@ class Selection:
         rows = (
             ("--tag", self.tag, lambda one: one.tags),
             ("--path", self.path, lambda one: [one.path]),
-            ("--method", [glob.upper() for glob in self.method], lambda one: [one.method]),
+            (
+                "--method",
+                [glob.upper() for glob in self.method],
+                lambda one: [one.method],
+            ),
             ("--operation", self.operation, lambda one: [one.operation_id, one.name]),
         )
         return [

@@ -51,7 +51,9 @@ def _secret(document: Document, server: str) -> str:
     components = document.followed(document.root.get("components") or {})
     schemes = document.followed(components.get("securitySchemes") or {})
     asked = [document.root.get("security")]
-    asked = asked if asked[0] else [one.raw.get("security") for one in operations(document)]
+    asked = (
+        asked if asked[0] else [one.raw.get("security") for one in operations(document)]
+    )
     names = [
         name
         for ways in asked
@@ -64,7 +66,11 @@ def _secret(document: Document, server: str) -> str:
         one = document.followed(schemes.get(name) or {})
         kind, place = str(one.get("type")), str(one.get("in"))
         shown, setting = clean(one.get("name"), 60), server.replace("-", "_").upper()
-        if kind == "apiKey" and place == "header" and re.fullmatch("[A-Za-z][A-Za-z0-9-]*", shown):
+        if (
+            kind == "apiKey"
+            and place == "header"
+            and re.fullmatch("[A-Za-z][A-Za-z0-9-]*", shown)
+        ):
             notes.append(
                 f"the API takes its key in the header {shown}: "
                 f"set {setting}_API_AUTH=header:{shown} and {setting}_API_TOKEN"
@@ -87,7 +93,9 @@ def _secret(document: Document, server: str) -> str:
 def _name(title: str, address: str) -> str:
     """A name for the server: what the title and the address share, else the title's first words."""
     plain = unicodedata.normalize("NFKD", re.sub(r"['\u2019]s\b", "", title).lower())
-    found = re.findall(r"[a-z0-9]+", re.sub(r"[\u0300-\u036f]", "", plain))  # käse is kase
+    found = re.findall(
+        r"[a-z0-9]+", re.sub(r"[\u0300-\u036f]", "", plain)
+    )  # käse is kase
     host = (urlsplit(address).hostname or "").split(".")
     shared = [word for word in host[:-1] if word in found and word not in DULL]
     kept = (
@@ -121,19 +129,28 @@ def _address(document: Document) -> tuple[str, str]:
     others = [one for one in every if one != found and not one.startswith(f"{found}/")]
     if found and others:
         shown = ", ".join(others[:3])
-        return found, f"requests go to {found}; the document also names {clean(shown, 120)}"
+        return (
+            found,
+            f"requests go to {found}; the document also names {clean(shown, 120)}",
+        )
     if found:
         return found, ""
     prefix = relative_base(document)
     where = f"a path only ({prefix})" if prefix else "no address"
-    return "", f"the document has {where}: write `api:`, or set the address where the server runs"
+    return (
+        "",
+        f"the document has {where}: write `api:`, or set the address where the server runs",
+    )
 
 
 def relative_base(document: Document) -> str:
     """The path that a document gives in place of an address, as in `/api/v1`; empty without one."""
     for server in document.each(document.root.get("servers")):
         path = str(server.get("url") or "").rstrip("/")
-        if re.fullmatch(r"(/(?!\.\.?(/|$))[A-Za-z0-9._~-]+)+", path) and len(path) <= 150:
+        if (
+            re.fullmatch(r"(/(?!\.\.?(/|$))[A-Za-z0-9._~-]+)+", path)
+            and len(path) <= 150
+        ):
             return path
     return ""
 
@@ -202,10 +219,16 @@ def addresses(document: Document, servers: Any) -> list[str]:
         variables = document.followed(server.get("variables") or {})
         for name, one in variables.items():
             default = one.get("default") if isinstance(one, dict) else None
-            url = url.replace(f"{{{name}}}", str(default if default is not None else name))[:400]
+            url = url.replace(
+                f"{{{name}}}", str(default if default is not None else name)
+            )[:400]
         try:
             parts = urlsplit(url)
-            plain = parts.scheme in ("http", "https") and parts.hostname and not parts.username
+            plain = (
+                parts.scheme in ("http", "https")
+                and parts.hostname
+                and not parts.username
+            )
             port = parts.port
         except ValueError:
             continue
@@ -213,7 +236,13 @@ def addresses(document: Document, servers: Any) -> list[str]:
         good = re.fullmatch(r"[A-Za-z0-9.-]+", parts.hostname or "") and re.fullmatch(
             r"(/(?!\.\.?(/|$))[A-Za-z0-9._~-]+)*", path
         )
-        if plain and good and len(url) <= 200 and not parts.query and not parts.fragment:
+        if (
+            plain
+            and good
+            and len(url) <= 200
+            and not parts.query
+            and not parts.fragment
+        ):
             host = f"{parts.hostname}:{port}" if port else parts.hostname
             found.append(f"{parts.scheme}://{host}{path}")
     return found

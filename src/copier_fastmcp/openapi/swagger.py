@@ -13,7 +13,14 @@ MULTIPART = "multipart/form-data"
 # What a parameter says of its own type in Swagger 2, and its schema in OpenAPI 3.
 SCHEMA_KEYS = (
     *("type", "format", "items", "enum", "default", "pattern", "minimum", "maximum"),
-    *("exclusiveMinimum", "exclusiveMaximum", "minLength", "maxLength", "minItems", "maxItems"),
+    *(
+        "exclusiveMinimum",
+        "exclusiveMaximum",
+        "minLength",
+        "maxLength",
+        "minItems",
+        "maxItems",
+    ),
 )
 STYLES: dict[str, dict[str, Any]] = {
     "csv": {"style": "form", "explode": False},
@@ -39,7 +46,8 @@ def convert_swagger(root: Mapping[str, Any]) -> dict[str, Any]:
     made["openapi"] = "3.0.3"
     made["servers"] = _servers(root)
     made["paths"] = {
-        path: _path_item(root, item) for path, item in _mapping(root.get("paths")).items()
+        path: _path_item(root, item)
+        for path, item in _mapping(root.get("paths")).items()
     }
     schemes = {}
     for name, scheme in _mapping(root.get("securityDefinitions")).items():
@@ -53,7 +61,11 @@ def _mapping(value: object) -> Mapping[str, Any]:
 
 
 def _texts(value: object) -> list[str]:
-    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
+    return (
+        [text for text in value if isinstance(text, str)]
+        if isinstance(value, list)
+        else []
+    )
 
 
 def _servers(root: Mapping[str, Any]) -> list[dict[str, str]]:
@@ -63,7 +75,9 @@ def _servers(root: Mapping[str, Any]) -> list[dict[str, str]]:
         return [{"url": base}] if base else []
     schemes = _texts(root.get("schemes")) or ["https"]
     ordered = sorted(schemes, key=lambda scheme: scheme != "https")
-    return [{"url": f"{scheme}://{host}{base}"} for scheme in ordered if "http" in scheme]
+    return [
+        {"url": f"{scheme}://{host}{base}"} for scheme in ordered if "http" in scheme
+    ]
 
 
 def _path_item(root: Mapping[str, Any], item: Any) -> Any:
@@ -102,7 +116,11 @@ def _resolved(root: Mapping[str, Any], listed: object) -> Iterator[dict[str, Any
 def _operation(
     root: Mapping[str, Any], given: Mapping[str, Any], shared: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    made = {key: value for key, value in given.items() if key not in ("consumes", "produces")}
+    made = {
+        key: value
+        for key, value in given.items()
+        if key not in ("consumes", "produces")
+    }
     consumes = _texts(given.get("consumes", root.get("consumes")))
     produces = _texts(given.get("produces", root.get("produces"))) or JSON
     parameters = list(_resolved(root, given.get("parameters")))
@@ -140,7 +158,9 @@ def _request_body(given: list[dict[str, Any]], consumes: list[str]) -> dict[str,
     """The body of an operation, from its `body` parameter or from its form; empty without one."""
     for one in given:
         if one.get("in") == "body":
-            content = {kind: {"schema": one.get("schema") or {}} for kind in consumes or JSON}
+            content = {
+                kind: {"schema": one.get("schema") or {}} for kind in consumes or JSON
+            }
             return {"required": one.get("required") is True, "content": content}
     if not given:
         return {}
@@ -153,12 +173,16 @@ def _request_body(given: list[dict[str, Any]], consumes: list[str]) -> dict[str,
     required = [str(one.get("name")) for one in given if one.get("required") is True]
     schema = {"type": "object", "properties": properties, "required": required}
     files = any(one.get("type") == "file" for one in given)
-    kind = MULTIPART if files or (MULTIPART in consumes and FORM not in consumes) else FORM
+    kind = (
+        MULTIPART if files or (MULTIPART in consumes and FORM not in consumes) else FORM
+    )
     return {"required": bool(required), "content": {kind: {"schema": schema}}}
 
 
 def _response(given: Mapping[str, Any], produces: list[str]) -> dict[str, Any]:
-    made = {key: value for key, value in given.items() if key not in ("schema", "examples")}
+    made = {
+        key: value for key, value in given.items() if key not in ("schema", "examples")
+    }
     schema = given.get("schema")
     if isinstance(schema, Mapping):
         if schema.get("type") == "file":

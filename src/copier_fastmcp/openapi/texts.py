@@ -27,7 +27,9 @@ def clean(text: object, most: int, *, lines: bool = False) -> str:
     if not lines:
         plain = " ".join(plain.split())
     else:
-        plain = re.sub(r"\n{3,}", "\n\n", "\n".join(line.rstrip() for line in plain.split("\n")))
+        plain = re.sub(
+            r"\n{3,}", "\n\n", "\n".join(line.rstrip() for line in plain.split("\n"))
+        )
     plain = _decomposed(plain).strip()
     if len(plain) <= most:
         return plain

@@ -68,7 +68,9 @@ class Options:
     scopes: bool = False
     request_model: bool = False
     behaviors: dict[str, str] = field(default_factory=dict)
-    names: dict[str, str] = field(default_factory=dict)  # of operations that have one already
+    names: dict[str, str] = field(
+        default_factory=dict
+    )  # of operations that have one already
 
 
 def imported(operation: Operation, names: Names, options: Options) -> Imported:
@@ -77,7 +79,10 @@ def imported(operation: Operation, names: Names, options: Options) -> Imported:
     chosen = options.behaviors.get(operation.key)
     if chosen:
         derived = Derived(
-            chosen, "your choice", f"instead of {derived}"[:200], confirm=derived.confirm
+            chosen,
+            "your choice",
+            f"instead of {derived}"[:200],
+            confirm=derived.confirm,
         )
     try:
         return _tool(operation, derived, names, options)
@@ -85,7 +90,9 @@ def imported(operation: Operation, names: Names, options: Options) -> Imported:
         return Imported(operation, derived, None, [str(error)])
 
 
-def _tool(operation: Operation, derived: Derived, names: Names, options: Options) -> Imported:
+def _tool(
+    operation: Operation, derived: Derived, names: Names, options: Options
+) -> Imported:
     if operation.broken:
         raise LeftOutError(operation.broken)
     if operation.raw.get("deprecated") is True:
@@ -102,7 +109,9 @@ def _tool(operation: Operation, derived: Derived, names: Names, options: Options
     given = inputs(operation, paged=result.paged, gated=gated)
     if operation.method == "PATCH" and not _sends(given):
         about = "The fields to change, as the API has them."
-        given.add({"name": "changes", "type": "dict", "whole": True, "description": about})
+        given.add(
+            {"name": "changes", "type": "dict", "whole": True, "description": about}
+        )
     name = names.give(operation, derived)
     made: dict[str, Any] = {"name": name, "behavior": derived.behavior}
     made["http"] = (
@@ -134,10 +143,18 @@ def _tool(operation: Operation, derived: Derived, names: Names, options: Options
         made["scopes"] = scopes
     made["why"] = _why(operation, derived)
     if fields := [name for name in given.nulls if len(name) <= LONGEST_CHOICE]:
-        name = next(one for one in ("clear", "clear_fields", "set_null") if one not in given.plain)
+        name = next(
+            one
+            for one in ("clear", "clear_fields", "set_null")
+            if one not in given.plain
+        )
         about = "Fields to set to null."
-        made["params"] += [{"name": name, "in": "nulls", "choices": fields, "description": about}]
-    found = Imported(operation, derived, made, [*given.left_out, *result.left_out], given.findings)
+        made["params"] += [
+            {"name": name, "in": "nulls", "choices": fields, "description": about}
+        ]
+    found = Imported(
+        operation, derived, made, [*given.left_out, *result.left_out], given.findings
+    )
     _fit(found, result, options.budget)
     return found
 
@@ -154,10 +171,18 @@ def _contradicts(text: str, name: str, reads: bool) -> bool:
 
 
 def _title(operation: Operation, name: str, derived: Derived) -> str:
-    summary = clean(operation.text("summary"), 300).rstrip(".") if not operation.chosen[0] else ""
+    summary = (
+        clean(operation.text("summary"), 300).rstrip(".")
+        if not operation.chosen[0]
+        else ""
+    )
     if not summary or len(summary) > 70 or summary == name or len(summary) < 3:
         return title_of(name)
-    return title_of(name) if _contradicts(summary, name, derived.behavior == "read") else summary
+    return (
+        title_of(name)
+        if _contradicts(summary, name, derived.behavior == "read")
+        else summary
+    )
 
 
 def _description(operation: Operation, name: str, derived: Derived) -> str:
@@ -187,7 +212,11 @@ def _why(operation: Operation, derived: Derived) -> str:
 def _scopes(operation: Operation, derived: Derived) -> list[str]:
     """The scopes of the first way to be let in, where the tool language takes them."""
     ways = [way for way in operation.scopes if way]
-    found = [one for one in (ways[0] if ways else []) if re.fullmatch(r"[!#-\[\]-~]{1,200}", one)]
+    found = [
+        one
+        for one in (ways[0] if ways else [])
+        if re.fullmatch(r"[!#-\[\]-~]{1,200}", one)
+    ]
     write = re.compile(tables()["write_scope"])
     reads = derived.behavior == "read"
     return [one for one in dict.fromkeys(found) if not (reads and write.search(one))]
@@ -210,7 +239,9 @@ def _weight(one: dict[str, Any], name: str = "") -> int:
 def _size(made: dict[str, Any], fields: list[tuple[str, dict[str, Any]]]) -> int:
     """Roughly the bytes of a tool in tools/list: its texts, and what schemas and hints put around them."""
     texts = len(made["title"].encode()) * 2 + len(made["description"].encode())
-    inner = sum(map(_weight, made["params"])) + sum(_weight(one, name) for name, one in fields)
+    inner = sum(map(_weight, made["params"])) + sum(
+        _weight(one, name) for name, one in fields
+    )
     return 550 + texts + inner
 
 
@@ -242,7 +273,10 @@ def _fit(found: Imported, result: Answer, budget: int) -> None:
 
 
 def _cut_fields(
-    made: dict[str, Any], fields: list[tuple[str, dict[str, Any]]], least: int, most: float
+    made: dict[str, Any],
+    fields: list[tuple[str, dict[str, Any]]],
+    least: int,
+    most: float,
 ) -> None:
     """Describe fewer fields of a result, the least important first."""
     size = _size(made, fields)
@@ -256,7 +290,9 @@ def _simplify_object(param: dict[str, Any]) -> None:
     if fields := param.pop("fields", None):
         param["type"] = param["type"].replace("object", "dict")
         names = ", ".join(field["name"] for field in fields)
-        param["description"] = clean(f"{param['description']} Fields: {names}.", 2 * LONGEST_SHORT)
+        param["description"] = clean(
+            f"{param['description']} Fields: {names}.", 2 * LONGEST_SHORT
+        )
 
 
 def _shorten_description(param: dict[str, Any]) -> None:
@@ -271,15 +307,24 @@ def _leave_out_inputs(
     assert made is not None
     size = _size(made, fields)
     gone = set[str]()
-    optional = [one for one in made["params"] if "default" in one or one.get("required") is False]
-    optional.sort(key=lambda one: one.get("type") in ("dict", "list[dict]", "any", "list[any]"))
+    optional = [
+        one
+        for one in made["params"]
+        if "default" in one or one.get("required") is False
+    ]
+    optional.sort(
+        key=lambda one: one.get("type") in ("dict", "list[dict]", "any", "list[any]")
+    )
     changes = sum(_in_body(one, made["http"]) for one in made["params"])
     while optional and size > most:
         one = optional.pop()
         name, sent = one["name"], _in_body(one, made["http"])
         if made["http"].startswith("PATCH") and sent and changes == 1:
             continue  # a PATCH has something to change
-        if name in ("limit", "cursor", found.operation.chosen[0]) or f"{{{name}}}" in made["http"]:
+        if (
+            name in ("limit", "cursor", found.operation.chosen[0])
+            or f"{{{name}}}" in made["http"]
+        ):
             continue
         gone.add(name)
         changes -= sent

@@ -11,7 +11,13 @@ from .schemas import merged
 from .texts import clean
 
 FORMATS = {"date": "date", "date-time": "datetime", "uuid": "uuid"}
-SIMPLE = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "object": "dict"}
+SIMPLE = {
+    "string": "str",
+    "integer": "int",
+    "number": "float",
+    "boolean": "bool",
+    "object": "dict",
+}
 MOST_CHOICES = 60
 LONGEST_PATTERN, MOST_REPEATS, LONGEST_MATCHED = 100, 5, 60
 LIMITS = {
@@ -54,7 +60,9 @@ def typed(document: Document, schema: Any, depth: int = 0) -> Typed:
         UnresolvedError: A reference leads nowhere or in a circle.
     """
     plain = merged(document, schema, depth)
-    found = Typed({}, plain.get("nullable") is True, clean(plain.get("description"), 900))
+    found = Typed(
+        {}, plain.get("nullable") is True, clean(plain.get("description"), 900)
+    )
     kind = plain.get("type")
     values = [plain["const"]] if "const" in plain else plain.get("enum")
     if isinstance(values, list) and None in values:
@@ -84,7 +92,9 @@ def _choices(values: list[Any]) -> list[Any]:
     """The choices of an enum that all fit; none where one does not."""
     kept = [value for value in values if value is not None]
     kept = list(
-        dict.fromkeys((type(value), value) for value in kept if isinstance(value, (str, int)))
+        dict.fromkeys(
+            (type(value), value) for value in kept if isinstance(value, (str, int))
+        )
     )
     plain = [value for _, value in kept]
     fits = all(
@@ -98,13 +108,17 @@ def _choices(values: list[Any]) -> list[Any]:
     return plain if fits and same and whole and 0 < len(plain) <= MOST_CHOICES else []
 
 
-def _listed(document: Document, plain: Mapping[str, Any], found: Typed, depth: int) -> str:
+def _listed(
+    document: Document, plain: Mapping[str, Any], found: Typed, depth: int
+) -> str:
     inner = typed(document, plain.get("items") or {}, depth + 1)
     if inner.nullable:  # [text, null] has no other form
         return "list[any]"
     if choices := inner.keys.get("choices"):
         known = ", ".join(str(one) for one in choices[:12])
-        found.description = clean(f"{found.description} Each one of: {known}.".strip(), 900)
+        found.description = clean(
+            f"{found.description} Each one of: {known}.".strip(), 900
+        )
         return (
             "list[int]"
             if isinstance(choices[0], int) and not isinstance(choices[0], bool)
@@ -115,7 +129,11 @@ def _listed(document: Document, plain: Mapping[str, Any], found: Typed, depth: i
 
 
 def _number(value: Any, whole: bool) -> bool:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or abs(value) > 2**53:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, float))
+        or abs(value) > 2**53
+    ):
         return False
     return math.isfinite(value) and (not whole or value == int(value))
 
@@ -123,7 +141,13 @@ def _number(value: Any, whole: bool) -> bool:
 def _limit(plain: Mapping[str, Any], found: Typed) -> None:
     """The limits that go with the type and leave room."""
     kind = found.type if "type" in found.keys else ""
-    home = "number" if kind in ("int", "float") else "list" if kind.startswith("list[") else kind
+    home = (
+        "number"
+        if kind in ("int", "float")
+        else "list"
+        if kind.startswith("list[")
+        else kind
+    )
     whole = kind != "float"
     for key, said in LIMITS.get(home, ()):
         value = plain.get(said)
@@ -131,7 +155,11 @@ def _limit(plain: Mapping[str, Any], found: Typed) -> None:
             other = "minimum" if key == "gt" else "maximum"
             value = plain.get(other)
             found.keys.pop("ge" if key == "gt" else "le", None)
-        if _number(value, whole) and value is not None and (home == "number" or 0 <= value < 10**6):
+        if (
+            _number(value, whole)
+            and value is not None
+            and (home == "number" or 0 <= value < 10**6)
+        ):
             found.keys[key] = int(value) if whole else value
     keys = found.keys
     for low, high in (
@@ -142,7 +170,11 @@ def _limit(plain: Mapping[str, Any], found: Typed) -> None:
         ("min_length", "max_length"),
         ("min_items", "max_items"),
     ):
-        if low in keys and high in keys and keys[low] + (low == "gt") + (high == "lt") > keys[high]:
+        if (
+            low in keys
+            and high in keys
+            and keys[low] + (low == "gt") + (high == "lt") > keys[high]
+        ):
             del keys[low], keys[high]
     if "ge" in keys and "gt" in keys:
         del keys["gt"]
@@ -151,7 +183,9 @@ def _limit(plain: Mapping[str, Any], found: Typed) -> None:
     pattern = plain.get("pattern")
     short = isinstance(pattern, str) and len(pattern) <= LONGEST_PATTERN
     if isinstance(pattern, str) and short:  # a hyphen stands last in its brackets
-        pattern = re.sub(r"\[(\^?)(?:-|\\-)((?:[^\]\\]|\\.)+?)-?\]", r"[\1\2-]", pattern)
+        pattern = re.sub(
+            r"\[(\^?)(?:-|\\-)((?:[^\]\\]|\\.)+?)-?\]", r"[\1\2-]", pattern
+        )
     if kind == "str" and isinstance(pattern, str) and pattern:
         if short and PLAIN_PATTERN.fullmatch(pattern) and _compiles(pattern):
             keys["pattern"] = pattern
@@ -165,9 +199,7 @@ def _compiles(pattern: str) -> bool:
     except (re.error, OverflowError, RecursionError):
         return False
     if sum(map(int, re.findall(r"(\d+)\}", pattern))) > 150 or "~~" in pattern:
-        return (
-            False  # Pydantic's engine unrolls counts, and the template refuses what grows too big
-        )
+        return False  # Pydantic's engine unrolls counts, and the template refuses what grows too big
     if len(re.findall(r"[+*?]|\{\d+,\d*\}", pattern)) > MOST_REPEATS:
         return False  # it may take for ever to fail
     return not re.search(r"[+*?}][+*?{]|^[+*?{]|\^[+*?{]", pattern)
@@ -198,9 +230,13 @@ def _default(value: Any, found: Typed) -> None:
         value = int(value) if fits and kind == "int" else value
     elif kind == "str":
         fits = isinstance(value, str) and clean(value, 200) == value
-        fits = fits and keys.get("min_length", 0) <= len(value) <= keys.get("max_length", 1000)
+        fits = fits and keys.get("min_length", 0) <= len(value) <= keys.get(
+            "max_length", 1000
+        )
         if fits and "pattern" in keys:
-            fits = 0 < len(value) <= LONGEST_MATCHED and bool(re.search(keys["pattern"], value))
+            fits = 0 < len(value) <= LONGEST_MATCHED and bool(
+                re.search(keys["pattern"], value)
+            )
     else:
         fits = False
     if fits:

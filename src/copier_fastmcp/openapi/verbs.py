@@ -35,7 +35,9 @@ PUT = _set(
     "unminimize set replace update edit modify patch rename move change put write overwrite unset "
     "save configure unarchived map unmap acknowledge resize"
 )
-UPDATE = _set("update edit modify patch change set replace put write rename save configure")
+UPDATE = _set(
+    "update edit modify patch change set replace put write rename save configure"
+)
 DELETE = _set(
     "delete remove destroy cancel revoke purge reset clear drop erase wipe uninstall expire "
     "terminate invalidate flush prune discard trash forget kill unregister deregister del abort"
@@ -83,9 +85,13 @@ MOVING = _set("set copy move")
 OBJECTS = _set("a an the all your this these that it them one new as")
 # What can be done beside reading: "Returns a message and deletes it".
 BESIDE = DELETE | _set("create send acknowledge save consume dequeue archive")
-BESIDE_IT = _set("mark store update move copy lock set")  # nouns, too, unless they have an object
+BESIDE_IT = _set(
+    "mark store update move copy lock set"
+)  # nouns, too, unless they have an object
 # Behind one of these somebody else acts: "the users who can create and delete notes".
-OTHERS = _set("that which who whom whose to can could may for if whether how when where")
+OTHERS = _set(
+    "that which who whom whose to can could may for if whether how when where"
+)
 SMALL = _set("a an the of in on for to from by with and or at as into")
 # What a tool file itself uses; the template refuses these as names of tools.
 RESERVED = _set(
@@ -124,6 +130,8 @@ def singular(word: str) -> str:
         return word[:-2]
     return (
         word[:-1]
-        if word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > 3
+        if word.endswith("s")
+        and not word.endswith(("ss", "us", "is"))
+        and len(word) > 3
         else word
     )

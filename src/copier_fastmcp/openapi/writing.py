@@ -34,7 +34,17 @@ from .verbs import (
 
 GRAPH = {"graphql", "rpc", "jsonrpc"}
 # Of the words that read, those that are seldom nouns and say nothing else.
-CLEAR = READ - {"check", "has", "is", "head", "filter", "preview", "view", "count", "download"}
+CLEAR = READ - {
+    "check",
+    "has",
+    "is",
+    "head",
+    "filter",
+    "preview",
+    "view",
+    "count",
+    "download",
+}
 
 
 def of(operation: Operation) -> Derived:
@@ -43,7 +53,9 @@ def of(operation: Operation) -> Derived:
     if operation.chosen[0]:
         return _chosen(operation)
     if operation.method not in by_method:
-        return Derived("action", "asked", f"the method {operation.method} is not known", asked=True)
+        return Derived(
+            "action", "asked", f"the method {operation.method} is not known", asked=True
+        )
     return by_method[operation.method](operation)
 
 
@@ -59,7 +71,9 @@ def _chosen(operation: Operation) -> Derived:
         return Derived("create" if verb == "create" else "append", "signal", reason)
     if verb in ACTION:
         return Derived("action", "signal", reason)
-    return Derived("action", "asked", f"{reason}, and nothing says what that does", asked=True)
+    return Derived(
+        "action", "asked", f"{reason}, and nothing says what that does", asked=True
+    )
 
 
 def _several(operation: Operation) -> Derived | None:
@@ -71,7 +85,9 @@ def _several(operation: Operation) -> Derived | None:
         return Derived("action", "signal", f"its body chooses what is done by {name!r}")
     spoken = {base(word) for word in words(operation.text("summary"))}
     if names == {"actions"} or {"create", "delete"} <= spoken:
-        return Derived("action", "signal", "it creates, changes and deletes in one call")
+        return Derived(
+            "action", "signal", "it creates, changes and deletes in one call"
+        )
     return None
 
 
@@ -81,11 +97,16 @@ def _post(operation: Operation) -> Derived:
         return several
     pros, cons = find_read_evidence(operation, signals)
     if len(pros) > 1 and not cons:
-        return Derived("read", "two signals", f"{' and '.join(pros[:2])}; it answers 200")
+        return Derived(
+            "read", "two signals", f"{' and '.join(pros[:2])}; it answers 200"
+        )
     if MANY & signals.all_words and signals.verb != "create":
         if pros:
             return _doubted(
-                "POST", pros[0], cons or ["nothing else does"], _family_of(signals, cons)
+                "POST",
+                pros[0],
+                cons or ["nothing else does"],
+                _family_of(signals, cons),
             )
         if len(signals.mentions(DELETE)) or DELETE & signals.all_words:
             return Derived("delete", "signal", "it removes many at once", confirm=True)
@@ -109,26 +130,48 @@ def _post(operation: Operation) -> Derived:
         return Derived("action", "signal", "each call changes it again")
     if mentioned := signals.mentions(ACTION):
         rival = (
-            signals.verb == "create" and not (STARTED & set(signals.tail)) and len(mentioned) == 1
+            signals.verb == "create"
+            and not (STARTED & set(signals.tail))
+            and len(mentioned) == 1
         )
         if not (rival and signals.spoken == "create"):
             return Derived("action", _kind(mentioned), " and ".join(mentioned))
     said = {*operation.said("summary"), *operation.id_words}
     if signals.mentions(frozenset({"complete"})) and said & STEPS:
-        return Derived("action", "two signals", "it completes a step of something that goes on")
+        return Derived(
+            "action", "two signals", "it completes a step of something that goes on"
+        )
     if "202" in operation.success and "201" not in operation.success:
-        return Derived("action", "signal", "it answers 202: what it starts goes on later")
-    if operation.raw.get("callbacks") and signals.verb not in ("create", "add", "register", "post"):
-        return Derived("action", "signal", "it has callbacks: what it starts goes on later")
-    carried = STARTED & set(words(operation.tail)[-1:]) and not operation.ends_in_parameter
+        return Derived(
+            "action", "signal", "it answers 202: what it starts goes on later"
+        )
+    if operation.raw.get("callbacks") and signals.verb not in (
+        "create",
+        "add",
+        "register",
+        "post",
+    ):
+        return Derived(
+            "action", "signal", "it has callbacks: what it starts goes on later"
+        )
+    carried = (
+        STARTED & set(words(operation.tail)[-1:]) and not operation.ends_in_parameter
+    )
     if carried and signals.verb in ("create", "", "post"):
         return Derived(
-            "action", "signal", f"what it creates in {operation.tail!r} is then carried out"
+            "action",
+            "signal",
+            f"what it creates in {operation.tail!r} is then carried out",
         )
-    if signals.mentions(frozenset(UPDATE)) and len(signals.mentions(frozenset(UPDATE))) > 1:
+    if (
+        signals.mentions(frozenset(UPDATE))
+        and len(signals.mentions(frozenset(UPDATE))) > 1
+    ):
         return _changed(operation, " and ".join(signals.mentions(frozenset(UPDATE))))
     if pros:
-        return _doubted("POST", pros[0], cons or ["nothing else does"], _family_of(signals, cons))
+        return _doubted(
+            "POST", pros[0], cons or ["nothing else does"], _family_of(signals, cons)
+        )
     if (mentioned := signals.mentions(PUT)) and (
         operation.ends_in_parameter
         or len(mentioned) > 1
@@ -165,7 +208,9 @@ def _created(operation: Operation, signals: Signals) -> Derived:
         "location" in map(str.lower, headers(one)) for one in operation.success.values()
     ):
         mentioned.append(
-            "it answers 201" if "201" in operation.success else "it answers with Location"
+            "it answers 201"
+            if "201" in operation.success
+            else "it answers with Location"
         )
     summary = operation.said("summary")
     if summary[1:3] in (["a", "new"], ["new", operation.tail]) and summary[0] in (
@@ -177,7 +222,9 @@ def _created(operation: Operation, signals: Signals) -> Derived:
         mentioned.append(f"{operation.tail!r} is a collection")
     if len(mentioned) > 1:
         behavior = (
-            "append" if signals.verb == "add" and "201" not in operation.success else "create"
+            "append"
+            if signals.verb == "add" and "201" not in operation.success
+            else "create"
         )
         return Derived(behavior, "two signals", " and ".join(mentioned[:2]))
     if operation.ends_in_parameter and operation.contents and not mentioned:
@@ -225,7 +272,12 @@ def _not_plain(operation: Operation, signals: Signals) -> Derived | None:
     said = [signals.verb, *signals.tail[:1]]
     if signals.verb in ("append", "insert") or signals.spoken in ("append", "insert"):
         return Derived("append", "signal", "it says 'append'")
-    if TOGGLE & {*said, signals.spoken} or fields & {"increment", "decrement", "append", "insert"}:
+    if TOGGLE & {*said, signals.spoken} or fields & {
+        "increment",
+        "decrement",
+        "append",
+        "insert",
+    }:
         return Derived("action", "signal", "the same call again changes it again")
     mentioned = signals.mentions(ACTION)
     if len(mentioned) > 1:
@@ -239,13 +291,19 @@ def _reads(operation: Operation, signals: Signals) -> Derived | None:
     """A question, where a method that writes goes with words that read, or with another's request."""
     said = {"operationId": signals.verb, "summary": signals.spoken}
     if {*said.values()} == {"connect"}:
-        return _doubted(operation.method, "it connects to something else", ["nobody knows what"])
+        return _doubted(
+            operation.method, "it connects to something else", ["nobody knows what"]
+        )
     # Words of the operationId that write, as in listDelete; the method's own name is no voice.
-    writes = {*words(operation.operation_id)} & (DELETE | UPDATE | {"create", "add"}) - {
+    writes = {*words(operation.operation_id)} & (
+        DELETE | UPDATE | {"create", "add"}
+    ) - {
         "put",
         "patch",
     }
-    reads = [f"its {place} says {verb!r}" for place, verb in said.items() if verb in CLEAR]
+    reads = [
+        f"its {place} says {verb!r}" for place, verb in said.items() if verb in CLEAR
+    ]
     if reads and (not writes or signals.spoken in CLEAR):
         return _doubted(operation.method, " and ".join(reads), ["its method writes"])
     return None
@@ -264,7 +322,9 @@ def _put(operation: Operation) -> Derived:
             return Derived("put", "two signals", reason, destructive=False)
         return Derived("put", "method", reason)
     return Derived(
-        "put", "method", "PUT replaces: the same input, the same end state (RFC 9110 9.2.2)"
+        "put",
+        "method",
+        "PUT replaces: the same input, the same end state (RFC 9110 9.2.2)",
     )
 
 
@@ -272,14 +332,20 @@ def _patch(operation: Operation) -> Derived:
     signals = Signals(operation)
     if {"dry", "run"} <= {*words(operation.tail)} or "dryrun" in words(operation.tail):
         reason = "a PATCH that only says what would change"
-        return Derived("action", "asked", reason, asked=True, destructive=False, idempotent=True)
+        return Derived(
+            "action", "asked", reason, asked=True, destructive=False, idempotent=True
+        )
     if found := _not_plain(operation, signals):
         return found
     if any("json-patch" in kind for kind in operation.contents):
-        return Derived("update", "two signals", "a JSON Patch may count or append (RFC 6902)")
+        return Derived(
+            "update", "two signals", "a JSON Patch may count or append (RFC 6902)"
+        )
     if version := describe_version(operation):
         return Derived("update", "two signals", f"PATCH, and {version}")
-    return Derived("put", "method", "PATCH sets the fields it is given; no version is asked for")
+    return Derived(
+        "put", "method", "PATCH sets the fields it is given; no version is asked for"
+    )
 
 
 def _delete(operation: Operation) -> Derived:
@@ -301,10 +367,16 @@ def _delete(operation: Operation) -> Derived:
     if asked := _reads(operation, signals):
         return asked
     whole = not operation.ends_in_parameter and not _names_one(operation)
-    if whole and is_collection(operation) and not isinstance(operation.siblings.get("put"), dict):
+    if (
+        whole
+        and is_collection(operation)
+        and not isinstance(operation.siblings.get("put"), dict)
+    ):
         reason = f"DELETE of the collection {operation.tail!r}"
         return Derived("delete", "method", reason, confirm=True)
-    return Derived("delete", "method", "DELETE again ends in the same state (RFC 9110 9.2.2)")
+    return Derived(
+        "delete", "method", "DELETE again ends in the same state (RFC 9110 9.2.2)"
+    )
 
 
 def _names_one(operation: Operation) -> bool:

@@ -35,9 +35,14 @@ class Finder(Sayings):
         rows: dict[tuple[str, int], SourceTool] = {}
         for module in self.project.modules.values():
             for node in module.nodes:
-                for found in (*self._decorated(module, node), *self._called(module, node)):
+                for found in (
+                    *self._decorated(module, node),
+                    *self._called(module, node),
+                ):
                     prefix = self.prefixes.get(found.server, "")
-                    named = replace(found, name=f"{prefix}{found.name}", local=found.name)
+                    named = replace(
+                        found, name=f"{prefix}{found.name}", local=found.name
+                    )
                     place = named.function or named.site
                     rows.setdefault((named.name, id(place)), named)
         if any(tool.reason for tool in rows.values()):
@@ -45,13 +50,17 @@ class Finder(Sayings):
                 rows.setdefault((tool.name, id(tool.function)), tool)
         for tool in LowLevelTools(self.project, self.receivers).find():
             rows.setdefault((tool.name, id(tool.site)), tool)
-        return sorted(rows.values(), key=lambda one: (str(one.module.path), one.site.lineno))
+        return sorted(
+            rows.values(), key=lambda one: (str(one.module.path), one.site.lineno)
+        )
 
     def _marked(self) -> Iterator[SourceTool]:
         """The functions that a decorator of the project marks as tools, for a loop that registers them."""
         for module in self.project.modules.values():
             for node in module.nodes:
-                for decorator in node.decorator_list if isinstance(node, FUNCTIONS) else ():
+                for decorator in (
+                    node.decorator_list if isinstance(node, FUNCTIONS) else ()
+                ):
                     call = decorator if isinstance(decorator, ast.Call) else None
                     target = call.func if call else decorator
                     place = self.project.resolve(module, target)
@@ -60,7 +69,11 @@ class Finder(Sayings):
                     name = place.node.name
                     if "tool" not in name.split("_") or any(self._own(module, target)):
                         continue
-                    said = self.said(module, call) if call else SourceTool("", module, decorator)
+                    said = (
+                        self.said(module, call)
+                        if call
+                        else SourceTool("", module, decorator)
+                    )
                     marked = node.name if isinstance(node, FUNCTIONS) else ""
                     yield replace(
                         said,
@@ -83,18 +96,27 @@ class Finder(Sayings):
             target = call.func if call else decorator
             if self._registers(module, target):
                 yield self._made(module, decorator, call, Place(module, node))
-            for inner in self._own(module, target) if not self._registers(module, target) else ():
+            for inner in (
+                self._own(module, target) if not self._registers(module, target) else ()
+            ):
                 name = ast.unparse(target)
                 made = self._made(module, decorator, call, Place(module, node))
                 below = self.said(inner.module, inner.node)
-                said = any(word.arg == "name" for word in call.keywords) if call else False
+                said = (
+                    any(word.arg == "name" for word in call.keywords) if call else False
+                )
                 wire = self._inner_name(inner.node, made.name if said else node.name)
-                yield replace(made, name=wire, own=name, hints=made.hints or below.hints)
+                yield replace(
+                    made, name=wire, own=name, hints=made.hints or below.hints
+                )
 
     def _registers(self, module: Module, target: ast.expr) -> bool:
         """Whether an expression is `mcp.tool`, of whatever holds a server."""
         if isinstance(target, ast.Name):
-            return module.imports.get(target.id) in ("fastmcp.tools.tool", "fastmcp.tool")
+            return module.imports.get(target.id) in (
+                "fastmcp.tools.tool",
+                "fastmcp.tool",
+            )
         if not (isinstance(target, ast.Attribute) and target.attr == "tool"):
             return False
         return self._is_server(module, target.value)
@@ -113,7 +135,10 @@ class Finder(Sayings):
         """The name that a decorator of the project's own gives: the one that it got, or that with more around it."""
         for value in _keyword(call, "name") if isinstance(call, ast.Call) else ():
             if isinstance(value, ast.JoinedStr):
-                parts = (p.value if isinstance(p, ast.Constant) else name for p in value.values)
+                parts = (
+                    p.value if isinstance(p, ast.Constant) else name
+                    for p in value.values
+                )
                 return "".join(map(str, parts))
         return name
 
@@ -126,17 +151,28 @@ class Finder(Sayings):
             return
         for node in ast.walk(place.node):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-                holds = self._registers(place.module, node.func) or node.func.attr == "add_tool"
+                holds = (
+                    self._registers(place.module, node.func)
+                    or node.func.attr == "add_tool"
+                )
                 if holds and self._takes_parameter(place.module, node, place.node):
                     yield Place(place.module, node)
 
-    def _takes_parameter(self, module: Module, call: ast.Call, around: Function) -> bool:
+    def _takes_parameter(
+        self, module: Module, call: ast.Call, around: Function
+    ) -> bool:
         """Whether what a call registers comes from outside: it is given, or it is a parameter."""
         inner = [n for n in ast.walk(around) if isinstance(n, FUNCTIONS)]
         names = {arg.arg for one in inner for arg in parameters(one)}
         outer = module.parents.get(call)
         calls = [call, *([outer] if isinstance(outer, ast.Call) else [])]
-        used = {n.id for c in calls for a in c.args for n in ast.walk(a) if isinstance(n, ast.Name)}
+        used = {
+            n.id
+            for c in calls
+            for a in c.args
+            for n in ast.walk(a)
+            if isinstance(n, ast.Name)
+        }
         returned = isinstance(outer, ast.Return) and not call.args
         return bool(names & used) or returned
 
@@ -150,11 +186,17 @@ class Finder(Sayings):
             yield from self._registered(module, function, node.args[:1])
         elif isinstance(function, ast.Attribute):
             of = self.project.dotted(module, function.value)
-            if function.attr in MADE_ELSEWHERE and (of.endswith(SERVERS) or "proxy" in of.lower()):
-                reason = f"{MADE_ELSEWHERE[function.attr]} are known when it runs; {DECLARE}"
+            if function.attr in MADE_ELSEWHERE and (
+                of.endswith(SERVERS) or "proxy" in of.lower()
+            ):
+                reason = (
+                    f"{MADE_ELSEWHERE[function.attr]} are known when it runs; {DECLARE}"
+                )
                 yield SourceTool("*", module, node, exact=False, reason=reason)
             elif function.attr == "from_function" and of.endswith("Tool"):
-                yield from self._registered(module, node, node.args[:1] or _keyword(node, "fn"))
+                yield from self._registered(
+                    module, node, node.args[:1] or _keyword(node, "fn")
+                )
             elif (
                 function.attr == "tool"
                 and node.args
@@ -171,7 +213,9 @@ class Finder(Sayings):
     def _holds_tool(self, module: Module, expression: ast.expr) -> bool:
         """Whether a name holds a Tool that was made elsewhere, and so is found there."""
         for place in self._values(module, expression):
-            if isinstance(place.node, ast.Call) and isinstance(place.node.func, ast.Attribute):
+            if isinstance(place.node, ast.Call) and isinstance(
+                place.node.func, ast.Attribute
+            ):
                 return place.node.func.attr == "from_function"
         return False
 
@@ -181,20 +225,29 @@ class Finder(Sayings):
         for expression in given:
             places = list(self._functions(module, expression))
             if not places and isinstance(expression, ast.Lambda):
-                reason = "it is a lambda; write it as a function, or use policy.tool(...)"
+                reason = (
+                    "it is a lambda; write it as a function, or use policy.tool(...)"
+                )
                 yield replace(self._made(module, call, call, None), reason=reason)
             elif not places and not self._is_parameter(module, expression):
                 known = self._made(module, call, call, None)
                 name = known.name if known.name != "*" else ast.unparse(expression)
-                yield replace(known, name=name, exact=False, reason=self._why(module, expression))
+                yield replace(
+                    known, name=name, exact=False, reason=self._why(module, expression)
+                )
             for place in places:
                 yield self._made(module, call, call, place)
 
     def _why(self, module: Module, expression: ast.expr) -> str:
         loops = any(
-            isinstance(node, ast.For | ast.comprehension) for node in module.above(expression)
+            isinstance(node, ast.For | ast.comprehension)
+            for node in module.above(expression)
         )
-        return LOOP if loops else f"its function is made while the server starts; {DECLARE}"
+        return (
+            LOOP
+            if loops
+            else f"its function is made while the server starts; {DECLARE}"
+        )
 
     def _is_parameter(self, module: Module, expression: ast.expr) -> bool:
         """Whether a name is a parameter of the function around it: an own decorator, found where it is used."""
@@ -206,7 +259,9 @@ class Finder(Sayings):
                     return True
         return False
 
-    def _functions(self, module: Module, expression: ast.expr, depth: int = 4) -> Iterator[Place]:
+    def _functions(
+        self, module: Module, expression: ast.expr, depth: int = 4
+    ) -> Iterator[Place]:
         """The functions that an expression may be: also through a wrapper, and a loop over a list."""
         place = self.project.resolve(module, expression)
         if place and isinstance(place.node, FUNCTIONS):
@@ -225,9 +280,16 @@ class Finder(Sayings):
         seen: set[int] = set()
         for value in self._values(module, expression):
             node = value.node
-            parts = node.elts if isinstance(node, ast.List | ast.Tuple | ast.Set) else [node]
+            parts = (
+                node.elts
+                if isinstance(node, ast.List | ast.Tuple | ast.Set)
+                else [node]
+            )
             for part in parts:
-                if isinstance(part, ast.Name | ast.Attribute | ast.Call) and part is not expression:
+                if (
+                    isinstance(part, ast.Name | ast.Attribute | ast.Call)
+                    and part is not expression
+                ):
                     for found in self._functions(value.module, part, depth - 1):
                         if id(found.node) not in seen:
                             seen.add(id(found.node))
@@ -237,11 +299,18 @@ class Finder(Sayings):
         """What is assigned to a name around it, or what a loop takes it from."""
         if not isinstance(expression, ast.Name):
             return
-        arounds = [a for a in module.above(expression) if isinstance(a, (*FUNCTIONS, ast.Module))]
+        arounds = [
+            a
+            for a in module.above(expression)
+            if isinstance(a, (*FUNCTIONS, ast.Module))
+        ]
         for around in arounds:
             for node in ast.walk(around):
                 if isinstance(node, ast.Assign) and node.value is not expression:
-                    if any(isinstance(t, ast.Name) and t.id == expression.id for t in node.targets):
+                    if any(
+                        isinstance(t, ast.Name) and t.id == expression.id
+                        for t in node.targets
+                    ):
                         yield Place(module, node.value)
                 elif (
                     isinstance(node, ast.For)
@@ -265,8 +334,15 @@ class Finder(Sayings):
         held = target.value if isinstance(target, ast.Attribute) else None
         server = server_of(self.project, module, held) if held is not None else ""
         name = said.name or (function.name if function else "*")
-        if function and place and not said.name and function.name in place.module.renamed:
-            said = replace(said, exact=False)  # its __name__ is set while the server starts
+        if (
+            function
+            and place
+            and not said.name
+            and function.name in place.module.renamed
+        ):
+            said = replace(
+                said, exact=False
+            )  # its __name__ is set while the server starts
         return replace(
             said,
             name=name,

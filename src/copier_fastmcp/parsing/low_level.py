@@ -32,7 +32,9 @@ class LowLevelTools(Sayings):
                     yield from self._listed(module, node)
 
     def _listed(self, module: Module, call: ast.Call) -> Iterator[SourceTool]:
-        keywords = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
+        keywords = {
+            keyword.arg: keyword.value for keyword in call.keywords if keyword.arg
+        }
         schema = next((key for key in SCHEMA_KEYWORDS if key in keywords), None)
         if schema is None or "name" not in keywords:
             return
@@ -53,7 +55,9 @@ class LowLevelTools(Sayings):
             local=name,
             exact=True,
             schema=_schema(keywords[schema]),
-            function=handler.node if handler and isinstance(handler.node, FUNCTIONS) else None,
+            function=handler.node
+            if handler and isinstance(handler.node, FUNCTIONS)
+            else None,
             home=handler.module if handler else None,
         )
 
@@ -68,7 +72,9 @@ class LowLevelTools(Sayings):
             if owner is not None and isinstance(owner.node, ast.ClassDef):
                 for node in owner.node.body:
                     targets = node.targets if isinstance(node, ast.Assign) else []
-                    names = [target.id for target in targets if isinstance(target, ast.Name)]
+                    names = [
+                        target.id for target in targets if isinstance(target, ast.Name)
+                    ]
                     if isinstance(node, ast.Assign) and expression.attr in names:
                         return self.constant_text(owner.module, node.value)
         if isinstance(expression, ast.Name | ast.Attribute):
@@ -78,15 +84,25 @@ class LowLevelTools(Sayings):
 
     def _handler(self, module: Module, name: str) -> Place | None:
         """What runs for a name: a branch, an entry of a table, or a function of that name."""
-        others = [other for other in self.project.modules.values() if other is not module]
+        others = [
+            other for other in self.project.modules.values() if other is not module
+        ]
         for candidate in (module, *others):
             for node in candidate.nodes:
                 if branch := self._branch(candidate, node, name):
                     return self._as_function(candidate, node, branch)
-                if isinstance(node, ast.Dict) and (entry := self._entry(candidate, node, name)):
+                if isinstance(node, ast.Dict) and (
+                    entry := self._entry(candidate, node, name)
+                ):
                     return entry
         plain = name.rpartition(".")[2].replace("-", "_")
-        names = {plain, f"_{plain}", f"handle_{plain}", f"_handle_{plain}", f"{plain}_handler"}
+        names = {
+            plain,
+            f"_{plain}",
+            f"handle_{plain}",
+            f"_handle_{plain}",
+            f"{plain}_handler",
+        }
         names |= {f"{plain}_tool", f"tool_{plain}", f"do_{plain}"}
         for candidate in (module, *others):
             for node in candidate.nodes:
@@ -126,7 +142,9 @@ class LowLevelTools(Sayings):
                 return place
         return None
 
-    def _as_function(self, module: Module, node: ast.AST, body: list[ast.stmt]) -> Place:
+    def _as_function(
+        self, module: Module, node: ast.AST, body: list[ast.stmt]
+    ) -> Place:
         """A branch as a function of its own, with what the function around it does before any branch."""
         around = next((a for a in module.above(node) if isinstance(a, FUNCTIONS)), None)
         before = [] if around is None else _before_branches(around, node)
@@ -160,7 +178,9 @@ def _schema(expression: ast.expr) -> dict[str, Any] | None:
     for key, part in zip(expression.keys, expression.values, strict=True):
         is_properties = isinstance(key, ast.Constant) and key.value == "properties"
         if is_properties and isinstance(part, ast.Dict):
-            names = [str(one.value) for one in part.keys if isinstance(one, ast.Constant)]
+            names = [
+                str(one.value) for one in part.keys if isinstance(one, ast.Constant)
+            ]
             return {"type": "object", "properties": {name: {} for name in names}}
     return None
 

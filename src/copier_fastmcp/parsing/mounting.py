@@ -20,14 +20,23 @@ def mounts(project: Project) -> tuple[set[str], dict[str, str]]:
     found: dict[str, tuple[str, str]] = {}
     for module in project.modules.values():
         for call in _calls(module):
-            words = [word.value for word in call.keywords if word.arg in ("namespace", "prefix")]
-            given = [*call.args, *(word.value for word in call.keywords if word.arg == "server")]
+            words = [
+                word.value
+                for word in call.keywords
+                if word.arg in ("namespace", "prefix")
+            ]
+            given = [
+                *call.args,
+                *(word.value for word in call.keywords if word.arg == "server"),
+            ]
             texts = [
                 str(value.value)
                 for value in (*given, *words)
                 if isinstance(value, ast.Constant) and isinstance(value.value, str)
             ]
-            held = call.func.value if isinstance(call.func, ast.Attribute) else call.func
+            held = (
+                call.func.value if isinstance(call.func, ast.Attribute) else call.func
+            )
             parent = server_of(project, module, held)
             for child in given:
                 server = server_of(project, module, child)

@@ -79,7 +79,9 @@ class Receivers:
             return framework
         return ""
 
-    def framework(self, module: Module, expression: ast.AST | None, depth: int = DEEPEST) -> str:
+    def framework(
+        self, module: Module, expression: ast.AST | None, depth: int = DEEPEST
+    ) -> str:
         """The framework of the server that an expression holds; empty where that is not certain."""
         if expression is None or not depth:
             return ""
@@ -93,7 +95,9 @@ class Receivers:
             return self._of_attribute(module, expression, depth - 1)
         return ""
 
-    def external_name(self, module: Module, expression: ast.AST, depth: int = DEEPEST) -> str:
+    def external_name(
+        self, module: Module, expression: ast.AST, depth: int = DEEPEST
+    ) -> str:
         """The full name that an expression has outside the project; empty where it may have several."""
         dotted = self.project.dotted(module, expression)
         if not dotted:
@@ -111,7 +115,9 @@ class Receivers:
             dotted = inner.imports[name]
         return dotted
 
-    def server_class(self, module: Module, expression: ast.AST, depth: int = DEEPEST) -> str:
+    def server_class(
+        self, module: Module, expression: ast.AST, depth: int = DEEPEST
+    ) -> str:
         """The framework of a class: one of FastMCP or of the SDK, or a subclass that keeps its `tool`."""
         if isinstance(expression, ast.Subscript):
             expression = expression.value
@@ -122,7 +128,10 @@ class Receivers:
         if place is None or not isinstance(place.node, ast.ClassDef):
             return ""
         for method in place.node.body:
-            if not isinstance(method, FUNCTIONS) or method.name not in ("tool", "add_tool"):
+            if not isinstance(method, FUNCTIONS) or method.name not in (
+                "tool",
+                "add_tool",
+            ):
                 continue
             if not _forwards_options(method):
                 return ""
@@ -178,17 +187,26 @@ class Receivers:
         values = [(place.module, value) for value in _assigned(place.module.tree, name)]
         return self._of_all(values or [(place.module, place.node)], depth)
 
-    def _of_attribute(self, module: Module, attribute: ast.Attribute, depth: int) -> str:
+    def _of_attribute(
+        self, module: Module, attribute: ast.Attribute, depth: int
+    ) -> str:
         held = attribute.value
         if isinstance(held, ast.Name) and held.id in ("self", "cls"):
-            owner = next((n for n in module.above(attribute) if isinstance(n, ast.ClassDef)), None)
-            return self._of_member(module, owner, attribute.attr, depth) if owner else ""
+            owner = next(
+                (n for n in module.above(attribute) if isinstance(n, ast.ClassDef)),
+                None,
+            )
+            return (
+                self._of_member(module, owner, attribute.attr, depth) if owner else ""
+            )
         place = self.project.resolve(module, attribute)
         if place is not None and isinstance(place.node, ast.expr):
             return self._of_place(place, attribute.attr, depth)
         owner_place = self._own_class(module, held, depth)
         if owner_place is not None and isinstance(owner_place.node, ast.ClassDef):
-            return self._of_member(owner_place.module, owner_place.node, attribute.attr, depth)
+            return self._of_member(
+                owner_place.module, owner_place.node, attribute.attr, depth
+            )
         return ""
 
     def _own_class(self, module: Module, held: ast.expr, depth: int) -> Place | None:
@@ -231,7 +249,9 @@ class Receivers:
         place = self.project.resolve(module, annotation)
         return place if place and isinstance(place.node, ast.ClassDef) else None
 
-    def _of_member(self, module: Module, owner: ast.ClassDef, name: str, depth: int) -> str:
+    def _of_member(
+        self, module: Module, owner: ast.ClassDef, name: str, depth: int
+    ) -> str:
         """The framework of what every assignment to an attribute of a class puts there."""
         values: list[tuple[Module, ast.expr]] = []
         for node in ast.walk(owner):
@@ -280,10 +300,17 @@ class Receivers:
         if isinstance(annotation, ast.Constant):
             return ""
         if isinstance(annotation, ast.BinOp):
-            sides = [side for side in (annotation.left, annotation.right) if not _is_none(side)]
+            sides = [
+                side
+                for side in (annotation.left, annotation.right)
+                if not _is_none(side)
+            ]
             return self._of_annotation(module, sides[0]) if len(sides) == 1 else ""
         if isinstance(annotation, ast.Subscript):
-            if ast.unparse(annotation.value).rpartition(".")[2] in ("Optional", "Annotated"):
+            if ast.unparse(annotation.value).rpartition(".")[2] in (
+                "Optional",
+                "Annotated",
+            ):
                 inner = annotation.slice
                 first = inner.elts[0] if isinstance(inner, ast.Tuple) else inner
                 return self._of_annotation(module, first)
@@ -293,7 +320,9 @@ class Receivers:
     def _of_all(self, values: list[tuple[Module, ast.expr]], depth: int) -> str:
         """The one framework that all of several values are of; a None among them does not count."""
         frameworks = {
-            self.framework(module, value, depth) for module, value in values if not _is_none(value)
+            self.framework(module, value, depth)
+            for module, value in values
+            if not _is_none(value)
         }
         return frameworks.pop() if len(frameworks) == 1 else ""
 
@@ -304,14 +333,16 @@ class Receivers:
                     continue
                 if isinstance(node.ctx, ast.Store):
                     yield bool(
-                        self.framework(module, node.value) or self.server_class(module, node.value)
+                        self.framework(module, node.value)
+                        or self.server_class(module, node.value)
                     )
                     continue
         for module, call in self._calls.get("setattr", ()):
             named = call.args[1] if len(call.args) > 1 else None
             if isinstance(named, ast.Constant) and named.value == "tool":
                 yield bool(
-                    self.framework(module, call.args[0]) or self.server_class(module, call.args[0])
+                    self.framework(module, call.args[0])
+                    or self.server_class(module, call.args[0])
                 )
 
 
@@ -369,7 +400,9 @@ def _import_targets(module: Module, name: str) -> set[str]:
         if isinstance(node, ast.Import | ast.ImportFrom):
             for alias in node.names:
                 local = alias.asname or (
-                    alias.name if isinstance(node, ast.ImportFrom) else alias.name.split(".")[0]
+                    alias.name
+                    if isinstance(node, ast.ImportFrom)
+                    else alias.name.split(".")[0]
                 )
                 if local == name:
                     source = (
@@ -413,7 +446,9 @@ def _argument(
     for keyword in call.keywords:
         if keyword.arg == name:
             return keyword.value
-    names = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
+    names = [
+        argument.arg for argument in (*function.args.posonlyargs, *function.args.args)
+    ]
     if skips_first and names and names[0] in ("self", "cls"):
         names = names[1:]
     if name not in names:

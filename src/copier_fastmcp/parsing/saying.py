@@ -16,7 +16,11 @@ SNAKE = {
 }
 
 
-FRAMEWORKS = {"fastmcp": "FastMCP", "mcp.server.fastmcp": "SDK 1", "mcp.server.mcpserver": "SDK 2"}
+FRAMEWORKS = {
+    "fastmcp": "FastMCP",
+    "mcp.server.fastmcp": "SDK 1",
+    "mcp.server.mcpserver": "SDK 2",
+}
 
 
 @dataclass(frozen=True)
@@ -70,7 +74,11 @@ class SourceTool:
         """What models read."""
         if self.low_level:
             return self.description or ""
-        return self.description or (self.function and ast.get_docstring(self.function)) or ""
+        return (
+            self.description
+            or (self.function and ast.get_docstring(self.function))
+            or ""
+        )
 
 
 class Sayings:
@@ -78,7 +86,9 @@ class Sayings:
 
     project: Project
 
-    def said(self, module: Module, call: ast.AST, *, named_first: bool = True) -> SourceTool:
+    def said(
+        self, module: Module, call: ast.AST, *, named_first: bool = True
+    ) -> SourceTool:
         """The name, the title, the hints and the tags that a call says.
 
         Args:
@@ -86,7 +96,9 @@ class Sayings:
             call: The call that registers.
             named_first: Whether a text that comes first is the name, as in methods of a known server class.
         """
-        found = SourceTool("", module, call if isinstance(call, ast.expr) else ast.Constant(None))
+        found = SourceTool(
+            "", module, call if isinstance(call, ast.expr) else ast.Constant(None)
+        )
         if not isinstance(call, ast.Call):
             return found
         named = {word.arg: word.value for word in call.keywords if word.arg}
@@ -98,11 +110,17 @@ class Sayings:
             if value and _is_name(value):
                 found = replace(found, name=value, exact=exact)
         title = self._text(module, named["title"])[0] if "title" in named else None
-        described = self._text(module, named["description"])[0] if "description" in named else None
+        described = (
+            self._text(module, named["description"])[0]
+            if "description" in named
+            else None
+        )
         hints, inner = self._hints(module, named.get("annotations"))
         tags = named.get("tags")
         words = tuple(
-            str(one.value) for one in getattr(tags, "elts", ()) if isinstance(one, ast.Constant)
+            str(one.value)
+            for one in getattr(tags, "elts", ())
+            if isinstance(one, ast.Constant)
         )
         return replace(
             found,
@@ -120,16 +138,23 @@ class Sayings:
         parts: list[tuple[str, bool]] = []
         if isinstance(value, ast.Name | ast.Attribute):
             place = self.project.resolve(module, value)
-            if place and isinstance(place.node, ast.Constant | ast.BinOp | ast.JoinedStr):
+            if place and isinstance(
+                place.node, ast.Constant | ast.BinOp | ast.JoinedStr
+            ):
                 return self._text(place.module, place.node)
         elif isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add):
             parts = [self._text(module, value.left), self._text(module, value.right)]
         elif isinstance(value, ast.JoinedStr):
-            inner = (v.value if isinstance(v, ast.FormattedValue) else v for v in value.values)
+            inner = (
+                v.value if isinstance(v, ast.FormattedValue) else v
+                for v in value.values
+            )
             parts = [self._text(module, part) for part in inner]
         elif isinstance(value, ast.Call):
             parts = [("", False), *(self._text(module, part) for part in value.args)]
-        return "".join(text for text, _ in parts), bool(parts) and all(sure for _, sure in parts)
+        return "".join(text for text, _ in parts), bool(parts) and all(
+            sure for _, sure in parts
+        )
 
     def _hints(
         self, module: Module, value: ast.expr | None, depth: int = 3
@@ -146,7 +171,11 @@ class Sayings:
             place = self.project.resolve(module, value)
             if place and isinstance(place.node, ast.expr):
                 return self._hints(place.module, place.node, depth - 1)
-        elif isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Constant) and depth:
+        elif (
+            isinstance(value, ast.Subscript)
+            and isinstance(value.slice, ast.Constant)
+            and depth
+        ):
             place = self.project.resolve(module, value.value)
             if place and isinstance(place.node, ast.Dict):
                 for key, item in zip(place.node.keys, place.node.values, strict=True):
@@ -165,12 +194,22 @@ class Sayings:
 
 
 def _is_name(text: str) -> bool:
-    return text.replace("_", "").replace("-", "").replace(".", "").replace("/", "").isalnum()
+    return (
+        text.replace("_", "")
+        .replace("-", "")
+        .replace(".", "")
+        .replace("/", "")
+        .isalnum()
+    )
 
 
 def frameworks(project: Project) -> set[str]:
     """Which frameworks the files of a project import: FastMCP, SDK 1 or SDK 2."""
-    targets = {target for module in project.modules.values() for target in module.imports.values()}
+    targets = {
+        target
+        for module in project.modules.values()
+        for target in module.imports.values()
+    }
     return {
         FRAMEWORKS[name]
         for name in FRAMEWORKS

@@ -18,7 +18,9 @@ INJECTED = ("self", "cls", "ctx", "context")
 BESIDE = {"testing", "docs", "build", "dist"}
 NEVER = {"test", "tests", "example", "examples", "benchmarks"}  # at any depth
 NEVER |= {"node_modules", "venv", "site-packages"}
-PROOFS = re.compile(rb"(?m)^\s*(?:from|import) (?:pytest|unittest)\b|^\s*(?:async )?def test_")
+PROOFS = re.compile(
+    rb"(?m)^\s*(?:from|import) (?:pytest|unittest)\b|^\s*(?:async )?def test_"
+)
 # The folders that `adopt` writes: policy/ by this text in its profile.py, the engine, under whatever name, by these
 # files. Another folder of such a name is its author's.
 POLICY_MARK = b"Managed by the template"
@@ -35,12 +37,16 @@ class Module:
     text: str
     tree: ast.Module
     imports: dict[str, str] = field(default_factory=dict)
-    stars: list[str] = field(default_factory=list)  # modules of which it imports everything
+    stars: list[str] = field(
+        default_factory=list
+    )  # modules of which it imports everything
     top: dict[str, ast.AST] = field(default_factory=dict)
     parents: dict[ast.AST, ast.AST] = field(default_factory=dict)
 
     nodes: list[ast.AST] = field(default_factory=list)
-    renamed: set[str] = field(default_factory=set)  # functions whose __name__ is assigned
+    renamed: set[str] = field(
+        default_factory=set
+    )  # functions whose __name__ is assigned
     inner: dict[ast.AST, dict[str, Function]] = field(default_factory=dict)
 
     def inside(self, function: ast.AST) -> dict[str, Function]:
@@ -49,7 +55,9 @@ class Module:
             return {}
         if function not in self.inner:
             nodes = (
-                n for n in ast.walk(function) if isinstance(n, FUNCTIONS) and n is not function
+                n
+                for n in ast.walk(function)
+                if isinstance(n, FUNCTIONS) and n is not function
             )
             self.inner[function] = {node.name: node for node in reversed([*nodes])}
         return self.inner[function]
@@ -84,7 +92,9 @@ class Project:
             for node in module.nodes:
                 for inner in node.body if isinstance(node, ast.ClassDef) else ():
                     if isinstance(inner, FUNCTIONS):
-                        self.methods.setdefault(inner.name, []).append(Place(module, inner))
+                        self.methods.setdefault(inner.name, []).append(
+                            Place(module, inner)
+                        )
         self._ends: dict[str, list[Module]] = {}
         for name, module in self.modules.items():
             parts = name.split(".")
@@ -99,7 +109,13 @@ class Project:
         try:
             text = decoded(path.read_bytes())
             tree = ast.parse(text)
-        except (SyntaxError, ValueError, LookupError, RecursionError, MemoryError) as error:
+        except (
+            SyntaxError,
+            ValueError,
+            LookupError,
+            RecursionError,
+            MemoryError,
+        ) as error:
             line = f":{error.lineno}" if isinstance(error, SyntaxError) else ""
             why = (
                 error.msg
@@ -114,7 +130,9 @@ class Project:
         module.nodes = list(ast.walk(tree))
         for node in module.nodes:
             if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-                module.renamed |= {ast.unparse(node.value)} if node.attr == "__name__" else set()
+                module.renamed |= (
+                    {ast.unparse(node.value)} if node.attr == "__name__" else set()
+                )
             for child in ast.iter_child_nodes(node):
                 module.parents[child] = node
             if isinstance(node, ast.Import):
@@ -125,14 +143,20 @@ class Project:
                 base = package[: len(package) - node.level + 1] if node.level else []
                 start = ".".join([*base, *filter(None, [node.module])])
                 for name in node.names:
-                    module.imports[name.asname or name.name] = f"{start}.{name.name}".strip(".")
+                    module.imports[name.asname or name.name] = (
+                        f"{start}.{name.name}".strip(".")
+                    )
                     module.stars += [start] * (name.name == "*")
         for node in _statements(tree.body):
             if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
                 module.top[node.name] = node
             elif isinstance(node, ast.Assign | ast.AnnAssign) and node.value:
-                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-                names = [target.id for target in targets if isinstance(target, ast.Name)]
+                targets = (
+                    node.targets if isinstance(node, ast.Assign) else [node.target]
+                )
+                names = [
+                    target.id for target in targets if isinstance(target, ast.Name)
+                ]
                 module.top |= dict.fromkeys(names, node.value)
         return module
 
@@ -175,7 +199,9 @@ class Project:
             expression = expression.value
         if not isinstance(expression, ast.Name):
             return ""
-        return ".".join([module.imports.get(expression.id, expression.id), *reversed(parts)])
+        return ".".join(
+            [module.imports.get(expression.id, expression.id), *reversed(parts)]
+        )
 
     def resolve(self, module: Module, expression: ast.AST) -> Place | None:
         """What an expression stands for: a name of this scope or of another file, or a method of `self`."""
@@ -185,9 +211,13 @@ class Project:
                     return Place(module, inner)
             if expression.id in module.top or expression.id not in module.imports:
                 return self._inside(module, [expression.id], 5)
-        if isinstance(expression, ast.Attribute) and isinstance(expression.value, ast.Name):
+        if isinstance(expression, ast.Attribute) and isinstance(
+            expression.value, ast.Name
+        ):
             if expression.value.id in ("self", "cls"):
-                classes = (a for a in module.above(expression) if isinstance(a, ast.ClassDef))
+                classes = (
+                    a for a in module.above(expression) if isinstance(a, ast.ClassDef)
+                )
                 owner = next(classes, None)
                 for place in self.methods.get(expression.attr, ()):
                     if place.module.parents.get(place.node) is owner:
@@ -197,7 +227,9 @@ class Project:
             if isinstance(local, ast.ClassDef):
                 return self._inside(module, [expression.value.id, expression.attr], 1)
         name = self.dotted(module, expression)
-        return self.find(name) if name and name.split(".")[0] not in module.top else None
+        return (
+            self.find(name) if name and name.split(".")[0] not in module.top else None
+        )
 
     def twins(self, place: Place) -> list[Place]:
         """A function with those of its name beside it, as in the branches of an `if`: any may be the one."""
@@ -207,11 +239,15 @@ class Project:
         scopes = (*FUNCTIONS, ast.ClassDef, ast.Module)
 
         def around(node: ast.AST) -> ast.AST | None:
-            return next((each for each in module.above(node) if isinstance(each, scopes)), None)
+            return next(
+                (each for each in module.above(node) if isinstance(each, scopes)), None
+            )
 
         scope = around(place.node)
         named = (n for n in module.nodes if isinstance(n, FUNCTIONS) and n.name == name)
-        real = (n for n in named if "overload" not in map(ast.unparse, n.decorator_list))
+        real = (
+            n for n in named if "overload" not in map(ast.unparse, n.decorator_list)
+        )
         return [Place(module, node) for node in real if around(node) is scope]
 
     def method(self, name: str) -> Place | None:
@@ -252,7 +288,9 @@ def _files(root: Path) -> Iterator[Path]:
     written = set(_adopted_folders(root))
     for path in sorted(root.rglob("*.py")):
         parts = path.relative_to(root).parts[:-1]
-        if any(part in NEVER or part.startswith(".") for part in parts) or BESIDE & {*parts[:1]}:
+        if any(part in NEVER or part.startswith(".") for part in parts) or BESIDE & {
+            *parts[:1]
+        }:
             continue
         if any(path.is_relative_to(folder) for folder in written):
             continue

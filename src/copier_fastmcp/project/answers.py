@@ -32,7 +32,9 @@ def read(path: Path = ANSWERS, shown: Path | None = None) -> dict[str, Any]:
         folder = shown or path.parent.resolve()
         if not folder.is_dir():
             raise UnableError(f"{folder} is not a folder; name a checkout") from error
-        raise UnableError(f"{ANSWERS} is not in {folder}; run this in the project") from error
+        raise UnableError(
+            f"{ANSWERS} is not in {folder}; run this in the project"
+        ) from error
     except (yaml.YAMLError, ValueError, AttributeError, RecursionError) as error:
         raise _damaged(error) from error
 
@@ -78,7 +80,9 @@ def relative_template(source: str, is_option: bool) -> str:
 
 def answers_only(known: dict[str, Any]) -> dict[str, Any]:
     """The answers alone, without what Copier keeps beside them."""
-    return {name: value for name, value in known.items() if not str(name).startswith("_")}
+    return {
+        name: value for name, value in known.items() if not str(name).startswith("_")
+    }
 
 
 def domain_of(folder: Path | None) -> dict[str, str]:
@@ -86,7 +90,9 @@ def domain_of(folder: Path | None) -> dict[str, str]:
 
     Nothing where no folder is named, or none of its name can be used.
     """
-    plain = unicodedata.normalize("NFKD", folder.resolve().name if folder else "").lower()
+    plain = unicodedata.normalize(
+        "NFKD", folder.resolve().name if folder else ""
+    ).lower()
     words = re.findall(r"[a-z0-9]+", re.sub(r"[\u0300-\u036f]", "", plain))
     while words and words[-1] == "mcp":
         words.pop()
@@ -106,9 +112,13 @@ def from_options(items: list[str] | None) -> dict[str, Any]:
         try:
             found[name.strip()] = yaml.safe_load(value)
         except yaml.YAMLError as error:
-            raise RefusedError(f"--data {item!r} is not YAML; write it as license=MIT") from error
+            raise RefusedError(
+                f"--data {item!r} is not YAML; write it as license=MIT"
+            ) from error
         if not equals or not name.strip():
-            raise RefusedError(f"--data {item!r} names no answer; write it as license=MIT")
+            raise RefusedError(
+                f"--data {item!r} names no answer; write it as license=MIT"
+            )
     return found
 
 

@@ -28,9 +28,17 @@ if TYPE_CHECKING:
     from copier._template import Template
 
 SECONDS = 600
-REFUSED_ANSWERS = ("ValueError: Validation error for question ", "ValueError: Invalid choice for ")
-REFUSAL, LOST = "not updated: ", "lost: "  # what the guard's lines begin with, before and after
-DIFFERS = "differs: "  # and those of policy files that an update did not bring to its release
+REFUSED_ANSWERS = (
+    "ValueError: Validation error for question ",
+    "ValueError: Invalid choice for ",
+)
+REFUSAL, LOST = (
+    "not updated: ",
+    "lost: ",
+)  # what the guard's lines begin with, before and after
+DIFFERS = (
+    "differs: "  # and those of policy files that an update did not bring to its release
+)
 CHECKED = "COPIER_FASTMCP_CHECKED"  # set, the guard trusts that somebody has looked
 PYTHON, SOURCE = "{{ _copier_python }}", "{{ _copier_conf.src_path }}/"
 WHEN = {"{{ _copier_operation == 'copy' }}": "in a new project only"}
@@ -39,7 +47,11 @@ _ONE_THREAD = RLock()
 
 
 def _copier(
-    verb: str, *words: str, data: dict[str, Any] | None = None, folder: Path, **environ: str
+    verb: str,
+    *words: str,
+    data: dict[str, Any] | None = None,
+    folder: Path,
+    **environ: str,
 ) -> str:
     """Run Copier without questions; what it said on stderr.
 
@@ -49,10 +61,14 @@ def _copier(
     """
     with tempfile.TemporaryDirectory() as place:
         file = Path(place) / "data.yml"
-        file.write_text(yaml.safe_dump(data or {}, allow_unicode=True), encoding="utf-8")
+        file.write_text(
+            yaml.safe_dump(data or {}, allow_unicode=True), encoding="utf-8"
+        )
         options = ["--quiet", "--defaults", "--data-file", str(file)]
         # -P: nothing that lies in the project is imported.
-        safe = ["-P"] if sys.version_info >= (3, 11) else []  # Copier's own Python may be older
+        safe = (
+            ["-P"] if sys.version_info >= (3, 11) else []
+        )  # Copier's own Python may be older
         command = [sys.executable, *safe, "-m", "copier", verb, *options, *words]
         try:
             done = subprocess.run(
@@ -107,12 +123,16 @@ def rendered(known: dict[str, Any]) -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as place:
         project = Path(place) / "project"
         where = ["--vcs-ref", known["_commit"], known["_src_path"], str(project)]
-        _copier("copy", "--skip-tasks", *where, data=answers_only(known), folder=Path(place))
+        _copier(
+            "copy", "--skip-tasks", *where, data=answers_only(known), folder=Path(place)
+        )
         yield project
 
 
 @contextmanager
-def rendered_both(one: dict[str, Any], other: dict[str, Any]) -> Iterator[tuple[Path, Path]]:
+def rendered_both(
+    one: dict[str, Any], other: dict[str, Any]
+) -> Iterator[tuple[Path, Path]]:
     """Two renders, made at the same time; as `rendered`."""
     with ExitStack() as stack, ThreadPoolExecutor(2) as pool:
         first, second = pool.map(stack.enter_context, map(rendered, (one, other)))
@@ -146,7 +166,9 @@ def update(
     wanted = ["--vcs-ref", ref] if ref else []
     allowed = ["--trust"] if trust else []
     environ = {} if guarded else {CHECKED: "1"}
-    said = _copier("update", *allowed, *wanted, ".", data=data, folder=project, **environ)
+    said = _copier(
+        "update", *allowed, *wanted, ".", data=data, folder=project, **environ
+    )
     lines = said.splitlines()
     return [line.removeprefix(DIFFERS) for line in lines if line.startswith(DIFFERS)]
 
@@ -166,7 +188,9 @@ def _template(source: str, ref: str | None) -> Iterator["Template"]:
     except Exception as error:  # git's, plumbum's, YAML's and Copier's own
         why = _last(f"{getattr(error, 'stderr', '') or error}") or type(error).__name__
         where = "" if source in why else f"the template {source}: "
-        mend = "" if "--template" in why else "; name another with --template"  # told by another
+        mend = (
+            "" if "--template" in why else "; name another with --template"
+        )  # told by another
         raise UnableError(f"{where}{why}{mend}") from error
     finally:
         template._cleanup()

@@ -57,7 +57,9 @@ def own(template: str | None = None, ref: str | None = None) -> Template:
         folder = Path(template).expanduser()
         if not folder.is_dir():
             why = f"--template {template} is not a folder"
-            raise UnableError(f"{why}; name a checkout of the template, or a repository's address")
+            raise UnableError(
+                f"{why}; name a checkout of the template, or a repository's address"
+            )
         return Template(str(folder.resolve()), ref or "HEAD")
     if template:
         return Template(template, ref or "HEAD")
@@ -67,27 +69,37 @@ def own(template: str | None = None, ref: str | None = None) -> Template:
     if "dir_info" in record:
         checkout = Path(url2pathname(urlsplit(address).path))
         if not (checkout / "copier.yml").is_file():
-            raise UnableError(f"{PACKAGE} came from {checkout}, which has no copier.yml; {MEND}")
+            raise UnableError(
+                f"{PACKAGE} came from {checkout}, which has no copier.yml; {MEND}"
+            )
         return Template(str(checkout), ref or "HEAD")
     if "vcs_info" in record:
         return Template(_as_git(address), ref or record["vcs_info"]["commit_id"])
     repository = _repository(package)
     if urlsplit(repository).hostname in (None, PLACEHOLDER):
-        raise UnableError(f"this build of {PACKAGE} names no repository of its template; {MEND}")
+        raise UnableError(
+            f"this build of {PACKAGE} names no repository of its template; {MEND}"
+        )
     return Template(_as_git(repository), ref or f"v{package.version}")
 
 
 def _repository(package: Distribution) -> str:
     """The address behind `[project.urls] Repository`."""
     urls = [url.partition(",") for url in package.metadata.get_all("Project-URL") or ()]
-    return next((url.strip() for name, _, url in urls if name.lower() == "repository"), "")
+    return next(
+        (url.strip() for name, _, url in urls if name.lower() == "repository"), ""
+    )
 
 
 def _as_git(address: str) -> str:
     """An address that Copier takes for a git repository."""
     if address.startswith("file:"):
         return url2pathname(urlsplit(address).path)
-    return address if address.endswith(".git") or "://" not in address else f"git+{address}"
+    return (
+        address
+        if address.endswith(".git") or "://" not in address
+        else f"git+{address}"
+    )
 
 
 def is_own(source: str) -> bool:

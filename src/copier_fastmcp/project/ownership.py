@@ -25,13 +25,19 @@ SHARED = re.compile(
 
 def files_of(folder: Path) -> set[str]:
     """Every file of a render, as paths in the project."""
-    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    return {
+        path.relative_to(folder).as_posix()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 def policy_files(fresh: Path) -> list[str]:
     """The policy files of a render, as paths in the project."""
     return sorted(
-        name for name in files_of(fresh) if not (OWNERS.fullmatch(name) or SHARED.fullmatch(name))
+        name
+        for name in files_of(fresh)
+        if not (OWNERS.fullmatch(name) or SHARED.fullmatch(name))
     )
 
 

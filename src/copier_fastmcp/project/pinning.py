@@ -66,8 +66,12 @@ def uv(project: Path, *words: str, in_worktree: bool = False) -> str:
             check=False,
         )
     except OSError as error:
-        raise UnableError("uv is not installed; get it from https://docs.astral.sh/uv") from error
-    lines = (done.stdout + done.stderr).strip().splitlines() or [f"exit code {done.returncode}"]
+        raise UnableError(
+            "uv is not installed; get it from https://docs.astral.sh/uv"
+        ) from error
+    lines = (done.stdout + done.stderr).strip().splitlines() or [
+        f"exit code {done.returncode}"
+    ]
     return one_line(lines[-1]) if done.returncode else ""
 
 

@@ -32,7 +32,9 @@ def recordable(template: Template) -> Template:
         ).strip()
     except UnableError as error:
         where = f"{template.source} has no commit {template.ref}"
-        raise UnableError(f"{where}; name a tag, a branch or a commit with --ref") from error
+        raise UnableError(
+            f"{where}; name a tag, a branch or a commit with --ref"
+        ) from error
     reached = _nearest(folder, commit)
     if not reached:
         raise RefusedError(
@@ -40,10 +42,14 @@ def recordable(template: Template) -> Template:
             "make a branch there first"
         )
     if reached != commit:
-        _warn(f"no branch or tag reaches {commit[:12]}; {reached[:12]} is used and recorded")
+        _warn(
+            f"no branch or tag reaches {commit[:12]}; {reached[:12]} is used and recorded"
+        )
         return Template(template.source, reached)
     if template.ref == "HEAD" and changed(folder):
-        _warn(f"{template.source} has uncommitted changes; {commit[:12]} is used, without them")
+        _warn(
+            f"{template.source} has uncommitted changes; {commit[:12]} is used, without them"
+        )
         return Template(template.source, commit)
     return template
 

@@ -36,7 +36,9 @@ def isolated_environment() -> dict[str, str]:
     Returns:
         The environment of this process, with hooks and optional locks disabled.
     """
-    environment = {name: value for name, value in os.environ.items() if name not in LOCATIONS}
+    environment = {
+        name: value for name, value in os.environ.items() if name not in LOCATIONS
+    }
     environment.update(VARIABLES)
     given = environment.get("GIT_CONFIG_COUNT", "0")
     count = int(given) if given.isdigit() else 0
@@ -79,7 +81,9 @@ def _run(folder: Path, *words: str) -> str:
         )
     except subprocess.CalledProcessError as error:
         lines = (error.stdout + error.stderr).strip().splitlines()
-        fatal = [line for line in lines if line.startswith("fatal: ")]  # a hint may follow it
+        fatal = [
+            line for line in lines if line.startswith("fatal: ")
+        ]  # a hint may follow it
         why = one_line((fatal or lines or [error])[-1])
         if why.startswith("fatal: not a git repository"):
             why = NO_REPOSITORY
@@ -96,7 +100,9 @@ def split_names(output: str) -> list[str]:
 
 def changed(folder: Path, *words: str) -> dict[str, str]:
     """Return each changed or untracked path, relative to the repository's root, with git's two letters."""
-    entries = split_names(git(folder, "status", "--porcelain", "-z", "--no-renames", *words))
+    entries = split_names(
+        git(folder, "status", "--porcelain", "-z", "--no-renames", *words)
+    )
     return {entry[3:]: entry[:2] for entry in entries}
 
 

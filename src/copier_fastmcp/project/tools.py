@@ -34,7 +34,11 @@ def declared(function: Function) -> tuple[str, ast.Call | None]:
     """The behavior that a decorator of a function names, and its call; empty where none does."""
     for one in function.decorator_list:
         called = one.func if isinstance(one, ast.Call) else one
-        name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+        name = (
+            called.attr
+            if isinstance(called, ast.Attribute)
+            else getattr(called, "id", "")
+        )
         if name in tables()["behaviors"]:
             return name, one if isinstance(one, ast.Call) else None
     return "", None
@@ -50,13 +54,19 @@ def functions(path: Path) -> list[str]:
         body = ast.parse(path.read_bytes()).body
     except (SyntaxError, ValueError) as error:
         raise RefusedError(f"{path.as_posix()} is not Python: {error}") from error
-    return [node.name for node in body if isinstance(node, FUNCTIONS) and node.decorator_list]
+    return [
+        node.name
+        for node in body
+        if isinstance(node, FUNCTIONS) and node.decorator_list
+    ]
 
 
 def mentions(name: str) -> list[str]:
     """Where else a project names a tool, as FILE:LINE."""
     try:
-        found = git(Path(), "grep", "--word-regexp", "--line-number", "--fixed-strings", name)
+        found = git(
+            Path(), "grep", "--word-regexp", "--line-number", "--fixed-strings", name
+        )
     except UnableError:  # git grep ends with 1 where it finds nothing
         return []
     places = [":".join(line.split(":", 2)[:2]) for line in found.splitlines()]

@@ -87,14 +87,18 @@ def reachable(root: Path, paths: Iterable[Path]) -> None:
     names = [path.relative_to(root).as_posix() for path in paths]
     for name in names:
         if not (root / name).resolve().is_relative_to(root):
-            raise RefusedError(f"{name}: a link leads out of the repository; begin where it leads")
+            raise RefusedError(
+                f"{name}: a link leads out of the repository; begin where it leads"
+            )
     if held := ignored(root, names):
         raise RefusedError(
             f"{held[0]}: .gitignore leaves it out, so git could not undo it; change that first"
         )
 
 
-def write(files: Mapping[Path, bytes], expected: Mapping[Path, bytes] | None = None) -> None:
+def write(
+    files: Mapping[Path, bytes], expected: Mapping[Path, bytes] | None = None
+) -> None:
     """Write files; on an error, also Ctrl-C, those already written are undone.
 
     Args:
@@ -108,8 +112,14 @@ def write(files: Mapping[Path, bytes], expected: Mapping[Path, bytes] | None = N
     for path, data in files.items():
         target = path.resolve() if path.is_symlink() else path
         before = read_content(target)
-        if expected and path in expected and (before is None or before.data != expected[path]):
-            raise RefusedError(f"{path} was changed meanwhile; nothing was written, try again")
+        if (
+            expected
+            and path in expected
+            and (before is None or before.data != expected[path])
+        ):
+            raise RefusedError(
+                f"{path} was changed meanwhile; nothing was written, try again"
+            )
         is_executable = before is not None and before.is_executable
         changes[target] = Change(before, Content(data, is_executable=is_executable))
     write_changes(changes)
@@ -124,7 +134,9 @@ def write_changes(changes: Mapping[Path, Change]) -> None:
     """
     for path, change in changes.items():
         if read_content(path) != change.before:
-            raise RefusedError(f"{path} was changed meanwhile; nothing was written, try again")
+            raise RefusedError(
+                f"{path} was changed meanwhile; nothing was written, try again"
+            )
     steps: list[_Replacement] = []
     try:
         for path, change in changes.items():
@@ -182,11 +194,15 @@ class _Replacement:
             raise self._changed()
 
     def _changed(self) -> RefusedError:
-        return RefusedError(f"{self.path} was changed meanwhile; nothing was written, try again")
+        return RefusedError(
+            f"{self.path} was changed meanwhile; nothing was written, try again"
+        )
 
     def _temporary(self) -> Path:
         prefix = f".{self.path.name[:40]}."
-        handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=prefix, suffix=".tmp")
+        handle, name = tempfile.mkstemp(
+            dir=self.path.parent, prefix=prefix, suffix=".tmp"
+        )
         os.close(handle)
         os.unlink(name)
         return Path(name)
@@ -260,4 +276,6 @@ class _Replacement:
             return
         kept = self.path.with_name(f"{self.path.name}.yours")
         os.replace(self.aside, kept)
-        raise RefusedError(f"{self.path} was saved meanwhile; what was saved is in {kept}")
+        raise RefusedError(
+            f"{self.path} was saved meanwhile; what was saved is in {kept}"
+        )

@@ -8,7 +8,9 @@ from textwrap import wrap
 from ..errors import one_line
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, ruled: bool = True) -> None:
+def table(
+    heads: Sequence[str], rows: Iterable[Sequence[str]], *, ruled: bool = True
+) -> None:
     """Print a table: as wide as the terminal in one, a line for each row and uncut in a pipe.
 
     Rows of one line each need no rules between them.
@@ -30,5 +32,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, ruled: bool = 
     for head in heads[1:]:
         drawn.add_column(head, overflow="fold")
     for first, *rest in clean:
-        drawn.add_row(Text("\n".join(wrap(first, max(4, console.width // 3)))), *map(Text, rest))
+        drawn.add_row(
+            Text("\n".join(wrap(first, max(4, console.width // 3)))), *map(Text, rest)
+        )
     console.print(drawn)

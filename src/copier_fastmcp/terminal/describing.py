@@ -30,7 +30,11 @@ def _parameter(named: Collection[str]) -> dict[str, Any]:
     def wrong(text: str) -> str:
         if text in named:
             return f"{text!r} is a parameter already; write another name"
-        return "" if WIRE_NAME.fullmatch(text) else f"{text!r} is not a name; write it as note_id"
+        return (
+            ""
+            if WIRE_NAME.fullmatch(text)
+            else f"{text!r} is not a name; write it as note_id"
+        )
 
     def name() -> None:
         made["name"] = prompts.text(ask, made.get("name", ""), wrong)
@@ -43,7 +47,9 @@ def _parameter(named: Collection[str]) -> dict[str, Any]:
 
     def about() -> bool:
         if made["name"]:
-            made["description"] = prompts.text("What it is:", made.get("description", ""), some)
+            made["description"] = prompts.text(
+                "What it is:", made.get("description", ""), some
+            )
         return bool(made["name"])
 
     def needed() -> bool:
@@ -86,14 +92,22 @@ def ask(taken: Collection[str] = ()) -> dict[str, Any]:
         if text in taken:
             return f"{text!r} is another tool; write a name that none has"
         fits = NAME.fullmatch(text)
-        return "" if fits else f"{text!r} is not a name for a tool; write it as archive_note"
+        return (
+            ""
+            if fits
+            else f"{text!r} is not a name for a tool; write it as archive_note"
+        )
 
     def name() -> None:
-        tool["name"] = prompts.text("Name, its verb first:", tool.get("name", ""), wrong)
+        tool["name"] = prompts.text(
+            "Name, its verb first:", tool.get("name", ""), wrong
+        )
 
     def behavior() -> None:
         guess = verb_says(tool["name"]) or None
-        listed = [(one, row["meaning"], one) for one, row in tables()["behaviors"].items()]
+        listed = [
+            (one, row["meaning"], one) for one, row in tables()["behaviors"].items()
+        ]
         found = prompts.choose("What it does:", listed, tool.get("behavior", guess))
         tool["behavior"], tool["title"] = found, tool["name"].replace("_", " ").title()
 
@@ -115,7 +129,9 @@ def ask(taken: Collection[str] = ()) -> dict[str, Any]:
 
     def why() -> bool:
         if tool["behavior"] != "read":
-            words = "Why its hints are right, in a sentence (empty: one by its behavior):"
+            words = (
+                "Why its hints are right, in a sentence (empty: one by its behavior):"
+            )
             tool["why"] = prompts.text(words, tool.get("why", ""))
         return bool(tool["behavior"] != "read")
 

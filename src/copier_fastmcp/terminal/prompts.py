@@ -62,7 +62,11 @@ def _asked(question: q.Question, words: str, shown: Callable[[Any], str]) -> Any
     width = get_terminal_size().columns
     answer = one_line(shown(found))
     short = len(words) + len(answer) + 4 < width
-    lines = [answer] if short else ["", *(f"    {one}" for one in _lines(answer, width - 5))]
+    lines = (
+        [answer]
+        if short
+        else ["", *(f"    {one}" for one in _lines(answer, width - 5))]
+    )
     parts = [("class:qmark", "?"), ("class:question", f" {words} ")]
     print_formatted_text(
         FormattedText([*parts, ("class:answer", "\n".join(lines))]), style=DEFAULT_STYLE
@@ -84,7 +88,9 @@ def text(
     while True:
         gray = FormattedText([("fg:ansibrightblack", usual)])
         made = q.text(question, default=default, placeholder=gray)
-        found = str(_asked(made, question, lambda said: str(said).strip() or usual)).strip()
+        found = str(
+            _asked(made, question, lambda said: str(said).strip() or usual)
+        ).strip()
         found = found or usual
         wrong = check(found)
         if not wrong:
@@ -121,15 +127,25 @@ def several(question: str, listed: Sequence[Option], chosen: bool = False) -> li
     """At least one of several."""
     width = get_terminal_size().columns - 8
     choices = [
-        q.Choice(line if len(line) <= width else f"{line[: width - 3]}...", value, checked=chosen)
+        q.Choice(
+            line if len(line) <= width else f"{line[: width - 3]}...",
+            value,
+            checked=chosen,
+        )
         for name, about, value in listed
         for line in [one_line(f"{name}  {about}".rstrip())]
     ]
     while True:
         made = q.checkbox(
-            question, choices, instruction=MANY, use_search_filter=True, use_jk_keys=False
+            question,
+            choices,
+            instruction=MANY,
+            use_search_filter=True,
+            use_jk_keys=False,
         )
-        found = list(_asked(made, question, lambda values: f"{len(values)} of {len(listed)}"))
+        found = list(
+            _asked(made, question, lambda values: f"{len(values)} of {len(listed)}")
+        )
         if found:
             return found
         mistake("none is chosen; choose with the space bar")

@@ -28,7 +28,9 @@ from .policy_changes import (
 from .tool_answers import find_outdated_files, parse_tool_files, tool_names
 from .worktrees import Worktree, is_merged, project_prefix, shorten
 
-MOVED = "The template is at "  # begins the subject of the commit that records a new address
+MOVED = (
+    "The template is at "  # begins the subject of the commit that records a new address
+)
 PASSED = "passed"
 SECONDS = 600
 OWN = "own"
@@ -36,7 +38,13 @@ OWN_CHECKS = {  # of a generated server, and of an adopted one
     "scripts/check": "uv run python scripts/check",
     "tests/policy/check.py": "uv run tests/policy/check.py",
 }
-CLEAN, RELAXED, CONFLICT, CURRENT, FAILED = "clean", "relaxed", "conflict", "up to date", "failed"
+CLEAN, RELAXED, CONFLICT, CURRENT, FAILED = (
+    "clean",
+    "relaxed",
+    "conflict",
+    "up to date",
+    "failed",
+)
 DELIVERED = (CLEAN, RELAXED, CONFLICT)  # outcomes with a change to deliver
 
 
@@ -194,7 +202,9 @@ def run_check(project: Path, check: str) -> str:
         raise UnableError(f"sh: {error}") from error
     if not done.returncode:
         return PASSED
-    lines = (done.stdout + done.stderr).strip().splitlines() or [f"exit code {done.returncode}"]
+    lines = (done.stdout + done.stderr).strip().splitlines() or [
+        f"exit code {done.returncode}"
+    ]
     has_cause = re.match(r"\s*(caused by|cause):", lines[-1], re.IGNORECASE)
     last = lines[-2:] if has_cause else lines[-1:]
     return one_line(" ".join(line.strip() for line in last))
@@ -236,7 +246,9 @@ def update_checkout(
     return result
 
 
-def _deliver(worktree: Worktree, release: Release, result: Result, delivery: Delivery) -> None:
+def _deliver(
+    worktree: Worktree, release: Release, result: Result, delivery: Delivery
+) -> None:
     """Create the branch, or change the author's tree."""
     if result.outcome == CONFLICT and not release.keep_conflicts:
         return
@@ -264,7 +276,9 @@ def put_into_tree(worktree: Worktree, names: list[str] | None = None) -> None:
     before = {name: read_content(repository / name) for name in files}
     clean(repository, "since the change goes into the tree", names or ())
     if git(repository, "rev-parse", "HEAD").strip() != worktree.start:
-        raise RefusedError("HEAD is another commit by now; nothing was written, try again")
+        raise RefusedError(
+            "HEAD is another commit by now; nothing was written, try again"
+        )
     changes = {}
     for name in files:
         after = read_content(worktree.root / name)
@@ -272,7 +286,9 @@ def put_into_tree(worktree: Worktree, names: list[str] | None = None) -> None:
     write_changes(changes)
 
 
-def bring_release(worktree: Worktree, release: Release, result: Result, delivery: Delivery) -> None:
+def bring_release(
+    worktree: Worktree, release: Release, result: Result, delivery: Delivery
+) -> None:
     """Run the update in a worktree and commit it there; the result tells what came of it.
 
     Raises:
@@ -306,14 +322,22 @@ def bring_release(worktree: Worktree, release: Release, result: Result, delivery
     if source != recorded_source:
         _record_template(worktree, source)
     result.differs = copying.update(
-        project, release.ref, release.data, trust=bool(code), guarded=not release.is_preview
+        project,
+        release.ref,
+        release.data,
+        trust=bool(code),
+        guarded=not release.is_preview,
     )
     conflicts = conflicting_files(worktree.root)
     worktree.stage()
     result.files = worktree.files()
-    if release.is_preview and _may_lose_something(worktree, release, known, result.files):
+    if release.is_preview and _may_lose_something(
+        worktree, release, known, result.files
+    ):
         worktree.restore()
-        result.differs = copying.update(project, release.ref, release.data, trust=bool(code))
+        result.differs = copying.update(
+            project, release.ref, release.data, trust=bool(code)
+        )
         conflicts = conflicting_files(worktree.root)
         worktree.stage()
         result.files = worktree.files()
@@ -371,7 +395,11 @@ def _may_lose_something(
 
 
 def _consequences(
-    project: Path, source: str, ref: str | None, known: dict[str, Any], fresh: dict[str, Any]
+    project: Path,
+    source: str,
+    ref: str | None,
+    known: dict[str, Any],
+    fresh: dict[str, Any],
 ) -> Consequences:
     """Compute what the release's rules mean for the server's tools; nothing where a version has no tables."""
     try:
@@ -392,7 +420,9 @@ def _notes(worktree: Worktree, result: Result, delivery: Delivery) -> list[str]:
         return []
     notes = [f"uncommitted, so not on the branch: {shorten(uncommitted)}"]
     if both := uncommitted.keys() & result.files.keys():
-        notes.append(f"commit these before you merge, the branch changes them: {shorten(both)}")
+        notes.append(
+            f"commit these before you merge, the branch changes them: {shorten(both)}"
+        )
     return notes
 
 
@@ -400,13 +430,17 @@ def _record_template(worktree: Worktree, template: str) -> None:
     """Record the template's new address, in a commit of its own."""
     file = worktree.project / answers.ANSWERS
     line = yaml.safe_dump({"_src_path": template}, width=1000).strip()
-    text = re.sub("(?m)^_src_path:.*$", lambda _: line, file.read_text(encoding="utf-8"))
+    text = re.sub(
+        "(?m)^_src_path:.*$", lambda _: line, file.read_text(encoding="utf-8")
+    )
     file.write_text(text, encoding="utf-8", newline="\n")
     worktree.stage()
     worktree.commit(MOVED + template)
 
 
-def _changed_answers(before: dict[str, Any], after: dict[str, Any]) -> dict[str, list[Any]]:
+def _changed_answers(
+    before: dict[str, Any], after: dict[str, Any]
+) -> dict[str, list[Any]]:
     """Return the answers that differ, each before and after."""
     pairs = {}
     for name in {**before, **after}:
@@ -432,7 +466,9 @@ def _pin_and_check(worktree: Worktree, release: Release, result: Result) -> None
     if result.check[-1] == PASSED:
         return
     failed_before = result.check[0] != PASSED
-    when = "already fails before the update" if failed_before else "fails after the update"
+    when = (
+        "already fails before the update" if failed_before else "fails after the update"
+    )
     reason = result.check[0 if failed_before else -1]
     command = check_command(worktree.project, release.check)
     raise UnableError(f"the check {when}: {command}: {reason}")

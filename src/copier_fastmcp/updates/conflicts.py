@@ -35,7 +35,9 @@ def describe_conflicts(root: Path, names: list[str]) -> list[str]:
     lines = []
     for name in names:
         path = root / name
-        text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+        text = (
+            path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+        )
         hunks = list(HUNK.finditer(text))
         if not hunks:
             lines.append(f"{name}: the edit here does not fit the release's text")
@@ -43,7 +45,9 @@ def describe_conflicts(root: Path, names: list[str]) -> list[str]:
             number = text.count("\n", 0, hunk.start()) + 1
             theirs = _excerpt(hunk["release"])
             mine = _excerpt(hunk["mine"])
-            lines.append(_cut(f"{name}:{number}: the release has {theirs}, here is {mine}"))
+            lines.append(
+                _cut(f"{name}:{number}: the release has {theirs}, here is {mine}")
+            )
     return lines
 
 

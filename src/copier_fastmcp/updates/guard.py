@@ -78,16 +78,26 @@ def losses(update: Update, old: Path, new: Path, questions: set[str]) -> list[st
     was, now = update.recorded.get("package_name"), fresh.get("package_name")
     if was != now:
         move = f"rename src/{was}, its imports and the answer by hand"
-        return [f"package_name: {was} cannot become {now} at an update; {move}, {AGAIN}"]
+        return [
+            f"package_name: {was} cannot become {now} at an update; {move}, {AGAIN}"
+        ]
     answers = _answers(update, fresh, questions)
     engine = _engine(update, fresh, old, new)
-    return [*find_harmful_settings(update.project), *answers, *engine, *_files(update, old, new)]
+    return [
+        *find_harmful_settings(update.project),
+        *answers,
+        *engine,
+        *_files(update, old, new),
+    ]
 
 
 def _engine(update: Update, fresh: Answers, old: Path, new: Path) -> Iterator[str]:
     """Name edited files of the engine, which a release replaces as a whole, and a switch that Copier cannot make."""
     recorded_mode = update.recorded.get("engine", "vendored")
-    if update.recorded.get("adopted") and fresh.get("engine", "vendored") != recorded_mode:
+    if (
+        update.recorded.get("adopted")
+        and fresh.get("engine", "vendored") != recorded_mode
+    ):
         why = "the engine's requirement is in your own pyproject.toml, which Copier does not write"
         yield f"engine: {recorded_mode} stays; {why}; use copier-fastmcp update for the switch"
     digests = engine_digests(old)
@@ -129,11 +139,21 @@ def _files(update: Update, old: Path, new: Path) -> Iterator[str]:
     engine = engine_digests(old)
     for name in sorted((before | after) - set(engine)):
         mine = project / name
-        if OWNERS.fullmatch(name) or name.startswith(".copier-answers") or not mine.is_file():
+        if (
+            OWNERS.fullmatch(name)
+            or name.startswith(".copier-answers")
+            or not mine.is_file()
+        ):
             continue
         held = mine.read_bytes()
-        known = [(place / name).read_bytes() for place in (old, new) if (place / name).is_file()]
-        if any(same(held, text) for text in (known if name not in tracked else known[:1])):
+        known = [
+            (place / name).read_bytes()
+            for place in (old, new)
+            if (place / name).is_file()
+        ]
+        if any(
+            same(held, text) for text in (known if name not in tracked else known[:1])
+        ):
             continue
         if name not in after:
             way = f"keep elsewhere what you need of it, git rm {name}, {AGAIN}"
@@ -174,7 +194,9 @@ def inventory(project: Path, old: Path, new: Path) -> dict[str, Any]:
             continue
         if OWNERS.fullmatch(name) or name not in rendered:
             kept[name] = _hash(mine)
-        elif name != ".copier-answers.yml" and (added := _added(mine, old / name, new / name)):
+        elif name != ".copier-answers.yml" and (
+            added := _added(mine, old / name, new / name)
+        ):
             lines[name] = list(added.elements())
     policy = {name: _digest(text_of(new / name)) for name in policy_files(new)}
     return {"kept": kept, "lines": lines, "policy": policy}
@@ -190,8 +212,12 @@ def missing(project: Path, seen: dict[str, Any]) -> list[str]:
     ]
     for name, lines in seen["lines"].items():
         held = _lines(project / name)
-        if not any(line.startswith(CONFLICT) for line in held) and (lost := Counter(lines) - held):
-            gone.append(f"{name}: {lost.total()} lines of yours are gone; {back} {name}` has them")
+        if not any(line.startswith(CONFLICT) for line in held) and (
+            lost := Counter(lines) - held
+        ):
+            gone.append(
+                f"{name}: {lost.total()} lines of yours are gone; {back} {name}` has them"
+            )
     return gone
 
 
@@ -205,15 +231,21 @@ def differing(project: Path, seen: dict[str, Any], release: str) -> list[str]:
     for name, known in seen["policy"].items():
         mine = project / name
         if not mine.is_file():
-            lines.append(f"{name}: missing; `copier-fastmcp restore` brings that of {release}")
+            lines.append(
+                f"{name}: missing; `copier-fastmcp restore` brings that of {release}"
+            )
         elif _digest(text := text_of(mine)) != known and CONFLICT.encode() not in text:
-            lines.append(f"{name}: edited; `copier-fastmcp restore` has that of {release}")
+            lines.append(
+                f"{name}: edited; `copier-fastmcp restore` has that of {release}"
+            )
     return lines
 
 
 def _hash(path: Path) -> str:
     """The hash of a file, or of where a link points to."""
-    return _digest(os.readlink(path).encode() if path.is_symlink() else path.read_bytes())
+    return _digest(
+        os.readlink(path).encode() if path.is_symlink() else path.read_bytes()
+    )
 
 
 def _digest(held: bytes) -> str:
@@ -222,7 +254,9 @@ def _digest(held: bytes) -> str:
 
 def _lines(path: Path) -> Counter[str]:
     """The lines of a file, whatever its encoding; none where there is no file."""
-    return Counter(path.read_bytes().decode("latin-1").splitlines() if path.is_file() else ())
+    return Counter(
+        path.read_bytes().decode("latin-1").splitlines() if path.is_file() else ()
+    )
 
 
 def _added(mine: Path, old: Path, new: Path) -> Counter[str]:
@@ -260,13 +294,20 @@ def main(template: Path, answers_file: str, data: str) -> int:
         else:
             prefix, lost = (
                 REFUSAL,
-                _before(template, Path(answers_file), json.loads(data or "null") or {}, place),
+                _before(
+                    template,
+                    Path(answers_file),
+                    json.loads(data or "null") or {},
+                    place,
+                ),
             )
     except (RefusedError, UnableError, OSError, ValueError) as error:
         prefix, lost = REFUSAL, [str(error)]
     for line in lost:
         print(prefix + one_line(line), file=sys.stderr)
-    if lost and prefix is REFUSAL and changed(Path(), "--", answers_file):  # by a migration
+    if (
+        lost and prefix is REFUSAL and changed(Path(), "--", answers_file)
+    ):  # by a migration
         git(Path(), "restore", "--source=HEAD", "--", answers_file)
     return 1 if lost else 0
 
@@ -280,11 +321,15 @@ def _remove_bytecode(project: Path, removed: list[str]) -> None:
         project: The project, after the update.
         removed: The engine's files that the release removed, as paths in the project.
     """
-    folders = {(project / name).parent for name in removed if not (project / name).exists()}
+    folders = {
+        (project / name).parent for name in removed if not (project / name).exists()
+    }
     for name in removed:
         module = project / name
         if not module.exists():
-            for compiled in (module.parent / "__pycache__").glob(f"{module.stem}.*.pyc"):
+            for compiled in (module.parent / "__pycache__").glob(
+                f"{module.stem}.*.pyc"
+            ):
                 compiled.unlink()
     for folder in sorted(folders, key=lambda path: len(path.parts), reverse=True):
         for place in (folder / "__pycache__", folder):
@@ -302,18 +347,24 @@ def _recorded(answers_file: str) -> Answers:
     return dict(yaml.safe_load(git(Path(), "show", f"HEAD:./{place}")))
 
 
-def _before(template: Path, answers_file: Path, said: Answers, place: Path) -> list[str]:
+def _before(
+    template: Path, answers_file: Path, said: Answers, place: Path
+) -> list[str]:
     """What would be lost; where nothing is, what must be found again is written to a place."""
     recorded = _recorded(str(answers_file))
     if Path(recorded["_src_path"]).is_dir():  # it may be relative, as seen from here
         recorded["_src_path"] = str(Path(recorded["_src_path"]).resolve())
     update = Update(Path(), recorded, read(answers_file), said, _release())
     source = {"_src_path": str(template), "_commit": "HEAD"}
-    questions = set(yaml.safe_load((template / "copier.yml").read_text(encoding="utf-8")))
+    questions = set(
+        yaml.safe_load((template / "copier.yml").read_text(encoding="utf-8"))
+    )
     with rendered_both(recorded, update.wanted | said | source) as (old, new):
         if not (lost := losses(update, old, new, questions)):
             seen = inventory(Path(), old, new)
-            seen["engine_gone"] = sorted(set(engine_digests(old)) - set(engine_digests(new)))
+            seen["engine_gone"] = sorted(
+                set(engine_digests(old)) - set(engine_digests(new))
+            )
             seen["kept"].pop(answers_file.as_posix(), None)  # under whatever name
             place.write_text(json.dumps(seen), encoding="utf-8")
     return lost

@@ -88,12 +88,20 @@ class Plan:
 
     def open_relaxations(self) -> list[str]:
         """Return the names of rules that relax a tool and are not accepted."""
-        return [rule.name for rule in self.rules if rule.is_relaxed() and not rule.is_accepted]
+        return [
+            rule.name
+            for rule in self.rules
+            if rule.is_relaxed() and not rule.is_accepted
+        ]
 
     def needs_a_decision(self) -> bool:
         """Return whether somebody has to look at it."""
-        is_live = any(": RELAXED: " in line for lines in self.live.values() for line in lines)
-        return bool(self.open_relaxations() or self.conflicts or self.blocked or is_live)
+        is_live = any(
+            ": RELAXED: " in line for lines in self.live.values() for line in lines
+        )
+        return bool(
+            self.open_relaxations() or self.conflicts or self.blocked or is_live
+        )
 
 
 def make_plan(results: Iterable[Result], accepted: Iterable[str]) -> Plan:
@@ -119,7 +127,9 @@ def make_plan(results: Iterable[Result], accepted: Iterable[str]) -> Plan:
         if result.tools:
             plan.live[server] = result.tools
         if result.consequences:
-            _add_consequences(plan, rules, server, Consequences.from_json(result.consequences))
+            _add_consequences(
+                plan, rules, server, Consequences.from_json(result.consequences)
+            )
         for name, (before, after) in result.answers.items():
             if name != "_src_path":
                 answers[f"{name}: {before!r} -> {after!r}"] += 1
@@ -127,7 +137,9 @@ def make_plan(results: Iterable[Result], accepted: Iterable[str]) -> Plan:
     for rule in rules.values():
         rule.is_accepted = rule.name in accepted
         rule.outcomes.sort(key=lambda outcome: (not outcome.is_relaxed, outcome.change))
-    plan.rules = sorted(rules.values(), key=lambda rule: (not rule.is_relaxed(), rule.name))
+    plan.rules = sorted(
+        rules.values(), key=lambda rule: (not rule.is_relaxed(), rule.name)
+    )
     plan.answers = dict(sorted(answers.items()))
     plan.files = dict(sorted(files.items()))
     return plan
@@ -180,24 +192,44 @@ def _parts(plan: Plan, *, with_names: bool) -> list[_Part]:
     for rule in plan.rules:
         lines = relaxed if rule.is_relaxed() else others
         lines.append(rule.describe())
-    conflicts = [f"{server}: {line}" for server, rows in plan.conflicts.items() for line in rows]
+    conflicts = [
+        f"{server}: {line}" for server, rows in plan.conflicts.items() for line in rows
+    ]
     blocked = [f"{server}: {reason}" for server, reason in plan.blocked.items()]
-    unreached = [f"{server}: {line}" for server, rows in plan.unreached.items() for line in rows]
+    unreached = [
+        f"{server}: {line}" for server, rows in plan.unreached.items() for line in rows
+    ]
     live = [f"{server}: {line}" for server, rows in plan.live.items() for line in rows]
     live.sort(key=lambda line: ": RELAXED: " not in line)
-    unknown = [f"{server}: {', '.join(names)}" for server, names in plan.unknown.items()]
-    answers = [f"{text}: in {counted(count, 'server')}" for text, count in plan.answers.items()]
-    files = [f"{text} in {counted(count, 'server')}" for text, count in plan.files.items()]
+    unknown = [
+        f"{server}: {', '.join(names)}" for server, names in plan.unknown.items()
+    ]
+    answers = [
+        f"{text}: in {counted(count, 'server')}" for text, count in plan.answers.items()
+    ]
+    files = [
+        f"{text} in {counted(count, 'server')}" for text, count in plan.files.items()
+    ]
     parts = [
         _Part("Rules that relax tools", relaxed),
         _Part("Other rules that change", others),
         _Part("From running servers", live),
         _Part("Conflicts", conflicts),
         _Part("Blocked", blocked),
-        _Part("Rules that may not arrive: policy files that were edited or deleted", unreached),
-        _Part("Not computed, since the lock differs from the declarations: try --live", unknown),
+        _Part(
+            "Rules that may not arrive: policy files that were edited or deleted",
+            unreached,
+        ),
+        _Part(
+            "Not computed, since the lock differs from the declarations: try --live",
+            unknown,
+        ),
         _Part("Answers that change", answers),
-        _Part("Tools by rule", list(_tool_lines(plan, with_names=with_names)), is_folded=True),
+        _Part(
+            "Tools by rule",
+            list(_tool_lines(plan, with_names=with_names)),
+            is_folded=True,
+        ),
         _Part("Servers without a lock, from their sources only (static)", plan.static),
         _Part("Files that change", files, is_folded=True),
     ]
@@ -210,13 +242,19 @@ def _tool_lines(plan: Plan, *, with_names: bool) -> Iterator[str]:
         for outcome in rule.outcomes:
             for server, names in outcome.tools.items():
                 shown = names if with_names else names[:SHOWN]
-                more = f" and {len(names) - len(shown)} more" if len(names) > len(shown) else ""
+                more = (
+                    f" and {len(names) - len(shown)} more"
+                    if len(names) > len(shown)
+                    else ""
+                )
                 yield f"{rule.name}, {outcome.change}: {server}: {', '.join(shown)}{more}"
 
 
 def _summary(plan: Plan) -> str:
     counts = Counter(plan.servers.values())
-    spread = ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items()))
+    spread = ", ".join(
+        f"{count} {outcome}" for outcome, count in sorted(counts.items())
+    )
     return f"{counted(len(plan.servers), 'server')}: {spread or 'none'}"
 
 
@@ -264,7 +302,11 @@ def plan_as_json(plan: Plan) -> dict[str, Any]:
     for rule in plan.rules:
         outcomes = []
         for outcome in rule.outcomes:
-            row = {"change": outcome.change, "relaxed": outcome.is_relaxed, "tools": outcome.tools}
+            row = {
+                "change": outcome.change,
+                "relaxed": outcome.is_relaxed,
+                "tools": outcome.tools,
+            }
             outcomes.append(row)
         row = {"rule": rule.name, "change": rule.change, "relaxed": rule.is_relaxed()}
         rules.append({**row, "accepted": rule.is_accepted, "effects": outcomes})

@@ -103,7 +103,9 @@ class Consequences:
     def relaxations(self) -> list[str]:
         """Return each relaxation with the number of its tools."""
         counts = Counter(effect.change for effect in self.effects if effect.is_relaxed)
-        return [f"{change}: {counted(count, 'tool')}" for change, count in counts.items()]
+        return [
+            f"{change}: {counted(count, 'tool')}" for change, count in counts.items()
+        ]
 
     def as_json(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -115,7 +117,9 @@ class Consequences:
         if not data:
             return cls()
         effects = [Effect(**row) for row in data["effects"]]
-        return cls(dict(data["rules"]), effects, list(data["unknown"]), bool(data["is_static"]))
+        return cls(
+            dict(data["rules"]), effects, list(data["unknown"]), bool(data["is_static"])
+        )
 
 
 @dataclass(frozen=True)
@@ -164,7 +168,9 @@ def _rules_of(tables: Tables) -> Iterator[tuple[str, Any]]:
 
 
 def _finer_name(row: Mapping[str, Any]) -> str:
-    return ".".join(["finer", str(row["behavior"]), "+".join(row["tools"]), str(row["hint"])])
+    return ".".join(
+        ["finer", str(row["behavior"]), "+".join(row["tools"]), str(row["hint"])]
+    )
 
 
 def _leaves(name: str, row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -180,7 +186,9 @@ def with_change(tables: Tables, change: RuleChange) -> Tables:
     changed = copy.deepcopy(dict(tables))
     table, *path = change.name.split(".")
     if table == "finer":
-        rows = [row for row in changed.get("finer", ()) if _finer_name(row) != change.name]
+        rows = [
+            row for row in changed.get("finer", ()) if _finer_name(row) != change.name
+        ]
         if change.after is not None:
             rows.append(change.after)
         changed["finer"] = rows
@@ -203,14 +211,18 @@ class Declaration:
     said: Mapping[str, Any]
 
 
-def parse_declarations(project: Path, answers: Mapping[str, Any]) -> dict[str, Declaration]:
+def parse_declarations(
+    project: Path, answers: Mapping[str, Any]
+) -> dict[str, Declaration]:
     """Return the declaration of each tool, from the source files; from the answers where a file shows none."""
     found = {}
     for tool in entries(answers.get("tools")):
         name = str(tool.get("name")).strip()
         behavior = behavior_of(tool)
         if behavior:
-            found[name] = Declaration(behavior, {key: tool[key] for key in SAID if key in tool})
+            found[name] = Declaration(
+                behavior, {key: tool[key] for key in SAID if key in tool}
+            )
     for path in sorted(project.glob(SOURCES)):
         try:
             tree = ast.parse(path.read_bytes())
@@ -260,7 +272,9 @@ def compute(
         KeyError: The version has no such behavior.
     """
     policy = policy_of(answers, tables)
-    declared_tool = declaration_of({"name": name, **declaration.said}, declaration.behavior)
+    declared_tool = declaration_of(
+        {"name": name, **declaration.said}, declaration.behavior
+    )
     return Facts(policy.hints(declared_tool), policy.is_gated(declared_tool))
 
 
@@ -313,7 +327,9 @@ def find_consequences(
             result.unknown.append(name)
             continue
         for change, is_relaxed in _differences(before, after):
-            rule = _cause(name, declaration, old_answers, new_answers, old, changes, change)
+            rule = _cause(
+                name, declaration, old_answers, new_answers, old, changes, change
+            )
             result.effects.append(Effect(rule, name, change, is_relaxed))
     return result
 
@@ -328,7 +344,9 @@ def describe_consequences(consequences: Consequences) -> list[str]:
         tools: dict[tuple[bool, str], list[str]] = {}
         for effect in consequences.effects:
             if effect.rule == rule:
-                tools.setdefault((not effect.is_relaxed, effect.change), []).append(effect.tool)
+                tools.setdefault((not effect.is_relaxed, effect.change), []).append(
+                    effect.tool
+                )
         parts = []
         for (is_harmless, text), names in sorted(tools.items()):
             label = "" if is_harmless else "RELAXED: "
@@ -337,14 +355,18 @@ def describe_consequences(consequences: Consequences) -> list[str]:
     lines.sort(key=lambda line: "RELAXED: " not in line)
     if consequences.unknown:
         unknown = ", ".join(consequences.unknown)
-        lines.append(f"not computed, since the lock differs from the declarations: {unknown}")
+        lines.append(
+            f"not computed, since the lock differs from the declarations: {unknown}"
+        )
     return lines
 
 
 def _pinned_declaration(pinned: Mapping[str, Any], name: str) -> Declaration:
     """Return the declaration that the lock has of a tool that no source file shows."""
     entry = pinned[name]
-    return Declaration(str(entry.get("behavior")), {"exceptions": entry.get("exceptions") or ()})
+    return Declaration(
+        str(entry.get("behavior")), {"exceptions": entry.get("exceptions") or ()}
+    )
 
 
 def _reproduces(facts: Facts, pinned: Mapping[str, Any]) -> bool:
@@ -366,7 +388,9 @@ def _cause(
         after = compute(name, declaration, old_answers, with_change(old, change))
         if wanted in dict(_differences(before, after)):
             return change.name
-    if wanted in dict(_differences(before, compute(name, declaration, new_answers, old))):
+    if wanted in dict(
+        _differences(before, compute(name, declaration, new_answers, old))
+    ):
         return "answers"
     return SEVERAL
 
@@ -374,5 +398,9 @@ def _cause(
 def _show(value: Any) -> str:
     if isinstance(value, str):
         return value
-    text = "absent" if value is None else json.dumps(value, ensure_ascii=False, sort_keys=True)
+    text = (
+        "absent"
+        if value is None
+        else json.dumps(value, ensure_ascii=False, sort_keys=True)
+    )
     return text if len(text) <= 100 else text[:99] + "…"

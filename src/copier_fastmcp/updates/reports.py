@@ -22,8 +22,10 @@ NEXT_STEPS = [
     "the template's text again, once an edit that is wanted is elsewhere: copier-fastmcp restore",
     "where such an edit may stand: the guide for policy owners, under When something goes wrong",
 ]
-MARKUP = re.compile(  # where it would be read as markup; a name_of_a_tool and an -> are not
-    r"[\\`*]|(?<!\w)_|_(?!\w)|<(?=[A-Za-z/!?])|\[(?=[ xX]\])|\](?=[(\[:])|^[>#]"
+MARKUP = (
+    re.compile(  # where it would be read as markup; a name_of_a_tool and an -> are not
+        r"[\\`*]|(?<!\w)_|_(?!\w)|<(?=[A-Za-z/!?])|\[(?=[ xX]\])|\](?=[(\[:])|^[>#]"
+    )
 )
 RELAXED_LABEL = ": RELAXED: "
 
@@ -44,7 +46,9 @@ def writable(path: Path | None) -> None:
         UnableError: Its folder does not exist.
     """
     if path and not path.absolute().parent.is_dir():
-        raise UnableError(f"--report: {path.parent} is not a folder; make it, or name another")
+        raise UnableError(
+            f"--report: {path.parent} is not a folder; make it, or name another"
+        )
 
 
 def write(path: Path | None, results: list[Result]) -> None:
@@ -55,7 +59,9 @@ def write(path: Path | None, results: list[Result]) -> None:
 
 def markdown(results: list[Result]) -> str:
     """Return a report on checkouts, a section each."""
-    return "\n".join(line for result in results for line in _markdown_lines(result)) + "\n"
+    return (
+        "\n".join(line for result in results for line in _markdown_lines(result)) + "\n"
+    )
 
 
 def _markdown_lines(result: Result) -> Iterator[str]:
@@ -89,13 +95,17 @@ def _sections(result: Result) -> list[Section]:
     """Return what there is to report on a checkout, in the order of its weight."""
     relaxed = [line for line in result.tools if RELAXED_LABEL in line]
     others = [line for line in result.tools if RELAXED_LABEL not in line]
-    answers = [f"{name}: {_changed_answer(*pair)}" for name, pair in result.answers.items()]
+    answers = [
+        f"{name}: {_changed_answer(*pair)}" for name, pair in result.answers.items()
+    ]
     yours = [name for name in result.files if OWNERS.fullmatch(name)]
     is_conflict = result.outcome == CONFLICT
     sections = [
         Section("Rules that the release changes", result.rules),
         Section("Relaxed for clients", relaxed),
-        Section("Conflicts", result.conflicts or (result.detail if is_conflict else [])),
+        Section(
+            "Conflicts", result.conflicts or (result.detail if is_conflict else [])
+        ),
         Section("Next steps", NEXT_STEPS if is_conflict else []),
         Section("Other changes for clients", others),
         Section("Before you merge", result.notes),
@@ -111,12 +121,18 @@ def _sections(result: Result) -> list[Section]:
 
 def _file_lines(result: Result) -> list[str]:
     """Count the policy and shared files by what happened to them, and name those that are new or removed."""
-    states = {name: state for name, state in result.files.items() if not OWNERS.fullmatch(name)}
+    states = {
+        name: state
+        for name, state in result.files.items()
+        if not OWNERS.fullmatch(name)
+    }
     if not states:
         return []
     counts = Counter(states.values())
     lines = [", ".join(f"{count} {state}" for state, count in sorted(counts.items()))]
-    lines += [f"{name}: {state}" for name, state in states.items() if state != "changed"]
+    lines += [
+        f"{name}: {state}" for name, state in states.items() if state != "changed"
+    ]
     return lines
 
 

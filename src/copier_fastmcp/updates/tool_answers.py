@@ -53,7 +53,9 @@ def parse_tool_files(project: Path) -> dict[str, ToolFile]:
     return tools
 
 
-def find_outdated_files(project: Path, old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+def find_outdated_files(
+    project: Path, old: Mapping[str, Any], new: Mapping[str, Any]
+) -> list[str]:
     """Return a line for each tool whose answers changed and whose file did not, with the fix.
 
     Args:
@@ -113,7 +115,9 @@ def tool_names(answers: Mapping[str, Any]) -> set[str]:
 
 
 def _tools_by_name(answers: Mapping[str, Any]) -> dict[str, Tool]:
-    return {str(tool.get("name")).strip(): tool for tool in entries(answers.get("tools"))}
+    return {
+        str(tool.get("name")).strip(): tool for tool in entries(answers.get("tools"))
+    }
 
 
 def _find_clashes(tool: Tool, file: ToolFile) -> list[str]:
@@ -129,7 +133,9 @@ def _describe_changes(old: Tool, new: Tool, file: ToolFile) -> list[str]:
     after = _parameters(new)
     added = (after.keys() - before.keys()) - _parameters_in_file(new, file)
     removed = (before.keys() - after.keys()) & _parameters_in_file(old, file)
-    changed = {name for name in before.keys() & after.keys() if before[name] != after[name]}
+    changed = {
+        name for name in before.keys() & after.keys() if before[name] != after[name]
+    }
     lines = []
     for word, names in (("new", added), ("no more", removed), ("another", changed)):
         if names:

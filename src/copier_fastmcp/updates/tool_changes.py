@@ -50,7 +50,9 @@ def change_tools(
         if code:
             tell(code)
         # It is the same version, and the worktree has no file in the way: nothing can be lost.
-        copying.update(Path(), version, {"tools": tools}, trust=bool(code), guarded=False)
+        copying.update(
+            Path(), version, {"tools": tools}, trust=bool(code), guarded=False
+        )
     edit()
     worktree.stage()
     if PIN.is_file():
@@ -78,5 +80,7 @@ def deliver(worktree: Worktree, branch: str, message: str, *, here: bool) -> str
 
 def new_files(*folders: str) -> list[str]:
     """Return the untracked files below some folders, as paths in the current folder."""
-    listed = git(Path(), "ls-files", "--others", "--exclude-standard", "-z", "--", *folders)
+    listed = git(
+        Path(), "ls-files", "--others", "--exclude-standard", "-z", "--", *folders
+    )
     return [name for name in listed.split("\0") if name]

@@ -17,8 +17,12 @@ from typing import BinaryIO
 from ..errors import RefusedError, UnableError, tell
 from ..project.repository import NO_REPOSITORY, changed, git, setting, split_names
 
-PREFIX = "copier-fastmcp-"  # of the temporary folders, so that nothing else is ever removed
-REGISTRY = "copier-fastmcp"  # a folder in .git: one locked file for each worktree that exists
+PREFIX = (
+    "copier-fastmcp-"  # of the temporary folders, so that nothing else is ever removed
+)
+REGISTRY = (
+    "copier-fastmcp"  # a folder in .git: one locked file for each worktree that exists
+)
 SHOWN = 5
 CACHES = {"__pycache__", ".venv", ".ruff_cache", ".mypy_cache", ".pytest_cache"}
 # Settings that a clone would otherwise lack, since they may be set for the repository only.
@@ -77,7 +81,9 @@ class Registration:
             registry.mkdir(exist_ok=True)
             file = path.open("xb+", buffering=0)
         except OSError as error:
-            raise UnableError(f"{registry} cannot be written: {error.strerror}") from error
+            raise UnableError(
+                f"{registry} cannot be written: {error.strerror}"
+            ) from error
         # A run that cleans up at this moment would find an unlocked file; an empty one it leaves alone.
         _try_lock(file)
         file.write(os.fsencode(folder))
@@ -174,9 +180,13 @@ class Worktree:
         self.repository = Path(top).resolve()
         self.prefix = project_prefix(self.checkout)
         try:
-            self.start = git(self.checkout, "rev-parse", "--verify", "--quiet", "HEAD").strip()
+            self.start = git(
+                self.checkout, "rev-parse", "--verify", "--quiet", "HEAD"
+            ).strip()
         except UnableError as error:
-            raise UnableError(f"{self.repository} has no commit; commit first") from error
+            raise UnableError(
+                f"{self.repository} has no commit; commit first"
+            ) from error
 
     def __enter__(self) -> "Worktree":
         """Create the checkout.
@@ -187,7 +197,9 @@ class Worktree:
         remove_leftovers(self.repository)
         self._folder = Path(tempfile.mkdtemp(prefix=PREFIX)).resolve()
         try:
-            self._registration = Registration.of(_registry(self.repository), self._folder)
+            self._registration = Registration.of(
+                _registry(self.repository), self._folder
+            )
         except UnableError:
             self._folder.rmdir()
             raise
@@ -196,7 +208,9 @@ class Worktree:
             self._check_out()
             self.project = self.root / self.prefix
             if not self.project.is_dir():
-                raise UnableError(f"{self.checkout} is not in the last commit; commit it first")
+                raise UnableError(
+                    f"{self.checkout} is not in the last commit; commit it first"
+                )
             if unlike := changed(self.root):
                 why = "differ from the commit as soon as git checks them out"
                 fix = "`git add --renormalize .` and commit"
@@ -221,13 +235,29 @@ class Worktree:
         if not is_sparse:
             place = str(self.root)
             try:
-                git(self.repository, "worktree", "add", "--detach", "--quiet", place, self.start)
+                git(
+                    self.repository,
+                    "worktree",
+                    "add",
+                    "--detach",
+                    "--quiet",
+                    place,
+                    self.start,
+                )
             except UnableError:
                 shutil.rmtree(self.root, ignore_errors=True)
             else:
                 return
         self._is_clone = True
-        words = ("clone", "--quiet", "--shared", "--no-checkout", "--no-tags", ".", str(self.root))
+        words = (
+            "clone",
+            "--quiet",
+            "--shared",
+            "--no-checkout",
+            "--no-tags",
+            ".",
+            str(self.root),
+        )
         git(self.repository, *words)
         for name in CLONED_SETTINGS:
             if value := setting(self.repository, name):
@@ -249,7 +279,9 @@ class Worktree:
         What a check left behind, and .gitignore names, is not staged.
         """
         git(self.root, "add", "--all")
-        ignored = [name for name in self._ignored_files() if name not in self._left_by_checks]
+        ignored = [
+            name for name in self._ignored_files() if name not in self._left_by_checks
+        ]
         if ignored:
             git(self.root, "add", "--force", "--", *ignored)
 
@@ -297,7 +329,9 @@ class Worktree:
     def is_mergeable(self, name: str) -> bool:
         """Return whether a merge keeps every byte that a file had at the start: it was UTF-8 without NUL."""
         text = git(self.root, "show", f"{self.start}:{name}")
-        return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
+        return "\0" not in text and not any(
+            "\ud800" <= character <= "\udfff" for character in text
+        )
 
     def clashes(self, files: Mapping[str, str]) -> list[str]:
         """Return the author's untracked or ignored files that a merge of new files would overwrite.
@@ -349,11 +383,15 @@ class Worktree:
             words = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head")
             git(self.repository, *words, str(self.root), "HEAD")
         try:
-            expected = before or "0" * len(head)  # git's word for "there is no such branch"
+            expected = before or "0" * len(
+                head
+            )  # git's word for "there is no such branch"
             git(self.repository, "update-ref", f"refs/heads/{branch}", head, expected)
         except UnableError as error:
             if self.branch_commit(branch) != before:
-                raise RefusedError(f"the branch {branch} was made meanwhile; try again") from error
+                raise RefusedError(
+                    f"the branch {branch} was made meanwhile; try again"
+                ) from error
             raise
 
     def branch_commit(self, branch: str) -> str:
@@ -380,7 +418,9 @@ def project_prefix(project: Path) -> str:
 
 def is_merged(repository: Path, branch: str) -> bool:
     """Return whether a branch exists, and HEAD contains it."""
-    return bool(git(repository, "for-each-ref", "--merged=HEAD", f"refs/heads/{branch}"))
+    return bool(
+        git(repository, "for-each-ref", "--merged=HEAD", f"refs/heads/{branch}")
+    )
 
 
 def require_free(repository: Path, branch: str) -> str:
@@ -396,7 +436,9 @@ def require_free(repository: Path, branch: str) -> str:
     commit, _, place = row.partition("\0")
     other = "name another with --branch"
     if not is_merged(repository, branch):
-        raise RefusedError(f"the branch {branch} is there; merge it or delete it, or {other}")
+        raise RefusedError(
+            f"the branch {branch} is there; merge it or delete it, or {other}"
+        )
     if place:
         raise RefusedError(f"the branch {branch} is checked out in {place}; {other}")
     return commit

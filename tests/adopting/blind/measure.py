@@ -58,7 +58,16 @@ def fetch(server: str, folder: Path) -> Path:
     stem = server.replace("-", "_").replace("==", "-")
     archive = folder / f"{stem}.tar.gz"
     if not archive.is_file():
-        words = ["uv", "tool", "run", "--quiet", "pip", "download", "--quiet", "--no-deps"]
+        words = [
+            "uv",
+            "tool",
+            "run",
+            "--quiet",
+            "pip",
+            "download",
+            "--quiet",
+            "--no-deps",
+        ]
         words += ["--no-binary", ":all:", "--dest", str(folder), server]
         subprocess.run(words, check=False, capture_output=True)
     if not archive.is_file():
@@ -71,7 +80,11 @@ def fetch(server: str, folder: Path) -> Path:
 def is_wrong(proposal: Proposal, letters: str) -> bool:
     """Whether a hint of a proposal contradicts a letter that is sure."""
     proposed = hints_of(proposal)
-    wanted = {hint: letter for hint, letter in zip(HINTS, letters, strict=False) if letter in "TF"}
+    wanted = {
+        hint: letter
+        for hint, letter in zip(HINTS, letters, strict=False)
+        if letter in "TF"
+    }
     if wanted.get(READ_ONLY) == "T":
         return not proposed[READ_ONLY]
     if proposal.behavior == "action":  # it claims nothing about repeating
@@ -94,7 +107,9 @@ def measure(server: str, source: Path, letters: dict[str, str]) -> Figures:
         name = proposal.tool.name
         if proposal.asked:
             figures.asked.append(name)
-        if not proposal.asked and relaxed_hints(proposal.tool.hints, hints_of(proposal)):
+        if not proposal.asked and relaxed_hints(
+            proposal.tool.hints, hints_of(proposal)
+        ):
             figures.relaxed.append(name)
         label = letters.get(name, "?")
         if label[0] == "?":
@@ -122,7 +137,9 @@ def start(source: Path, folder: Path) -> str:
         ["venv", "--quiet", str(environment)],
         ["pip", "install", "--quiet", "--python", str(python), "--editable", str(copy)],
     ):
-        done = subprocess.run(["uv", *words], check=False, capture_output=True, text=True)
+        done = subprocess.run(
+            ["uv", *words], check=False, capture_output=True, text=True
+        )
         if done.returncode:
             return f"not installed: {done.stderr.strip().splitlines()[-1:]}"
     subprocess.run(["git", "clean", "-fdq"], cwd=copy, check=True)
@@ -131,11 +148,21 @@ def start(source: Path, folder: Path) -> str:
     errors = io.StringIO()
     with contextlib.redirect_stderr(errors):
         code = main(
-            ["annotate", str(copy), "--unattended", "--live", str(environment / "bin" / script)]
+            [
+                "annotate",
+                str(copy),
+                "--unattended",
+                "--live",
+                str(environment / "bin" / script),
+            ]
         )
-    lines = [line for line in errors.getvalue().splitlines() if not line.startswith("review")]
+    lines = [
+        line for line in errors.getvalue().splitlines() if not line.startswith("review")
+    ]
     by_hand = sum(line.startswith("by hand") for line in lines)
-    rest = [line for line in lines if not line.startswith(("by hand", "kept", "--live"))]
+    rest = [
+        line for line in lines if not line.startswith(("by hand", "kept", "--live"))
+    ]
     return f"exit {code}, {by_hand} by hand, {' | '.join(rest)[:300]}"
 
 
@@ -159,7 +186,10 @@ def run() -> None:
         sys.stdout.flush()
     found = sum(row.found for row in rows)
     labelled = sum(row.labelled for row in rows)
-    wrong, asked = sum(len(row.wrong) for row in rows), sum(len(row.asked) for row in rows)
+    wrong, asked = (
+        sum(len(row.wrong) for row in rows),
+        sum(len(row.asked) for row in rows),
+    )
     print(f"{found} tools, {asked / found:.1%} asked")
     print(f"{labelled} labelled, {(labelled - wrong) / labelled:.1%} right or asked")
 

@@ -29,7 +29,9 @@ class Scripted:
         if isinstance(answer, Exception):
             raise answer
         assert isinstance(answer, httpx2.Response)
-        return httpx2.Response(answer.status_code, headers=answer.headers, content=answer.content)
+        return httpx2.Response(
+            answer.status_code, headers=answer.headers, content=answer.content
+        )
 
 
 def served(script: Scripted, **more: Any) -> FastMCP:
@@ -43,4 +45,6 @@ async def called(server: FastMCP, tool: str, **arguments: Any) -> tuple[bool, st
     """Whether a call failed, and what a model reads."""
     async with Client(server) as client:
         result = await client.call_tool(tool, arguments, raise_on_error=False)
-    return result.is_error, " ".join(getattr(block, "text", "") for block in result.content)
+    return result.is_error, " ".join(
+        getattr(block, "text", "") for block in result.content
+    )

@@ -126,7 +126,9 @@ async def test_a_failure_is_one_sentence_without_secrets(
 
 
 async def test_no_part_of_a_password_is_said(scripted: Scripted) -> None:
-    scripted.answers = [httpx2.Response(422, json={"message": "ann, hunter2, YW5uOmh1bnRlcjI="})]
+    scripted.answers = [
+        httpx2.Response(422, json={"message": "ann, hunter2, YW5uOmh1bnRlcjI="})
+    ]
     server = served(scripted, api_auth="basic", api_token="ann:hunter2")
     _, text = await called(server, "get_note", note_id=1)
     assert text.startswith("GET /notes/1 answered 422: ann, ***, ***; ")
@@ -135,14 +137,20 @@ async def test_no_part_of_a_password_is_said(scripted: Scripted) -> None:
 async def test_a_write_that_timed_out_may_have_been_done(scripted: Scripted) -> None:
     scripted.answers = [httpx2.ReadTimeout("")]
     _, text = await called(served(scripted), "create_note", title="A", content="B")
-    assert text.endswith("did not answer in 30 s; try again; it may have been done, so look first")
+    assert text.endswith(
+        "did not answer in 30 s; try again; it may have been done, so look first"
+    )
 
 
 @pytest.mark.parametrize(
     ("settings", "header", "value"),
     [
         ({}, "Authorization", f"Bearer {SECRET}"),
-        ({"api_auth": "Basic", "api_token": "ann:pw"}, "Authorization", "Basic YW5uOnB3"),
+        (
+            {"api_auth": "Basic", "api_token": "ann:pw"},
+            "Authorization",
+            "Basic YW5uOnB3",
+        ),
         ({"api_auth": "X-API-Key"}, "X-API-Key", SECRET),
         ({"api_auth": "header:X-API-Key"}, "X-API-Key", SECRET),
         ({"api_auth": "cookie:sid"}, "Cookie", f"sid={SECRET}"),
@@ -157,14 +165,18 @@ async def test_the_token_goes_where_the_settings_say(
     assert str(scripted.requests[0].url) == "http://api.invalid/v1/notes/1"
 
 
-async def test_without_a_token_it_says_which_setting_there_is(scripted: Scripted) -> None:
+async def test_without_a_token_it_says_which_setting_there_is(
+    scripted: Scripted,
+) -> None:
     scripted.answers = [httpx2.Response(401, json={"message": "Who are you?"})]
     _, text = await called(served(scripted, api_token=""), "get_note", note_id=1)
     said = "no token is sent; the operator sets NOTES_MCP_API_TOKEN"
     assert text == f"GET /notes/1 answered 401: Who are you?; {said}"
 
 
-async def test_a_token_that_no_header_carries_stops_the_start(scripted: Scripted) -> None:
+async def test_a_token_that_no_header_carries_stops_the_start(
+    scripted: Scripted,
+) -> None:
     with pytest.raises(StartError) as caught:
         served(scripted, api_token=f"{SECRET}\nX-Evil: 1")
     assert str(caught.value).count("\n") == 0
@@ -185,7 +197,9 @@ async def test_no_value_escapes_from_its_place(scripted: Scripted, value: str) -
     assert scripted.requests == []
 
 
-@pytest.mark.parametrize("value", ["a/b", "a?b=c", "a#b", "ä 🦉", "%2e%2e", "a;b", "{x}"])
+@pytest.mark.parametrize(
+    "value", ["a/b", "a?b=c", "a#b", "ä 🦉", "%2e%2e", "a;b", "{x}"]
+)
 def test_a_value_is_one_segment(value: str) -> None:
     url = httpx2.URL(f"http://api.invalid/v1/notes/{quoted(value)}/send")
     assert len(url.raw_path.split(b"/")) == 5
@@ -193,10 +207,14 @@ def test_a_value_is_one_segment(value: str) -> None:
     assert url.path == f"/v1/notes/{value}/send"
 
 
-async def test_a_header_takes_plain_text_and_none_is_left_out(scripted: Scripted) -> None:
+async def test_a_header_takes_plain_text_and_none_is_left_out(
+    scripted: Scripted,
+) -> None:
     served(scripted)
     with pytest.raises(ToolError, match="X-Request-Id goes into a header"):
-        await backend.api().post("/notes/1/send", headers={"X-Request-Id": "a\r\nX-Evil: 1"})
+        await backend.api().post(
+            "/notes/1/send", headers={"X-Request-Id": "a\r\nX-Evil: 1"}
+        )
     assert scripted.requests == []
     await backend.api().post("/notes/1/send", headers={"X-Request-Id": None})
     assert "X-Request-Id" not in scripted.requests[0].headers
@@ -222,4 +240,6 @@ async def test_the_client_lives_as_long_as_the_server(scripted: Scripted) -> Non
             assert not opened.is_closed
         assert opened.is_closed
         assert mine.client is None
-    assert (await mine.get("/notes/1"))["id"] == 1, "outside of a server each request opens its own"
+    assert (await mine.get("/notes/1"))["id"] == 1, (
+        "outside of a server each request opens its own"
+    )

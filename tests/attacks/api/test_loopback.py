@@ -70,7 +70,9 @@ def address() -> Iterator[str]:
     Notes.notes.clear()
     Notes.seen.clear()
     with ThreadingHTTPServer(("127.0.0.1", 0), Notes) as api:
-        thread = threading.Thread(target=api.serve_forever, kwargs={"poll_interval": 0.01})
+        thread = threading.Thread(
+            target=api.serve_forever, kwargs={"poll_interval": 0.01}
+        )
         thread.start()
         yield f"http://127.0.0.1:{api.server_port}/v1"
         api.shutdown()
@@ -84,10 +86,14 @@ async def test_a_server_before_an_api(address: str, era: str) -> None:
 
     async def person(text: str, *_: object) -> ElicitResult[Any]:
         asked.append(text)
-        return ElicitResult(action="accept" if agrees else "decline", content={"confirm": True})
+        return ElicitResult(
+            action="accept" if agrees else "decline", content={"confirm": True}
+        )
 
     settings = Settings(api=address, api_token="t0ken", metadata=Path("none"))
-    async with Client(create_server(settings), mode=era, elicitation_handler=person) as client:
+    async with Client(
+        create_server(settings), mode=era, elicitation_handler=person
+    ) as client:
 
         async def call(tool: str, **arguments: Any) -> dict[str, Any]:
             return (await client.call_tool(tool, arguments)).structured_content or {}
@@ -97,19 +103,26 @@ async def test_a_server_before_an_api(address: str, era: str) -> None:
         changed = await call("update_note", note_id=1, etag=made["etag"], title="C")
         assert changed["etag"] == '"C"'
         with pytest.raises(
-            ToolError, match="answered 412: changed; it was changed since; read it again"
+            ToolError,
+            match="answered 412: changed; it was changed since; read it again",
         ):
             await call("update_note", note_id=1, etag=made["etag"], title="D")
         note = await call("get_note", note_id=1)
         assert (note["title"], note["content"]) == ("C", "B")
         before = len(Notes.seen)
         refused = await call("delete_note", note_id=1)
-        assert (refused["outcome"], len(asked), len(Notes.seen)) == ("declined", 1, before)
+        assert (refused["outcome"], len(asked), len(Notes.seen)) == (
+            "declined",
+            1,
+            before,
+        )
         agrees = True
         gone = await call("delete_note", note_id=1)
         assert (gone["outcome"], gone["approved_by"], gone["result"]) == (
             "applied", "person", {"result": None})  # fmt: skip
         assert Notes.seen[-1] == "DELETE /v1/notes/1"
-        with pytest.raises(ToolError, match="answered 404: no such note; list or search"):
+        with pytest.raises(
+            ToolError, match="answered 404: no such note; list or search"
+        ):
             await call("get_note", note_id=1)
     assert not Notes.notes

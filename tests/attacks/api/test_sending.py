@@ -97,7 +97,11 @@ async def test_a_page_is_what_the_api_sent(
     [
         ("search_parts", {"box_id": "1", "q": "a"}, 3),  # a POST that reads
         ("rename_pen", {"pen_id": "1", "name": "A"}, 3),  # a PATCH that is a put
-        ("update_row", {"id": 1, "version": 1, "value": "A"}, 1),  # a PUT that is an update
+        (
+            "update_row",
+            {"id": 1, "version": 1, "value": "A"},
+            1,
+        ),  # a PUT that is an update
     ],
 )
 async def test_the_behavior_decides_what_is_sent_again(

@@ -51,7 +51,9 @@ CAN: dict[str, Message] = {
 YES: Message = {"action": "accept", "content": {"acknowledged": True}}
 
 
-NO_REDIS = pytest.mark.skipif(not shutil.which("redis-server"), reason="no redis-server here")
+NO_REDIS = pytest.mark.skipif(
+    not shutil.which("redis-server"), reason="no redis-server here"
+)
 
 
 class Held(BaseModel):
@@ -108,7 +110,9 @@ def variables(provider: Provider, **more: str) -> dict[str, str]:
 def settings(provider: Provider, **more: Any) -> Settings:
     """The same as settings, with others beside them."""
     values = variables(provider)
-    fields: Message = {name.removeprefix(PREFIX).lower(): value for name, value in values.items()}
+    fields: Message = {
+        name.removeprefix(PREFIX).lower(): value for name, value in values.items()
+    }
     return Settings(**(fields | {"metadata": Path("none")} | more))
 
 

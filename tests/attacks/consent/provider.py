@@ -74,7 +74,9 @@ class Provider:
             cls.shared = cls()
             server = make_server("127.0.0.1", 0, cls.shared, threaded=True)
             cls.shared.issuer = f"http://127.0.0.1:{server.server_port}"
-            threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+            threading.Thread(
+                target=server.serve_forever, args=(0.05,), daemon=True
+            ).start()
         cls.shared.forget()
         return cls.shared
 
@@ -94,7 +96,9 @@ class Provider:
         if path == "/oauth2/token" and "refuses" in self.wrong:
             start("401 Unauthorized", [("Content-Type", "application/json")])
             return [json.dumps({"error": self.wrong["refuses"]}).encode()]
-        if path == "/oauth2/token" and not (self._proven(environ) and self._newest(environ)):
+        if path == "/oauth2/token" and not (
+            self._proven(environ) and self._newest(environ)
+        ):
             start("400 Bad Request", [("Content-Type", "application/json")])
             return [b'{"error": "invalid_grant"}']
         return self._passed(environ, start, path)
@@ -115,15 +119,21 @@ class Provider:
             fill = f"document.forms[0].sub.value = {json.dumps(self.wrong['person'])}"
             body += f"<script>{fill}; document.forms[0].submit()</script>".encode()
         if path.endswith("/openid-configuration"):
-            document = json.loads(body) | {"revocation_endpoint": f"{self.issuer}/revoke"}
+            document = json.loads(body) | {
+                "revocation_endpoint": f"{self.issuer}/revoke"
+            }
             document["code_challenge_methods_supported"] = ["S256"]
             body = json.dumps(document | self.wrong.get("discovery", {})).encode()
         if path == "/oauth2/token" and status.startswith("200"):
             token = json.loads(body) | self.wrong.get("token", {})
             family = environ.get("family") or token.get("refresh_token")
             if "rotates" in self.wrong and family:
-                token["refresh_token"] = f"{family}~{self.families.setdefault(family, 0)}"
-            self.tokens += [token[n] for n in ("access_token", "refresh_token") if n in token]
+                token["refresh_token"] = (
+                    f"{family}~{self.families.setdefault(family, 0)}"
+                )
+            self.tokens += [
+                token[n] for n in ("access_token", "refresh_token") if n in token
+            ]
             for name in self.wrong.get("without", []):
                 token.pop(name, None)
             body = json.dumps(token).encode()
@@ -131,7 +141,9 @@ class Provider:
         return [body]
 
     def _form(self, environ: Environ) -> str:
-        body: bytes = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+        body: bytes = environ["wsgi.input"].read(
+            int(environ.get("CONTENT_LENGTH") or 0)
+        )
         environ["wsgi.input"] = io.BytesIO(body)
         return body.decode()
 
@@ -166,12 +178,19 @@ class Provider:
     ) -> str:
         """An access token that a client application got for one of its users; None leaves a claim out."""
         now = int(time.time())
-        named = {"iss": self.issuer, "sub": user, "aud": audience, "scope": " ".join(scopes)}
+        named = {
+            "iss": self.issuer,
+            "sub": user,
+            "aud": audience,
+            "scope": " ".join(scopes),
+        }
         claims = {**named, "client_id": "app", "iat": now, "exp": now + 600, **more}
         held = {name: value for name, value in claims.items() if value is not None}
         return jwt.encode({"alg": "RS256", "typ": typ}, held, self.key)
 
-    async def id_token_of(self, user: str, audience: str = "the-client", nonce: str = "-") -> str:
+    async def id_token_of(
+        self, user: str, audience: str = "the-client", nonce: str = "-"
+    ) -> str:
         """An ID token that a client application got for one of its users."""
         async with httpx2.AsyncClient(base_url=self.issuer, timeout=PATIENCE) as client:
             await client.put(f"/users/{user}", json={})
@@ -179,7 +198,11 @@ class Provider:
             query = urlencode(asked | {"redirect_uri": ME, "nonce": nonce})
             done = await client.post(f"/oauth2/authorize?{query}", data={"sub": user})
             code = parse_qs(urlsplit(done.headers["location"]).query)["code"][0]
-            form = {"grant_type": "authorization_code", "code": code, "redirect_uri": ME}
+            form = {
+                "grant_type": "authorization_code",
+                "code": code,
+                "redirect_uri": ME,
+            }
             got = await client.post("/oauth2/token", data=form, auth=(audience, "-"))
             return str(got.json()["id_token"])
 

@@ -42,7 +42,9 @@ class Service:
         """One request, as the body of a tool sends it."""
         transport = httpx2.MockTransport(self)
         async with httpx2.AsyncClient(auth=Granted(), transport=transport) as client:
-            return Held(token=str((await client.get("http://service.invalid")).status_code))
+            return Held(
+                token=str((await client.get("http://service.invalid")).status_code)
+            )
 
 
 @pytest.fixture
@@ -120,7 +122,9 @@ async def test_who_withdrew_access_at_the_provider_is_asked_again(
 async def test_a_tool_without_consent_asks_when_the_service_does(
     provider: Provider, browser: Browser, service: Service
 ) -> None:
-    async with calling(asking(provider, service), LEGACY, "none", tool="zz_open") as call:
+    async with calling(
+        asking(provider, service), LEGACY, "none", tool="zz_open"
+    ) as call:
         assert text_of(call.message) == '{"token":"200"}'
         assert service.seen == [None]
         service.refused = {None}

@@ -47,7 +47,10 @@ async def test_a_token_is_renewed_when_it_ends_and_asked_for_when_it_is_withdraw
         assert first not in provider.tokens[:1]
         assert first in provider.tokens
         provider.wrong["down"] = ["/oauth2/token"]
-        assert text_of(await call.go_on()) == "the provider cannot be reached; try again later"
+        assert (
+            text_of(await call.go_on())
+            == "the provider cannot be reached; try again later"
+        )
         assert await grant_of(server, "ann") is not None
         provider.wrong.clear()
         async with httpx2.AsyncClient() as client:
@@ -56,7 +59,9 @@ async def test_a_token_is_renewed_when_it_ends_and_asked_for_when_it_is_withdraw
         assert await grant_of(server, "ann") is None
 
 
-async def test_many_calls_at_once_renew_a_token_once(provider: Provider, browser: Browser) -> None:
+async def test_many_calls_at_once_renew_a_token_once(
+    provider: Provider, browser: Browser
+) -> None:
     provider.wrong["token"] = {"expires_in": 1}
     server = serving(provider)
     async with calling(server, LEGACY, "none") as call:
@@ -108,7 +113,9 @@ async def test_replicas_share_links_and_grants(
             link = httpx2.URL(call.link).params["elicitationId"]
             begun = await flow.consent_of(other).start(link)
             cookies = {cookie(begun.state): begun.secret}
-            back = httpx2.URL((await browser.get(begun.address, sub="ann")).headers["location"])
+            back = httpx2.URL(
+                (await browser.get(begun.address, sub="ann")).headers["location"]
+            )
             await flow.consent_of(one).finish(dict(back.params), cookies)
             with pytest.raises(Exception, match="used already"):
                 await flow.consent_of(other).finish(dict(back.params), cookies)
@@ -122,7 +129,10 @@ async def test_replicas_share_links_and_grants(
 
 
 async def test_a_locked_store_grants_nothing_and_shows_nothing(
-    provider: Provider, browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    provider: Provider,
+    browser: Browser,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("copier_fastmcp_engine.consent.rows.LOCKED", 0.1)
     path = tmp_path / "c.db"
@@ -133,14 +143,19 @@ async def test_a_locked_store_grants_nothing_and_shows_nothing(
         other.execute("BEGIN EXCLUSIVE")
         page = await browser.get(back)
         assert (heading(page), page.status_code) == (FAILED, 503)
-        assert text_of(await call.go_on()).startswith("what was granted cannot be looked up")
+        assert text_of(await call.go_on()).startswith(
+            "what was granted cannot be looked up"
+        )
         other.execute("ROLLBACK")
         other.close()
         await nothing(server)
 
 
 async def test_tokens_that_cannot_be_kept_are_revoked(
-    provider: Provider, server: FastMCP, browser: Browser, monkeypatch: pytest.MonkeyPatch
+    provider: Provider,
+    server: FastMCP,
+    browser: Browser,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     store: Any = flow.consent_of(server).store
     real = store.put
@@ -168,7 +183,9 @@ async def test_what_lies_on_the_disk_is_no_secret(
         assert link.encode() not in path.read_bytes()
         assert await browser.walk(call.link, "ann") == COMPLETE
     kept = path.read_bytes()
-    assert not [secret for secret in [*provider.tokens, "ann"] if secret.encode() in kept]
+    assert not [
+        secret for secret in [*provider.tokens, "ann"] if secret.encode() in kept
+    ]
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     moved = sqlite3.connect(path)
     moved.execute("UPDATE rows SET key = 'x' WHERE collection = 'consent-grants'")
@@ -203,9 +220,16 @@ async def test_nothing_secret_is_logged(
         async with calling(server, MODERN) as call:
             assert await browser.walk(call.link, "ann") == COMPLETE
             await call.go_on()
-    theirs = ("oidc", "httpx", "httpcore", "authlib.oauth2.rfc6749")  # browser and provider
+    theirs = (
+        "oidc",
+        "httpx",
+        "httpcore",
+        "authlib.oauth2.rfc6749",
+    )  # browser and provider
     ours = [r.getMessage() for r in caplog.records if not r.name.startswith(theirs)]
-    used = [v for page in browser.seen for v in httpx2.URL(str(page.url)).params.values()]
+    used = [
+        v for page in browser.seen for v in httpx2.URL(str(page.url)).params.values()
+    ]
     secrets = {value for value in [*used, *provider.tokens, SECRET] if len(value) > 15}
     assert len(secrets) > 10
     assert any("GET /oauth/authorize" in line for line in ours)

@@ -34,7 +34,9 @@ async def test_a_replayed_answer_is_worth_nothing(
         assert provider.asked.count(TOKEN) == asked
 
 
-async def test_a_link_that_was_opened_twice_works_once(server: FastMCP, browser: Browser) -> None:
+async def test_a_link_that_was_opened_twice_works_once(
+    server: FastMCP, browser: Browser
+) -> None:
     async with calling(server, MODERN) as call:
         first, other = await browser.log_in(call.link, "ann"), Browser()
         second = await other.log_in(call.link, "ann")
@@ -61,7 +63,9 @@ async def test_a_guessed_link_or_state_is_worth_nothing(
     async with calling(server, MODERN) as call:
         guess = changed(call.link, elicitationId=link)
         assert heading(await browser.get(guess)) == STALE
-        back = changed(call.link.split("/oauth/")[0] + "/oauth/callback", state=link, code="c")
+        back = changed(
+            call.link.split("/oauth/")[0] + "/oauth/callback", state=link, code="c"
+        )
         assert heading(await browser.get(back)) == STALE
         assert provider.asked == []
 
@@ -82,7 +86,10 @@ async def test_the_link_of_another_user_is_unknown(
 
 
 async def test_the_answer_of_another_user_is_refused(server: FastMCP) -> None:
-    async with calling(server, MODERN) as ann, calling(server, MODERN, who="bob") as bob:
+    async with (
+        calling(server, MODERN) as ann,
+        calling(server, MODERN, who="bob") as bob,
+    ):
         bob.message = ann.message
         refused = await bob.go_on(YES)
         assert "error" in refused
@@ -131,7 +138,9 @@ async def test_starting_is_limited(provider: Provider) -> None:
             assert "inputRequests" in call.message["result"]
         await anyio.sleep(0.05)
     async with calling(server, MODERN) as call:
-        assert text_of(call.message).startswith("too many logins were started; try again in")
+        assert text_of(call.message).startswith(
+            "too many logins were started; try again in"
+        )
     async with calling(server, MODERN, who="bob") as call:
         assert "inputRequests" in call.message["result"]
 

@@ -19,13 +19,25 @@ from attacks.raw import LEGACY, MODERN
 pytestmark = pytest.mark.anyio
 REFUSED = "the provider refused the code"
 FAILURES: dict[str, tuple[str, str]] = {
-    "wrong issuer": ("the provider names another issuer than OIDC_ISSUER", "copy what it names"),
-    "slash": ("the provider names another issuer than OIDC_ISSUER", "the slash at the end"),
+    "wrong issuer": (
+        "the provider names another issuer than OIDC_ISSUER",
+        "copy what it names",
+    ),
+    "slash": (
+        "the provider names another issuer than OIDC_ISSUER",
+        "the slash at the end",
+    ),
     "wrong port": ("the provider cannot be reached", "ConnectError at 127.0.0.1:"),
     "down": ("the provider cannot be reached", "HTTP 500 at 127.0.0.1:"),
-    "another account": ("another account granted access", "the subject of the provider's ID token"),
+    "another account": (
+        "another account granted access",
+        "the subject of the provider's ID token",
+    ),
     "refused code": (REFUSED, "invalid_grant: a code or token that is used"),
-    "invalid_client": (REFUSED, "invalid_client: check OIDC_CLIENT_ID and OIDC_CLIENT_SECRET"),
+    "invalid_client": (
+        REFUSED,
+        "invalid_client: check OIDC_CLIENT_ID and OIDC_CLIENT_SECRET",
+    ),
     "made up": (REFUSED, "an error that no standard names"),
     "access_denied": (
         "the login service did not grant access",
@@ -55,7 +67,9 @@ async def test_each_failure_of_the_provider_is_one_line(
         else:
             back = await browser.log_in(call.link, who)
             if kind == "access_denied":
-                back = changed(str(httpx2.URL(back).copy_remove_param("code")), error=kind)
+                back = changed(
+                    str(httpx2.URL(back).copy_remove_param("code")), error=kind
+                )
             if kind == "refused code":
                 back = changed(back, code="another")
             assert heading(await browser.get(back)) == FAILED
@@ -63,8 +77,12 @@ async def test_each_failure_of_the_provider_is_one_line(
     why, cause = FAILURES[kind]
     assert line["why"] == why
     assert cause in line["cause"]
-    secrets = {v for page in browser.seen for v in httpx2.URL(str(page.url)).params.values()}
-    assert not [v for v in {*secrets, *provider.tokens} if len(v) > 15 and v in json.dumps(line)]
+    secrets = {
+        v for page in browser.seen for v in httpx2.URL(str(page.url)).params.values()
+    }
+    assert not [
+        v for v in {*secrets, *provider.tokens} if len(v) > 15 and v in json.dumps(line)
+    ]
 
 
 async def test_a_renewal_that_is_refused_is_one_line(
@@ -90,7 +108,10 @@ async def test_keys_that_cannot_be_had_are_one_line(
         headers = {"Authorization": f"Bearer {provider.token_of('ann', 'zz:read')}"}
         got = await client.post(f"{base}/mcp", json={}, headers=headers)
     assert got.status_code == 401
-    assert len([line for line in caplog.messages if "JWT_JWKS_URI gives no keys" in line]) == 1
+    assert (
+        len([line for line in caplog.messages if "JWT_JWKS_URI gives no keys" in line])
+        == 1
+    )
 
 
 async def test_a_token_in_an_address_is_not_in_the_access_log(
@@ -103,8 +124,14 @@ async def test_a_token_in_an_address_is_not_in_the_access_log(
     ):
         await client.post(f"{base}/mcp", params={"access_token": "secret"}, json={})
         await client.get(f"{base}/another", params={"access_token": "secret"})
-    lines = [record.getMessage() for record in caplog.records if record.name == "uvicorn.access"]
-    assert [word for line in lines for word in line.split() if word.startswith("/")] == [
+    lines = [
+        record.getMessage()
+        for record in caplog.records
+        if record.name == "uvicorn.access"
+    ]
+    assert [
+        word for line in lines for word in line.split() if word.startswith("/")
+    ] == [
         "/mcp",
         "/another",
     ]
@@ -115,7 +142,9 @@ async def test_a_token_in_an_address_is_not_in_the_access_log(
 async def test_a_provider_that_names_itself_must_do_so_each_time(
     provider: Provider, browser: Browser, named: bool
 ) -> None:
-    provider.wrong["discovery"] = {"authorization_response_iss_parameter_supported": True}
+    provider.wrong["discovery"] = {
+        "authorization_response_iss_parameter_supported": True
+    }
     async with calling(serving(provider), MODERN) as call:
         back = await browser.log_in(call.link, "ann")
         back = changed(back, iss=provider.issuer) if named else back

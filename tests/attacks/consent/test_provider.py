@@ -31,7 +31,10 @@ pytestmark = pytest.mark.anyio
 async def test_a_code_of_another_login_is_refused(
     provider: Provider, server: FastMCP, browser: Browser, checked: bool
 ) -> None:
-    async with calling(server, MODERN) as ann, calling(server, MODERN, who="bob") as bob:
+    async with (
+        calling(server, MODERN) as ann,
+        calling(server, MODERN, who="bob") as bob,
+    ):
         thief = Browser()
         stolen = httpx2.URL(await thief.log_in(bob.link, "ann")).params["code"]
         back = await browser.log_in(ann.link, "ann")
@@ -102,7 +105,9 @@ async def test_nothing_in_a_link_decides_where_the_browser_goes(
     async with calling(server, MODERN) as call:
         evil = "https://example.com/steal"
         more = {"redirect_uri": evil, "next": evil, "return_to": evil, "state": "mine"}
-        there = httpx2.URL((await browser.get(changed(call.link, **more))).headers["location"])
+        there = httpx2.URL(
+            (await browser.get(changed(call.link, **more))).headers["location"]
+        )
         assert str(there).startswith(provider.issuer)
         assert "example.com" not in str(there)
         assert there.params["state"] != "mine"
@@ -120,7 +125,9 @@ async def test_a_page_repeats_nothing(
         back = httpx2.URL(await browser.log_in(call.link, "ann"))
         if name.startswith("error"):
             back = back.copy_remove_param("code")
-        page = await browser.get(changed(str(back), **{name: "<script>alert(1)</script>"}))
+        page = await browser.get(
+            changed(str(back), **{name: "<script>alert(1)</script>"})
+        )
     assert heading(page) == (STALE if name == "state" else FAILED)
     assert "alert" not in page.text
     assert page.headers["content-security-policy"].startswith("default-src 'none'")
@@ -158,7 +165,10 @@ async def test_a_provider_that_is_down_grants_nothing(
 
 
 async def test_a_provider_that_is_slow_is_not_waited_for(
-    provider: Provider, server: FastMCP, browser: Browser, monkeypatch: pytest.MonkeyPatch
+    provider: Provider,
+    server: FastMCP,
+    browser: Browser,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async with calling(server, MODERN) as call:
         back, held = await browser.log_in(call.link, "ann"), provider.hold()
@@ -173,7 +183,11 @@ async def test_a_provider_that_is_slow_is_not_waited_for(
     [(-5, 0), (0, 0), (10**12, 86_400), (None, 300), (60, 60), ("60", 60), ([], 0)],
 )
 async def test_a_provider_that_lies_about_expiry_is_not_believed(
-    provider: Provider, server: FastMCP, browser: Browser, expires_in: Any, longest: float
+    provider: Provider,
+    server: FastMCP,
+    browser: Browser,
+    expires_in: Any,
+    longest: float,
 ) -> None:
     provider.wrong["token"], began = {"expires_in": expires_in}, time.time()
     async with calling(server, MODERN) as call:
@@ -192,14 +206,18 @@ async def test_an_expiry_that_is_no_number_is_no_token(
         await nothing(server)
 
 
-@pytest.mark.parametrize("kind", ["unsigned", "of another client", "missing", "no token"])
+@pytest.mark.parametrize(
+    "kind", ["unsigned", "of another client", "missing", "no token"]
+)
 async def test_an_id_token_that_does_not_hold_grants_nothing(
     provider: Provider, server: FastMCP, browser: Browser, kind: str
 ) -> None:
     async with calling(server, MODERN) as call:
         back = await browser.log_in(call.link, "ann")
         nonce = httpx2.URL(str(browser.seen[-1].url)).params["nonce"]
-        other = await provider.id_token_of("ann", audience="another-client", nonce=nonce)
+        other = await provider.id_token_of(
+            "ann", audience="another-client", nonce=nonce
+        )
         tokens = {
             "unsigned": ".".join([ALG_NONE, other.split(".")[1], ""]),
             "of another client": other,

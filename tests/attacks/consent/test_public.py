@@ -23,7 +23,10 @@ from copier_fastmcp_engine.registry import resource
 from copier_fastmcp_engine.tools import build_tool
 
 pytestmark = pytest.mark.anyio
-ACCEPT = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
+ACCEPT = {
+    "Accept": "application/json, text/event-stream",
+    "Content-Type": "application/json",
+}
 METADATA = 'resource_metadata="{base}/.well-known/oauth-protected-resource/mcp"'
 
 
@@ -49,7 +52,9 @@ def open_resource() -> str:
     return "open"
 
 
-@resource("zz://scoped/{name}", name="Scoped", description="For some.", scopes=["zz:read"])
+@resource(
+    "zz://scoped/{name}", name="Scoped", description="For some.", scopes=["zz:read"]
+)
 def scoped_resource(name: str) -> str:
     return name
 
@@ -92,20 +97,32 @@ def asked(method: str, **params: Any) -> Message:
     about = {"protocolVersion": MODERN, "clientInfo": {"name": "r", "version": "1"}}
     meta = (about | {"clientCapabilities": {}}).items()
     named = {f"io.modelcontextprotocol/{name}": value for name, value in meta}
-    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params | {"_meta": named}}
+    return {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": method,
+        "params": params | {"_meta": named},
+    }
 
 
-async def post(base: str, body: Any, token: str = "", **headers: str) -> httpx2.Response:
+async def post(
+    base: str, body: Any, token: str = "", **headers: str
+) -> httpx2.Response:
     """The answer to a body, with the headers that its protocol wants."""
     if isinstance(body, dict):
         params = body.get("params") or {}
         name = isinstance(params, dict) and (params.get("name") or params.get("uri"))
-        headers |= {"MCP-Protocol-Version": MODERN, "Mcp-Method": str(body.get("method"))}
+        headers |= {
+            "MCP-Protocol-Version": MODERN,
+            "Mcp-Method": str(body.get("method")),
+        }
         headers |= {"Mcp-Name": str(name)} if name else {}
     headers |= {"Authorization": token} if token else {}
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
     async with httpx2.AsyncClient() as client:
-        return await client.post(f"{base}/mcp", content=content, headers=ACCEPT | headers)
+        return await client.post(
+            f"{base}/mcp", content=content, headers=ACCEPT | headers
+        )
 
 
 def call(name: str) -> Message:
@@ -120,14 +137,23 @@ ROWS: dict[str, tuple[Any, tuple[int, int, int, int]]] = {
     "mounted scoped tool": (call("in_zz_scoped"), (401, 401, 403, 200)),
     "mounted tool that needs consent": (call("in_zz_account"), (401, 401, 200, 200)),
     "open resource": (asked("resources/read", uri="zz://open"), (200, 401, 200, 200)),
-    "scoped resource": (asked("resources/read", uri="zz://scoped/a"), (401, 401, 403, 200)),
+    "scoped resource": (
+        asked("resources/read", uri="zz://scoped/a"),
+        (401, 401, 403, 200),
+    ),
     "batch": ([call("zz_open")], (401, 401, 400, 400)),
     "garbage": (b"{", (401, 401, 400, 400)),
     "nothing": (b"", (401, 401, 400, 400)),
     "deep": (b"[" * 100_000, (401, 401, 400, 400)),
     "too long": (b'{"x": "' + b"x" * 5_000_000 + b'"}', (401, 401, 413, 413)),
-    "a name that is none": (asked("tools/call", name=["zz_scoped"]), (401, 401, 400, 400)),
-    "parameters that are none": (asked("tools/call") | {"params": []}, (401, 401, 400, 400)),
+    "a name that is none": (
+        asked("tools/call", name=["zz_scoped"]),
+        (401, 401, 400, 400),
+    ),
+    "parameters that are none": (
+        asked("tools/call") | {"params": []},
+        (401, 401, 400, 400),
+    ),
 }
 
 
@@ -141,7 +167,9 @@ async def test_who_needs_a_token_is_told_so_and_nobody_else(provider: Provider) 
     assert seen == {name: statuses for name, (_, statuses) in ROWS.items()}
 
 
-async def test_a_refusal_says_what_is_needed_and_where_to_get_it(provider: Provider) -> None:
+async def test_a_refusal_says_what_is_needed_and_where_to_get_it(
+    provider: Provider,
+) -> None:
     async with served(provider, public=True) as base:
         callers, place = await tokens(provider), METADATA.format(base=base)
         for body in (call("zz_scoped"), asked("resources/read", uri="zz://scoped/a")):
@@ -149,33 +177,46 @@ async def test_a_refusal_says_what_is_needed_and_where_to_get_it(provider: Provi
                 ("", ['scope="zz:read"']),
                 ("plain", ['error="insufficient_scope"', 'scope="zz:read"']),
             ):
-                challenge = (await post(base, body, callers[caller])).headers["www-authenticate"]
+                challenge = (await post(base, body, callers[caller])).headers[
+                    "www-authenticate"
+                ]
                 assert [word for word in (*words, place) if word not in challenge] == []
 
 
 async def test_nobody_is_given_a_token(provider: Provider) -> None:
     async with served(provider, public=True) as base:
         callers = await tokens(provider)
-        texts = [(await post(base, call("zz_open"), callers[name])).text for name in ("", "plain")]
+        texts = [
+            (await post(base, call("zz_open"), callers[name])).text
+            for name in ("", "plain")
+        ]
     assert '"token":"nobody"' in texts[0]
     assert '"token":"plain"' in texts[1]
 
 
-async def test_a_session_belongs_to_the_caller_who_opened_it(provider: Provider) -> None:
+async def test_a_session_belongs_to_the_caller_who_opened_it(
+    provider: Provider,
+) -> None:
     about = {"protocolVersion": "2025-11-25", "capabilities": {}}
     begin: Message = {"jsonrpc": "2.0", "id": 1, "method": "initialize"}
     begin["params"] = about | {"clientInfo": {"name": "r", "version": "1"}}
-    content, again = json.dumps(begin).encode(), b'{"jsonrpc":"2.0","id":2,"method":"tools/list"}'
+    content, again = (
+        json.dumps(begin).encode(),
+        b'{"jsonrpc":"2.0","id":2,"method":"tools/list"}',
+    )
     async with served(provider, public=True) as base:
         able = (await tokens(provider))["able"]
         opened = await post(base, content, able)
         session = {"Mcp-Session-Id": opened.headers["mcp-session-id"]}
         assert [
-            (await post(base, again, token, **session)).status_code for token in ("", able)
+            (await post(base, again, token, **session)).status_code
+            for token in ("", able)
         ] == [404, 200]
         async with httpx2.AsyncClient() as client:
             for method in ("GET", "DELETE"):
-                done = await client.request(method, f"{base}/mcp", headers=ACCEPT | session)
+                done = await client.request(
+                    method, f"{base}/mcp", headers=ACCEPT | session
+                )
                 assert done.status_code == 404
 
 

@@ -41,7 +41,10 @@ async def replicas(
     if store == "one server":
         yield [serving(provider)] * 2
     elif store == "one file":
-        shared: dict[str, Any] = {"consent_database": str(folder / "c.db"), "secret_keys": SECRET}
+        shared: dict[str, Any] = {
+            "consent_database": str(folder / "c.db"),
+            "secret_keys": SECRET,
+        }
         yield [serving(provider, **shared) for _ in range(2)]
     else:
         pytest.importorskip("redis")
@@ -50,7 +53,10 @@ async def replicas(
             servers = [serving(provider, **shared) for _ in range(2)]
             yield servers
             for server in servers:
-                stores: list[Any] = [flow.consent_of(server).store._rows, server.gate.store]
+                stores: list[Any] = [
+                    flow.consent_of(server).store._rows,
+                    server.gate.store,
+                ]
                 for each in stores:
                     await each.close()
 
@@ -91,7 +97,9 @@ async def test_ten_racing_renewals_use_each_refresh_token_once(
             assert provider.asked.count(TOKEN) == before + 1
             assert -1 not in provider.families.values()
             newest = (await grant_of(servers[1], "ann")).access_token
-            held = [answer["result"]["structuredContent"]["token"] for answer in answers]
+            held = [
+                answer["result"]["structuredContent"]["token"] for answer in answers
+            ]
             assert held == [newest] * 10
 
 
@@ -182,7 +190,10 @@ async def test_a_caller_that_leaves_tears_no_renewal_up(
 
 
 async def test_who_died_in_a_renewal_holds_nobody_up(
-    provider: Provider, server: PolicyServer, browser: Browser, monkeypatch: pytest.MonkeyPatch
+    provider: Provider,
+    server: PolicyServer,
+    browser: Browser,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     await granted(server, browser)
     await ended(server)

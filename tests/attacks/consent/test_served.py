@@ -47,7 +47,9 @@ async def zz_of(name: str) -> str:
 
 def registered(server: FastMCP) -> Message:
     """A resource of the policy."""
-    server.add_resource(resource("mine://all", name="Mine", description="Mine.")(zz_mine))
+    server.add_resource(
+        resource("mine://all", name="Mine", description="Mine.")(zz_mine)
+    )
     return {"method": "resources/read", "uri": "mine://all"}
 
 
@@ -133,7 +135,10 @@ async def sent(raw: Raw, what: Message) -> Message:
     return raw.came.pop(number) if number in raw.came else raw.asked[-1]
 
 
-WAYS = [(serve, "url") for serve in SERVED] + [(registered, "form"), (registered, "none")]
+WAYS = [(serve, "url") for serve in SERVED] + [
+    (registered, "form"),
+    (registered, "none"),
+]
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -152,7 +157,9 @@ async def test_nothing_is_served_without_consent(
             elif way != "none" and era == MODERN:
                 assert "consent" in message["result"]["inputRequests"], message
             assert await browser.walk(link_in(message), "ann") == COMPLETE
-            if "method" in message:  # a form within the call, which the person closes now
+            if (
+                "method" in message
+            ):  # a form within the call, which the person closes now
                 accepted = {"action": "accept", "content": {"acknowledged": True}}
                 await raw.post(id=message["id"], result=accepted)
                 message = await raw.receive(len(raw.sent))

@@ -40,11 +40,15 @@ async def test_a_port_that_is_taken_is_one_line(provider: Provider) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         back = f"http://127.0.0.1:{port}/oauth/callback"
-        async with calling(serving(provider, elicitation_callback_url=back), MODERN) as call:
+        async with calling(
+            serving(provider, elicitation_callback_url=back), MODERN
+        ) as call:
             assert text_of(call.message) == f"port {port} for the page is taken"
 
 
-def test_a_file_that_is_no_store_stops_the_start(provider: Provider, tmp_path: Path) -> None:
+def test_a_file_that_is_no_store_stops_the_start(
+    provider: Provider, tmp_path: Path
+) -> None:
     (tmp_path / "c.db").write_text("no database " * 100)
     (tmp_path / "c.db").chmod(0o600)
     more = {"consent_database": str(tmp_path / "c.db"), "secret_keys": SECRET}
@@ -54,16 +58,34 @@ def test_a_file_that_is_no_store_stops_the_start(provider: Provider, tmp_path: P
 
 KEPT = {"CONSENT_DATABASE": "/tmp/never/c.db"}
 UNSAFE: dict[str, tuple[dict[str, str], str]] = {
-    "http provider": ({"OIDC_ISSUER": "http://example.com"}, "neither https nor on this machine"),
-    "http JWKS": ({"JWT_JWKS_URI": "http://example.com/k"}, "neither https nor on this machine"),
-    "http server": ({"SERVER_URL": "http://example.com"}, "neither https nor on this machine"),
-    "http callback": ({"ELICITATION_CALLBACK_URL": "http://example.com/oauth/callback"}, "https"),
-    "other callback": ({"ELICITATION_CALLBACK_URL": "https://example.com/x"}, "/oauth/callback"),
+    "http provider": (
+        {"OIDC_ISSUER": "http://example.com"},
+        "neither https nor on this machine",
+    ),
+    "http JWKS": (
+        {"JWT_JWKS_URI": "http://example.com/k"},
+        "neither https nor on this machine",
+    ),
+    "http server": (
+        {"SERVER_URL": "http://example.com"},
+        "neither https nor on this machine",
+    ),
+    "http callback": (
+        {"ELICITATION_CALLBACK_URL": "http://example.com/oauth/callback"},
+        "https",
+    ),
+    "other callback": (
+        {"ELICITATION_CALLBACK_URL": "https://example.com/x"},
+        "/oauth/callback",
+    ),
     "no secret": (KEPT, "SECRET_KEYS is missing"),
     "short secret": (KEPT | {"SECRET_KEYS": "short"}, "32 characters"),
     "no client": ({"OIDC_CLIENT_ID": ""}, "OIDC_CLIENT_ID"),
     "any audience": ({"JWT_AUDIENCE": ""}, "set all three"),
-    "other issuer": ({"JWT_ISSUER": "https://example.com"}, "who grants could not be compared"),
+    "other issuer": (
+        {"JWT_ISSUER": "https://example.com"},
+        "who grants could not be compared",
+    ),
     "no openid": ({"OIDC_SCOPES": "notes"}, "add openid"),
     "callback elsewhere": (
         {"ELICITATION_CALLBACK_URL": "https://example.com/oauth/callback"},
@@ -97,7 +119,9 @@ def test_unsafe_settings_stop_the_start_with_one_line(
     assert "\n" not in str(stopped.value)
 
 
-def test_over_http_a_server_that_knows_nobody_does_not_start(provider: Provider) -> None:
+def test_over_http_a_server_that_knows_nobody_does_not_start(
+    provider: Provider,
+) -> None:
     nobody = variables(provider, JWT_ISSUER="", JWT_AUDIENCE="", JWT_JWKS_URI="")
     command = [sys.executable, *COMMAND, "run", "--http", "--port", "1"]
     ran = subprocess.run(
@@ -127,8 +151,19 @@ def test_the_credentials_of_one_user_are_not_for_strangers(name: str) -> None:
 
 def test_the_command_says_so_in_one_line() -> None:
     values = {"STATIC_CREDENTIALS": "the only one", "DATABASE": ":memory:"}
-    environ = os.environ | {PREFIX + variable: value for variable, value in values.items()}
-    command = [sys.executable, *COMMAND, "run", "--http", "--port", "1", "--host", "0.0.0.0"]
+    environ = os.environ | {
+        PREFIX + variable: value for variable, value in values.items()
+    }
+    command = [
+        sys.executable,
+        *COMMAND,
+        "run",
+        "--http",
+        "--port",
+        "1",
+        "--host",
+        "0.0.0.0",
+    ]
     ran = subprocess.run(
         command, env=environ, capture_output=True, text=True, check=False, timeout=120
     )
@@ -161,15 +196,23 @@ def test_a_store_that_anybody_may_use_stops_the_start(
     path = tmp_path / "c.db"
     path.touch()
     path.chmod(mode)
-    with pytest.raises(Exception, match=f"^{PREFIX}CONSENT_DATABASE .*run `chmod 600 {path}`$"):
+    with pytest.raises(
+        Exception, match=f"^{PREFIX}CONSENT_DATABASE .*run `chmod 600 {path}`$"
+    ):
         serving(provider, consent_database=str(path), secret_keys=SECRET)
 
 
 def test_every_setting_is_documented() -> None:
     written = Path("docs/consent.md").read_text(encoding="utf-8")
-    own = [name for name in ConsentSettings.model_fields if name not in PolicySettings.model_fields]
+    own = [
+        name
+        for name in ConsentSettings.model_fields
+        if name not in PolicySettings.model_fields
+    ]
     assert own
-    assert [name for name in own if f"| `{PREFIX}{name.upper()}` |" not in written] == []
+    assert [
+        name for name in own if f"| `{PREFIX}{name.upper()}` |" not in written
+    ] == []
 
 
 class Ring(KeyringBackend):
@@ -195,7 +238,9 @@ def test_a_keyring_keeps_the_secret_where_there_is_one(
     more = {"consent_database": str(tmp_path / "c.db"), "secret_keyring": True}
     try:
         if ring is Fail:
-            with pytest.raises(Exception, match="there is no keyring here; set SECRET_KEYS"):
+            with pytest.raises(
+                Exception, match="there is no keyring here; set SECRET_KEYS"
+            ):
                 serving(provider, **more)
             return
         sealed = [flow.consent_of(serving(provider, **more)).store for _ in range(2)]

@@ -48,7 +48,9 @@ async def test_the_link_leads_to_the_provider_with_pkce(
         assert there.startswith(provider.issuer)
         query = httpx2.URL(there).params
         assert (query["response_type"], query["client_id"]) == ("code", "this-server")
-        assert query["redirect_uri"] == call.link.split("/oauth/")[0] + "/oauth/callback"
+        assert (
+            query["redirect_uri"] == call.link.split("/oauth/")[0] + "/oauth/callback"
+        )
         assert query["scope"] == "openid offline_access"
         assert query["code_challenge_method"] == "S256"
         assert query["state"]
@@ -88,7 +90,9 @@ async def test_check_logged_in_has_four_answers(
         assert (await call.go_on())["result"]["structuredContent"] == {"status": "yes"}
 
 
-async def test_what_was_granted_is_taken_back(provider: Provider, browser: Browser) -> None:
+async def test_what_was_granted_is_taken_back(
+    provider: Provider, browser: Browser
+) -> None:
     server = serving(provider)
     revoke = f"revoke_{DOMAIN}_access"
     async with calling(server, LEGACY, "none") as call:
@@ -107,7 +111,9 @@ async def test_what_was_granted_is_taken_back(provider: Provider, browser: Brows
 
 
 @pytest.mark.parametrize("name", ["check_provisioning_status", "list_tools"])
-async def test_what_says_read_only_starts_nothing(provider: Provider, name: str) -> None:
+async def test_what_says_read_only_starts_nothing(
+    provider: Provider, name: str
+) -> None:
     server = serving(provider)
     rows: Any = flow.consent_of(server).store
     before = rows._rows._run("SELECT * FROM rows")
@@ -138,7 +144,11 @@ def test_the_one_user_of_stdio_has_commands(
     consent = flow.consent_of(serving(provider, **path))
     now = time.time()
     made = Grant(
-        subject="ann", access_token="t", scope="openid", expires_at=now + 60, granted_at=now
+        subject="ann",
+        access_token="t",
+        scope="openid",
+        expires_at=now + 60,
+        granted_at=now,
     )
     commands.status()
     anyio.run(consent.keep, flow.LOCAL, made)
@@ -162,11 +172,15 @@ def test_a_store_that_is_away_is_one_line(
     for name, value in variables(provider, **kept).items():
         monkeypatch.setenv(name, value)
     for command in (commands.status, commands.revoke):
-        with pytest.raises(CouldNotError, match="cannot be looked up now; try again later"):
+        with pytest.raises(
+            CouldNotError, match="cannot be looked up now; try again later"
+        ):
             command()
 
 
-async def test_in_pass_through_mode_nothing_is_kept_nor_served_for_it(provider: Provider) -> None:
+async def test_in_pass_through_mode_nothing_is_kept_nor_served_for_it(
+    provider: Provider,
+) -> None:
     server = serving(provider, enable_offline_access=False)
     async with Client(server, mode=MODERN) as client:
         names = {tool.name for tool in await client.list_tools()}
@@ -182,7 +196,9 @@ async def test_a_single_user_is_never_asked(provider: Provider) -> None:
     assert held.structured_content == {"token": "the only one"}
 
 
-async def test_over_http_a_missing_scope_is_named_and_its_tool_listed(provider: Provider) -> None:
+async def test_over_http_a_missing_scope_is_named_and_its_tool_listed(
+    provider: Provider,
+) -> None:
     async with http(lambda base: serving(provider, server_url=base)) as (base, _):
         token = provider.token_of("ann", "other:read")
         transport = StreamableHttpTransport(f"{base}/mcp", auth=token)
@@ -203,9 +219,14 @@ async def test_over_http_a_missing_scope_is_named_and_its_tool_listed(provider: 
         assert place in refused.headers["www-authenticate"]
 
 
-async def test_over_http_a_scope_that_all_need_is_refused_by_its_status(provider: Provider) -> None:
+async def test_over_http_a_scope_that_all_need_is_refused_by_its_status(
+    provider: Provider,
+) -> None:
     make = {"jwt_scopes": "all:need"}
-    async with http(lambda base: serving(provider, server_url=base, **make)) as (base, _):
+    async with http(lambda base: serving(provider, server_url=base, **make)) as (
+        base,
+        _,
+    ):
         headers = {"Authorization": f"Bearer {provider.token_of('ann', 'zz:read')}"}
         async with httpx2.AsyncClient() as client:
             refused = await client.post(f"{base}/mcp", json={}, headers=headers)
@@ -216,11 +237,18 @@ async def test_over_http_a_scope_that_all_need_is_refused_by_its_status(provider
 async def test_below_a_path_a_login_completes_and_the_metadata_is_found(
     provider: Provider, browser: Browser
 ) -> None:
-    async with http(lambda base: serving(provider, server_url=base), "/notes") as (base, _):
-        transport = StreamableHttpTransport(f"{base}/mcp", auth=provider.token_of("ann", "zz:read"))
+    async with http(lambda base: serving(provider, server_url=base), "/notes") as (
+        base,
+        _,
+    ):
+        transport = StreamableHttpTransport(
+            f"{base}/mcp", auth=provider.token_of("ann", "zz:read")
+        )
         async with Client(transport, mode=MODERN) as client:
             refusal = await client.call_tool("zz_look", {}, raise_on_error=False)
-            link = re.search(rf"{base}/oauth/\S+", getattr(refusal.content[0], "text", ""))
+            link = re.search(
+                rf"{base}/oauth/\S+", getattr(refusal.content[0], "text", "")
+            )
             assert link
             assert await browser.walk(link[0], "ann") == COMPLETE
             held = await client.call_tool("zz_look", {})

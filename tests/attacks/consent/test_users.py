@@ -53,7 +53,10 @@ async def test_a_login_page_forwarded_by_its_starter_is_refused_in_the_other_bro
 async def test_users_are_not_mixed_up(
     provider: Provider, server: FastMCP, browser: Browser
 ) -> None:
-    async with calling(server, MODERN) as ann, calling(server, MODERN, who="bob") as bob:
+    async with (
+        calling(server, MODERN) as ann,
+        calling(server, MODERN, who="bob") as bob,
+    ):
         other = Browser()
         assert await browser.walk(ann.link, "ann") == COMPLETE
         assert await other.walk(bob.link, "bob") == COMPLETE
@@ -77,19 +80,28 @@ async def test_an_argument_names_no_user(server: FastMCP, browser: Browser) -> N
 
 async def test_over_http_nobody_is_no_user(provider: Provider) -> None:
     none = {"jwt_issuer": None, "jwt_audience": None, "jwt_jwks_uri": None}
-    async with http(lambda base: serving(provider, server_url=base, **none)) as (base, server):
+    async with http(lambda base: serving(provider, server_url=base, **none)) as (
+        base,
+        server,
+    ):
         async with Client(f"{base}/mcp", mode=MODERN) as client:
-            refusal = await client.call_tool("check_logged_in", {}, raise_on_error=False)
+            refusal = await client.call_tool(
+                "check_logged_in", {}, raise_on_error=False
+            )
         assert refusal.is_error
         assert "no verified token" in getattr(refusal.content[0], "text", "")
         await nothing(server)
 
 
 @pytest.mark.parametrize("which", ["audience", "issuer", "none"])
-async def test_a_token_for_somebody_else_is_refused(provider: Provider, which: str) -> None:
+async def test_a_token_for_somebody_else_is_refused(
+    provider: Provider, which: str
+) -> None:
     more = {"jwt_issuer": "https://example.com", "oidc_issuer": "https://example.com"}
     more = more if which == "issuer" else {}
-    async with http(lambda base: serving(provider, **({"server_url": base} | more))) as (base, _):
+    async with http(
+        lambda base: serving(provider, **({"server_url": base} | more))
+    ) as (base, _):
         audience = "another-server" if which == "audience" else "the-client"
         token = provider.token_of("ann", "zz:read", audience=audience)
         if which == "none":
@@ -110,7 +122,10 @@ BAD: dict[str, dict[str, Any]] = {
     "an ID token by its own word": {"typ": "JWT", "token_use": "id"},
     "a logout token": {"typ": "logout+jwt"},
 }
-GOOD: dict[str, dict[str, Any]] = {"as RFC 9068 has it": {}, "of no type": {"typ": "JWT"}}
+GOOD: dict[str, dict[str, Any]] = {
+    "as RFC 9068 has it": {},
+    "of no type": {"typ": "JWT"},
+}
 
 
 @pytest.mark.parametrize("kind", ["of the provider", *BAD, *GOOD])

@@ -70,7 +70,9 @@ async def test_each_client_gets_the_link_its_own_way(
         assert await browser.walk(call.link, "ann") == COMPLETE
         done = await call.go_on()
         assert done["result"]["structuredContent"] == {"token": provider.tokens[0]}
-        heard = [m["params"] for m in call.raw.heard if m["method"].endswith("/complete")]
+        heard = [
+            m["params"] for m in call.raw.heard if m["method"].endswith("/complete")
+        ]
         told = (era, way) == (LEGACY, "url")
         assert heard == ([{"elicitationId": asked["elicitationId"]}] if told else [])
     assert (await grant_of(server, "ann")).subject == "ann"
@@ -121,7 +123,9 @@ async def test_a_tool_asks_for_the_tools_it_calls(
 
 
 @pytest.mark.parametrize("answer", [*ANSWERS][:2])
-async def test_who_does_not_open_the_link_gets_nothing(provider: Provider, answer: str) -> None:
+async def test_who_does_not_open_the_link_gets_nothing(
+    provider: Provider, answer: str
+) -> None:
     async with calling(serving(provider), MODERN) as call:
         refusal = text_of(await call.go_on(ANSWERS[answer]))
         assert refusal == f"{REQUIRED}. {answer}; nothing was done."
@@ -139,9 +143,13 @@ async def test_agreeing_to_open_the_link_is_no_grant(
         assert "structuredContent" in (await call.go_on())["result"]
 
 
-async def test_a_client_that_cannot_show_a_form_gets_the_link_as_text(provider: Provider) -> None:
+async def test_a_client_that_cannot_show_a_form_gets_the_link_as_text(
+    provider: Provider,
+) -> None:
     async with calling(serving(provider), LEGACY, "form") as call:
-        await call.raw.post(id=call.message["id"], error={"code": -32601, "message": "what?"})
+        await call.raw.post(
+            id=call.message["id"], error={"code": -32601, "message": "what?"}
+        )
         done = await call.raw.receive(call.number)
         assert link_in(done) == call.link
         assert len(call.raw.asked) == 1
@@ -165,9 +173,13 @@ def thin(function: Function) -> Function:
 
 
 @pytest.mark.parametrize(
-    "order", [[thin, requires_consent], [requires_consent, thin]], ids=["below", "above"]
+    "order",
+    [[thin, requires_consent], [requires_consent, thin]],
+    ids=["below", "above"],
 )
-async def test_other_decorators_hide_no_consent(provider: Provider, order: list[Function]) -> None:
+async def test_other_decorators_hide_no_consent(
+    provider: Provider, order: list[Function]
+) -> None:
     async def zz_thin() -> Held:
         return Held(token="nobody asked")
 
@@ -195,7 +207,9 @@ async def test_over_http_a_call_waits_for_its_user(
 ) -> None:
     done = []
 
-    async def person(message: str, kind: Any, params: Any, ctx: Any) -> ElicitResult[None]:
+    async def person(
+        message: str, kind: Any, params: Any, ctx: Any
+    ) -> ElicitResult[None]:
         done.append(await browser.walk(params.url, "ann"))
         return ElicitResult(action="accept")
 
@@ -219,7 +233,9 @@ async def test_over_stdio_a_listener_takes_the_browser_back(
 ) -> None:
     done = []
 
-    async def person(message: str, kind: Any, params: Any, ctx: Any) -> ElicitResult[None]:
+    async def person(
+        message: str, kind: Any, params: Any, ctx: Any
+    ) -> ElicitResult[None]:
         done.append(await browser.walk(params.url, "ann"))
         return ElicitResult(action="accept")
 
@@ -232,7 +248,9 @@ async def test_over_stdio_a_listener_takes_the_browser_back(
     async with Client(transport, mode=era, elicitation_handler=person) as client:
         asked = await client.call_tool(f"request_{DOMAIN}_access", {})
         again = await client.call_tool("check_logged_in", {})
-    assert [answer.structured_content for answer in (asked, again)] == [{"status": "yes"}] * 2
+    assert [answer.structured_content for answer in (asked, again)] == [
+        {"status": "yes"}
+    ] * 2
     assert done == [COMPLETE]
     with pytest.raises(httpx2.ConnectError):
         await browser.get(str(browser.seen[0].url))
@@ -243,19 +261,36 @@ def leaks(text: str, provider: Provider, browser: Browser) -> list[str]:
     """The secrets of a flow that a text holds."""
     visited = [str(page.url) for page in browser.seen]
     sent = [value for url in visited for value in httpx2.URL(url).params.values()]
-    return [secret for secret in {*sent, *provider.tokens} if len(secret) > 15 and secret in text]
+    return [
+        secret
+        for secret in {*sent, *provider.tokens}
+        if len(secret) > 15 and secret in text
+    ]
 
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome") or ""
 
 
-@pytest.mark.skipif(not CHROMIUM, reason="no Chromium here; on Debian: apt-get install chromium")
+@pytest.mark.skipif(
+    not CHROMIUM, reason="no Chromium here; on Debian: apt-get install chromium"
+)
 async def test_a_real_browser_walks_the_way(provider: Provider, tmp_path: Path) -> None:
     provider.wrong["person"] = "ann"  # who fills in the provider's form
     server = serving(provider)
     async with calling(server, MODERN) as call:
-        flags = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}"]
-        command = [CHROMIUM, *flags, "--virtual-time-budget=20000", "--dump-dom", call.link]
+        flags = [
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            f"--user-data-dir={tmp_path}",
+        ]
+        command = [
+            CHROMIUM,
+            *flags,
+            "--virtual-time-budget=20000",
+            "--dump-dom",
+            call.link,
+        ]
         with anyio.fail_after(60):
             seen = (await anyio.run_process(command)).stdout.decode()
         assert f"<h1>{COMPLETE}</h1>" in seen
@@ -264,7 +299,9 @@ async def test_a_real_browser_walks_the_way(provider: Provider, tmp_path: Path) 
     assert (await grant_of(server, "ann")).subject == "ann"
 
 
-async def test_progress_is_for_who_asked_and_wants_it(provider: Provider, browser: Browser) -> None:
+async def test_progress_is_for_who_asked_and_wants_it(
+    provider: Provider, browser: Browser
+) -> None:
     async with calling(serving(provider), MODERN) as call:
         meta = {"progressToken": "mine"}
         result = call.message["result"]

@@ -26,7 +26,15 @@ ANSWERS: dict[str, tuple[Message | None, str, str]] = {
     "wrong-type": (accept({"confirm": {"yes": True}}), MUTE, "error"),
     "unknown-action": (YES | {"action": "maybe"}, MUTE, "error"),
     "no-answer": ({"roots": []}, MUTE, "cancelled"),
-    "client-error": ({"error": {"code": -32603, "message": "no screen"}}, MUTE, "error"),
-    "method-not-found": ({"error": {"code": -32601, "message": "what?"}}, MUTE, "error"),
+    "client-error": (
+        {"error": {"code": -32603, "message": "no screen"}},
+        MUTE,
+        "error",
+    ),
+    "method-not-found": (
+        {"error": {"code": -32601, "message": "what?"}},
+        MUTE,
+        "error",
+    ),
     "time-out": (None, "timed_out", "asked"),
 }

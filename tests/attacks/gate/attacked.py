@@ -88,7 +88,11 @@ async def zz_batch(request: Batch) -> Wiped:
 async def zz_both(name: Name, ctx: Context, owner: Name = "us") -> Wiped:
     """Ask twice in the body too."""
     answers = [await require_confirmation(ctx, "Sure?") for _ in range(2)]
-    DONE.extend(f"{name}{number}" for number, answer in enumerate(answers) if answer == "confirmed")
+    DONE.extend(
+        f"{name}{number}"
+        for number, answer in enumerate(answers)
+        if answer == "confirmed"
+    )
     return Wiped(name=name)
 
 
@@ -132,7 +136,10 @@ def declare(server: PolicyServer, name: str, behavior: Behavior, **facts: Any) -
 def serving(seconds: float = 600, settings: Settings = SETTINGS) -> PolicyServer:
     """The project's own server with these tools in it."""
     # A link of consent, where there is consent, may not outlive a question
-    short = {"confirm_seconds": seconds, "elicitation_timeout_seconds": min(seconds, 300)}
+    short = {
+        "confirm_seconds": seconds,
+        "elicitation_timeout_seconds": min(seconds, 300),
+    }
     server = create_server(settings.model_copy(update=short))
     for function in (zz_wipe, zz_batch, zz_both, zz_outer, zz_done):
         server.add_tool(built(function))

@@ -34,7 +34,9 @@ async def answer(
     seen = await browser.get(link)
     if seen.status_code != 200:
         return seen.status_code
-    sent = dict(re.findall(r'name="(\w+)" value="([^"]*)"', seen.text)) | {"answer": word}
+    sent = dict(re.findall(r'name="(\w+)" value="([^"]*)"', seen.text)) | {
+        "answer": word
+    }
     parts = urlsplit(link)
     headers = {"Origin": f"{parts.scheme}://{parts.netloc}"} | wrong.pop("headers", {})
     if wrong.pop("no_cookie", None):

@@ -37,7 +37,10 @@ async def test_answer(name: str, era: str, mounted: bool) -> None:
 async def test_confirm_is_the_boolean_or_refused(confirm: object, era: str) -> None:
     async with connect(serving(), era, can={}) as raw:
         for given in (False, confirm):
-            call: Message = {"name": "zz_wipe", "arguments": {"name": "a", "confirm": given}}
+            call: Message = {
+                "name": "zz_wipe",
+                "arguments": {"name": "a", "confirm": given},
+            }
             message = await raw.receive(await raw.send("tools/call", **call))
     assert outcome(message) == "error"
     assert DONE == []

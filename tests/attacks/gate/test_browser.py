@@ -38,7 +38,9 @@ class Tab:
     async def do(self, method: str, **params: Any) -> Any:
         """Send a command, and wait for its result."""
         self.sent += 1
-        await self.socket.send(json.dumps({"id": self.sent, "method": method, "params": params}))
+        await self.socket.send(
+            json.dumps({"id": self.sent, "method": method, "params": params})
+        )
         while True:
             message = json.loads(await self.socket.recv())
             if message.get("id") == self.sent:
@@ -64,21 +66,28 @@ async def chromium(folder: Path) -> AsyncIterator[Tab]:
             port = ready.read_text().split("\n")[0]
             async with httpx2.AsyncClient(timeout=PATIENCE) as client:
                 tabs = (await client.get(f"http://127.0.0.1:{port}/json")).json()
-            address = next(tab["webSocketDebuggerUrl"] for tab in tabs if tab["type"] == "page")
+            address = next(
+                tab["webSocketDebuggerUrl"] for tab in tabs if tab["type"] == "page"
+            )
             async with websocket(address, max_size=None) as socket:
                 yield Tab(socket)
         finally:
             process.terminate()
 
 
-async def test_a_real_browser_decides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_real_browser_decides(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(page, "elsewhere", lambda: False)
     monkeypatch.setattr(page, "WAIT", 0.2)
     monkeypatch.setattr(webbrowser, "open", lambda address: False)
     DONE.clear()
     name = "<b>the last one</b> " + "y" * 300
     arguments = {"name": name, "owner": "them"}
-    async with chromium(tmp_path / "browser") as tab, connect(serving(), MODERN, can={}) as raw:
+    async with (
+        chromium(tmp_path / "browser") as tab,
+        connect(serving(), MODERN, can={}) as raw,
+    ):
         await tab.do("Emulation.setDeviceMetricsOverride", **PHONE)
         for word, title, came in (
             ("decline", "Declined", "declined"),
@@ -88,16 +97,21 @@ async def test_a_real_browser_decides(tmp_path: Path, monkeypatch: pytest.Monkey
             link = link_in(await call(raw, arguments=sent))
             await tab.do("Page.navigate", url=link)
             await shows(tab, "button")
-            assert await tab.look("[...document.querySelectorAll('dd')].map(e=>e.innerText)") == [
+            assert await tab.look(
+                "[...document.querySelectorAll('dd')].map(e=>e.innerText)"
+            ) == [
                 name,
                 word,
                 "[]",
                 await tab.look("document.querySelectorAll('dd')[3].innerText"),
             ]
-            assert await tab.look("document.documentElement.scrollWidth") <= PHONE["width"]
+            assert (
+                await tab.look("document.documentElement.scrollWidth") <= PHONE["width"]
+            )
             assert await tab.look("getComputedStyle(document.body).maxWidth") == "672px"
             await tab.do(
-                "Runtime.evaluate", expression=f"document.querySelector('[value={word}]').click()"
+                "Runtime.evaluate",
+                expression=f"document.querySelector('[value={word}]').click()",
             )
             await shows(tab, "h1", title)
             assert outcome(await call(raw, arguments=sent)) == came
@@ -113,4 +127,6 @@ async def shows(tab: Tab, what: str, text: str = "") -> None:
         if found is not None and text in found:
             return
         await anyio.sleep(0.05)
-    pytest.fail(f"{text or what} is not shown: {await tab.look('document.body.innerText')}")
+    pytest.fail(
+        f"{text or what} is not shown: {await tab.look('document.body.innerText')}"
+    )

@@ -14,20 +14,26 @@ from copier_fastmcp_engine.errors import StartError
 @pytest.mark.anyio
 @pytest.mark.parametrize("late", [False, True], ids=["at-start", "late"])
 @pytest.mark.parametrize("how", ["plain", "mounted", "scoped"])
-async def test_tool_by_hand(how: str, late: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_tool_by_hand(
+    how: str, late: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def destroy() -> None:
         DONE.append("by hand")
 
     def add(server: FastMCP) -> None:
         other = server if how == "plain" else FastMCP("other")
         scopes = require_scopes("x") if how == "scoped" else None
-        other.tool(destroy, annotations=ToolAnnotations(destructive_hint=True), auth=scopes)
+        other.tool(
+            destroy, annotations=ToolAnnotations(destructive_hint=True), auth=scopes
+        )
         if other is not server:
             server.mount(other)
 
     if not late:
         monkeypatch.setattr(extend, "extend", add)
-        with pytest.raises(StartError, match=r"\A.*: the destructive tool destroy has no gate.*\Z"):
+        with pytest.raises(
+            StartError, match=r"\A.*: the destructive tool destroy has no gate.*\Z"
+        ):
             serving()
         return
     server = serving()

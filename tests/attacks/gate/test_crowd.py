@@ -46,10 +46,14 @@ async def person(message: str, *rest: object) -> ElicitResult[dict[str, bool]]:
 async def crowd(server: PolicyServer, era: str) -> int:
     """Ask them all; how many objects Python keeps afterwards."""
     async with Client(server, mode=era, elicitation_handler=person) as client:
-        calls = [client.call_tool("send_note", {"note_id": number}) for number in NUMBERS]
+        calls = [
+            client.call_tool("send_note", {"note_id": number}) for number in NUMBERS
+        ]
         results = await asyncio.gather(*calls)
     contents = [result.structured_content or {} for result in results]
-    assert [content["outcome"] for content in contents] == [OUTCOMES[n % 4] for n in NUMBERS]
+    assert [content["outcome"] for content in contents] == [
+        OUTCOMES[n % 4] for n in NUMBERS
+    ]
     records = await backend().snapshot()
     await backend().delete("send_note", None)
     applied = sorted(record["note_id"] for record in records.values())
@@ -66,4 +70,6 @@ async def test_each_call_gets_its_own_answer(era: str) -> None:
     server = create_server(SETTINGS)
     await crowd(server, era)
     before = await crowd(server, era)
-    assert await crowd(server, era) - before < len(NUMBERS)  # fewer objects than one a question
+    assert await crowd(server, era) - before < len(
+        NUMBERS
+    )  # fewer objects than one a question

@@ -25,7 +25,9 @@ pytestmark = [
 ]
 
 
-async def test_it_applies_what_was_approved_once(browser: httpx2.AsyncClient, era: str) -> None:
+async def test_it_applies_what_was_approved_once(
+    browser: httpx2.AsyncClient, era: str
+) -> None:
     async with connect(serving(), era, can={}) as raw:
         first = await call(raw)
         assert outcome(first) == "waiting"
@@ -67,7 +69,9 @@ async def test_it_shows_every_argument_and_nothing_that_steers_a_browser(
     assert "samesite=strict" in cookie
 
 
-async def test_a_no_stands_until_its_time_is_over(browser: httpx2.AsyncClient, era: str) -> None:
+async def test_a_no_stands_until_its_time_is_over(
+    browser: httpx2.AsyncClient, era: str
+) -> None:
     server = serving()
     async with connect(server, era, can={}) as raw:
         link = link_in(await call(raw))
@@ -77,7 +81,9 @@ async def test_a_no_stands_until_its_time_is_over(browser: httpx2.AsyncClient, e
             assert outcome(message) == "declined"
         assert await answer(browser, link) == 410
         store: Any = server.gate.store
-        (said,) = [n for n in await store.keys(collection=COLLECTION) if n.startswith("said-")]
+        (said,) = [
+            n for n in await store.keys(collection=COLLECTION) if n.startswith("said-")
+        ]
         entry, left = await store.ttl(said, collection=COLLECTION)
         assert 0 < left <= server.gate.seconds
         await server.gate.put(said, entry, 0.01)
@@ -129,7 +135,9 @@ async def test_a_link_is_answered_once(browser: httpx2.AsyncClient, era: str) ->
     assert DONE == ["a"]
 
 
-async def test_it_holds_for_one_caller_and_one_call(browser: httpx2.AsyncClient, era: str) -> None:
+async def test_it_holds_for_one_caller_and_one_call(
+    browser: httpx2.AsyncClient, era: str
+) -> None:
     async with connect(serving(), era, can={}) as raw:
         with user("ann"):
             link = link_in(await call(raw))
@@ -169,13 +177,17 @@ async def test_pages_are_limited_for_each_caller(era: str) -> None:
                 assert outcome(await call(raw, arguments={"name": name})) == "waiting"
         with user("ann"):
             refused = await call(raw, arguments={"name": "d"})
-            assert text_of(refused).startswith("3 pages a minute are enough; try again in ")
+            assert text_of(refused).startswith(
+                "3 pages a minute are enough; try again in "
+            )
             assert outcome(await call(raw, arguments={"name": "c"})) == "waiting"
         with user("bob"):
             assert outcome(await call(raw, arguments={"name": "d"})) == "waiting"
 
 
-async def test_a_failed_run_can_be_asked_for_again(browser: httpx2.AsyncClient, era: str) -> None:
+async def test_a_failed_run_can_be_asked_for_again(
+    browser: httpx2.AsyncClient, era: str
+) -> None:
     arguments = {"name": "fails"}
     async with connect(serving(), era, can={}) as raw:
         for _ in range(2):
@@ -212,13 +224,17 @@ async def test_a_tool_without_a_gate_asks_on_a_page_too(
 async def test_the_store_shows_neither_the_link_nor_what_is_asked(
     tmp_path: Path, browser: httpx2.AsyncClient, era: str
 ) -> None:
-    settings = SETTINGS.model_copy(update={"state": str(tmp_path), "state_keys": ["k" * 32]})
+    settings = SETTINGS.model_copy(
+        update={"state": str(tmp_path), "state_keys": ["k" * 32]}
+    )
     async with connect(serving(settings=settings), era, can={}) as raw:
         link = link_in(await call(raw, arguments={"name": "a name to hide"}))
         texts = [path.read_text() for path in tmp_path.rglob("*") if path.is_file()]
         assert texts
         secret = parse_qs(urlsplit(link).query)["link"][0]
-        assert not [text for text in texts if secret in text or "a name to hide" in text]
+        assert not [
+            text for text in texts if secret in text or "a name to hide" in text
+        ]
 
 
 async def test_an_expired_page_is_over(
@@ -233,13 +249,18 @@ async def test_an_expired_page_is_over(
     assert DONE == []
 
 
-async def test_replicas_share_a_page(tmp_path: Path, browser: httpx2.AsyncClient, era: str) -> None:
+async def test_replicas_share_a_page(
+    tmp_path: Path, browser: httpx2.AsyncClient, era: str
+) -> None:
     keys = {"state": str(tmp_path), "state_keys": ["k" * 32]}
     both: list[PolicyServer] = [
         serving(settings=SETTINGS.model_copy(update=keys)) for _ in range(2)
     ]
     with user("ann"):
-        async with connect(both[0], era, can={}) as one, connect(both[1], era, can={}) as two:
+        async with (
+            connect(both[0], era, can={}) as one,
+            connect(both[1], era, can={}) as two,
+        ):
             link = link_in(await call(one))
             assert link_in(await call(two)) == link
             assert await answer(browser, link) == 200

@@ -70,7 +70,9 @@ async def test_where_no_browser_opens_the_link_is_in_the_answer(
             await anyio.sleep(0.01)
 
 
-async def test_no_browser_is_opened_where_that_is_set(opened: list[str], era: str) -> None:
+async def test_no_browser_is_opened_where_that_is_set(
+    opened: list[str], era: str
+) -> None:
     settings = SETTINGS.model_copy(update={"browser": "never"})
     async with connect(serving(settings=settings), era, can={}) as raw:
         link_in(await call(raw))

@@ -16,12 +16,18 @@ pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("here")]
 async def test_what_nobody_declared_asks_on_the_page(era: str) -> None:
     server = serving()
     call: Message = {"name": mounted(server), "arguments": {"name": "a"}}
-    async with connect(server, era, can={}) as raw, httpx2.AsyncClient(timeout=PATIENCE) as browser:
+    async with (
+        connect(server, era, can={}) as raw,
+        httpx2.AsyncClient(timeout=PATIENCE) as browser,
+    ):
         first = await raw.receive(await raw.send("tools/call", **call))
         assert first["result"]["isError"]
         assert DONE == []
         assert await answer(browser, link_in(first)) == 200
-        assert text(await raw.receive(await raw.send("tools/call", **call))) == '{"destroyed":"a"}'
+        assert (
+            text(await raw.receive(await raw.send("tools/call", **call)))
+            == '{"destroyed":"a"}'
+        )
         again = await raw.receive(await raw.send("tools/call", **call))
         assert again["result"]["isError"]
     assert DONE == ["a"]

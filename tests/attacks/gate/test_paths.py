@@ -15,7 +15,11 @@ from attacks.http import http
 from attacks.raw import LEGACY, MODERN
 from fastmcp import Client
 from fastmcp.client.elicitation import ElicitResult
-from fastmcp.client.transports import ClientTransport, StdioTransport, StreamableHttpTransport
+from fastmcp.client.transports import (
+    ClientTransport,
+    StdioTransport,
+    StreamableHttpTransport,
+)
 from forked import forking
 from listening import PATIENCE
 from notes_mcp.policy import POLICY
@@ -59,8 +63,12 @@ PREVIEWS = """
 previews-then-asks  | accept  | call = preview; call = preview; confirm = applied person | a
 previews-then-no    | decline | call = preview; confirm = declined                        |
 """
-TABLE = (PREVIEWS if POLICY.preview_first else FORMS) + FALLBACKS[POLICY.confirm_fallback]
-ROWS = [[cell.strip() for cell in line.split("|")] for line in TABLE.split("\n") if line]
+TABLE = (PREVIEWS if POLICY.preview_first else FORMS) + FALLBACKS[
+    POLICY.confirm_fallback
+]
+ROWS = [
+    [cell.strip() for cell in line.split("|")] for line in TABLE.split("\n") if line
+]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -88,20 +96,26 @@ async def press(link: str, word: str) -> None:
         seen = await browser.get(link)
         fields = dict(re.findall(r'name="(\w+)" value="([^"]*)"', seen.text))
         sent = fields | {"answer": word}
-        done = await browser.post(f"{here}/confirm", data=sent, headers={"Origin": here})
+        done = await browser.post(
+            f"{here}/confirm", data=sent, headers={"Origin": here}
+        )
         assert done.status_code == 200
 
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("over", ["stdio", "http"])
 @pytest.mark.parametrize("era", [LEGACY, MODERN])
-@pytest.mark.parametrize(("says", "calls", "done"), [pytest.param(*r[1:], id=r[0]) for r in ROWS])
+@pytest.mark.parametrize(
+    ("says", "calls", "done"), [pytest.param(*r[1:], id=r[0]) for r in ROWS]
+)
 async def test_path(
     says: str, calls: str, done: str, era: str, over: str, stdio: list[str]
 ) -> None:
     async def person(*asked: object) -> ElicitResult[dict[str, bool]]:
         action: Any = says
-        return ElicitResult(action=action, content={"confirm": True} if says == "accept" else None)
+        return ElicitResult(
+            action=action, content={"confirm": True} if says == "accept" else None
+        )
 
     handler, came, link = None if says == "-" else person, [], ""
     async with (

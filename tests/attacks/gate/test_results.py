@@ -149,7 +149,9 @@ pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("era", [LEGACY, MODERN]
 async def agreed(server: FastMCP, era: str, tool: str) -> tuple[Message, Message]:
     """The definition of a tool, and what a call comes to when the person agrees."""
     async with connect(server, era, YES) as client:
-        listed = (await client.receive(await client.send("tools/list")))["result"]["tools"]
+        listed = (await client.receive(await client.send("tools/list")))["result"][
+            "tools"
+        ]
         number = await client.send("tools/call", name=tool, arguments=ASK)
         message = await client.receive(number)
     (seen,) = [each for each in listed if each["name"] == tool]

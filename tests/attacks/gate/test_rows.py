@@ -59,10 +59,16 @@ new  | state-two-at-once          | form | -      | wipe a = asked; 2* wipe a <s
 new  | state-expired              | form | -      | wipe a = asked; wipe a <sealed late = error | -
 new  | state-without-answer       | form | -      | wipe a = asked; wipe a <elsewhere = cancelled | -
 """
-CAN: dict[str, Message] = {"form": ELICITS, "url": {"elicitation": {"url": {}}}, "none": {}}
+CAN: dict[str, Message] = {
+    "form": ELICITS,
+    "url": {"elicitation": {"url": {}}},
+    "none": {},
+}
 ROWS = [
     pytest.param(era, *cells[2:], id=f"{cells[1]}-{era}")
-    for cells in ([c.strip() for c in line.split("|")] for line in TABLE.strip().splitlines())
+    for cells in (
+        [c.strip() for c in line.split("|")] for line in TABLE.strip().splitlines()
+    )
     for era in {"both": [LEGACY, MODERN], "old": [LEGACY], "new": [MODERN]}[cells[0]]
 ]
 
@@ -70,7 +76,9 @@ ROWS = [
 def forged(state: str, how: str) -> Message:
     """A yes to a question, sent with its sealed state, with none, or with one that is not ours."""
     altered = state[:-9] + ("B" if state[-9] == "A" else "A") + state[-8:]
-    sealed = {"no-state": None, "made-up": "asked-0", "altered": altered}.get(how, state)
+    sealed = {"no-state": None, "made-up": "asked-0", "altered": altered}.get(
+        how, state
+    )
     key = "else" if how == "elsewhere" else "confirmation"
     return {"requestState": sealed, "inputResponses": {key: YES}}
 
@@ -81,12 +89,20 @@ async def make(call: str, raws: list[Raw], ask: Message) -> set[str]:
     times, _, call = call.rpartition("* ")
     tool, *words = call.split()
     state = [word for word in words if word[0] == "<"]
-    names = [word for word in words if word not in ("confirm", "bare", "late", "other", *state)]
-    more = {"name": f"zz_{tool}"} | (forged(raws[0].states[0], state[0][1:]) if state else {})
+    names = [
+        word
+        for word in words
+        if word not in ("confirm", "bare", "late", "other", *state)
+    ]
+    more = {"name": f"zz_{tool}"} | (
+        forged(raws[0].states[0], state[0][1:]) if state else {}
+    )
     await anyio.sleep(0.3 if "late" in words else 0)
     sent, raw = [], raws["other" in words]
     for number in range(int(times or 1)):
-        arguments: Message = {"names": names} if tool in ("batch", "outer") else {"name": names[0]}
+        arguments: Message = (
+            {"names": names} if tool in ("batch", "outer") else {"name": names[0]}
+        )
         if names == ["#"]:
             arguments = {"name": str(number)}
         bare = tool == "outer" or "bare" in words
@@ -160,6 +176,9 @@ async def test_what_confirm_says_when_nothing_is_pending(era: str) -> None:
             message = await raw.receive(await raw.send("tools/call", **call))
             said.append(message["result"]["content"][0]["text"])
     assert said[0].startswith("nothing is pending for zz_wipe with these arguments: ")
-    assert said[3] == "zz_wipe was applied before with these arguments, and is not applied twice"
+    assert (
+        said[3]
+        == "zz_wipe was applied before with these arguments, and is not applied twice"
+    )
     assert said[6] == said[0]
     assert DONE == ["a"]

@@ -52,7 +52,10 @@ QUESTION = "notes-mcp asks: Change order 7 to st2 for none?\norder: 7\nstatus: s
 SHOWN: dict[str, tuple[Message, str]] = {
     "nothing-else": ({}, ""),
     "what-is-the-default": ({"comment": None, "public": False}, ""),
-    "what-the-question-hides": ({"comment": "no", "public": True}, "\ncomment: no\npublic: true"),
+    "what-the-question-hides": (
+        {"comment": "no", "public": True},
+        "\ncomment: no\npublic: true",
+    ),
     "fifty-numbers": ({"ids": [*range(50)]}, f"\nids: {[*range(50)]}"),
     "a-long-comment": ({"comment": "x" * 500}, "\ncomment: " + "x" * 500),
     "too-long-a-comment": (
@@ -89,12 +92,16 @@ async def test_it_shows_what_is_sent(name: str, era: str) -> None:
     question, message = await called(era, zz_change, order=7, status="st2", **sent)
     assert question == QUESTION + more
     if STEP == "preview":
-        assert message["result"]["content"][0]["text"].startswith(QUESTION + more + "\n")
+        assert message["result"]["content"][0]["text"].startswith(
+            QUESTION + more + "\n"
+        )
 
 
 async def test_a_body_that_asks_shows_it_too(era: str) -> None:
     question, message = await called(era, zz_publish, text="a", public=True, pin="4711")
-    assert question == "notes-mcp asks: Publish?\ntext: a\npublic: true\npin: **********"
+    assert (
+        question == "notes-mcp asks: Publish?\ntext: a\npublic: true\npin: **********"
+    )
     assert outcome(message) == "error"
 
 
@@ -106,4 +113,6 @@ async def test_a_preview_is_worded_for_the_person_and_tells_no_model_how_to_appr
     assert "confirm=" not in str(message)
     assert "call zz_change" not in str(message)
     if STEP == "preview":
-        assert "Nothing was changed. This waits 10 minutes for your decision." in str(message)
+        assert "Nothing was changed. This waits 10 minutes for your decision." in str(
+            message
+        )

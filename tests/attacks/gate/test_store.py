@@ -17,15 +17,21 @@ from copier_fastmcp_engine.errors import StartError
 @pytest.mark.anyio
 @pytest.mark.parametrize("confirm", [False, True], ids=["first-call", "confirm"])
 @pytest.mark.parametrize("era", [LEGACY, MODERN])
-async def test_a_store_that_is_away_lets_nothing_through(era: str, confirm: bool) -> None:
-    server = create_server(SETTINGS.model_copy(update={"state": "redis://127.0.0.1:1/0"}))
+async def test_a_store_that_is_away_lets_nothing_through(
+    era: str, confirm: bool
+) -> None:
+    server = create_server(
+        SETTINGS.model_copy(update={"state": "redis://127.0.0.1:1/0"})
+    )
     await backend().create("note", {}, id=1)
     arguments = {"note_id": 1} | ({"confirm": True} if confirm else {})
     async with Client(server, mode=era) as client:
         answer = await client.call_tool("delete_note", arguments, raise_on_error=False)
     assert answer.is_error
     (said,) = (getattr(block, "text", "") for block in answer.content)
-    assert said == "approvals cannot be kept at the moment; try again later", "no address of ours"
+    assert said == "approvals cannot be kept at the moment; try again later", (
+        "no address of ours"
+    )
     assert list(await backend().snapshot()) == ["note/1"]
 
 
@@ -40,7 +46,9 @@ def test_a_folder_of_questions_is_its_owners_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs modes")
-def test_a_folder_in_which_anybody_could_approve_stops_the_start(tmp_path: Path) -> None:
+def test_a_folder_in_which_anybody_could_approve_stops_the_start(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "state").mkdir()
     (tmp_path / "state").chmod(0o777)
     with pytest.raises(StartError, match="anybody could approve; run `chmod o-w "):

@@ -46,14 +46,18 @@ async def injected(name: Which, ctx: Context, db: Any = CONNECTION) -> Gone:
 
 
 @delete(title="Renamed", confirm="From {from}?")
-async def renamed(from_: Annotated[str, Field(description="Which.", alias="from")]) -> list[Gone]:
+async def renamed(
+    from_: Annotated[str, Field(description="Which.", alias="from")],
+) -> list[Gone]:
     """Take a parameter whose wire name is not a Python name."""
     DONE.append("renamed")
     return [Gone(name=from_)]
 
 
 @delete(title="Own parameter", confirm=True)
-async def own(name: Which, confirm: Annotated[bool, Field(description="Mine.")] = False) -> None:
+async def own(
+    name: Which, confirm: Annotated[bool, Field(description="Mine.")] = False
+) -> None:
     """Have the gate's parameter among its own."""
     assert confirm
     DONE.append("own")
@@ -90,7 +94,9 @@ def counted(function: Callable[P, R]) -> Callable[P, R]:
 @counted
 def decorated(name: Which) -> Gone:
     """Be no coroutine, between two decorators of somebody else's."""
-    DONE.append("main" if threading.current_thread() is threading.main_thread() else "thread")
+    DONE.append(
+        "main" if threading.current_thread() is threading.main_thread() else "thread"
+    )
     return Gone(name=name)
 
 
@@ -116,8 +122,16 @@ CALLS: dict[str, tuple[Message, list[str], list[str]]] = {
     "injected": ({"name": "a"}, ["Injected?\nname: a"], ["injected"]),
     "renamed": ({"from": "b"}, ["From b?\nfrom: b"], ["renamed"]),
     "own": ({"name": "c"}, ["Own parameter?\nname: c"], ["own"]),
-    "outer": ({"name": "d"}, ["Outer?\nname: d", "Injected?\nname: d"], ["injected", "outer"]),
-    "decorated": ({"name": "e"}, ["Decorated?\nname: e"], ["counted", "counted", "thread"]),
+    "outer": (
+        {"name": "d"},
+        ["Outer?\nname: d", "Injected?\nname: d"],
+        ["injected", "outer"],
+    ),
+    "decorated": (
+        {"name": "e"},
+        ["Decorated?\nname: e"],
+        ["counted", "counted", "thread"],
+    ),
     "client_of_itself": ({}, ["Injected?\nname: inner"], ["injected"]),
 }
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("era", [LEGACY, MODERN])]
@@ -128,13 +142,23 @@ def server() -> FastMCP:
     DONE.clear()
     QUESTIONS.clear()
     made = create_server(SETTINGS)
-    for function in (injected, renamed, own, secret, outer, decorated, client_of_itself):
+    for function in (
+        injected,
+        renamed,
+        own,
+        secret,
+        outer,
+        decorated,
+        client_of_itself,
+    ):
         made.add_tool(built(function))
     return made
 
 
 @pytest.mark.parametrize("tool", CALLS)
-async def test_it_is_asked_for_and_applied(server: FastMCP, tool: str, era: str) -> None:
+async def test_it_is_asked_for_and_applied(
+    server: FastMCP, tool: str, era: str
+) -> None:
     arguments, questions, done = CALLS[tool]
     if tool == "client_of_itself":
         arguments = {"era": era}
@@ -165,7 +189,9 @@ async def test_a_secret_is_bound_but_not_shown(server: FastMCP, era: str) -> Non
     assert DONE == []
 
 
-async def test_a_tool_that_calls_a_gated_one_has_no_two_steps(server: FastMCP, era: str) -> None:
+async def test_a_tool_that_calls_a_gated_one_has_no_two_steps(
+    server: FastMCP, era: str
+) -> None:
     async with Client(server, mode=era) as client:
         await client.call_tool("outer", {"name": "d"})
         arguments = {"name": "d", "confirm": True}

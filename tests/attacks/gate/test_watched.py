@@ -62,7 +62,9 @@ async def decide() -> None:
                 if not answer:
                     for _ in range(2):
                         sent = {"note_id": SECRET, "confirm": True}
-                        await client.call_tool("delete_note", sent, raise_on_error=False)
+                        await client.call_tool(
+                            "delete_note", sent, raise_on_error=False
+                        )
 
 
 @pytest.mark.anyio
@@ -70,27 +72,37 @@ async def test_each_decision_is_logged_traced_and_counted_without_values(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(logging.getLogger("fastmcp"), "propagate", True)
-    spans, reader, provider = InMemorySpanExporter(), InMemoryMetricReader(), TracerProvider()
+    spans, reader, provider = (
+        InMemorySpanExporter(),
+        InMemoryMetricReader(),
+        TracerProvider(),
+    )
     provider.add_span_processor(SimpleSpanProcessor(spans))
     trace.set_tracer_provider(provider)
     metrics.set_meter_provider(MeterProvider([reader]))
     with caplog.at_level("INFO"):
         await decide()
-    ours = {each.levelname for each in caplog.records if each.name.startswith("notes_mcp")}
+    ours = {
+        each.levelname for each in caplog.records if each.name.startswith("notes_mcp")
+    }
     assert ours == {"INFO"}
     assert str(SECRET) not in caplog.text
     texts = [record.getMessage() for record in caplog.records]
     lines = [json.loads(text) for text in texts if '"event": "confirmation"' in text]
     assert {tuple(line) for line in lines} == {KEYS}
     assert [(line["era"], line["way"], line["outcome"]) for line in lines] == EXPECTED
-    assert [line["approved_by"] for line in lines] == [approver(*each[1:]) for each in EXPECTED]
+    assert [line["approved_by"] for line in lines] == [
+        approver(*each[1:]) for each in EXPECTED
+    ]
     decided = [
         span
         for span in spans.get_finished_spans()
         if "mcp.confirmation.way" in (span.attributes or {})
     ]
     keys = [f"mcp.confirmation.{name}" for name in ("way", "outcome", "approved_by")]
-    attributes = [tuple((span.attributes or {}).get(key) for key in keys) for span in decided]
+    attributes = [
+        tuple((span.attributes or {}).get(key) for key in keys) for span in decided
+    ]
     assert attributes == [(*each[1:], approver(*each[1:])) for each in EXPECTED]
     bad = [span.attributes for span in decided if not span.status.is_ok]
     assert {(each or {})["mcp.confirmation.outcome"] for each in bad} == {"refused"}

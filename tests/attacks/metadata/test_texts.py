@@ -38,17 +38,24 @@ async def wire(mcp: FastMCP, era: str) -> tuple[dict[str, Any], dict[str, Any]]:
     async with Client(mcp, mode=era) as client:
         tools = await client.list_tools()
         for one in await client.list_resources():
-            texts["resources"][str(one.uri)] = {"name": one.name, "description": one.description}
+            texts["resources"][str(one.uri)] = {
+                "name": one.name,
+                "description": one.description,
+            }
         for each in await client.list_resource_templates():
             about = {"name": each.name, "description": each.description}
             texts["resource_templates"][each.uri_template] = about
     for tool in tools:
         schemas = tool.input_schema["properties"].items()
-        arguments = {name: {"description": it.get("description")} for name, it in schemas}
+        arguments = {
+            name: {"description": it.get("description")} for name, it in schemas
+        }
         about = {"title": tool.title, "description": tool.description}
         texts["tools"][tool.name] = about | {"arguments": arguments}
     hints = {tool.name: dict(tool.annotations or {}) for tool in tools}
-    assert [hints[tool.name].pop("title") for tool in tools] == [tool.title for tool in tools]
+    assert [hints[tool.name].pop("title") for tool in tools] == [
+        tool.title for tool in tools
+    ]
     return texts, hints
 
 
@@ -56,12 +63,16 @@ async def wire(mcp: FastMCP, era: str) -> tuple[dict[str, Any], dict[str, Any]]:
 async def test_every_text_can_be_overridden_and_no_hint_moves(
     tmp_path: Path, era: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(metadata, "MOST_BYTES", 2**24)  # for servers with hundreds of tools
+    monkeypatch.setattr(
+        metadata, "MOST_BYTES", 2**24
+    )  # for servers with hundreds of tools
     before, hints = await wire(SERVER, era)
     numbers = count()
 
     def renamed(texts: Any) -> Any:
-        nested = isinstance(texts, dict) and {key: renamed(text) for key, text in texts.items()}
+        nested = isinstance(texts, dict) and {
+            key: renamed(text) for key, text in texts.items()
+        }
         return f"Text {next(numbers)}" if nested is False else nested
 
     texts = renamed(before)
@@ -90,7 +101,9 @@ FAULTS = {  # what a file must not say, and what the one line that stops the sta
 
 
 @pytest.mark.parametrize(("text", "line"), FAULTS.items(), ids=FAULTS.values())
-def test_a_file_that_is_wrong_stops_the_start(tmp_path: Path, text: str, line: str) -> None:
+def test_a_file_that_is_wrong_stops_the_start(
+    tmp_path: Path, text: str, line: str
+) -> None:
     with pytest.raises(StartError, match=re.escape(line)):
         overridden(tmp_path / "texts.yaml", text.replace("TOOL", TOOL))
 
@@ -110,7 +123,9 @@ async def test_a_layer_replaces_single_fields_and_takes_a_tool_away(
     upper, lower = tmp_path / "upper.yaml", tmp_path / "lower.yaml"
     overridden(lower, {"tools": {TOOL: {"title": "A", "description": "Kept"}}})
     monkeypatch.setattr(metadata, "packaged_file", lambda policy: lower)
-    mixed = overridden(upper, {"strict": False, "tools": {"none": {}, TOOL: {"title": "B"}}})
+    mixed = overridden(
+        upper, {"strict": False, "tools": {"none": {}, TOOL: {"title": "B"}}}
+    )
     about = (await wire(mixed, era))[0]["tools"][TOOL]
     assert (about["title"], about["description"]) == ("B", "Kept")
     gone = overridden(upper, {"tools": {TOOL: {"enabled": False}}})

@@ -32,7 +32,9 @@ async def called(
 ) -> Message:
     """What a call comes to; without an answer the client cannot be asked."""
     async with connect(server, era, answer, can=ELICITS if answer else {}) as raw:
-        message = await raw.receive(await raw.send("tools/call", name=tool, arguments=arguments))
+        message = await raw.receive(
+            await raw.send("tools/call", name=tool, arguments=arguments)
+        )
     QUESTIONS[:] = raw.questions
     return message
 
@@ -46,7 +48,9 @@ async def in_two_steps(
         for more in ({}, {"confirm": True}):
             call: Message = {"name": tool, "arguments": arguments | more}
             call = {"name": through, "arguments": call} if through else call
-            outcomes.append(outcome(await raw.receive(await raw.send("tools/call", **call))))
+            outcomes.append(
+                outcome(await raw.receive(await raw.send("tools/call", **call)))
+            )
     return outcomes
 
 
@@ -61,7 +65,9 @@ async def wire(server: FastMCP, era: str, name: str) -> Message:
 def lines(file: Path) -> list[Message]:
     """What the trail holds, its oldest file first."""
     files = [*sorted(file.parent.glob(f"{file.name}.*")), file]
-    return [json.loads(line) for each in files for line in each.read_text().splitlines()]
+    return [
+        json.loads(line) for each in files for line in each.read_text().splitlines()
+    ]
 
 
 def text(message: Message) -> str:
@@ -133,7 +139,9 @@ def openapi(server: FastMCP) -> str:
         DONE.append(request.url.path.strip("/"))
         return httpx2.Response(200, json={})
 
-    client = httpx2.AsyncClient(transport=httpx2.MockTransport(answer), base_url="http://api")
+    client = httpx2.AsyncClient(
+        transport=httpx2.MockTransport(answer), base_url="http://api"
+    )
     server.mount(FastMCP.from_openapi(document, client), namespace="api")
     return "api_destroy"
 

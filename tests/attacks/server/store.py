@@ -16,7 +16,9 @@ async def write(backend: Backend) -> None:
 
 async def many(backend: Backend) -> None:
     """Create fifty at once."""
-    await asyncio.gather(*(backend.create("note", {"n": number}) for number in range(50)))
+    await asyncio.gather(
+        *(backend.create("note", {"n": number}) for number in range(50))
+    )
 
 
 async def keys(backend: Backend) -> None:

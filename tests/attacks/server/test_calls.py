@@ -41,7 +41,10 @@ async def zz_tell(ctx: Context) -> Answer:
 @pytest.mark.parametrize(
     ("database", "expected"),
     [
-        ("driver://u:secret@h/db", "backend.py: connect: OSError; see .*'driver://h/db'"),
+        (
+            "driver://u:secret@h/db",
+            "backend.py: connect: OSError; see .*'driver://h/db'",
+        ),
         ("driver://h/db", "backend.py: connect: OSError: lost driver://h/db; see .*"),
         ("~nosuch/db", "backend.py: connect: OSError: lost ~nosuch/db; see .*'/.*'"),
         ("host=h password=secret", "backend.py: connect: OSError; see .*'…'"),
@@ -51,7 +54,9 @@ async def zz_tell(ctx: Context) -> Answer:
 def test_no_password_is_said_at_the_start(
     monkeypatch: pytest.MonkeyPatch, database: str, expected: str
 ) -> None:
-    monkeypatch.setattr("notes_mcp.server.connect", Mock(side_effect=OSError(f"lost {database}")))
+    monkeypatch.setattr(
+        "notes_mcp.server.connect", Mock(side_effect=OSError(f"lost {database}"))
+    )
     with pytest.raises(StartError) as error:
         create_server(SETTINGS.model_copy(update={"database": database}))
     assert re.fullmatch(f"{expected}.*", str(error.value))
@@ -74,8 +79,14 @@ class Strict(Settings):
     [
         ({}, "setting needed: Field required; set NOTES_MCP_NEEDED$"),
         ({"needed": "odd"}, "settings: Assertion failed, that does not fit"),
-        ({"needed": "x", "other": "db://u:hunter2@h"}, "setting other: Input should be .*integer"),
-        ({"needed": "x", "other": "password=hunter2"}, "setting other: Input should be .*integer"),
+        (
+            {"needed": "x", "other": "db://u:hunter2@h"},
+            "setting other: Input should be .*integer",
+        ),
+        (
+            {"needed": "x", "other": "password=hunter2"},
+            "setting other: Input should be .*integer",
+        ),
         ({"needed": "x", "other": "one"}, "setting other: .* \\(got 'one'\\)"),
     ],
     ids=["missing", "together", "address", "named", "plain"],
@@ -127,8 +138,13 @@ async def test_a_context_parameter_is_given_and_not_in_the_schema() -> None:
 
 
 async def test_read_only_serves_only_what_says_so() -> None:
-    async with Client(create_server(SETTINGS.model_copy(update={"read_only": True}))) as client:
-        assert {tool.name for tool in await client.list_tools()} == {"get_note", "search_notes"}
+    async with Client(
+        create_server(SETTINGS.model_copy(update={"read_only": True}))
+    ) as client:
+        assert {tool.name for tool in await client.list_tools()} == {
+            "get_note",
+            "search_notes",
+        }
         refused = await error(client, "create_note", title="a", content="b")
     assert (
         refused
@@ -142,7 +158,11 @@ async def test_every_call_is_one_log_line_without_argument_values(
     with caplog.at_level(logging.INFO, "notes_mcp.process"):
         await content(client, "create_note", title="secret", content="secret")
         await error(client, "get_note", note_id=99)
-    texts = [record.message for record in caplog.records if record.name == "notes_mcp.process"]
+    texts = [
+        record.message
+        for record in caplog.records
+        if record.name == "notes_mcp.process"
+    ]
     lines = [json.loads(text) for text in texts]
     assert "secret" not in "".join(texts)
     assert [(line["tool"], line["behavior"], line["outcome"]) for line in lines] == [
@@ -158,7 +178,9 @@ async def test_pages_hold_everything_once(client: Notes) -> None:
     page = await content(client, "search_notes", limit=2)
     pages = [page]
     while page["next_cursor"] is not None:
-        page = await content(client, "search_notes", limit=2, cursor=page["next_cursor"])
+        page = await content(
+            client, "search_notes", limit=2, cursor=page["next_cursor"]
+        )
         pages.append(page)
     titles = [[item["title"] for item in page["items"]] for page in pages]
     assert titles == [["n0", "n1"], ["n2", "n3"], ["n4"]]
@@ -167,7 +189,9 @@ async def test_pages_hold_everything_once(client: Notes) -> None:
 
 @pytest.mark.parametrize("cursor", ["9" * 30, "x"])
 async def test_a_made_up_cursor_is_refused(client: Notes, cursor: str) -> None:
-    assert (await error(client, "search_notes", cursor=cursor)).startswith(f"cursor '{cursor}")
+    assert (await error(client, "search_notes", cursor=cursor)).startswith(
+        f"cursor '{cursor}"
+    )
 
 
 async def test_a_stale_update_says_what_to_do(client: Notes) -> None:
@@ -179,7 +203,9 @@ async def test_a_stale_update_says_what_to_do(client: Notes) -> None:
     assert "read it again" in refused
 
 
-def test_over_http_no_answer_waits_for_the_client(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_over_http_no_answer_waits_for_the_client(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """With Nagle's algorithm the second part of an answer would wait 40 ms, until the first is acknowledged."""
     server, delayed = create_server(SETTINGS), []
 
@@ -187,20 +213,26 @@ def test_over_http_no_answer_waits_for_the_client(monkeypatch: pytest.MonkeyPatc
         with socket.create_connection(sockets[0].getsockname()):
             accepted, _from = sockets[0].accept()
             with accepted:
-                delayed.append(not accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+                delayed.append(
+                    not accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+                )
 
     monkeypatch.setattr(server, "run", run)
     server.listen(Settings(host="127.0.0.1", port=0))
     assert delayed == [False]
 
 
-async def test_whoever_serves_it_a_page_in_a_browser_reaches_it_by_no_other_name() -> None:
+async def test_whoever_serves_it_a_page_in_a_browser_reaches_it_by_no_other_name() -> (
+    None
+):
     """As `fastmcp run` and an ASGI server do, which leave hosts unchecked: DNS rebinding."""
     app = create_server(SETTINGS).http_app()
     statuses = []
     for host in ("localhost", "evil.example"):
         local = httpx2.ASGITransport(app, client=("127.0.0.1", 1))
-        async with httpx2.AsyncClient(transport=local, base_url="http://127.0.0.1") as client:
+        async with httpx2.AsyncClient(
+            transport=local, base_url="http://127.0.0.1"
+        ) as client:
             found = await client.get("/health", headers={"Host": host})
             statuses.append(found.status_code)
     assert statuses == [200, 421]

@@ -7,7 +7,16 @@ import json
 from collections.abc import Callable
 
 import pytest
-from attacks.gate.attacked import ASK, DONE, SETTINGS, STEP, built, declare, serving, zz_wipe
+from attacks.gate.attacked import (
+    ASK,
+    DONE,
+    SETTINGS,
+    STEP,
+    built,
+    declare,
+    serving,
+    zz_wipe,
+)
 from attacks.raw import MODERN, Message, connect, outcome
 from attacks.server.composing import (
     NO,
@@ -39,7 +48,9 @@ pytestmark = pytest.mark.anyio
 
 @each_era
 @pytest.mark.parametrize("way", WAYS)
-async def test_what_nobody_declared_is_asked_for(way: Callable[[FastMCP], str], era: str) -> None:
+async def test_what_nobody_declared_is_asked_for(
+    way: Callable[[FastMCP], str], era: str
+) -> None:
     server = serving()
     tool = way(server)
     argument = "title" if way is transformed else "name"
@@ -85,7 +96,9 @@ async def test_a_declared_name_has_its_hints_and_its_gate(era: str) -> None:
     assert (seen["title"], seen["annotations"]["title"]) == ("Destroy", "Destroy")
     assert seen["annotations"].get("destructiveHint") is True
     assert "confirm" in seen["inputSchema"]["properties"]
-    assert {"confirmed", "outcome", "result"} <= seen["outputSchema"]["properties"].keys()
+    assert {"confirmed", "outcome", "result"} <= seen["outputSchema"][
+        "properties"
+    ].keys()
     for answer, expected in ((NO, "declined"), (YES, "applied")):
         message = await called(server, era, tool, answer, name="a", **ASK)
         assert outcome(message) == expected, message
@@ -98,15 +111,22 @@ async def test_a_declared_name_has_its_hints_and_its_gate(era: str) -> None:
 
 
 def test_a_behavior_that_there_is_not_is_refused() -> None:
-    with pytest.raises(TypeError, match="'remove' is not a behavior of x; use one of read, create"):
+    with pytest.raises(
+        TypeError, match="'remove' is not a behavior of x; use one of read, create"
+    ):
         declare(serving(), "x", "remove")  # type: ignore[arg-type]
 
 
 @each_era
-async def test_its_own_read_only_hint_is_believed_where_the_settings_name_it(era: str) -> None:
+async def test_its_own_read_only_hint_is_believed_where_the_settings_name_it(
+    era: str,
+) -> None:
     server = create_server(SETTINGS.model_copy(update={"trust_reads": ["dest*"]}))
     read_only(server)
-    assert text(await called(server, era, "destroy", None, name="a")) == '{"destroyed":"a"}'
+    assert (
+        text(await called(server, era, "destroy", None, name="a"))
+        == '{"destroyed":"a"}'
+    )
     plain_one = create_server(SETTINGS.model_copy(update={"trust_reads": ["destroy"]}))
     plain(plain_one)
     assert outcome(await called(plain_one, era, "destroy", None, name="b")) == "error"
@@ -120,7 +140,10 @@ async def test_search_and_renaming_keep_the_gate_and_its_second_step(era: str) -
     message = await called(server, era, "raze", None, name="a")
     assert outcome(message) == STEP
     server.add_transform(RegexSearchTransform())
-    assert await in_two_steps(server, era, "raze", through="call_tool", name="b") == TWO_STEPS
+    assert (
+        await in_two_steps(server, era, "raze", through="call_tool", name="b")
+        == TWO_STEPS
+    )
     assert ["b"][: TWO_STEPS.count("applied")] == DONE
 
 
@@ -166,11 +189,19 @@ async def test_an_approval_is_of_one_version(era: str) -> None:
     declare(server, "versioned", "delete")
     async with connect(server, era, can={}) as raw:
         outcomes = []
-        for version, more in (("1", {}), ("2", {"confirm": True}), ("1", {"confirm": True})):
+        for version, more in (
+            ("1", {}),
+            ("2", {"confirm": True}),
+            ("1", {"confirm": True}),
+        ):
             raw.meta = {"fastmcp": {"version": version}}
             call = {"name": "versioned", "arguments": {"name": "a", **more}}
-            outcomes.append(outcome(await raw.receive(await raw.send("tools/call", **call))))
-    assert outcomes == (["preview", "error", "applied"] if STEP == "preview" else ["error"] * 3)
+            outcomes.append(
+                outcome(await raw.receive(await raw.send("tools/call", **call)))
+            )
+    assert outcomes == (
+        ["preview", "error", "applied"] if STEP == "preview" else ["error"] * 3
+    )
     assert ["1"][: outcomes.count("applied")] == DONE
 
 
@@ -183,12 +214,18 @@ ODD: list[object] = [
 ]
 
 
-@pytest.mark.parametrize("schema", ODD, ids=["true", "again", "nowhere", "types", "anything"])
+@pytest.mark.parametrize(
+    "schema", ODD, ids=["true", "again", "nowhere", "types", "anything"]
+)
 async def test_a_schema_of_others_may_be_odd(schema: object) -> None:
     server = serving()
     tool = Tool.from_function(destroy)
     again = {"anyOf": [{"$ref": "#/$defs/again"}, {"type": "null"}]}
-    tool.parameters = {"type": "object", "properties": {"name": schema}, "$defs": {"again": again}}
+    tool.parameters = {
+        "type": "object",
+        "properties": {"name": schema},
+        "$defs": {"again": again},
+    }
     server.add_tool(tool)
     message = await called(server, MODERN, "destroy", YES, name="a")
     assert text(message) == '{"destroyed":"a"}', message

@@ -47,19 +47,34 @@ async def test_hints_changed_on_the_way_stop_the_start_and_are_put_right_when_la
     own = await wire(server, MODERN, "zz_wipe")
     assert seen["annotations"] == own["annotations"]
     monkeypatch.setattr(extend, "extend", add)
-    with pytest.raises(StartError, match=r"raze is served with other hints than it declares: .*"):
+    with pytest.raises(
+        StartError, match=r"raze is served with other hints than it declares: .*"
+    ):
         create_server(SETTINGS)
 
 
-ALL = {"list_tools", "list_resources", "list_prompts", "read_resource", "get_prompt", "call_tool"}
+ALL = {
+    "list_tools",
+    "list_resources",
+    "list_prompts",
+    "read_resource",
+    "get_prompt",
+    "call_tool",
+}
 
 
 @pytest.mark.parametrize(
     ("settings", "wrong"),
     [
         ({}, "every tool"),
-        ({"call_tool_settings": {"included_tools": ["get_note", "delete_note"]}}, "delete_note"),
-        ({"call_tool_settings": {"included_tools": ["get_note", "zz_late"]}}, "zz_late"),
+        (
+            {"call_tool_settings": {"included_tools": ["get_note", "delete_note"]}},
+            "delete_note",
+        ),
+        (
+            {"call_tool_settings": {"included_tools": ["get_note", "zz_late"]}},
+            "zz_late",
+        ),
         ({"call_tool_settings": {"included_tools": ["get_note"]}}, None),
         ({"call_tool_settings": {"enabled": False}}, None),
     ],
@@ -73,7 +88,9 @@ def test_a_cache_may_answer_for_declared_reads_alone(
     if wrong is None:
         create_server(SETTINGS)
         return
-    with pytest.raises(StartError, match=rf"CachingMiddleware would answer for {wrong};"):
+    with pytest.raises(
+        StartError, match=rf"CachingMiddleware would answer for {wrong};"
+    ):
         create_server(SETTINGS)
 
 
@@ -117,7 +134,9 @@ def test_so_may_that_of_a_mounted_server(
 ) -> None:
     def extend_(server: FastMCP) -> None:
         between = FastMCP("between") if deep else server
-        between.mount(child_with(settings), namespace="child", tool_names={"zz_tell": "told"})
+        between.mount(
+            child_with(settings), namespace="child", tool_names={"zz_tell": "told"}
+        )
         if deep:
             server.mount(between)
 
@@ -125,11 +144,15 @@ def test_so_may_that_of_a_mounted_server(
     if wrong is None:
         create_server(SETTINGS)
         return
-    with pytest.raises(StartError, match=rf"CachingMiddleware would answer for {wrong};"):
+    with pytest.raises(
+        StartError, match=rf"CachingMiddleware would answer for {wrong};"
+    ):
         create_server(SETTINGS)
 
 
-def test_a_cache_knows_a_declared_tool_by_its_own_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cache_knows_a_declared_tool_by_its_own_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def extend_(server: FastMCP) -> None:
         server.mount(child_with(calls("zz_tell")), namespace="child")
         declare("child_zz_tell", "read")
@@ -146,7 +169,9 @@ def test_no_cache_answers_for_what_is_read_behind_scopes(
 
     def extend_(server: FastMCP) -> None:
         child = FastMCP("child")
-        made = resource("scoped://all", name="Scoped", description="All.", scopes=["zz:read"])
+        made = resource(
+            "scoped://all", name="Scoped", description="All.", scopes=["zz:read"]
+        )
         child.add_resource(made(zz_tell))
         server.mount(child, namespace="child")
         (server if where == "here" else child).add_middleware(cache)
@@ -156,13 +181,17 @@ def test_no_cache_answers_for_what_is_read_behind_scopes(
         create_server(SETTINGS)
 
 
-def test_no_cache_answers_for_a_tool_that_calls_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_cache_answers_for_a_tool_that_calls_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def extend_(server: FastMCP) -> None:
         server.add_transform(RegexSearchTransform())
         server.add_middleware(ResponseCachingMiddleware(**calls("call_tool")))
 
     monkeypatch.setattr(extend, "extend", extend_)
-    with pytest.raises(StartError, match="CachingMiddleware would answer for call_tool;"):
+    with pytest.raises(
+        StartError, match="CachingMiddleware would answer for call_tool;"
+    ):
         create_server(SETTINGS)
 
 
@@ -186,8 +215,12 @@ async def test_what_nobody_declared_is_named_at_the_start(
 ) -> None:
     monkeypatch.setattr(extend, "extend", mounted)
     create_server(SETTINGS)
-    (line,) = [each.getMessage() for each in caplog.records if each.levelno == logging.WARNING]
-    assert line.startswith("a person is asked before undeclared child_destroy: say what it does")
+    (line,) = [
+        each.getMessage() for each in caplog.records if each.levelno == logging.WARNING
+    ]
+    assert line.startswith(
+        "a person is asked before undeclared child_destroy: say what it does"
+    )
     caplog.clear()
 
     def extended(server: FastMCP) -> None:
@@ -208,7 +241,9 @@ async def test_where_the_profile_confirms_nothing_it_is_served_and_named(
 
     monkeypatch.setattr(extend, "extend", mounted)
     server = create_server(Asking(**SETTINGS.model_dump()))
-    assert caplog.messages[0].startswith("nobody is asked before undeclared child_destroy: ")
+    assert caplog.messages[0].startswith(
+        "nobody is asked before undeclared child_destroy: "
+    )
     assert outcome(await called(server, era, "child_destroy", None, name="a")) == "None"
     assert DONE == ["a"]
 
@@ -237,7 +272,9 @@ async def test_what_needs_scopes_that_nobody_can_have_is_named_when_served_over_
     server.http_app()
     assert caplog.records == []
     server.add_tool(built(read(title="Scoped", scopes=["zz:read"])(zz_scoped)))
-    made = resource("scoped://all", name="Scoped", description="All.", scopes=["zz:read"])
+    made = resource(
+        "scoped://all", name="Scoped", description="All.", scopes=["zz:read"]
+    )
     server.add_resource(made(zz_scoped))
     server.http_app()
     (line,) = caplog.messages
@@ -251,17 +288,23 @@ async def test_scopes_hold_through_a_mount_and_for_a_resource(era: str) -> None:
     scoped = built(read(title="Scoped", scopes=["zz:read"])(zz_scoped))
     child.add_tool(scoped.model_copy(update={"auth": None}))
     server.mount(child, namespace="child")
-    made = resource("scoped://all", name="Scoped", description="All.", scopes=["zz:read"])
+    made = resource(
+        "scoped://all", name="Scoped", description="All.", scopes=["zz:read"]
+    )
     server.add_resource(made(zz_scoped))
     before = set_transport("streamable-http")
     try:
         for scopes, said in (([], "error"), (["zz:read"], "result")):
-            token = AccessToken(token="t", client_id="app", scopes=scopes, subject="ann")
+            token = AccessToken(
+                token="t", client_id="app", scopes=scopes, subject="ann"
+            )
             reset = auth_context_var.set(AuthenticatedUser(token))
             async with connect(server, era, can={}) as raw:
                 number = await raw.send("resources/read", uri="scoped://all")
                 assert said in await raw.receive(number)
-                number = await raw.send("tools/call", name="child_zz_scoped", arguments={})
+                number = await raw.send(
+                    "tools/call", name="child_zz_scoped", arguments={}
+                )
                 message = await raw.receive(number)
                 assert ("insufficient_scope" in text(message)) is (said == "error")
             auth_context_var.reset(reset)

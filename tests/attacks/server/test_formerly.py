@@ -5,9 +5,26 @@ import logging
 from pathlib import Path
 
 import pytest
-from attacks.gate.attacked import ASK, DONE, SETTINGS, TWO_STEP, Name, Wiped, built, serving
+from attacks.gate.attacked import (
+    ASK,
+    DONE,
+    SETTINGS,
+    TWO_STEP,
+    Name,
+    Wiped,
+    built,
+    serving,
+)
 from attacks.raw import MODERN, Message, connect, outcome
-from attacks.server.composing import NO, YES, called, destroy, each_era, in_two_steps, wire
+from attacks.server.composing import (
+    NO,
+    YES,
+    called,
+    destroy,
+    each_era,
+    in_two_steps,
+    wire,
+)
 from attacks.server.composing import TWO_STEPS as STEPS
 from fastmcp import FastMCP
 from fastmcp.server.auth import AccessToken
@@ -54,18 +71,24 @@ async def test_an_old_name_is_gated_like_the_new_one(era: str) -> None:
     server = renamed()
     for name in ("zz_raze", "zz_level", "zz_flatten"):
         DONE.clear()
-        assert outcome(await called(server, era, name, NO, name="a", **ASK)) == "declined"
+        assert (
+            outcome(await called(server, era, name, NO, name="a", **ASK)) == "declined"
+        )
         assert await in_two_steps(server, era, name, name="b") == STEPS
         assert ("b" in DONE) is TWO_STEP
         first = await called(server, era, name, None, name="c", confirm=True)
         assert outcome(first) == "error"
-        assert outcome(await called(server, era, name, YES, name="d", **ASK)) == "applied"
+        assert (
+            outcome(await called(server, era, name, YES, name="d", **ASK)) == "applied"
+        )
         assert DONE == ["b", "d"] if TWO_STEP else ["d"]
 
 
 @each_era
 @pytest.mark.skipif(not TWO_STEP, reason="there are no two steps")
-async def test_a_preview_is_of_one_tool_by_whatever_name_and_applied_once(era: str) -> None:
+async def test_a_preview_is_of_one_tool_by_whatever_name_and_applied_once(
+    era: str,
+) -> None:
     outcomes = []
     async with connect(renamed(), era, can={}) as raw:
         for name, more in (
@@ -74,7 +97,9 @@ async def test_a_preview_is_of_one_tool_by_whatever_name_and_applied_once(era: s
             ("zz_raze", {"confirm": True}),
         ):
             call: Message = {"name": name, "arguments": {"name": "a"} | more}
-            outcomes.append(outcome(await raw.receive(await raw.send("tools/call", **call))))
+            outcomes.append(
+                outcome(await raw.receive(await raw.send("tools/call", **call)))
+            )
     assert outcomes == ["preview", "applied", "error"]
     assert DONE == ["a"]
 
@@ -84,7 +109,9 @@ async def test_a_preview_is_of_one_tool_by_whatever_name_and_applied_once(era: s
 async def test_an_old_name_needs_the_scopes_of_the_new_one(
     era: str, scopes: list[str], said: str
 ) -> None:
-    user = AuthenticatedUser(AccessToken(token="t", client_id="app", scopes=scopes, subject="ann"))
+    user = AuthenticatedUser(
+        AccessToken(token="t", client_id="app", scopes=scopes, subject="ann")
+    )
     there, reset = set_transport("streamable-http"), auth_context_var.set(user)
     try:
         for name in ("zz_see", "zz_view"):
@@ -105,7 +132,9 @@ async def test_an_old_name_is_not_listed_and_writes_nothing_where_only_reads_are
     assert {"zz_raze", "zz_see"} <= {*names}
     assert not {"zz_level", "zz_flatten", "zz_view"} & {*names}
     for part in ({"read_only": True}, {"no_destructive": True}):
-        refused = await called(renamed(**part), era, "zz_level", YES, name="a", confirm=True)
+        refused = await called(
+            renamed(**part), era, "zz_level", YES, name="a", confirm=True
+        )
         assert "zz_raze cannot be called here" in str(refused)
     assert DONE == []
 
@@ -130,7 +159,10 @@ async def test_what_is_deprecated_says_so_and_works(
     for name, use in (("destroy", "Use zz_wipe."), ("zz_end", "Use zz_wipe.")):
         DONE.clear()
         with caplog.at_level(logging.INFO, "notes_mcp.process"):
-            assert outcome(await called(server, era, name, YES, name="a", **ASK)) == "applied"
+            assert (
+                outcome(await called(server, era, name, YES, name="a", **ASK))
+                == "applied"
+            )
         line = caplog.records[-1]
         assert line.levelno == logging.WARNING
         assert json.loads(line.message)["deprecated"] == use
@@ -140,7 +172,10 @@ async def test_what_is_deprecated_says_so_and_works(
         "without a word to the policy.\n\nDeprecated: Use zz_wipe."
     )
     assert seen[1]["description"] == 'Raze one.\n\nDeprecated: Use "zz_wipe".'
-    assert [tool["_meta"]["deprecated"] for tool in seen] == ["Use zz_wipe.", 'Use "zz_wipe".']
+    assert [tool["_meta"]["deprecated"] for tool in seen] == [
+        "Use zz_wipe.",
+        'Use "zz_wipe".',
+    ]
 
 
 @pytest.mark.parametrize("old", ["zz_wipe", "zz_level", "zz_mine"])
@@ -160,7 +195,10 @@ async def test_a_name_is_of_one_tool(monkeypatch: pytest.MonkeyPatch, old: str) 
 async def test_a_mounted_server_answers_to_old_names_behind_its_namespace() -> None:
     outer = create_server()
     outer.mount(renamed(), namespace="in")
-    assert outcome(await called(outer, MODERN, "in_zz_level", NO, name="a", **ASK)) == "declined"
+    assert (
+        outcome(await called(outer, MODERN, "in_zz_level", NO, name="a", **ASK))
+        == "declined"
+    )
     assert DONE == []
 
 

@@ -6,7 +6,12 @@ from attacks.raw import ELICITS, LEGACY, MODERN, Message, Raw, connect, outcome
 from attacks.server.composing import YES, each_era, text
 from fastmcp import Context, FastMCP
 from fastmcp.server.providers.proxy import FastMCPProxy, ProxyClient
-from mcp_types import ElicitRequest, ElicitRequestFormParams, ElicitResult, InputRequiredResult
+from mcp_types import (
+    ElicitRequest,
+    ElicitRequestFormParams,
+    ElicitResult,
+    InputRequiredResult,
+)
 from notes_mcp.policy import delete
 
 from copier_fastmcp_engine.guard import PolicyServer
@@ -25,7 +30,9 @@ def question(words: str, state: str | None) -> InputRequiredResult:
     )
 
 
-async def weigh(name: str, ctx: Context, state: str | None = "1") -> str | InputRequiredResult:
+async def weigh(
+    name: str, ctx: Context, state: str | None = "1"
+) -> str | InputRequiredResult:
     """Ask twice, with or without a state, before anything is done."""
     answers = ctx.input_responses
     SEEN.append((sorted(answers or {}), ctx.request_state))
@@ -98,7 +105,9 @@ def asks(message: Message) -> list[str]:
 
 @pytest.mark.parametrize("arguments", STATES, ids=["state", "no-state"])
 @pytest.mark.parametrize("way", WAYS)
-async def test_ours_is_asked_once_and_its_own_get_through(way: object, arguments: Message) -> None:
+async def test_ours_is_asked_once_and_its_own_get_through(
+    way: object, arguments: Message
+) -> None:
     server = serving()
     assert callable(way)
     tool = way(server)
@@ -106,12 +115,16 @@ async def test_ours_is_asked_once_and_its_own_get_through(way: object, arguments
     async with connect(server, MODERN, YES, THREE) as raw:
         number = await raw.send("tools/call", name=tool, arguments=arguments | more)
         message = await raw.receive(number)
-    expected = [(["how"], None)] if "state" in arguments else [(["how"], "1"), (["how"], "2")]
+    expected = (
+        [(["how"], None)] if "state" in arguments else [(["how"], "1"), (["how"], "2")]
+    )
     assert [([], None), *expected] == SEEN, message
     assert raw.questions[1:] == ["How many?", "Really?"][: len(expected)]
     assert raw.questions[0].lower().startswith("notes-mcp asks: weigh?")
     assert DONE == ["a3"]
-    assert outcome(message) == ("applied" if more or way in (ours, declared) else "None")
+    assert outcome(message) == (
+        "applied" if more or way in (ours, declared) else "None"
+    )
     assert "weighed" in text(message)
 
 
@@ -119,7 +132,10 @@ async def test_ours_is_asked_once_and_its_own_get_through(way: object, arguments
 async def test_an_approval_passes_one_round_of_one_call(way: object) -> None:
     server = serving()
     assert callable(way)
-    call: Message = {"name": way(server), "arguments": {"name": "a"} | (ASK if way is ours else {})}
+    call: Message = {
+        "name": way(server),
+        "arguments": {"name": "a"} | (ASK if way is ours else {}),
+    }
     async with connect(server, MODERN, YES) as raw:
         question = await first(raw, **call)
         theirs = await answered(raw, question, confirmation=YES)
@@ -144,7 +160,10 @@ async def test_it_is_applied_once_in_two_steps_too() -> None:
         assert outcome(message) == "applied"
         assert message["result"]["structuredContent"]["approved_by"] == "client"
         again = await first(raw, **call)
-    assert text(again) == "weigh was applied before with these arguments, and is not applied twice"
+    assert (
+        text(again)
+        == "weigh was applied before with these arguments, and is not applied twice"
+    )
     assert DONE == ["a3"]
 
 

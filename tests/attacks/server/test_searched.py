@@ -6,7 +6,15 @@ from pathlib import Path
 import pytest
 from attacks.gate.attacked import ASK, DONE, SETTINGS, built, serving, zz_wipe
 from attacks.raw import Message, connect, outcome
-from attacks.server.composing import NO, TWO_STEPS, YES, called, destroy, each_era, in_two_steps
+from attacks.server.composing import (
+    NO,
+    TWO_STEPS,
+    YES,
+    called,
+    destroy,
+    each_era,
+    in_two_steps,
+)
 from fastmcp import Client, FastMCP
 from fastmcp.server.transforms import Namespace
 from fastmcp.server.transforms.search import RegexSearchTransform
@@ -43,20 +51,30 @@ async def found(part: FastMCP, era: str) -> dict[str, Message]:
             "tools/call", name="my_search_tools", arguments={"pattern": "note|zz"}
         )
         message = await raw.receive(sent)
-    return {tool["name"]: tool for tool in message["result"]["structuredContent"]["result"]}
+    return {
+        tool["name"]: tool for tool in message["result"]["structuredContent"]["result"]
+    }
 
 
 @each_era
 @pytest.mark.usefixtures("searched")
-async def test_what_is_found_is_what_a_list_without_a_search_has(era: str, tmp_path: Path) -> None:
+async def test_what_is_found_is_what_a_list_without_a_search_has(
+    era: str, tmp_path: Path
+) -> None:
     path = tmp_path / "metadata.yaml"
     texts = {"my_get_note": {"title": "Mine", "description": "Zebra."}}
     path.write_text(json.dumps({"tools": texts}))
     part = server(metadata=path)
-    (search,) = [each for each in part.transforms if isinstance(each, RegexSearchTransform)]
+    (search,) = [
+        each for each in part.transforms if isinstance(each, RegexSearchTransform)
+    ]
     search._max_results = 50
     seen = await found(part, era)
-    assert seen["my_get_note"]["title"] == seen["my_get_note"]["annotations"]["title"] == "Mine"
+    assert (
+        seen["my_get_note"]["title"]
+        == seen["my_get_note"]["annotations"]["title"]
+        == "Mine"
+    )
     assert seen["my_get_note"]["description"] == "Zebra."
     async with Client(part, mode=era) as client:
         assert {tool.name for tool in await client.list_tools()} == {
@@ -78,7 +96,9 @@ async def test_a_gated_call_through_the_search_is_asked_for(era: str) -> None:
         message = await called(part, era, "my_call_tool", answer, **inner)
         assert outcome(message) == expected
     assert DONE == ["a"]
-    steps = await in_two_steps(part, era, "my_zz_wipe", through="my_call_tool", name="b")
+    steps = await in_two_steps(
+        part, era, "my_zz_wipe", through="my_call_tool", name="b"
+    )
     assert steps == TWO_STEPS
 
 
@@ -88,8 +108,12 @@ async def test_a_part_is_a_part_behind_the_search(era: str) -> None:
     part = server(tools=["my_get_note"])
     assert {*await found(part, era)} == {"my_get_note"}
     for name, through in (("my_zz_wipe", True), ("my_zz_wipe", False)):
-        inner: Message = {"name": name, "arguments": {"name": "a"}} if through else {"name": "a"}
-        message = await called(part, era, "my_call_tool" if through else name, YES, **inner)
+        inner: Message = (
+            {"name": name, "arguments": {"name": "a"}} if through else {"name": "a"}
+        )
+        message = await called(
+            part, era, "my_call_tool" if through else name, YES, **inner
+        )
         assert message["result"]["isError"], message
     assert DONE == []
 
@@ -103,7 +127,9 @@ def test_what_is_checked_at_the_start_is_checked_behind_the_search() -> None:
 
 
 @each_era
-async def test_the_search_of_a_mounted_server_calls_nothing_undeclared_unasked(era: str) -> None:
+async def test_the_search_of_a_mounted_server_calls_nothing_undeclared_unasked(
+    era: str,
+) -> None:
     part, child = serving(), FastMCP("child")
     child.tool(destroy)
     child.add_transform(RegexSearchTransform())

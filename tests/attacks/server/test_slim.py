@@ -14,8 +14,23 @@ from copier_fastmcp_engine.wire_schemas import slim
 
 pytestmark = pytest.mark.anyio
 NULL, TEXT = {"type": "null"}, {"type": "string"}
-NESTED = {"type": "object", "properties": {"a": {"anyOf": [TEXT, NULL], "default": None}}}
-VALUES: list[Any] = [None, "x", "y", 1, True, [], ["x"], {}, {"a": None}, {"a": "x"}, {"a": 1}]
+NESTED = {
+    "type": "object",
+    "properties": {"a": {"anyOf": [TEXT, NULL], "default": None}},
+}
+VALUES: list[Any] = [
+    None,
+    "x",
+    "y",
+    1,
+    True,
+    [],
+    ["x"],
+    {},
+    {"a": None},
+    {"a": "x"},
+    {"a": 1},
+]
 PARTS: list[tuple[Any, Any]] = [
     ({"anyOf": [TEXT, NULL], "default": None}, {"anyOf": [TEXT, NULL]}),
     ({"anyOf": [{"enum": ["x"], "type": "string"}, NULL]}, {"enum": ["x", None]}),
@@ -36,7 +51,12 @@ PARTS: list[tuple[Any, Any]] = [
     ({"type": "string", "description": "Часть."}, None),
     (
         {"anyOf": [NESTED, NULL], "description": "The part."},
-        {"anyOf": [{"type": "object", "properties": {"a": {"anyOf": [TEXT, NULL]}}}, NULL]},
+        {
+            "anyOf": [
+                {"type": "object", "properties": {"a": {"anyOf": [TEXT, NULL]}}},
+                NULL,
+            ]
+        },
     ),
 ]
 
@@ -63,17 +83,23 @@ ARGUMENTS: list[tuple[Any, Any]] = [
 
 
 @pytest.mark.parametrize(("part", "shorter"), ARGUMENTS, ids=str)
-def test_an_argument_that_may_be_left_out_is_not_also_null(part: Any, shorter: Any) -> None:
+def test_an_argument_that_may_be_left_out_is_not_also_null(
+    part: Any, shorter: Any
+) -> None:
     schema = {"type": "object", "properties": {"part": part}}
     assert slim(schema)["properties"]["part"] == (part if shorter is None else shorter)
     needed = {**schema, "required": ["part"]}
-    assert slim(needed)["properties"]["part"] == (part if part is not NESTED else shorter)
+    assert slim(needed)["properties"]["part"] == (
+        part if part is not NESTED else shorter
+    )
 
 
 @each_era
 async def test_a_client_that_checks_results_takes_every_one(era: str) -> None:
     async with Client(create_server(SETTINGS), mode=era) as client:
-        new = (await client.call_tool("create_note", {"title": "a", "content": "b"})).data
+        new = (
+            await client.call_tool("create_note", {"title": "a", "content": "b"})
+        ).data
         page = await client.call_tool("search_notes", {"query": "a", "cursor": None})
         assert page.data.next_cursor is None
         assert page.data.items[0].title == "a"
@@ -81,7 +107,9 @@ async def test_a_client_that_checks_results_takes_every_one(era: str) -> None:
         first = await client.call_tool("delete_note", gated, raise_on_error=False)
         if STEP == "preview":
             assert (first.data.outcome, first.data.result) == ("preview", None)
-            done = (await client.call_tool("delete_note", {**gated, "confirm": True})).data
+            done = (
+                await client.call_tool("delete_note", {**gated, "confirm": True})
+            ).data
             assert (done.outcome, done.approved_by, done.result.deleted) == (
                 "applied",
                 "client",
@@ -92,11 +120,23 @@ async def test_a_client_that_checks_results_takes_every_one(era: str) -> None:
 @each_era
 async def test_no_tool_says_what_says_nothing(era: str) -> None:
     async with connect(create_server(SETTINGS), era, can=ELICITS) as raw:
-        tools: list[Message] = (await raw.receive(await raw.send("tools/list")))["result"]["tools"]
-    assert not [tool["name"] for tool in tools if "_meta" in tool or '"default": null' in str(tool)]
+        tools: list[Message] = (await raw.receive(await raw.send("tools/list")))[
+            "result"
+        ]["tools"]
+    assert not [
+        tool["name"]
+        for tool in tools
+        if "_meta" in tool or '"default": null' in str(tool)
+    ]
     (update,) = [tool for tool in tools if tool["name"] == "update_note"]
     assert update["inputSchema"]["properties"]["title"]["type"] == "string"
     message = await called(
-        create_server(SETTINGS), era, "update_note", YES, note_id=1, etag="x", title=None
+        create_server(SETTINGS),
+        era,
+        "update_note",
+        YES,
+        note_id=1,
+        etag="x",
+        title=None,
     )
     assert "stale" in str(message) or "not" in str(message), message

@@ -22,7 +22,14 @@ from copier_fastmcp_engine.tools import PolicyTool
 
 pytestmark = pytest.mark.anyio
 EVERY = {
-    *("search_notes", "get_note", "create_note", "ensure_note", "append_note", "update_note"),
+    *(
+        "search_notes",
+        "get_note",
+        "create_note",
+        "ensure_note",
+        "append_note",
+        "update_note",
+    ),
     *("archive_note", "delete_note", "send_note"),
 }
 READS = {"search_notes", "get_note"}
@@ -39,7 +46,9 @@ def filed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two tools stand in a folder."""
     for tool in create_server(SETTINGS).providers[0]._components.values():
         if isinstance(tool, PolicyTool) and tool.name in FOLDER:
-            monkeypatch.setattr(tool.fn, "__module__", f"notes_mcp.tools.filed.{tool.name}")
+            monkeypatch.setattr(
+                tool.fn, "__module__", f"notes_mcp.tools.filed.{tool.name}"
+            )
 
 
 def copied(module: str) -> Callable[[], str]:
@@ -77,26 +86,44 @@ async def seen(served: Any) -> set[str]:
     ],
     ids=str,
 )
-async def test_the_stricter_setting_wins(settings: dict[str, Any], expected: set[str]) -> None:
+async def test_the_stricter_setting_wins(
+    settings: dict[str, Any], expected: set[str]
+) -> None:
     part = server(**settings)
     assert await seen(part) == expected
     async with Client(part) as client:
         for name in EVERY - expected:
-            with pytest.raises(ToolError, match=f"{name} cannot be called here: .*served|excluded"):
+            with pytest.raises(
+                ToolError, match=f"{name} cannot be called here: .*served|excluded"
+            ):
                 await client.call_tool(name, {})
 
 
 @pytest.mark.parametrize(
     ("settings", "line"),
     [
-        ({"toolsets": ["fild"]}, "setting toolsets: nothing is called 'fild'; there are .*filed"),
-        ({"toolsets": ["filed:write"]}, "setting toolsets: nothing is called 'filed:write'"),
-        ({"tools": ["get_nots"]}, "setting tools: no tool is called 'get_nots'; there are "),
-        ({"exclude": ["delete_nots"]}, "setting exclude: no tool is called 'delete_nots'"),
+        (
+            {"toolsets": ["fild"]},
+            "setting toolsets: nothing is called 'fild'; there are .*filed",
+        ),
+        (
+            {"toolsets": ["filed:write"]},
+            "setting toolsets: nothing is called 'filed:write'",
+        ),
+        (
+            {"tools": ["get_nots"]},
+            "setting tools: no tool is called 'get_nots'; there are ",
+        ),
+        (
+            {"exclude": ["delete_nots"]},
+            "setting exclude: no tool is called 'delete_nots'",
+        ),
     ],
     ids=["toolset", "half", "tool", "excluded"],
 )
-def test_a_name_that_is_not_there_stops_the_start(settings: dict[str, Any], line: str) -> None:
+def test_a_name_that_is_not_there_stops_the_start(
+    settings: dict[str, Any], line: str
+) -> None:
     with pytest.raises(StartError, match=line):
         server(**settings)
 
@@ -123,7 +150,11 @@ async def over_http(part: PolicyServer) -> AsyncIterator[Any]:
     def connect(path: str, era: str, **headers: str) -> Client[Any]:
         address = f"http://localhost{path}"
         named = {name.replace("_", "-"): text for name, text in headers.items()}
-        transport = StreamableHttpTransport(address, headers=named, httpx_client_factory=factory)  # type: ignore[arg-type]
+        transport = StreamableHttpTransport(
+            address,
+            headers=named,
+            httpx_client_factory=factory,  # type: ignore[arg-type]
+        )
         return Client(transport, mode=era)
 
     async with app.router.lifespan_context(app):
@@ -139,7 +170,11 @@ async def test_a_client_narrows_what_it_is_served(era: str) -> None:
             ("/mcp/x/filed", {}, FOLDER),
             ("/mcp/x/filed/readonly", {}, {"get_note"}),
             ("/mcp/x/filed", {"X_MCP_Readonly": "true"}, {"get_note"}),
-            ("/mcp", {"X_MCP_Toolsets": "filed, create_note"}, {*FOLDER, "create_note"}),
+            (
+                "/mcp",
+                {"X_MCP_Toolsets": "filed, create_note"},
+                {*FOLDER, "create_note"},
+            ),
             ("/mcp", {"X_MCP_Tools": "search_notes,get_note"}, {"get_note"}),
             ("/mcp/readonly", {"X_MCP_Exclude_Tools": "get_*"}, set()),
             ("/mcp/x/filed", {"X_MCP_No_Destructive": "1"}, {"get_note"}),
@@ -154,7 +189,9 @@ async def test_a_client_narrows_what_it_is_served(era: str) -> None:
                     path,
                     headers,
                 )
-                with pytest.raises(ToolError, match="search_notes cannot be called here"):
+                with pytest.raises(
+                    ToolError, match="search_notes cannot be called here"
+                ):
                     await client.call_tool("search_notes", {})
 
 
@@ -186,11 +223,14 @@ def test_no_cache_answers_one_client_with_the_part_of_another(where: str) -> Non
             "call_tool_settings": {"enabled": False},
             "list_tools_settings": {"enabled": cached},
         }
-        (part if where == "here" else child).add_middleware(ResponseCachingMiddleware(**kept))  # type: ignore[arg-type]
+        caching = ResponseCachingMiddleware(**kept)  # type: ignore[arg-type]
+        (part if where == "here" else child).add_middleware(caching)
         part.mount(child, namespace="child")
         if not cached:
             part.http_app()
-    with pytest.raises(StartError, match="CachingMiddleware would list the tools of one client"):
+    with pytest.raises(
+        StartError, match="CachingMiddleware would list the tools of one client"
+    ):
         part.http_app()
 
 

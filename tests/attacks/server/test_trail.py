@@ -37,7 +37,9 @@ BEHAVIORS = {"zz_wipe": "delete", "create_note": "create", "destroy": "undeclare
 
 
 @create(title="Fill", confirm=False)
-async def zz_fill(data: Annotated[dict[str, Any], Field(description="With what.")]) -> Wiped:
+async def zz_fill(
+    data: Annotated[dict[str, Any], Field(description="With what.")],
+) -> Wiped:
     """Fill one."""
     DONE.append("filled")
     return Wiped(name="filled")
@@ -47,7 +49,9 @@ async def zz_fill(data: Annotated[dict[str, Any], Field(description="With what."
 async def zz_pick(name: Name, ctx: Context) -> Wiped:
     """Set two, each if it may."""
     try:
-        answers = {each: await require_confirmation(ctx, f"Set {each}?") for each in "ab"}
+        answers = {
+            each: await require_confirmation(ctx, f"Set {each}?") for each in "ab"
+        }
     except ToolError:
         if name == "x":
             raise
@@ -71,20 +75,28 @@ def watched(file: Path, **settings: Any) -> PolicyServer:
 
 
 async def calls(
-    server: PolicyServer, era: str, tool: str, answer: Message | None, *arguments: Message
+    server: PolicyServer,
+    era: str,
+    tool: str,
+    answer: Message | None,
+    *arguments: Message,
 ) -> list[str]:
     """What some calls of one client come to."""
     came = []
     async with connect(server, era, answer, can=ELICITS if answer else {}) as raw:
         for each in arguments:
-            message = await raw.receive(await raw.send("tools/call", name=tool, arguments=each))
+            message = await raw.receive(
+                await raw.send("tools/call", name=tool, arguments=each)
+            )
             came.append(outcome(message))
     return came
 
 
 @each_era
 @pytest.mark.parametrize("row", ROWS)
-async def test_each_call_of_a_writing_tool_has_a_line(file: Path, era: str, row: str) -> None:
+async def test_each_call_of_a_writing_tool_has_a_line(
+    file: Path, era: str, row: str
+) -> None:
     tool, arguments, answer, expected = ROWS[row]
     if era == LEGACY:  # asks during the call
         expected = [line for line in expected if not line.startswith("asked")]
@@ -92,7 +104,8 @@ async def test_each_call_of_a_writing_tool_has_a_line(file: Path, era: str, row:
     await calls(watched(file), era, tool, answer, *arguments)
     written = lines(file)
     ends = [
-        f"{each['outcome']} {json.dumps(each['approved_by']).strip(chr(34))}" for each in written
+        f"{each['outcome']} {json.dumps(each['approved_by']).strip(chr(34))}"
+        for each in written
     ]
     assert ends == expected
     assert {each["behavior"] for each in written} <= {BEHAVIORS.get(tool)}
@@ -102,12 +115,16 @@ async def test_each_call_of_a_writing_tool_has_a_line(file: Path, era: str, row:
 
 async def test_a_tool_that_calls_another_leaves_a_line_for_each(file: Path) -> None:
     await calls(watched(file), LEGACY, "zz_outer", YES, {"names": ["a", "b"]})
-    written = [(each["tool"], each["outcome"], each["approved_by"]) for each in lines(file)]
+    written = [
+        (each["tool"], each["outcome"], each["approved_by"]) for each in lines(file)
+    ]
     wiped = ("zz_wipe", "applied", "person")
     assert written == [wiped, wiped, ("zz_outer", "applied", None)]
 
 
-async def test_a_caller_is_known_by_the_token_and_a_session_by_a_digest(file: Path) -> None:
+async def test_a_caller_is_known_by_the_token_and_a_session_by_a_digest(
+    file: Path,
+) -> None:
     note = {"title": "a", "content": "b"}
     with user("ann"):
         await calls(watched(file), MODERN, "create_note", None, note)
@@ -119,7 +136,9 @@ async def test_a_caller_is_known_by_the_token_and_a_session_by_a_digest(file: Pa
     assert nobody == {}
 
 
-def test_the_arguments_can_be_proven_with_the_key_and_not_be_found_without(file: Path) -> None:
+def test_the_arguments_can_be_proven_with_the_key_and_not_be_found_without(
+    file: Path,
+) -> None:
     key, arguments = "k" * 32, {"note_id": 7, "a": "ä"}
     for keys in ([key, "old" * 11], [], []):
         trail = audit_log(str(file), keys)
@@ -133,7 +152,9 @@ def test_the_arguments_can_be_proven_with_the_key_and_not_be_found_without(file:
 
 @each_era
 @pytest.mark.parametrize(
-    ("depth", "expected"), [(100, ["None", "applied"]), (254, ["error"])], ids=["flat", "deep"]
+    ("depth", "expected"),
+    [(100, ["None", "applied"]), (254, ["error"])],
+    ids=["flat", "deep"],
 )
 async def test_what_cannot_be_sealed_is_not_done(
     file: Path, era: str, depth: int, expected: list[str]
@@ -167,14 +188,18 @@ async def test_a_body_that_came_back_is_applied_whatever_it_was_answered(
     server.add_tool(built(zz_pick))
     DONE.clear()
     async with connect(server, era, *answers) as raw:
-        await raw.receive(await raw.send("tools/call", name="zz_pick", arguments={"name": "x"}))
+        await raw.receive(
+            await raw.send("tools/call", name="zz_pick", arguments={"name": "x"})
+        )
     assert expected == DONE
     *asked, last = [(each["outcome"], each["approved_by"]) for each in lines(file)]
     assert last == ("applied", "person" if expected else None)
     assert set(asked) == ({("asked", None)} if era == MODERN else set())
 
 
-@pytest.mark.parametrize(("name", "expected"), [("x", "refused"), ("all the same", "applied")])
+@pytest.mark.parametrize(
+    ("name", "expected"), [("x", "refused"), ("all the same", "applied")]
+)
 async def test_a_body_whose_question_nobody_could_be_asked(
     file: Path, name: str, expected: str
 ) -> None:
@@ -192,7 +217,9 @@ async def test_nothing_more_is_changed_while_it_cannot_be_written(file: Path) ->
     assert came == ["None", "error", "error"]  # the first was on its way
     assert await calls(server, MODERN, "search_notes", None, {}) == ["None"]
     transport = httpx2.ASGITransport(server.http_app())
-    async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
+    async with httpx2.AsyncClient(
+        transport=transport, base_url="http://localhost"
+    ) as client:
         assert (await client.get("/health")).status_code == 503
         file.rmdir()
         assert (await client.get("/health")).json() == {"status": "ok"}

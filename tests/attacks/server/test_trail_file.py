@@ -39,7 +39,9 @@ def test_the_file_is_its_owners_alone(file: Path) -> None:
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
-def test_nothing_is_lost_when_several_fill_it(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_lost_when_several_fill_it(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(trails, "MOST", 5000)
     made = [
         audit_log(str(file)) for _ in range(4)
@@ -55,7 +57,9 @@ def test_nothing_is_lost_when_several_fill_it(file: Path, monkeypatch: pytest.Mo
     for each in threads:
         each.join()
     written = [each["tool"] for each in lines(file)]
-    assert sorted(written) == sorted(f"{which}-{n}" for which in range(4) for n in range(200))
+    assert sorted(written) == sorted(
+        f"{which}-{n}" for which in range(4) for n in range(200)
+    )
     files = list(file.parent.iterdir())
     assert len(files) > 10
     assert (
@@ -63,7 +67,9 @@ def test_nothing_is_lost_when_several_fill_it(file: Path, monkeypatch: pytest.Mo
     )  # lines that were on their way
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a limit of the size of files")
+@pytest.mark.skipif(
+    not hasattr(os, "fork"), reason="needs a limit of the size of files"
+)
 def test_a_line_that_a_full_disk_tore_is_written_again(file: Path) -> None:
     import resource
 
@@ -72,7 +78,9 @@ def test_a_line_that_a_full_disk_tore_is_written_again(file: Path) -> None:
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (100, most[1]))
         trail.record("x" * 64, tool="torn")
-        with pytest.raises(ToolError, match="nothing is changed while the audit trail cannot be"):
+        with pytest.raises(
+            ToolError, match="nothing is changed while the audit trail cannot be"
+        ):
             trail.ready()
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, most)
@@ -181,7 +189,9 @@ def test_it_stays_where_it_was_wherever_a_tool_goes(
     assert [line["tool"] for line in lines(file)] == ["next"]
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read all")
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read all"
+)
 def test_it_may_only_be_written(file: Path) -> None:
     file.touch(0o200)
     audit_log(str(file)).record("", tool="next")
@@ -189,8 +199,12 @@ def test_it_may_only_be_written(file: Path) -> None:
     assert [line["tool"] for line in lines(file)] == ["next"]
 
 
-@pytest.mark.parametrize("where", ["{0}/gone/trail.jsonl", "{0}", "~nosuch/x", "{0}/a\0b"])
-def test_a_trail_that_cannot_be_written_stops_the_start(tmp_path: Path, where: str) -> None:
+@pytest.mark.parametrize(
+    "where", ["{0}/gone/trail.jsonl", "{0}", "~nosuch/x", "{0}/a\0b"]
+)
+def test_a_trail_that_cannot_be_written_stops_the_start(
+    tmp_path: Path, where: str
+) -> None:
     with pytest.raises(
         StartError, match=r"^setting audit: .*; name a file that can be written, .*$"
     ):
@@ -214,7 +228,9 @@ def test_a_full_file_that_cannot_be_renamed_grows_on(
     file: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(trails, "MOST", 300)
-    monkeypatch.setattr(Path, "rename", Mock(side_effect=PermissionError(13, "Permission denied")))
+    monkeypatch.setattr(
+        Path, "rename", Mock(side_effect=PermissionError(13, "Permission denied"))
+    )
     trail = audit_log(str(file))
     for _ in range(5):
         trail.record("")

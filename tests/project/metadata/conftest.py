@@ -11,7 +11,10 @@ from texts import Cli, Done, Texts, module, served, texts, write
 @pytest.fixture(autouse=True)
 def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A home folder of its own, so that no test reads the developer's file, and a store in memory."""
-    for name, value in {"HOME": str(tmp_path), "LAB_TEXTS_DATABASE": ":memory:"}.items():
+    for name, value in {
+        "HOME": str(tmp_path),
+        "LAB_TEXTS_DATABASE": ":memory:",
+    }.items():
         monkeypatch.setenv(name, value)
     return tmp_path
 
@@ -46,7 +49,10 @@ def refusal(lab: Path, home: Path) -> Callable[[str | bytes], str]:
 
 @pytest.fixture
 def cli(
-    lab: Path, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    lab: Path,
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> Cli:
     """The commands of `metadata`, without the second that a process of its own takes to start."""
 

@@ -23,10 +23,22 @@ PATTERNS = ["lab://meters/{meter_id}"]
 ODD = ["zzz", "no", "", "a\nb", "desc"]
 
 
-GOOD = ["A text", "Ein Text für Menschen", "a: b # c", "- x", "'\"", "yes", "1.5", " x ", "é{}%s"]
+GOOD = [
+    "A text",
+    "Ein Text für Menschen",
+    "a: b # c",
+    "- x",
+    "'\"",
+    "yes",
+    "1.5",
+    " x ",
+    "é{}%s",
+]
 
 
-def mostly(usual: st.SearchStrategy[Any], rare: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+def mostly(
+    usual: st.SearchStrategy[Any], rare: st.SearchStrategy[Any]
+) -> st.SearchStrategy[Any]:
     """One in twelve is rare."""
     return st.integers(0, 11).flatmap(lambda n: usual if n else rare)
 
@@ -34,11 +46,20 @@ def mostly(usual: st.SearchStrategy[Any], rare: st.SearchStrategy[Any]) -> st.Se
 def table(names: list[str], values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     """Some names, mostly known ones."""
     return st.dictionaries(
-        mostly(st.sampled_from(names), st.sampled_from(ODD)), values, min_size=1, max_size=3
+        mostly(st.sampled_from(names), st.sampled_from(ODD)),
+        values,
+        min_size=1,
+        max_size=3,
     )
 
 
-bad = st.text(max_size=20) | st.none() | st.booleans() | st.integers(0, 3) | st.just(["x"])
+bad = (
+    st.text(max_size=20)
+    | st.none()
+    | st.booleans()
+    | st.integers(0, 3)
+    | st.just(["x"])
+)
 
 
 line = mostly(st.sampled_from(GOOD), bad)
@@ -47,7 +68,9 @@ line = mostly(st.sampled_from(GOOD), bad)
 value = mostly(st.sampled_from(["", "Two\nlines", *GOOD]), bad)
 
 
-images = st.lists(mostly(st.just("https://example.com/a.png"), st.just("javascript:x")), max_size=2)
+images = st.lists(
+    mostly(st.just("https://example.com/a.png"), st.just("javascript:x")), max_size=2
+)
 
 
 argument = st.fixed_dictionaries({}, optional={"description": value})
@@ -66,7 +89,8 @@ tool = st.fixed_dictionaries(
 
 
 resource = st.fixed_dictionaries(
-    {}, optional={"name": line, "description": value, "use_when": value, "example": value}
+    {},
+    optional={"name": line, "description": value, "use_when": value, "example": value},
 )
 
 
@@ -108,10 +132,21 @@ def wanted(code: Texts, config: dict[str, Any]) -> Texts:
             text = override.get("description", item["description"])
             if override.get("use_when") or override.get("example"):
                 text += "\n\n" if text else ""
-                text += f"When to use: {override['use_when']}" if override.get("use_when") else ""
-                text += "\n" if override.get("use_when") and override.get("example") else ""
-                text += f"Example: {override['example']}" if override.get("example") else ""
-            item |= {"name": override.get("name", item["name"]), "description": text or None}
+                text += (
+                    f"When to use: {override['use_when']}"
+                    if override.get("use_when")
+                    else ""
+                )
+                text += (
+                    "\n" if override.get("use_when") and override.get("example") else ""
+                )
+                text += (
+                    f"Example: {override['example']}" if override.get("example") else ""
+                )
+            item |= {
+                "name": override.get("name", item["name"]),
+                "description": text or None,
+            }
             if "listed" in code:
                 for listed in code["listed"][section]:
                     if listed["uri"] == uri:
@@ -134,27 +169,41 @@ def attempt(work: Callable[[], Any]) -> tuple[Any, str]:
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[*HealthCheck])
-@given(config=files, flow=st.sampled_from([True, False, None]), width=st.sampled_from([5, 100]))
+@given(
+    config=files,
+    flow=st.sampled_from([True, False, None]),
+    width=st.sampled_from([5, 100]),
+)
 def test_any_file_is_refused_with_its_place_or_on_the_wire_as_written(
     lab: Path, home: Path, config: dict[str, Any], flow: bool | None, width: int
 ) -> None:
-    text = yaml.safe_dump(config, default_flow_style=flow, width=width, allow_unicode=True)
+    text = yaml.safe_dump(
+        config, default_flow_style=flow, width=width, allow_unicode=True
+    )
     path = write(home / "any.yaml", text)
     mcp, line = attempt(lambda: served(path))
     if mcp is None:
         assert "\n" not in line
         assert line.startswith(str(path))
-        names = [*config, *itertools.chain(*(v for v in config.values() if isinstance(v, dict)))]
-        assert any((name.partition("\n")[0] or "''") in line for name in names) or re.match(
-            r":\d+", line.removeprefix(str(path))
-        ), line
+        names = [
+            *config,
+            *itertools.chain(*(v for v in config.values() if isinstance(v, dict))),
+        ]
+        assert any(
+            (name.partition("\n")[0] or "''") in line for name in names
+        ) or re.match(r":\d+", line.removeprefix(str(path))), line
         return
     assert texts(mcp) == wanted(texts(served(None)), config)
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[*HealthCheck])
-@given(data=st.binary(max_size=60) | st.text("tols: -[]{}#&*!|>'\"\n%@`\\,?0ytrue", max_size=60))
-def test_any_bytes_are_refused_or_served(lab: Path, home: Path, data: bytes | str) -> None:
+@given(
+    data=st.binary(max_size=60)
+    | st.text("tols: -[]{}#&*!|>'\"\n%@`\\,?0ytrue", max_size=60)
+)
+def test_any_bytes_are_refused_or_served(
+    lab: Path, home: Path, data: bytes | str
+) -> None:
     path = write(home / "any.yaml", data)
     config, line = attempt(lambda: parse(path))
     assert config is not None or line.startswith(str(path))

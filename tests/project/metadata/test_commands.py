@@ -40,13 +40,19 @@ def test_init_writes_a_private_file_of_examples(
     assert stat.S_IMODE(mine.parent.stat().st_mode) == 0o700
     assert texts(served(mine)) == texts(served(None))
     live = re.sub(
-        "^# (?=tools|resources|resource_templates| )", "", mine.read_text(), flags=re.MULTILINE
+        "^# (?=tools|resources|resource_templates| )",
+        "",
+        mine.read_text(),
+        flags=re.MULTILINE,
     )
     assert {"tools", "resources", "resource_templates"} < set(yaml.safe_load(live))
     assert texts(served(write(home / "live.yaml", live))) == texts(served(None))
     before = mine.read_bytes()
     again = cli("init")
-    assert again.err == f"{mine} already exists; change it with `lab-texts metadata edit`\n"
+    assert (
+        again.err
+        == f"{mine} already exists; change it with `lab-texts metadata edit`\n"
+    )
     assert (again.code, mine.read_bytes()) == (1, before)
 
 
@@ -63,7 +69,9 @@ def test_the_file_of_the_environment_is_the_one_worked_on(
     assert cli("path").out == f"{home}/.lab-texts/metadata.yaml\n"
 
 
-def test_export_holds_every_text_and_reads_back_unchanged(cli: Cli, lab: Path, home: Path) -> None:
+def test_export_holds_every_text_and_reads_back_unchanged(
+    cli: Cli, lab: Path, home: Path
+) -> None:
     packaged = lab / "src/lab_texts/metadata.yaml"
     before = packaged.read_text()
     try:
@@ -90,18 +98,31 @@ def test_export_holds_every_text_and_reads_back_unchanged(cli: Cli, lab: Path, h
 ARGUMENT = ["    arguments:", "      unit:", "        description: U"]
 
 
-def test_list_and_show_name_the_file_that_says_it(cli: Cli, lab: Path, mine: Path) -> None:
+def test_list_and_show_name_the_file_that_says_it(
+    cli: Cli, lab: Path, mine: Path
+) -> None:
     assert cli("list").out == "nothing is overridden\n"
-    about_meter = "tools: {get_meter: {title: T, arguments: {unit: {description: U}}}}\n"
-    write(mine, "strict: false\n" + about_meter + "resources: {lab://help: {name: N}}\n")
-    shown = "\n".join([f"# {mine}", "tools:", "  get_meter:", "    title: T", *ARGUMENT]) + "\n"
+    about_meter = (
+        "tools: {get_meter: {title: T, arguments: {unit: {description: U}}}}\n"
+    )
+    write(
+        mine, "strict: false\n" + about_meter + "resources: {lab://help: {name: N}}\n"
+    )
+    shown = (
+        "\n".join([f"# {mine}", "tools:", "  get_meter:", "    title: T", *ARGUMENT])
+        + "\n"
+    )
     assert cli("show", "get_meter") == (0, shown, "")
     assert cli("list").out == shown + "resources:\n  lab://help:\n    name: N\n"
     assert cli("show", "create_meter") == (1, "", "nothing overrides 'create_meter'\n")
 
 
 def test_validate_checks_without_running_a_server(cli: Cli, mine: Path) -> None:
-    assert cli("validate") == (0, f"{mine} does not exist, so it overrides nothing\n", "")
+    assert cli("validate") == (
+        0,
+        f"{mine} does not exist, so it overrides nothing\n",
+        "",
+    )
     write(mine, "tools: {get_meter: {title: T}}")
     assert cli("validate") == (0, f"{mine} is valid\n", "")
     write(mine, "tools: {zz: {title: T}, yy: {title: T}}")
@@ -118,14 +139,18 @@ def test_validate_checks_without_running_a_server(cli: Cli, mine: Path) -> None:
     assert cli("validate").err.startswith(f"lab-texts: {mine}:2:1: not YAML")
 
 
-def test_validate_asks_a_server_that_runs(cli: Cli, lab: Path, home: Path, mine: Path) -> None:
+def test_validate_asks_a_server_that_runs(
+    cli: Cli, lab: Path, home: Path, mine: Path
+) -> None:
     """Over HTTP and stdio; its own overrides are in force, the tool that they take away included."""
     text = "tools: {get_meter: {title: T, arguments: {unit: {description: U}}}, create_meter: {enabled: false}}\n"
     write(mine, text + "resources: {lab://help: {name: N}}\n")
     with wire.http(lab, home) as url:
         assert cli("validate", "--url", url) == (0, f"{mine} is valid\n", "")
         write(mine, "tools: {zz: {}}")
-        assert cli("validate", "--url", url).out.startswith(f"{mine}: Unknown tool: zz; ")
+        assert cli("validate", "--url", url).out.startswith(
+            f"{mine}: Unknown tool: zz; "
+        )
         write(mine, "tools: {get_meter: {arguments: {zz: {}}}}")
         assert cli("validate", "--url", url).out.startswith(
             f"{mine}: Tool 'get_meter' has no argument 'zz'"
@@ -148,14 +173,19 @@ cli.main()
 """
 
 
-def test_a_server_that_is_silent_is_not_waited_for(lab: Path, home: Path, mine: Path) -> None:
+def test_a_server_that_is_silent_is_not_waited_for(
+    lab: Path, home: Path, mine: Path
+) -> None:
     write(mine, "tools: {get_meter: {title: T}}")
     with socket.create_server(("127.0.0.1", 0)) as silent:
         for address in (f"http://127.0.0.1:{silent.getsockname()[1]}/mcp", "sleep 900"):
             words = ["-c", IMPATIENT, "metadata", "validate", "--server", address]
             started = time.monotonic()
             done = python(lab, *words, HOME=str(home))
-            assert done.stderr == f"lab-texts: {address} does not answer within 1 seconds\n"
+            assert (
+                done.stderr
+                == f"lab-texts: {address} does not answer within 1 seconds\n"
+            )
             assert (done.returncode, done.stdout) == (2, "")
             assert time.monotonic() - started < 300
 
@@ -181,15 +211,22 @@ def test_a_proxy_passes_the_overridden_texts_through(
             ]
             # FastMCP's own proxy adds an empty `_meta`
             texts = [
-                [i.model_dump(exclude_none=True, exclude={"meta"}) for i in it] for it in listed
+                [i.model_dump(exclude_none=True, exclude={"meta"}) for i in it]
+                for it in listed
             ]
             answer = await client.call_tool("list_resources")
-            read = [item.model_dump() for item in await client.read_resource("lab://help")]
-            return json.loads(json.dumps([texts, answer.structured_content, read], default=str))
+            read = [
+                item.model_dump() for item in await client.read_resource("lab://help")
+            ]
+            return json.loads(
+                json.dumps([texts, answer.structured_content, read], default=str)
+            )
 
     with wire.http(lab, home) as url:
         words = ["-c", "from fastmcp.cli import app; app()", "run", url, "--no-banner"]
-        behind = StdioTransport(sys.executable, words, environ(lab, home), keep_alive=False)
+        behind = StdioTransport(
+            sys.executable, words, environ(lab, home), keep_alive=False
+        )
         direct = asyncio.run(facts(Client(url, mode=era)))
         assert asyncio.run(facts(Client(behind, mode=era))) == direct
     assert "Through" in str(direct)

@@ -9,22 +9,30 @@ from texts import FULL, Texts, module, served, texts
 
 
 def test_valid_config_loading(lab: Path) -> None:
-    assert module("engine.metadata.overrides").parse(Path("m.yaml"), FULL) == yaml.safe_load(FULL)
+    assert module("engine.metadata.overrides").parse(
+        Path("m.yaml"), FULL
+    ) == yaml.safe_load(FULL)
 
 
 @pytest.mark.parametrize("text", ["", "null\n", "# nothing yet\n", "{}", "---\n"])
-def test_an_empty_or_null_file_means_defaults(over: Callable[[str], Texts], text: str) -> None:
+def test_an_empty_or_null_file_means_defaults(
+    over: Callable[[str], Texts], text: str
+) -> None:
     assert over(text) == texts(served(None))
 
 
 def test_missing_file_handling_graceful_default(
     lab: Path, home: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    mcp = module("server").create_server(module("settings").Settings(database=":memory:"))
+    mcp = module("server").create_server(
+        module("settings").Settings(database=":memory:")
+    )
     assert texts(mcp) == texts(served(None))
     assert not caplog.records
     texts(served(home / "gone.yaml"))
-    assert caplog.messages == [f"{home}/gone.yaml: no such file, so it overrides nothing"]
+    assert caplog.messages == [
+        f"{home}/gone.yaml: no such file, so it overrides nothing"
+    ]
 
 
 def test_invalid_tool_name_detection_strict_mode(refusal: Callable[[str], str]) -> None:
@@ -57,7 +65,9 @@ def test_invalid_tool_name_warning_non_strict_mode(
 
 def test_invalid_argument_name_detection(refusal: Callable[[str], str]) -> None:
     line = refusal("tools: {get_meter: {arguments: {meter: {description: D}}}}")
-    assert line == ": Tool 'get_meter' has no argument 'meter'; did you mean 'meter_id'?"
+    assert (
+        line == ": Tool 'get_meter' has no argument 'meter'; did you mean 'meter_id'?"
+    )
 
 
 def test_invalid_resource_uri_detection(refusal: Callable[[str], str]) -> None:
@@ -69,20 +79,37 @@ def test_invalid_resource_uri_detection(refusal: Callable[[str], str]) -> None:
     )
 
 
-@pytest.mark.parametrize("tag", ["!!python/object/apply:os.system ['true']", "!mine x", "!!str x"])
+@pytest.mark.parametrize(
+    "tag", ["!!python/object/apply:os.system ['true']", "!mine x", "!!str x"]
+)
 def test_yaml_safe_load_security(refusal: Callable[[str], str], tag: str) -> None:
-    assert "anchors, aliases, tags" in refusal(f"tools:\n  get_meter:\n    title: {tag}\n")
+    assert "anchors, aliases, tags" in refusal(
+        f"tools:\n  get_meter:\n    title: {tag}\n"
+    )
 
 
 def test_an_empty_title_or_name_is_refused(refusal: Callable[[str], str]) -> None:
-    assert refusal('tools: {get_meter: {title: ""}}').startswith(": tools.get_meter.title: ")
-    assert refusal('resources: {lab://help: {name: ""}}').startswith(": resources.lab://help.name")
+    assert refusal('tools: {get_meter: {title: ""}}').startswith(
+        ": tools.get_meter.title: "
+    )
+    assert refusal('resources: {lab://help: {name: ""}}').startswith(
+        ": resources.lab://help.name"
+    )
 
 
-HINT_KEYS = ["readOnlyHint", "destructiveHint", "read_only", "destructive", "open_world", "hints"]
+HINT_KEYS = [
+    "readOnlyHint",
+    "destructiveHint",
+    "read_only",
+    "destructive",
+    "open_world",
+    "hints",
+]
 
 
-@pytest.mark.parametrize("key", [*HINT_KEYS, "idempotentHint", "openWorldHint", "annotations"])
+@pytest.mark.parametrize(
+    "key", [*HINT_KEYS, "idempotentHint", "openWorldHint", "annotations"]
+)
 def test_a_hint_cannot_be_overridden(refusal: Callable[[str], str], key: str) -> None:
     line = refusal(f"tools: {{get_meter: {{{key}: false}}}}")
     assert (
@@ -92,9 +119,7 @@ def test_a_hint_cannot_be_overridden(refusal: Callable[[str], str], key: str) ->
 
 
 def test_windows_line_ends_and_tabs_are_read(over: Callable[[str], Texts]) -> None:
-    text = (
-        "tools:\r\n  get_meter:\r\n    description: |\r\n      One.\r\n      Two.\r\n# a\ttab\r\n"
-    )
+    text = "tools:\r\n  get_meter:\r\n    description: |\r\n      One.\r\n      Two.\r\n# a\ttab\r\n"
     assert over(text)["tools"]["get_meter"]["description"] == "One.\nTwo.\n"
 
 
@@ -105,9 +130,15 @@ def test_a_typo_is_never_ignored(refusal: Callable[[str], str]) -> None:
     assert refusal("stric: false\ntools: {}")
 
 
-def test_broken_yaml_never_serves_empty_descriptions(refusal: Callable[[str], str]) -> None:
-    assert refusal("tools:\n  get_meter:\n    description:\n").endswith("add it or remove the key")
-    assert refusal("tools:\n get_meter:\n   title: a\n  description: b\n").startswith(":4:")
+def test_broken_yaml_never_serves_empty_descriptions(
+    refusal: Callable[[str], str],
+) -> None:
+    assert refusal("tools:\n  get_meter:\n    description:\n").endswith(
+        "add it or remove the key"
+    )
+    assert refusal("tools:\n get_meter:\n   title: a\n  description: b\n").startswith(
+        ":4:"
+    )
 
 
 def test_a_text_that_is_emptied_is_told(

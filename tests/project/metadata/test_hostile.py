@@ -17,7 +17,10 @@ BOMB = "a: &a [x, x]\n" + "".join(
 
 
 HOSTILE: dict[str, tuple[str | bytes, str]] = {
-    "alias bomb": (BOMB, ":1:4: anchors, aliases, tags and deep nesting are not allowed"),
+    "alias bomb": (
+        BOMB,
+        ":1:4: anchors, aliases, tags and deep nesting are not allowed",
+    ),
     "alias": ("tools: {get_meter: &a {title: *a}}", ":1:20: anchors"),
     "merge key": ("tools: {get_meter: {<<: {title: T}}}", ":1:21: <<"),
     "deep": ("[" * 60_000, ":1:8: anchors, aliases, tags and deep nesting"),
@@ -25,14 +28,23 @@ HOSTILE: dict[str, tuple[str | bytes, str]] = {
         "tools: {get_meter: {title: A, title: B}}",
         ":1:31: the key title appears twice",
     ),
-    "duplicate tool": ("tools:\n  a: {}\n  a: {}\n", ":3:3: the key a appears twice; keep one"),
+    "duplicate tool": (
+        "tools:\n  a: {}\n  a: {}\n",
+        ":3:3: the key a appears twice; keep one",
+    ),
     "yes": ("strict: yes", ":1:9: yes is not text to every YAML reader"),
     "no": ("tools: {get_meter: {enabled: no}}", ":1:30: no is not text"),
     "on": ("tools: {get_meter: {title: on}}", ":1:28: on is not text"),
     "off as a name": ("tools: {off: {title: T}}", ":1:9: off is not text"),
     "number": ("tools: {get_meter: {title: 0x1F}}", ":1:28: 0x1F is not text"),
-    "date": ("tools: {get_meter: {title: 2026-01-31}}", ":1:28: 2026-01-31 is not text"),
-    "quoted boolean": ('strict: "true"', ": strict: Input should be a valid boolean (got true)"),
+    "date": (
+        "tools: {get_meter: {title: 2026-01-31}}",
+        ":1:28: 2026-01-31 is not text",
+    ),
+    "quoted boolean": (
+        'strict: "true"',
+        ": strict: Input should be a valid boolean (got true)",
+    ),
     "version true": ("version: true", ": version true is not supported"),
     "version text": ('version: "1"', ": version 1 is not supported"),
     "tag": ("tools: !!python/object:os.system {}", ":1:8: anchors, aliases, tags"),
@@ -41,10 +53,16 @@ HOSTILE: dict[str, tuple[str | bytes, str]] = {
         ":2:1: a second document begins here; keep only one",
     ),
     "no mapping": ("- tools", ": the file: Input should be a valid dictionary"),
-    "list of tools": ("tools: [get_meter]", ": tools: Input should be a valid dictionary"),
+    "list of tools": (
+        "tools: [get_meter]",
+        ": tools: Input should be a valid dictionary",
+    ),
     "10 MiB": (b"#" * (10 * 2**20), " is 10485760 bytes long; the limit is 65536"),
     "one byte too many": (b"#" * 65_537, " is 65537 bytes long; the limit is 65536"),
-    "a mark of order inside": ("version: 1\n\ufeff# x\n", ":2: U+FEFF is a hidden character"),
+    "a mark of order inside": (
+        "version: 1\n\ufeff# x\n",
+        ":2: U+FEFF is a hidden character",
+    ),
     "NUL": ("version: 1\n# \0\n", ":2: U+0000 is a hidden character"),
     "escaped NUL": (
         'tools: {get_meter: {title: "a\\0b"}}',
@@ -85,7 +103,10 @@ HOSTILE: dict[str, tuple[str | bytes, str]] = {
         'tools: {get_meter: {title: "a\\nb"}}',
         "title: Input should be one line of text",
     ),
-    "long title": (f"tools: {{get_meter: {{title: {'a' * 101}}}}}", "at most 100 characters"),
+    "long title": (
+        f"tools: {{get_meter: {{title: {'a' * 101}}}}}",
+        "at most 100 characters",
+    ),
     "long text": (
         f"tools: {{get_meter: {{description: {'a' * 2001}}}}}",
         "at most 2000 characters",
@@ -98,7 +119,10 @@ HOSTILE: dict[str, tuple[str | bytes, str]] = {
     "null section": ("tools:\n", ":1:7: a value is missing"),
     "list as key": ("? [a]\n: b\n", ':1:3: the key ["a"] is not text'),
     "name of nothing": ('tools: {"": {title: T}}', ": Unknown tool: ''; "),
-    "field of nothing": ('tools: {get_meter: {"": T}}', ": tools.get_meter.'': Unknown field"),
+    "field of nothing": (
+        'tools: {get_meter: {"": T}}',
+        ": tools.get_meter.'': Unknown field",
+    ),
     "name of two lines": ('tools: {"a\\nb": {title: T}}', ": Unknown tool: a"),
 }
 
@@ -124,10 +148,14 @@ def test_thousands_of_unknown_names_are_told_in_a_moment(
     """A likely name is looked up for what is refused, not for each warning."""
     path = Path("m.yaml")
     names = "".join(f"  t{n}: {{}}\n" for n in range(3_000))
-    config = module("engine.metadata.overrides").parse(path, f"strict: false\ntools:\n{names}")
+    config = module("engine.metadata.overrides").parse(
+        path, f"strict: false\ntools:\n{names}"
+    )
     known: Texts = {"tools": {f"tool_{n}": {} for n in range(1_000)}}
     started = time.process_time()
-    module("engine.metadata.overrides").check(module("policy").POLICY, path, config, known)
+    module("engine.metadata.overrides").check(
+        module("policy").POLICY, path, config, known
+    )
     assert time.process_time() - started < 1
     assert len(caplog.messages) == 3_000
 
@@ -152,7 +180,9 @@ def test_what_is_no_regular_file_is_refused(lab: Path, home: Path) -> None:
     assert refused_path(home / "loop").startswith(f"{home}/loop cannot be read: ")
 
 
-def test_a_link_to_a_file_is_followed_and_its_target_checked(lab: Path, home: Path) -> None:
+def test_a_link_to_a_file_is_followed_and_its_target_checked(
+    lab: Path, home: Path
+) -> None:
     target = write(home / "target.yaml", "tools: {get_meter: {title: Linked}}")
     link = home / "link.yaml"
     link.symlink_to(target)
@@ -162,18 +192,29 @@ def test_a_link_to_a_file_is_followed_and_its_target_checked(lab: Path, home: Pa
 
 
 @pytest.mark.parametrize("mode", [0o602, 0o620, 0o666, 0o777])
-def test_a_file_that_others_can_write_is_refused(lab: Path, home: Path, mode: int) -> None:
+def test_a_file_that_others_can_write_is_refused(
+    lab: Path, home: Path, mode: int
+) -> None:
     path = write(home / "t.yaml", "version: 1")
     path.chmod(mode)
-    assert refused_path(path) == f"{path} can be written by others; run `chmod go-w {path}`"
+    assert (
+        refused_path(path)
+        == f"{path} can be written by others; run `chmod go-w {path}`"
+    )
     assert stat.S_IMODE(path.stat().st_mode) == mode
     path.chmod(0o644)
     served(path)
 
 
 def test_an_emoji_is_no_hidden_character(lab: Path, home: Path) -> None:
-    path = write(home / "t.yaml", "tools: {get_meter: {title: '\u26a0\ufe0f Meter 1\ufe0f\u20e3'}}")
-    assert texts(served(path))["tools"]["get_meter"]["title"] == "\u26a0\ufe0f Meter 1\ufe0f\u20e3"
+    path = write(
+        home / "t.yaml",
+        "tools: {get_meter: {title: '\u26a0\ufe0f Meter 1\ufe0f\u20e3'}}",
+    )
+    assert (
+        texts(served(path))["tools"]["get_meter"]["title"]
+        == "\u26a0\ufe0f Meter 1\ufe0f\u20e3"
+    )
 
 
 @pytest.mark.parametrize("linked", [False, True])

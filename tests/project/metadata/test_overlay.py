@@ -23,16 +23,26 @@ def test_resource_description_composition_with_use_when_and_example(
     over: Callable[[str], Texts],
 ) -> None:
     assert over(FULL)["resources"]["lab://meters"]["description"] == COMPOSED
-    alone = over("resources: {lab://help: {use_when: You are new.}}")["resources"]["lab://help"]
-    assert alone == {"name": "Help", "description": "How to measure.\n\nWhen to use: You are new."}
-    bare = over('resources: {lab://help: {description: "", example: Read it.}}')["resources"]
+    alone = over("resources: {lab://help: {use_when: You are new.}}")["resources"][
+        "lab://help"
+    ]
+    assert alone == {
+        "name": "Help",
+        "description": "How to measure.\n\nWhen to use: You are new.",
+    }
+    bare = over('resources: {lab://help: {description: "", example: Read it.}}')[
+        "resources"
+    ]
     assert bare["lab://help"]["description"] == "Example: Read it."
 
 
 @pytest.mark.parametrize("era", wire.ERAS)
 def test_server_starts_with_custom_metadata(lab: Path, home: Path, era: str) -> None:
     """The whole of the wire, held against what the file says and the code says."""
-    before, after = texts(served(None), era), texts(served(write(home / "t.yaml", FULL)), era)
+    before, after = (
+        texts(served(None), era),
+        texts(served(write(home / "t.yaml", FULL)), era),
+    )
     wanted = texts(served(None), era)
     wanted["tools"]["get_meter"] |= {
         "title": "Read a meter",
@@ -41,8 +51,13 @@ def test_server_starts_with_custom_metadata(lab: Path, home: Path, era: str) -> 
     }
     wanted["tools"]["get_meter"]["arguments"]["meter_id"] = "Which meter."
     wanted["tools"]["create_meter"]["icons"] = ["https://example.com/meter.png"]
-    wanted["resources"]["lab://meters"] = {"name": "The meters", "description": COMPOSED}
-    wanted["resource_templates"]["lab://meters/{meter_id}"]["description"] = "A meter by number."
+    wanted["resources"]["lab://meters"] = {
+        "name": "The meters",
+        "description": COMPOSED,
+    }
+    wanted["resource_templates"]["lab://meters/{meter_id}"]["description"] = (
+        "A meter by number."
+    )
     listed = wanted["listed"]
     (meters,) = (item for item in listed["resources"] if item["uri"] == "lab://meters")
     meters |= {"name": "The meters", "description": COMPOSED}
@@ -51,28 +66,42 @@ def test_server_starts_with_custom_metadata(lab: Path, home: Path, era: str) -> 
     assert before != after
 
 
-def test_tools_list_returns_overridden_descriptions(over: Callable[[str], Texts]) -> None:
+def test_tools_list_returns_overridden_descriptions(
+    over: Callable[[str], Texts],
+) -> None:
     read = over("tools: {get_meter: {description: Reads one meter.}}")["tools"]
     assert read["get_meter"]["description"] == "Reads one meter."
 
 
-def test_list_resources_tool_returns_overridden_descriptions(over: Callable[[str], Texts]) -> None:
+def test_list_resources_tool_returns_overridden_descriptions(
+    over: Callable[[str], Texts],
+) -> None:
     listed = over("resources: {lab://help: {name: Aid, description: Helps.}}")["listed"]
     assert listed["total_resources"] == len(listed["resources"]) == 2
-    assert {"uri": "lab://help", "name": "Aid", "description": "Helps."} in listed["resources"]
-    assert [item["uri"] for item in listed["resource_templates"]] == ["lab://meters/{meter_id}"]
+    assert {"uri": "lab://help", "name": "Aid", "description": "Helps."} in listed[
+        "resources"
+    ]
+    assert [item["uri"] for item in listed["resource_templates"]] == [
+        "lab://meters/{meter_id}"
+    ]
     assert listed["guidance"]["workflow"]
 
 
 def test_list_resources_is_an_annotated_read_tool(lab: Path) -> None:
     async def work() -> None:
         async with Client(served(None)) as client:
-            (tool,) = [t for t in await client.list_tools() if t.name == "list_resources"]
+            (tool,) = [
+                t for t in await client.list_tools() if t.name == "list_resources"
+            ]
         assert tool.annotations is not None
         assert tool.title == tool.annotations.title == "List Resources"
         assert tool.annotations.read_only_hint
         assert tool.output_schema
-        assert set(tool.output_schema["properties"]) >= {"total_resources", "resources", "guidance"}
+        assert set(tool.output_schema["properties"]) >= {
+            "total_resources",
+            "resources",
+            "guidance",
+        }
         assert tool.input_schema["additionalProperties"] is False
 
     asyncio.run(work())
@@ -89,7 +118,9 @@ def test_a_look_up_finds_what_a_list_shows(lab: Path, home: Path) -> None:
     assert asyncio.run(work()) == [COMPOSED, "A meter by number."]
 
 
-def test_layers_are_merged_field_by_field(lab: Path, home: Path, tmp_path: Path) -> None:
+def test_layers_are_merged_field_by_field(
+    lab: Path, home: Path, tmp_path: Path
+) -> None:
     """Code, then the packaged file, then the user's."""
     packaged = lab / "src/lab_texts/metadata.yaml"
     before = packaged.read_text()
@@ -105,7 +136,9 @@ def test_layers_are_merged_field_by_field(lab: Path, home: Path, tmp_path: Path)
             ' create_meter: {enabled: true}}\nresources: {lab://help: {use_when: "", example: Mine}}\n',
         )
         read = texts(
-            module("server").create_server(module("settings").Settings(database=":memory:"))
+            module("server").create_server(
+                module("settings").Settings(database=":memory:")
+            )
         )
         packaged_only = texts(served(None))
     finally:
@@ -114,7 +147,10 @@ def test_layers_are_merged_field_by_field(lab: Path, home: Path, tmp_path: Path)
     assert (meter["title"], meter["description"]) == ("Mine", "From the package")
     assert meter["arguments"] == {"meter_id": "From the package", "unit": "Mine"}
     assert "create_meter" in read["tools"]
-    assert read["resources"]["lab://help"]["description"] == "From the package\n\nExample: Mine"
+    assert (
+        read["resources"]["lab://help"]["description"]
+        == "From the package\n\nExample: Mine"
+    )
     assert "create_meter" not in packaged_only["tools"]
     assert packaged_only["tools"]["get_meter"]["title"] == "From the package"
 
@@ -143,7 +179,9 @@ def test_overrides_leave_hints_schemas_and_calls_alone(lab: Path, home: Path) ->
     def facts(mcp: FastMCP) -> Any:
         async def work() -> Any:
             async with Client(mcp) as client:
-                made = await client.call_tool("create_meter", {"title": "a", "content": "b"})
+                made = await client.call_tool(
+                    "create_meter", {"title": "a", "content": "b"}
+                )
                 wire = [t.model_dump(by_alias=True) for t in await client.list_tools()]
                 for tool in wire:
                     del tool["title"], tool["annotations"]["title"], tool["description"]
@@ -161,5 +199,7 @@ def test_overrides_leave_hints_schemas_and_calls_alone(lab: Path, home: Path) ->
 
 
 def test_a_wrong_argument_never_breaks_tools_list(over: Callable[[str], Texts]) -> None:
-    read = over("strict: false\ntools: {get_meter: {arguments: {nope: {description: D}}}}")
+    read = over(
+        "strict: false\ntools: {get_meter: {arguments: {nope: {description: D}}}}"
+    )
     assert read == texts(served(None))

@@ -34,7 +34,9 @@ def test_dynamic_tools_are_outside_overrides(
         served(write(home / "t.yaml", "tools: {late: {description: D}}"))
 
 
-def test_a_tool_replaced_after_start_is_not_served_from_memory(lab: Path, home: Path) -> None:
+def test_a_tool_replaced_after_start_is_not_served_from_memory(
+    lab: Path, home: Path
+) -> None:
     mcp: Any = served(write(home / "t.yaml", "tools: {create_meter: {title: T}}"))
     assert "meter" in str(texts(mcp)["tools"]["create_meter"])
     mcp.local_provider.remove_tool("create_meter")
@@ -54,15 +56,22 @@ def test_a_tool_replaced_after_start_is_not_served_from_memory(lab: Path, home: 
     assert asyncio.run(work()) == 3
 
 
-def test_tools_of_extend_count_as_known(lab: Path, home: Path, monkeypatch: Any) -> None:
+def test_tools_of_extend_count_as_known(
+    lab: Path, home: Path, monkeypatch: Any
+) -> None:
     def ping() -> str:
         """Answer."""
         return "pong"
 
     monkeypatch.setattr(module("extend"), "extend", lambda mcp: mcp.tool(ping))
-    read = texts(served(write(home / "t.yaml", "tools: {ping: {title: Are you there?}}")))
+    read = texts(
+        served(write(home / "t.yaml", "tools: {ping: {title: Are you there?}}"))
+    )
     ping_text = read["tools"]["ping"]
-    assert (ping_text["title"], ping_text["annotated"]) == ("Are you there?", "Are you there?")
+    assert (ping_text["title"], ping_text["annotated"]) == (
+        "Are you there?",
+        "Are you there?",
+    )
 
 
 def test_a_tool_behind_a_scope_counts_as_known(
@@ -77,7 +86,11 @@ def test_a_tool_behind_a_scope_counts_as_known(
         return "far"
 
     monkeypatch.setattr(module("extend"), "extend", lambda mcp: mcp.mount(far))
-    served(write(home / "t.yaml", "tools: {delete_meter: {title: T}, far_tool: {title: T}}"))
+    served(
+        write(
+            home / "t.yaml", "tools: {delete_meter: {title: T}, far_tool: {title: T}}"
+        )
+    )
 
 
 def test_a_tool_taken_off_the_wire_cannot_be_called(lab: Path, home: Path) -> None:
@@ -85,7 +98,9 @@ def test_a_tool_taken_off_the_wire_cannot_be_called(lab: Path, home: Path) -> No
 
     async def work() -> None:
         async with Client(mcp) as client:
-            assert "create_meter" not in {tool.name for tool in await client.list_tools()}
+            assert "create_meter" not in {
+                tool.name for tool in await client.list_tools()
+            }
             with pytest.raises(ToolError, match="Unknown tool"):
                 await client.call_tool("create_meter", {"title": "t", "content": "c"})
 

@@ -47,7 +47,9 @@ def test_a_killed_set_leaves_a_whole_file(lab: Path, home: Path, mine: Path) -> 
         time.sleep(dice.random() / 4)
         process.kill()
         process.communicate()
-        description = yaml.safe_load(mine.read_text())["tools"]["get_meter"]["description"]
+        description = yaml.safe_load(mine.read_text())["tools"]["get_meter"][
+            "description"
+        ]
         assert len(description) == 1900
         assert len(set(description)) == 1
     assert texts(served(mine))["tools"]["get_meter"]["description"] == description
@@ -72,7 +74,10 @@ def test_eight_changes_at_once_are_all_kept(lab: Path, home: Path, mine: Path) -
     write(mine, LAID_OUT)
     fields = ["title", "description", "arguments.meter_id", "arguments.unit"]
     changes = [["get_meter", field, f"T {n}"] for n, field in enumerate(fields)]
-    changes += [["create_meter", "description", "T 4"], ["delete_meter", "title", "T 5"]]
+    changes += [
+        ["create_meter", "description", "T 4"],
+        ["delete_meter", "title", "T 5"],
+    ]
     changes += [["lab://meters", "name", "T 6"], ["lab://help", "description", "T 7"]]
     ends = [
         subprocess.Popen(
@@ -109,14 +114,23 @@ def test_a_change_by_another_program_is_not_undone(
 
     monkeypatch.setattr(cli_module, "_spliced", slow)
     done = cli("set", "get_meter", "title", "New")
-    assert done.err == f"lab-texts: {mine} was changed in the meantime; nothing was changed\n"
+    assert (
+        done.err
+        == f"lab-texts: {mine} was changed in the meantime; nothing was changed\n"
+    )
     assert (done.code, mine.read_text()) == (1, "version: 1\n")
 
 
 def test_a_loop_of_links_is_one_line(cli: Cli, mine: Path) -> None:
     mine.parent.mkdir()
     mine.symlink_to(mine)
-    for words in (["init"], ["set", "get_meter", "title", "T"], ["edit"], ["list"], ["validate"]):
+    for words in (
+        ["init"],
+        ["set", "get_meter", "title", "T"],
+        ["edit"],
+        ["list"],
+        ["validate"],
+    ):
         done = cli(*words)
         assert re.fullmatch(f"lab-texts: {mine} cannot be read: .*\n", done.err), words
         assert done.code == 1
@@ -137,7 +151,9 @@ commands = MetadataCommands(Project(POLICY))
 sys.addaudithook(lambda name, arguments: name == {event!r} and os.kill(os.getpid(), signal.SIGKILL))
 commands.set_("get_meter", "title", "New")
 """
-    done = subprocess.run(forked.python(["-c", code]), env=environ(lab, home), check=False)
+    done = subprocess.run(
+        forked.python(["-c", code]), env=environ(lab, home), check=False
+    )
     assert done.returncode == -signal.SIGKILL
     assert mine.read_text() == LAID_OUT
 
@@ -165,7 +181,9 @@ def test_a_full_disk_leaves_the_old_file(
         (small_disk / "filler").write_bytes(b"x" * 2**20)
     monkeypatch.setenv("LAB_TEXTS_METADATA", str(path))
     done = cli("set", "get_meter", "title", "New")
-    assert done.err == f"lab-texts: {path}: No space left on device; nothing was changed\n"
+    assert (
+        done.err == f"lab-texts: {path}: No space left on device; nothing was changed\n"
+    )
     assert path.read_text() == LAID_OUT
     assert {path.name for path in small_disk.iterdir()} == {"texts.yaml", "filler"}
 
@@ -201,7 +219,9 @@ def test_edit_begins_a_file(
     cli: Cli, home: Path, mine: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("VISUAL", raising=False)
-    monkeypatch.setenv("EDITOR", editor(home, "assert 'Keep secrets out' in path.read_text()"))
+    monkeypatch.setenv(
+        "EDITOR", editor(home, "assert 'Keep secrets out' in path.read_text()")
+    )
     assert cli("edit").code == 0
     assert stat.S_IMODE(mine.stat().st_mode) == 0o600
 
@@ -230,7 +250,10 @@ def test_edit_keeps_the_old_file_when_the_new_one_is_invalid(
     write(mine, LAID_OUT)
     monkeypatch.setenv("VISUAL", editor(home, "path.write_text('tools: {zz: {}}')"))
     done = cli("edit")
-    assert done.out == f"{mine}: Unknown tool: zz; `lab-texts metadata export` lists them all\n"
+    assert (
+        done.out
+        == f"{mine}: Unknown tool: zz; `lab-texts metadata export` lists them all\n"
+    )
     kept = re.fullmatch(f"{mine} is unchanged; your text is in (.*)\n", done.err)
     assert kept
     assert Path(kept[1]).read_text() == "tools: {zz: {}}"
@@ -247,7 +270,9 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_ctrl_d_is_a_no(cli: Cli, home: Path, mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_d_is_a_no(
+    cli: Cli, home: Path, mine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("VISUAL", editor(home, "path.write_text('version: 9')"))
     monkeypatch.setattr("sys.stdin", Terminal())
     done = cli("edit")
@@ -264,7 +289,9 @@ def test_edit_does_not_undo_what_was_changed_meanwhile(
     write(mine, LAID_OUT)
     other = f"pathlib.Path({str(mine)!r}).write_text('version: 1')"
     monkeypatch.setenv("VISUAL", editor(home, other))
-    assert cli("edit").err.startswith(f"{mine} was changed in the meantime; your text is in ")
+    assert cli("edit").err.startswith(
+        f"{mine} was changed in the meantime; your text is in "
+    )
     assert mine.read_text() == "version: 1"
 
 
@@ -280,7 +307,9 @@ def test_edit_offers_to_open_it_again(lab: Path, home: Path, mine: Path) -> None
         encoding="utf-8",
         timeout=PATIENCE,
     )
-    terminal.expect_exact("version 9 is not supported; write `version: 1` or update this server")
+    terminal.expect_exact(
+        "version 9 is not supported; write `version: 1` or update this server"
+    )
     terminal.expect_exact("Open it again? [Y/n] ")
     terminal.sendline("")
     terminal.expect_exact("metadata.yaml is saved")

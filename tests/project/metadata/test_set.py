@@ -11,7 +11,10 @@ from texts import LAID_OUT, RESTART, Cli, comments, module, served, texts, write
 def test_set_and_unset_keep_comments_and_order(cli: Cli, mine: Path) -> None:
     """Each change moves the lines that it is about, and no other."""
     write(mine, LAID_OUT)
-    assert cli("set", "get_meter", "title", "Read: a meter").out == f"{mine} is saved. {RESTART}\n"
+    assert (
+        cli("set", "get_meter", "title", "Read: a meter").out
+        == f"{mine} is saved. {RESTART}\n"
+    )
     changed = LAID_OUT.replace("title: Old ", 'title: "Read: a meter" ')
     assert mine.read_text() == changed
     cli("set", "get_meter", "arguments.unit", "A unit.")
@@ -19,14 +22,20 @@ def test_set_and_unset_keep_comments_and_order(cli: Cli, mine: Path) -> None:
     changed = changed.replace("        words.\n", added)
     assert mine.read_text() == changed
     cli("set", "create_meter", "description", "D")
-    changed = changed.replace("{title: New one}", '{"title": "New one", "description": "D"}')
+    changed = changed.replace(
+        "{title: New one}", '{"title": "New one", "description": "D"}'
+    )
     assert mine.read_text() == changed
     cli("set", "lab://help", "use_when", "Always.")
-    changed = changed.replace("use_when: |\n      You are new.\n", 'use_when: "Always."\n')
+    changed = changed.replace(
+        "use_when: |\n      You are new.\n", 'use_when: "Always."\n'
+    )
     assert mine.read_text() == changed
     cli("set", "lab://meters/{meter_id}", "name", "One")
     changed = mine.read_text()
-    assert changed.endswith("resource_templates:\n  lab://meters/{meter_id}:\n    name: One\n")
+    assert changed.endswith(
+        "resource_templates:\n  lab://meters/{meter_id}:\n    name: One\n"
+    )
     assert comments(changed) == comments(LAID_OUT)
     for words in (
         ["create_meter", "title"],
@@ -38,7 +47,9 @@ def test_set_and_unset_keep_comments_and_order(cli: Cli, mine: Path) -> None:
         "get_meter": {"description": "Folded words."},
         "create_meter": {"description": "D"},
     }
-    assert comments(mine.read_text()) == [c for c in comments(LAID_OUT) if c != "# why old"]
+    assert comments(mine.read_text()) == [
+        c for c in comments(LAID_OUT) if c != "# why old"
+    ]
     cli("unset", "get_meter")
     cli("unset", "create_meter", "description")
     assert "# about another" in mine.read_text()
@@ -48,14 +59,23 @@ def test_set_and_unset_keep_comments_and_order(cli: Cli, mine: Path) -> None:
 def test_a_text_may_begin_as_an_option_does(cli: Cli, mine: Path) -> None:
     assert cli("set", "get_meter", "description", "--fast\n- or slow").code == 0
     assert (
-        yaml.safe_load(mine.read_text())["tools"]["get_meter"]["description"] == "--fast\n- or slow"
+        yaml.safe_load(mine.read_text())["tools"]["get_meter"]["description"]
+        == "--fast\n- or slow"
     )
     assert "Usage: lab-texts metadata set" in cli("set", "--help").out
 
 
 @pytest.mark.parametrize(
     "text",
-    ["", "# only comments\n", "null\n", "{}\n", "version: 1", "---\n# begun\n", "tools: {}\n"],
+    [
+        "",
+        "# only comments\n",
+        "null\n",
+        "{}\n",
+        "version: 1",
+        "---\n# begun\n",
+        "tools: {}\n",
+    ],
 )
 def test_set_works_on_any_beginning(cli: Cli, mine: Path, text: str) -> None:
     write(mine, text)
@@ -64,7 +84,9 @@ def test_set_works_on_any_beginning(cli: Cli, mine: Path, text: str) -> None:
         assert done.err.startswith(f"lab-texts: {mine}:2:6: ")
         assert mine.read_text() == text == "null\n"
     else:
-        assert yaml.safe_load(mine.read_text())["tools"] == {"get_meter": {"title": "T"}}
+        assert yaml.safe_load(mine.read_text())["tools"] == {
+            "get_meter": {"title": "T"}
+        }
         begun = text or module("engine.metadata.commands").HEAD
         assert comments(mine.read_text()) == comments(begun)
 
@@ -75,7 +97,10 @@ def test_set_begins_a_file_of_its_own(cli: Cli, lab: Path, mine: Path) -> None:
     assert cli("set", "get_meter", "description", "").code == 0
     assert texts(served(mine))["tools"]["get_meter"]["description"] is None
     assert cli("set", "create_meter", "enabled", "false").code == 0
-    assert cli("set", "get_meter", "icons", "https://a.de/1.png https://a.de/2.png").code == 0
+    assert (
+        cli("set", "get_meter", "icons", "https://a.de/1.png https://a.de/2.png").code
+        == 0
+    )
     tools = texts(served(mine))["tools"]
     assert tools["get_meter"]["icons"] == ["https://a.de/1.png", "https://a.de/2.png"]
     assert "create_meter" not in tools
@@ -150,7 +175,10 @@ REFUSED = {
         ["unset", "get_meter", "description"],
         "{mine} does not override get_meter.description",
     ),
-    "nobody to take out": (["unset", "create_meter"], "{mine} does not override create_meter"),
+    "nobody to take out": (
+        ["unset", "create_meter"],
+        "{mine} does not override create_meter",
+    ),
 }
 
 
@@ -161,7 +189,9 @@ def test_a_refused_change_leaves_the_file(
     text = b"version: 1\ntools:\n  get_meter:\n    title: A\n"
     write(mine, text)
     done = cli(*words)
-    assert done.err.removeprefix("lab-texts: ") == line.replace("{mine}", str(mine)) + "\n"
+    assert (
+        done.err.removeprefix("lab-texts: ") == line.replace("{mine}", str(mine)) + "\n"
+    )
     assert (done.code, mine.read_bytes()) == (1, text)
     assert [path.name for path in mine.parent.iterdir()] == ["metadata.yaml"]
 
@@ -180,7 +210,10 @@ def test_a_comment_that_could_be_lost_is_left_to_the_editor(
     write(mine, text)
     for change in (["set", "get_meter", "title", "B"], ["unset", "get_meter", "title"]):
         done = cli(*change)
-        assert done.err == f"{mine}: only `lab-texts metadata edit` can change such a layout\n"
+        assert (
+            done.err
+            == f"{mine}: only `lab-texts metadata edit` can change such a layout\n"
+        )
         assert (done.code, mine.read_text()) == (1, text)
 
 

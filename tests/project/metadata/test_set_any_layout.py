@@ -15,13 +15,16 @@ names = st.sampled_from(["get_meter", "create_meter", "list_resources"])
 fields = st.sampled_from(["title", "description", "arguments.unit"])
 
 
-words = st.text("aé :#-{}[],'\"\\%&*!|>@`?=~\n", min_size=1, max_size=12).filter(str.strip)
+words = st.text("aé :#-{}[],'\"\\%&*!|>@`?=~\n", min_size=1, max_size=12).filter(
+    str.strip
+)
 
 
 layouts = st.dictionaries(
     names,
     st.fixed_dictionaries(
-        {"title": words.map(lambda t: t.replace("\n", " "))}, optional={"description": words}
+        {"title": words.map(lambda t: t.replace("\n", " "))},
+        optional={"description": words},
     ),
     max_size=3,
 )
@@ -50,7 +53,9 @@ def test_a_change_of_any_file_is_that_change_or_refused(
 ) -> None:
     """Whatever the layout: what the file says is what was asked for, and every comment line stays."""
     written = {"version": 1, "tools": data}
-    lines = yaml.safe_dump(written, default_flow_style=flow, indent=indent, allow_unicode=True)
+    lines = yaml.safe_dump(
+        written, default_flow_style=flow, indent=indent, allow_unicode=True
+    )
     split = lines.splitlines()
     for n, spot in enumerate(spots):
         split.insert(spot % (len(split) + 1), f"# comment {n}")
@@ -61,13 +66,19 @@ def test_a_change_of_any_file_is_that_change_or_refused(
         commented = False
     text = text if commented else lines
     write(mine, text)
-    done = cli("set", name, field, value) if value is not None else cli("unset", name, field)
+    done = (
+        cli("set", name, field, value)
+        if value is not None
+        else cli("unset", name, field)
+    )
     if done.code:
         assert mine.read_text() == text
         assert done.err.count("\n") == 1
         return
     parent: Any = written["tools"]
-    where = [name, "arguments", "unit", "description"] if "." in field else [name, field]
+    where = (
+        [name, "arguments", "unit", "description"] if "." in field else [name, field]
+    )
     for key in where[:-1]:
         parent = parent.setdefault(key, {})
     if value is None:

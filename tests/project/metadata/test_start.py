@@ -39,7 +39,10 @@ FLOW = {
         "tools: {get_meter: {arguments: {zz: {description: Z}}}}\n",
         ": Tool 'get_meter' has no argument 'zz'; {export}",
     ),
-    "unknown resource": ("resources: {zz: {name: Z}}\n", ": Unknown resource: zz; {export}"),
+    "unknown resource": (
+        "resources: {zz: {name: Z}}\n",
+        ": Unknown resource: zz; {export}",
+    ),
     "unknown template": (
         "resource_templates: {zz: {name: Z}}\n",
         ": Unknown resource template: zz; {export}",
@@ -77,7 +80,9 @@ def test_the_ways_to_name_a_file(lab: Path, home: Path, way: str) -> None:
     words = ["--metadata", "~/mine.yaml"] if way == "option" else []
     variables = {"option": "none", "variable": "~/mine.yaml"}[way]
     done = server(lab, "run", *words, HOME=str(home), LAB_TEXTS_METADATA=variables)
-    assert done.stderr.startswith(f"lab-texts: {home}/mine.yaml: version 4 is not supported")
+    assert done.stderr.startswith(
+        f"lab-texts: {home}/mine.yaml: version 4 is not supported"
+    )
 
 
 def test_a_user_without_a_home_can_start(lab: Path, home: Path) -> None:
@@ -97,7 +102,9 @@ def test_a_user_without_a_home_can_start(lab: Path, home: Path) -> None:
     assert done.stdout == "None\n", done.stderr
 
 
-def test_the_generated_suite_never_reads_the_developers_own_file(lab: Path, home: Path) -> None:
+def test_the_generated_suite_never_reads_the_developers_own_file(
+    lab: Path, home: Path
+) -> None:
     """Nor does pinning: a file in the home folder and one in the environment stop every server that reads them."""
     write(home / ".lab-texts/metadata.yaml", "version: 98")
     poison = write(home / "mine.yaml", "version: 99")

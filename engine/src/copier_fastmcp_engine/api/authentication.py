@@ -37,7 +37,9 @@ def build_credentials(scheme: str, token: str) -> Credentials:
     if kind == "query":
         return Credentials(query={name: token}, secrets=(token,))
     if not _PRINTABLE.fullmatch(token):
-        raise ValueError("setting api_token contains a character that no header can carry")
+        raise ValueError(
+            "setting api_token contains a character that no header can carry"
+        )
     if kind == "bearer":
         return Credentials({"Authorization": f"Bearer {token}"}, secrets=(token,))
     if kind == "basic":
@@ -47,7 +49,9 @@ def build_credentials(scheme: str, token: str) -> Credentials:
         return Credentials({"Authorization": f"Basic {encoded}"}, secrets=secrets)
     if kind == "cookie":
         if not _COOKIE_VALUE.fullmatch(token):
-            raise ValueError("setting api_token contains a character that no cookie can carry")
+            raise ValueError(
+                "setting api_token contains a character that no cookie can carry"
+            )
         return Credentials({"Cookie": f"{name}={token}"}, secrets=(token,))
     header = name if kind == "header" else scheme
     return Credentials({header: token}, secrets=(token,))

@@ -132,11 +132,17 @@ class ApiClient:
         if method == "PATCH" and body == {}:
             raise ToolError("nothing to change; pass a field with a value, not null")
         sent_headers = encode_headers(headers or {})
-        content_type = next((v for k, v in sent_headers.items() if k.lower() == "content-type"), "")
+        content_type = next(
+            (v for k, v in sent_headers.items() if k.lower() == "content-type"), ""
+        )
         keywords = encode_body(body, content_type, self.settings.api_files)
         if content_type.startswith(MULTIPART):  # the library adds the boundary
-            sent_headers = {k: v for k, v in sent_headers.items() if k.lower() != "content-type"}
-        pairs = encode_query(query or {}, styles) + list(self._credentials.query.items())
+            sent_headers = {
+                k: v for k, v in sent_headers.items() if k.lower() != "content-type"
+            }
+        pairs = encode_query(query or {}, styles) + list(
+            self._credentials.query.items()
+        )
         keywords |= {"params": pairs, "headers": sent_headers}
         repeatable = method in REPEATABLE if repeat is None else repeat
         is_read = method in READING or (method == "POST" and repeatable)
@@ -186,7 +192,9 @@ class ApiClient:
     ) -> ApiResponse:
         """Create what is at a path, or read it where it exists."""
         once = {**(headers or {}), "If-None-Match": "*"}
-        response = await self.send("PUT", path, body=body, headers=once, accepted=(412,), **more)
+        response = await self.send(
+            "PUT", path, body=body, headers=once, accepted=(412,), **more
+        )
         return response if response.is_success else await self.send("GET", path)
 
     # How requests are sent.
@@ -202,7 +210,10 @@ class ApiClient:
         # Cookies of one user's response must not travel with another user's request.
         no_cookies = CookieJar(DefaultCookiePolicy(allowed_domains=[]))
         return httpx2.AsyncClient(
-            timeout=self.seconds, headers=own, cookies=no_cookies, transport=self.transport
+            timeout=self.seconds,
+            headers=own,
+            cookies=no_cookies,
+            transport=self.transport,
         )
 
     def _setting(self, name: str) -> str:
@@ -228,7 +239,9 @@ class ApiClient:
                 pause = FIRST_PAUSE * 2 ** (attempt - 1) * random.uniform(1, 1.2)
                 last = attempt == ATTEMPTS
                 try:
-                    answer = await self._attempt(client, method, path, keywords, accepted)
+                    answer = await self._attempt(
+                        client, method, path, keywords, accepted
+                    )
                 except httpx2.RequestError as error:
                     again = never_sent(error) or (
                         repeatable and isinstance(error, httpx2.TransportError)
@@ -244,7 +257,12 @@ class ApiClient:
                     if answer.retry_after is not None:
                         pause = answer.retry_after * random.uniform(1, 1.05)
                     too_late = time.monotonic() + pause > deadline
-                    if last or too_late or not repeatable or answer.status not in TRY_AGAIN:
+                    if (
+                        last
+                        or too_late
+                        or not repeatable
+                        or answer.status not in TRY_AGAIN
+                    ):
                         raise ToolError(answer.message)
                 await self._sleep(pause)
         raise ToolError(f"{request} was not sent")

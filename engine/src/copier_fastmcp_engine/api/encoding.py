@@ -100,7 +100,9 @@ def encode_query(
     return pairs
 
 
-def _encode_object(name: str, value: dict[str, Any], style: str) -> list[tuple[str, str]]:
+def _encode_object(
+    name: str, value: dict[str, Any], style: str
+) -> list[tuple[str, str]]:
     """Return the pairs of an object in a query."""
     if style == "deepObject":
         return _flatten(name, value)
@@ -199,14 +201,18 @@ def _is_upload(value: object) -> bool:
     return isinstance(value, dict) and ("content_base64" in value or "path" in value)
 
 
-def _read_upload(name: str, upload: Mapping[str, Any], folder: str) -> tuple[str, bytes, str]:
+def _read_upload(
+    name: str, upload: Mapping[str, Any], folder: str
+) -> tuple[str, bytes, str]:
     """Return the file name, the content and the media type of an upload."""
     path = str(upload.get("path") or "")
     if path:
         content = _read_below(folder, path)
     else:
         try:
-            content = base64.b64decode(str(upload.get("content_base64", "")), validate=True)
+            content = base64.b64decode(
+                str(upload.get("content_base64", "")), validate=True
+            )
         except (ValueError, binascii.Error):
             raise ToolError(
                 f"{name}: content_base64 is not base64; encode the file again"
@@ -227,11 +233,15 @@ def _read_below(folder: str, path: str) -> bytes:
         ToolError: There is no such folder or file, or the path leads out of the folder.
     """
     if not folder:
-        raise ToolError(f"{path!r}: this server reads no files; pass content_base64 instead")
+        raise ToolError(
+            f"{path!r}: this server reads no files; pass content_base64 instead"
+        )
     root = Path(folder).expanduser().resolve()
     file = (root / path).resolve()
     if not file.is_relative_to(root):
-        raise ToolError(f"{path!r} is outside the folder for uploads; pass a path within it")
+        raise ToolError(
+            f"{path!r} is outside the folder for uploads; pass a path within it"
+        )
     try:
         return file.read_bytes()
     except OSError as error:

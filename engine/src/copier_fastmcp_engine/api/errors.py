@@ -38,7 +38,12 @@ REMEDIES = {
 
 
 def describe_unreachable(
-    error: httpx2.RequestError, request: str, address: str, seconds: float, *, is_read: bool
+    error: httpx2.RequestError,
+    request: str,
+    address: str,
+    seconds: float,
+    *,
+    is_read: bool,
 ) -> str:
     """Return one line for a request that got no response.
 
@@ -54,7 +59,9 @@ def describe_unreachable(
     kind, host = type(error).__name__, urlsplit(address).netloc
     if isinstance(error, httpx2.DecodingError):
         return f"{request}: the response of {host} cannot be decoded; tell the operator"
-    unsure = "" if is_read or never_sent(error) else "; it may have been done, so look first"
+    unsure = (
+        "" if is_read or never_sent(error) else "; it may have been done, so look first"
+    )
     return f"{request}: {kind}, so {host} cannot be reached; try again later{unsure}"
 
 
@@ -95,7 +102,9 @@ def describe_refusal(
         token_hint: What to say of a 401 where no token is sent; empty where one is.
     """
     status = response.status_code
-    kind, media_type, body = parse_body(content, response.headers.get("Content-Type", ""))
+    kind, media_type, body = parse_body(
+        content, response.headers.get("Content-Type", "")
+    )
     if media_type == "text/html" and status in (404, 405):
         return f"{wrong_address.format(answered=f'{status} text/html')}"
     if kind is BodyKind.JSON:

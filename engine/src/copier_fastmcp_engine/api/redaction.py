@@ -38,7 +38,9 @@ class Redactor:
                 continue
             plain |= _spellings(secret)
             encoded.append(_percent_pattern(secret))
-        patterns = [_plain_pattern(text) for text in sorted(plain, key=len, reverse=True)]
+        patterns = [
+            _plain_pattern(text) for text in sorted(plain, key=len, reverse=True)
+        ]
         self._pattern = re.compile("|".join(patterns)) if patterns else None
         self._percent = re.compile("|".join(encoded)) if encoded else None
         _watch(self)

@@ -66,7 +66,9 @@ class ApiResponse:
     next_link: str = ""
     cut: str = ""
     wrong_address: str = ""
-    logger: logging.Logger = field(default=logging.getLogger(__name__), repr=False, compare=False)
+    logger: logging.Logger = field(
+        default=logging.getLogger(__name__), repr=False, compare=False
+    )
 
     @property
     def is_success(self) -> bool:
@@ -77,7 +79,8 @@ class ApiResponse:
     def empty_notice(self) -> str:
         """The sentence that reports an empty body."""
         return (
-            f"{self.request} answered {self.status} {self.reason}".rstrip() + " with an empty body."
+            f"{self.request} answered {self.status} {self.reason}".rstrip()
+            + " with an empty body."
         )
 
     def next_cursor(self, parameter: str) -> str | None:
@@ -182,7 +185,9 @@ async def _inflated_chunks(
                 decoded = decoder.decompress(data, limit + 1)
             except zlib.error:
                 if started or coding != "deflate":
-                    raise httpx2.DecodingError("the body is not compressed as it says") from None
+                    raise httpx2.DecodingError(
+                        "the body is not compressed as it says"
+                    ) from None
                 decoder, started = zlib.decompressobj(-zlib.MAX_WBITS), True
                 continue
             started = True
@@ -222,7 +227,9 @@ def parse_body(
 
 def is_text(media_type: str) -> bool:
     """Whether a body of a media type is text."""
-    textual = media_type.startswith("text/") or media_type.endswith(("+xml", "+yaml", "+text"))
+    textual = media_type.startswith("text/") or media_type.endswith(
+        ("+xml", "+yaml", "+text")
+    )
     return textual or is_json(media_type) or media_type in TEXT_TYPES
 
 
@@ -264,7 +271,11 @@ def _finite(text: str) -> float | str:
 def _storable(value: Any) -> Any:
     """Return a value whose texts can be encoded: half a surrogate pair is written out."""
     if isinstance(value, str):
-        return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()
+        return (
+            value
+            if value.isascii()
+            else value.encode("utf-8", "backslashreplace").decode()
+        )
     if isinstance(value, list):
         return [_storable(item) for item in value]
     if isinstance(value, dict):
@@ -306,7 +317,9 @@ def build_response(
         body = redactor.data(body)
     else:
         body = redactor.value(body)
-    headers = {name.lower(): redactor.text(text) for name, text in response.headers.items()}
+    headers = {
+        name.lower(): redactor.text(text) for name, text in response.headers.items()
+    }
     return ApiResponse(
         request=request,
         status=response.status_code,

@@ -28,7 +28,9 @@ STRUCTURE = ("properties", "items", "additionalProperties", "prefixItems")
 class ApiItem(BaseModel):
     """A part of a response. Its fields describe what the API documents; nothing else is refused or dropped."""
 
-    model_config = ConfigDict(extra="allow", serialize_by_alias=True, protected_namespaces=())
+    model_config = ConfigDict(
+        extra="allow", serialize_by_alias=True, protected_namespaces=()
+    )
 
     @classmethod
     def __get_pydantic_json_schema__(
@@ -68,13 +70,17 @@ class ApiResult(ApiItem):
         if self._body is not None:
             return self._body
         fields = cast("dict[str, Any]", handler(self))
-        aliases = {field.alias or name for name, field in type(self).model_fields.items()}
+        aliases = {
+            field.alias or name for name, field in type(self).model_fields.items()
+        }
         written = {
             type(self).model_fields[name].alias or name
             for name in self.model_fields_set & type(self).model_fields.keys()
         }
         return {
-            name: value for name, value in fields.items() if name in written or name not in aliases
+            name: value
+            for name, value in fields.items()
+            if name in written or name not in aliases
         }
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -123,7 +129,9 @@ class ApiResult(ApiItem):
         try:
             return cls.model_validate(body)
         except ValidationError as error:
-            first = error.errors(include_input=False, include_url=False, include_context=False)[0]
+            first = error.errors(
+                include_input=False, include_url=False, include_context=False
+            )[0]
             place = ".".join(str(part) for part in first["loc"])
             found = "".join(filter(str.isprintable, f"{place}: {first['msg']}"))[:200]
             response.logger.warning(
@@ -154,7 +162,9 @@ def _fill_from_headers(
         "etag": response.headers.get("etag", ""),
         "id": place.rstrip("/").rpartition("/")[2].partition("?")[0],
     }
-    filled = {name: value for name, value in sent.items() if name in documented and value}
+    filled = {
+        name: value for name, value in sent.items() if name in documented and value
+    }
     if response.kind is BodyKind.EMPTY and filled:
         del body["result"]
     for name, value in filled.items():
@@ -177,7 +187,11 @@ def _open(schema: Mapping[str, Any]) -> dict[str, Any]:
             opened[name] = {field: _open(part) for field, part in inner.items()}
         elif isinstance(inner, dict):
             opened[name] = _open(inner)
-    return {name: value for name, value in opened.items() if value != {} or name == "properties"}
+    return {
+        name: value
+        for name, value in opened.items()
+        if value != {} or name == "properties"
+    }
 
 
 def _structural(schema: Mapping[str, Any]) -> Mapping[str, Any]:

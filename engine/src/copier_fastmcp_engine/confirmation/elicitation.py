@@ -33,7 +33,9 @@ class Asked(FastMCPError):
 
     def __init__(self, instead: ToolResult) -> None:
         text = getattr(instead.content[0], "text", "") if instead.content else ""
-        super().__init__(text or "only what the policy declared can ask", log_level=logging.DEBUG)
+        super().__init__(
+            text or "only what the policy declared can ask", log_level=logging.DEBUG
+        )
         self.instead = instead
 
 
@@ -107,7 +109,9 @@ async def elicit(
     metadata = ServerMessageMetadata(ctx.request_id)
     try:
         with anyio.fail_after(seconds):
-            return await ctx.session.send_request(request, wire.ElicitResult, metadata=metadata)
+            return await ctx.session.send_request(
+                request, wire.ElicitResult, metadata=metadata
+            )
     except ValidationError:
         return None
     except MCPError as error:

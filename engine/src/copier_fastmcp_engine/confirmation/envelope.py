@@ -31,7 +31,9 @@ class Envelope(BaseModel, Generic[R]):
     """The result of every gated tool, on every path."""
 
     confirmed: bool = Field(description="Whether it was approved; approved_by says how")
-    approved_by: Approver | None = Field(description="person: form or page; client: the call")
+    approved_by: Approver | None = Field(
+        description="person: form or page; client: the call"
+    )
     outcome: Outcome = Field(description="Only applied changed anything")
     preview: dict[str, Any] | None = Field(default=None, description="The preview")
     result: R | None = Field(default=None, description="The result")
@@ -63,7 +65,9 @@ def envelope_result(text: str, outcome: str, **fields: Any) -> ToolResult:
     return ToolResult(text, content)
 
 
-def applied_result(tool: str, result: ToolResult, approved_by: Approver | None) -> ToolResult:
+def applied_result(
+    tool: str, result: ToolResult, approved_by: Approver | None
+) -> ToolResult:
     """Wrap what a tool returned; content without structure stays next to the envelope."""
     text = f"{tool} was applied"
     blocks = [*result.content]

@@ -39,7 +39,12 @@ from .envelope import (
     envelope_result,
 )
 from .pending import PendingStore
-from .wording import changed_arguments, filled_arguments, format_message, format_question
+from .wording import (
+    changed_arguments,
+    filled_arguments,
+    format_message,
+    format_question,
+)
 
 NOTHING_PENDING = "nothing is pending for {} with these arguments: they were not previewed, or that preview is used up or over. Nothing was changed."
 Way = Literal["elicitation", "input_required", "two_step", "page", "refuse"]
@@ -79,7 +84,9 @@ class Question:
     @property
     def form(self) -> ElicitRequestFormParams:
         """The question as a form."""
-        return ElicitRequestFormParams(message=self.message, requested_schema=FORM_SCHEMA)
+        return ElicitRequestFormParams(
+            message=self.message, requested_schema=FORM_SCHEMA
+        )
 
 
 @dataclass
@@ -233,9 +240,15 @@ async def run_gated(
         ToolError: They are not approved and the tool has no envelope, or nobody can be asked.
     """
     call = _call_of(get_context())
-    if call is None or call.declaration is not declaration:  # the function left its tool
-        raise ToolError("a gated tool runs through its server only; nothing was changed")
-    question = format_question(declaration, filled_arguments(call.arguments, call.schema))
+    if (
+        call is None or call.declaration is not declaration
+    ):  # the function left its tool
+        raise ToolError(
+            "a gated tool runs through its server only; nothing was changed"
+        )
+    question = format_question(
+        declaration, filled_arguments(call.arguments, call.schema)
+    )
     details = to_jsonable_python(await preview(), fallback=str) if preview else None
     decision = await confirm(call, call.key, question, details)
     if decision is not ConfirmationResult.CONFIRMED:
@@ -338,10 +351,18 @@ def _report(call: Call, settlement: Settlement, started: float) -> None:
         approved_by = call.loaded.get("by", "person" if is_form else "client")
     # A no to a later question of the body takes back no earlier yes
     call.approved_by = approved_by or call.approved_by
-    facts = {"way": settlement.way, "outcome": settlement.outcome, "approved_by": approved_by}
+    facts = {
+        "way": settlement.way,
+        "outcome": settlement.outcome,
+        "approved_by": approved_by,
+    }
     milliseconds = round((time.perf_counter() - started) * 1000, 1)
-    elicitation.log_step("confirmation", call.ctx, call.tool, {**facts, "ms": milliseconds})
-    attributes = {f"mcp.confirmation.{name}": value for name, value in facts.items() if value}
+    elicitation.log_step(
+        "confirmation", call.ctx, call.tool, {**facts, "ms": milliseconds}
+    )
+    attributes = {
+        f"mcp.confirmation.{name}": value for name, value in facts.items() if value
+    }
     trace.get_current_span().set_attributes(attributes)
     if settlement.way in ("two_step", "page", "refuse"):
         counter = _fallback_counter(call.gate.policy.server_name)
@@ -361,7 +382,11 @@ async def settle(call: Call, question: Question) -> Settlement:
     if not await elicitation.shows_forms(call.ctx):
         way = call.fallback
     await _load_answer(call, way)
-    if question.key not in call.answers and way == "elicitation" and not question.is_preview:
+    if (
+        question.key not in call.answers
+        and way == "elicitation"
+        and not question.is_preview
+    ):
         if decision := await _ask_during_call(call, question):
             return Settlement(way, decision)
         # The client declared a form and could not show it
@@ -382,7 +407,9 @@ async def settle(call: Call, question: Question) -> Settlement:
 
 async def _load_answer(call: Call, way: Way) -> None:
     """Take in what this request answers: only a question that we asked has an answer, and one."""
-    state = call.ctx.request_state  # unsealed: made for this tool, these arguments, this user
+    state = (
+        call.ctx.request_state
+    )  # unsealed: made for this tool, these arguments, this user
     entry: Entry | None = None
     pending = await call.gate.take(f"asked-{state}") if state is not None else None
     if pending:
@@ -391,7 +418,11 @@ async def _load_answer(call: Call, way: Way) -> None:
     elif way == "two_step" and call.confirm:
         previewed = await call.gate.take(f"preview-{call.key}")
         if previewed:
-            entry = {**previewed, "by": "client", "answer": ConfirmationResult.CONFIRMED}
+            entry = {
+                **previewed,
+                "by": "client",
+                "answer": ConfirmationResult.CONFIRMED,
+            }
     elif way == "page":
         entry = await call.gate.pages.answer_for(call.key)
     if entry:
@@ -459,7 +490,9 @@ def _refuse(call: Call) -> Settlement:
 
 def _refuse_rest(call: Call) -> Settlement:
     """Refuse a question after a part was applied: asking would run the body, and that part, again."""
-    error = ToolError(f"{call.applied[0]} was applied; call {call.tool} by itself for the rest")
+    error = ToolError(
+        f"{call.applied[0]} was applied; call {call.tool} by itself for the rest"
+    )
     return Settlement("refuse", "refused", error)
 
 
@@ -482,7 +515,9 @@ def _preview_settlement(
     if call.confirm is None:
         return Settlement(way, outcome, ToolError(following))
     preview = {**_shown(question), "next": following}
-    result = envelope_result(f"{question.message}\n{following}", outcome, preview=preview)
+    result = envelope_result(
+        f"{question.message}\n{following}", outcome, preview=preview
+    )
     return Settlement(way, outcome, Asked(result))
 
 
@@ -490,4 +525,6 @@ async def applied_before(call: Call) -> str | None:
     """Tell that the same call was applied on the word of an earlier one."""
     if not await call.gate.get(f"done-{call.key}"):
         return None
-    return f"{call.tool} was applied before with these arguments, and is not applied twice"
+    return (
+        f"{call.tool} was applied before with these arguments, and is not applied twice"
+    )

@@ -35,25 +35,37 @@ class PendingStore:
         StartError: Confirmations cannot be kept there.
     """
 
-    def __init__(self, policy: Policy, where: str, seconds: float, audit_log: "AuditLog") -> None:
+    def __init__(
+        self, policy: Policy, where: str, seconds: float, audit_log: "AuditLog"
+    ) -> None:
         self.policy = policy
         self.seconds = seconds
         self.audit_log = audit_log
-        self.pages: Any = None  # the server's confirmation pages, if its policy has them
+        self.pages: Any = (
+            None  # the server's confirmation pages, if its policy has them
+        )
         self._puts = 0
         self._logger = policy.logger("confirmation")
         try:
             self.store = _open_store(where)
         except (ImportError, OSError, ValueError, RuntimeError) as error:
             reason = describe_error(error, where)
-            raise StartError(f"setting state: {describe_place(where)!r}: {reason}") from error
+            raise StartError(
+                f"setting state: {describe_place(where)!r}: {reason}"
+            ) from error
 
-    async def put(self, name: str, entry: Mapping[str, Any], seconds: float = 0) -> None:
+    async def put(
+        self, name: str, entry: Mapping[str, Any], seconds: float = 0
+    ) -> None:
         """Keep an entry for the time of a question, or for so many seconds."""
         with _reaching(self._logger):
-            await self.store.put(name, entry, collection=COLLECTION, ttl=seconds or self.seconds)
+            await self.store.put(
+                name, entry, collection=COLLECTION, ttl=seconds or self.seconds
+            )
             self._puts += 1
-            if self._puts % CULL_EVERY == 1 and isinstance(self.store, AsyncCullProtocol):
+            if self._puts % CULL_EVERY == 1 and isinstance(
+                self.store, AsyncCullProtocol
+            ):
                 await self.store.cull()
 
     async def get(self, name: str) -> dict[str, Any] | None:
@@ -99,4 +111,6 @@ def _reaching(logger: Logger) -> Iterator[None]:
         yield
     except Exception as error:
         logger.error("the store of setting state: %s", " ".join(str(error).split()))
-        raise ToolError("approvals cannot be kept at the moment; try again later") from error
+        raise ToolError(
+            "approvals cannot be kept at the moment; try again later"
+        ) from error

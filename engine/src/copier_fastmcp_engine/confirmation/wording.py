@@ -53,7 +53,9 @@ def changed_arguments(
     defaults = _defaults(schema)
     changed = {}
     for name in arguments:
-        if name in defaults and _canonical(defaults[name]) == _canonical(arguments.get(name)):
+        if name in defaults and _canonical(defaults[name]) == _canonical(
+            arguments.get(name)
+        ):
             continue
         changed[name] = values[name]
     return changed

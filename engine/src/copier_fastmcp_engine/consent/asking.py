@@ -37,7 +37,9 @@ from .store import Elicitation, User
 Declared = TypeVar("Declared", bound=Callable[..., Any])
 Outcome = TypeVar("Outcome", bound=str)
 Way = Literal["url", "form", "none"]
-Answer = Literal["yes", "Login not detected", "Login declined by user.", "Login cancelled by user."]
+Answer = Literal[
+    "yes", "Login not detected", "Login declined by user.", "Login cancelled by user."
+]
 
 TIMED_OUT = "Elicitation timed out - user did not complete authorization"
 WAIT = 30.0  # seconds that a call without a progress token waits for the person
@@ -92,7 +94,9 @@ async def granted_token(refused: str | None = None) -> str:
         return token
     ctx = get_context()
     if consent_of(SERVER.get()).mode != "offline":
-        raise ToolError("this server keeps no tokens; enable offline access, or set credentials")
+        raise ToolError(
+            "this server keeps no tokens; enable offline access, or set credentials"
+        )
     await require(ctx, "the tool")
     raise ToolError(required_text())
 
@@ -123,7 +127,11 @@ class Granted(httpx2.Auth):
         if token := await _token() if called else None:
             request.headers["Authorization"] = f"Bearer {token}"
         answer = yield request
-        if called and answer.status_code == 401 and (other := await granted_token(token)) != token:
+        if (
+            called
+            and answer.status_code == 401
+            and (other := await granted_token(token)) != token
+        ):
             request.headers["Authorization"] = f"Bearer {other}"
             yield request
 
@@ -213,15 +221,23 @@ def _told(ctx: Context, tool: str, address: str) -> ToolError:
     )
 
 
-async def _asked_before(ctx: Context, consent: Consent, user: User) -> Elicitation | None:
+async def _asked_before(
+    ctx: Context, consent: Consent, user: User
+) -> Elicitation | None:
     """The elicitation that this request answers: the SDK unsealed its state, made for this very call."""
-    if not is_modern(ctx) or not ctx.request_state or response_to(ctx, "consent") is None:
+    if (
+        not is_modern(ctx)
+        or not ctx.request_state
+        or response_to(ctx, "consent") is None
+    ):
         return None
     elicitation = await consent.elicitation(ctx.request_state)
     return elicitation if elicitation and elicitation.user == user.key else None
 
 
-async def _outcome(ctx: Context, elicitation: Elicitation, way: Way, given: object) -> Answer:
+async def _outcome(
+    ctx: Context, elicitation: Elicitation, way: Way, given: object
+) -> Answer:
     """What became of the question: a yes means that the page will be opened, only a grant counts.
 
     Raises:
@@ -238,7 +254,9 @@ async def _outcome(ctx: Context, elicitation: Elicitation, way: Way, given: obje
     consent = consent_of(SERVER.get())
     after = await track(ctx, consent, elicitation, seconds)
     if after.status == "failed":
-        raise ToolError(f"{required_text()}. Access was not granted: {after.error_message}.")
+        raise ToolError(
+            f"{required_text()}. Access was not granted: {after.error_message}."
+        )
     if await consent.fresh(user_of(ctx)):
         return "yes"
     if time.time() >= after.expires_at:
@@ -256,7 +274,9 @@ async def track(
     began, reported, now = time.time(), 0.0, time.time()
     while elicitation.waits and now < began + seconds:
         if now - reported >= PACE:
-            await ctx.report_progress(now - began, seconds, "Waiting for OAuth authorization...")
+            await ctx.report_progress(
+                now - began, seconds, "Waiting for OAuth authorization..."
+            )
             reported = now
         await anyio.sleep(min(0.25, max(0.01, began + seconds - now)))
         elicitation = await consent.elicitation(elicitation.id) or elicitation

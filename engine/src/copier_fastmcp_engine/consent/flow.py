@@ -33,7 +33,9 @@ MOST_LINKS, WITHIN = 10, 600  # so many new links a user gets within so many sec
 MOST_STARTS = 10  # so often one link may be opened
 ANOTHER = "another account granted access"
 WHO = "the subject of the provider's ID token is not that of the client's token"
-OTHER = "Another account granted access than the one that asked for it. Nothing was stored."
+OTHER = (
+    "Another account granted access than the one that asked for it. Nothing was stored."
+)
 
 
 LOCAL = User("local", None)  # whoever started this process
@@ -57,7 +59,9 @@ def user_of(ctx: Context) -> User:
     if user := known_user(ctx):
         return user
     prefix = SERVER.get().policy.env_prefix
-    raise ToolError(f"no verified token names a user; set {prefix}JWT_AUDIENCE and send one")
+    raise ToolError(
+        f"no verified token names a user; set {prefix}JWT_AUDIENCE and send one"
+    )
 
 
 class Consent(Grants):
@@ -121,12 +125,18 @@ class Consent(Grants):
     async def _begun(self, user: User, base: str, now: float) -> Elicitation:
         row = await self.store.get("current", user.key)
         open_ = await self.elicitation(row["id"]) if row else None
-        left = open_.expires_at - now if open_ and open_.waits and open_.base == base else 0
+        left = (
+            open_.expires_at - now
+            if open_ and open_.waits and open_.base == base
+            else 0
+        )
         if open_ and left > self.seconds / 2:
             return open_
         if not await self.store.count("starts", user.key, MOST_LINKS, WITHIN):
             minutes = WITHIN // 60
-            raise ToolError(f"too many logins were started; try again in {minutes} minutes")
+            raise ToolError(
+                f"too many logins were started; try again in {minutes} minutes"
+            )
         made = Elicitation(
             id=secrets.token_urlsafe(24),
             user=user.key,
@@ -147,7 +157,9 @@ class Consent(Grants):
 
     async def _save(self, elicitation: Elicitation) -> None:
         seconds = elicitation.expires_at - time.time() + KEEP
-        await self.store.put("elicitations", elicitation.id, elicitation.model_dump(), seconds)
+        await self.store.put(
+            "elicitations", elicitation.id, elicitation.model_dump(), seconds
+        )
 
     def address(self, elicitation: Elicitation) -> str:
         """What the person opens: a page of ours, which starts PKCE."""
@@ -184,13 +196,20 @@ class Consent(Grants):
         except ProviderError as error:
             report(self.policy, error)
             raise
-        begun: Row = {"id": link, "verifier": verifier, "nonce": nonce, "browser": browser}
+        begun: Row = {
+            "id": link,
+            "verifier": verifier,
+            "nonce": nonce,
+            "browser": browser,
+        }
         mark = await self.mark(User(elicitation.user, elicitation.subject))
         begun |= {"mark": mark, "asked": self.provider.scope}
         await self.store.put("states", state, begun, left)
         return Begun(address, state, browser, back, left)
 
-    async def finish(self, query: Mapping[str, str], cookies: Mapping[str, str]) -> None:
+    async def finish(
+        self, query: Mapping[str, str], cookies: Mapping[str, str]
+    ) -> None:
         """Turn the provider's answer into a grant, once, in the browser that began.
 
         Args:
@@ -208,7 +227,9 @@ class Consent(Grants):
         elicitation = await self.elicitation(flow["id"])
         if not elicitation or not elicitation.waits:
             raise Refused(STALE)
-        if not await self.store.drop("open", elicitation.id):  # of two at once, one goes on
+        if not await self.store.drop(
+            "open", elicitation.id
+        ):  # of two at once, one goes on
             raise Refused(STALE)
         try:
             grant = await self.provider.exchange(
@@ -228,7 +249,9 @@ class Consent(Grants):
         grant.asked = flow["asked"]
         await self._complete(elicitation, grant, flow["mark"])
 
-    async def _complete(self, elicitation: Elicitation, grant: Grant, mark: str | None) -> None:
+    async def _complete(
+        self, elicitation: Elicitation, grant: Grant, mark: str | None
+    ) -> None:
         user = User(elicitation.user, elicitation.subject)
         try:
             kept = await self.keep(user, grant, mark)

@@ -15,7 +15,9 @@ from .oauth_errors import ProviderError, Withdrawn, report
 from .store import KEEP, LEASE, Grant, Store, User
 
 LEEWAY = 30  # seconds before its end in which an access token is renewed
-MARKED = 86_400 + KEEP  # seconds for which a revocation is remembered: longer than any login takes
+MARKED = (
+    86_400 + KEEP
+)  # seconds for which a revocation is remembered: longer than any login takes
 
 
 class Grants:
@@ -136,4 +138,6 @@ class Grants:
 
 def _usable(grant: Grant, refused: str | None = None) -> bool:
     left = grant.expires_at - time.time()
-    return left > (LEEWAY if grant.refresh_token else 0) and grant.access_token != refused
+    return (
+        left > (LEEWAY if grant.refresh_token else 0) and grant.access_token != refused
+    )

@@ -16,11 +16,31 @@ from authlib.integrations.httpx_client import AsyncOAuth2Client
 from joserfc import jwt
 from joserfc.jwk import KeySet
 
-from .oauth_errors import AWAY, BROKEN, DENIED, ProviderError, Withdrawn, away, explained, report
+from .oauth_errors import (
+    AWAY,
+    BROKEN,
+    DENIED,
+    ProviderError,
+    Withdrawn,
+    away,
+    explained,
+    report,
+)
 from .settings import ConsentSettings, secure
 from .store import Grant
 
-SIGNED = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
+SIGNED = [
+    "RS256",
+    "RS384",
+    "RS512",
+    "PS256",
+    "PS384",
+    "PS512",
+    "ES256",
+    "ES384",
+    "ES512",
+    "EdDSA",
+]
 PATIENCE = 10.0  # seconds for each answer of the provider
 FRESH = 3600.0  # seconds for which its discovery document is believed
 LONGEST = 86_400.0  # seconds for which an access token is believed, whatever the provider says
@@ -31,7 +51,11 @@ NEEDED = ("authorization_endpoint", "token_endpoint", "jwks_uri")
 def usable(address: object, issuer: str) -> bool:
     """Whether an endpoint may be asked: over https, or on this machine when its provider is here too."""
     here = issuer.startswith("http://")
-    return isinstance(address, str) and secure(address) and (here or address.startswith("https://"))
+    return (
+        isinstance(address, str)
+        and secure(address)
+        and (here or address.startswith("https://"))
+    )
 
 
 def lifetime(expires_in: object) -> float:
@@ -67,15 +91,23 @@ class Provider:
         """
         if time.monotonic() < self._until:
             return self._known
-        document = await self._get(f"{self.issuer.rstrip('/')}/.well-known/openid-configuration")
+        document = await self._get(
+            f"{self.issuer.rstrip('/')}/.well-known/openid-configuration"
+        )
         if document.get("issuer") != self.issuer:
             slash = str(document.get("issuer")).rstrip("/") == self.issuer.rstrip("/")
-            cause = "they differ in the slash at the end" if slash else "copy what it names"
-            raise ProviderError("the provider names another issuer than OIDC_ISSUER", cause)
+            cause = (
+                "they differ in the slash at the end" if slash else "copy what it names"
+            )
+            raise ProviderError(
+                "the provider names another issuer than OIDC_ISSUER", cause
+            )
         try:
             self._check(document)
         except BROKEN as error:
-            raise ProviderError("the provider's discovery document does not hold", error) from error
+            raise ProviderError(
+                "the provider's discovery document does not hold", error
+            ) from error
         self._known, self._until = document, time.monotonic() + FRESH
         return document
 
@@ -83,10 +115,14 @@ class Provider:
         optional = [name for name in ("revocation_endpoint",) if document.get(name)]
         for name in (*NEEDED, *optional):
             if not usable(document.get(name), self.issuer):
-                raise ProviderError("an endpoint of the provider is missing or not https", name)
+                raise ProviderError(
+                    "an endpoint of the provider is missing or not https", name
+                )
         if "S256" not in document.get("code_challenge_methods_supported", ["S256"]):
             raise ProviderError("the provider does not support PKCE with S256")
-        if not isinstance(document.get("token_endpoint_auth_methods_supported", []), list):
+        if not isinstance(
+            document.get("token_endpoint_auth_methods_supported", []), list
+        ):
             raise ProviderError("the provider's discovery document does not hold")
 
     async def code(self, query: Mapping[str, str]) -> str:
@@ -98,7 +134,9 @@ class Provider:
         known = await self.metadata()
         sure = known.get("authorization_response_iss_parameter_supported") is True
         if query.get("iss", None if sure else self.issuer) != self.issuer:
-            raise ProviderError(DENIED, "the answer does not name OIDC_ISSUER as who gave it")
+            raise ProviderError(
+                DENIED, "the answer does not name OIDC_ISSUER as who gave it"
+            )
         if not query.get("code"):
             raise ProviderError(DENIED, explained(query.get("error")))
         return query["code"]
@@ -120,7 +158,9 @@ class Provider:
             )
         return str(url)
 
-    async def exchange(self, *, code: str, verifier: str, nonce: str, redirect_uri: str) -> Grant:
+    async def exchange(
+        self, *, code: str, verifier: str, nonce: str, redirect_uri: str
+    ) -> Grant:
         """The tokens for a code, and who granted them.
 
         Raises:
@@ -128,7 +168,10 @@ class Provider:
         """
         known = await self.metadata()
         token = await self._token(
-            "authorization_code", code=code, code_verifier=verifier, redirect_uri=redirect_uri
+            "authorization_code",
+            code=code,
+            code_verifier=verifier,
+            redirect_uri=redirect_uri,
         )
         subject = await self._subject(str(token.get("id_token") or ""), known, nonce)
         return self._grant(token, subject, granted_at=time.time())
@@ -151,23 +194,31 @@ class Provider:
 
     async def revoke(self, grant: Grant) -> bool:
         """Whether the provider was told that the tokens are not needed any more."""
-        tokens = {"refresh_token": grant.refresh_token, "access_token": grant.access_token}
+        tokens = {
+            "refresh_token": grant.refresh_token,
+            "access_token": grant.access_token,
+        }
         try:
             address = (await self.metadata()).get("revocation_endpoint")
             for hint, token in tokens.items():
                 if address and token:
                     async with self._client() as client:
-                        done = await client.revoke_token(address, token=token, token_type_hint=hint)
+                        done = await client.revoke_token(
+                            address, token=token, token_type_hint=hint
+                        )
                         done.raise_for_status()
         except (ProviderError, *AWAY, *BROKEN) as error:
             report(
-                self.policy, ProviderError("the provider could not be told of a revocation", error)
+                self.policy,
+                ProviderError("the provider could not be told of a revocation", error),
             )
             return False
         return bool(address)
 
     def _client(self) -> AsyncOAuth2Client:
-        known = self._known.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
+        known = self._known.get(
+            "token_endpoint_auth_methods_supported", ["client_secret_basic"]
+        )
         posted = "client_secret_basic" not in known and "client_secret_post" in known
         with_secret = "client_secret_post" if posted else "client_secret_basic"
         return AsyncOAuth2Client(
@@ -195,7 +246,9 @@ class Provider:
             with anyio.fail_after(PATIENCE):
                 async with self._client() as client:
                     address = self._known["token_endpoint"]
-                    token = dict(await client.fetch_token(address, grant_type=kind, **form))
+                    token = dict(
+                        await client.fetch_token(address, grant_type=kind, **form)
+                    )
         except OAuthError as error:
             if kind == "refresh_token" and error.error == "invalid_grant":
                 raise Withdrawn("the provider ended the grant", error) from None
@@ -204,21 +257,29 @@ class Provider:
             raise away(error, str(self._known["token_endpoint"])) from error
         except BROKEN as error:
             raise ProviderError("the provider returned no token", error) from error
-        if str(token.get("token_type", "")).lower() != "bearer" or not token.get("access_token"):
+        if str(token.get("token_type", "")).lower() != "bearer" or not token.get(
+            "access_token"
+        ):
             raise ProviderError("the provider returned no token")
         return token
 
-    def _grant(self, token: Mapping[str, Any], subject: str, *, granted_at: float) -> Grant:
+    def _grant(
+        self, token: Mapping[str, Any], subject: str, *, granted_at: float
+    ) -> Grant:
         return Grant(
             subject=subject,
             access_token=str(token["access_token"]),
-            refresh_token=str(token["refresh_token"]) if token.get("refresh_token") else None,
+            refresh_token=str(token["refresh_token"])
+            if token.get("refresh_token")
+            else None,
             scope=str(token.get("scope") or self.scope),
             expires_at=time.time() + lifetime(token.get("expires_in")),
             granted_at=granted_at,
         )
 
-    async def _subject(self, id_token: str, known: Mapping[str, Any], nonce: str | None) -> str:
+    async def _subject(
+        self, id_token: str, known: Mapping[str, Any], nonce: str | None
+    ) -> str:
         """Who granted: the subject of an ID token that is meant for us, and for this very flow."""
         published = await self._get(known["jwks_uri"])
         demands: dict[str, Any] = {
@@ -234,11 +295,17 @@ class Provider:
             claims = jwt.decode(id_token, keys, algorithms=SIGNED).claims
             jwt.JWTClaimsRegistry(leeway=60, **demands).validate(claims)
         except BROKEN as error:
-            raise ProviderError("the provider's ID token does not hold", error) from error
+            raise ProviderError(
+                "the provider's ID token does not hold", error
+            ) from error
         if _several(claims["aud"]) and claims.get("azp") != self._id:
             raise ProviderError("the provider's ID token is for somebody else")
         return str(claims["sub"])
 
 
 def _several(audience: object) -> bool:
-    return isinstance(audience, Iterable) and not isinstance(audience, str) and len([*audience]) > 1
+    return (
+        isinstance(audience, Iterable)
+        and not isinstance(audience, str)
+        and len([*audience]) > 1
+    )

@@ -62,12 +62,21 @@ class Withdrawn(ProviderError):
 def explained(code: object) -> str:
     """An error code of a provider, if it is one of the standard's, and what helps; never what it wrote itself."""
     known = str(code)
-    return f"{known}: {ERRORS[known]}" if known in ERRORS else "an error that no standard names"
+    return (
+        f"{known}: {ERRORS[known]}"
+        if known in ERRORS
+        else "an error that no standard names"
+    )
 
 
 def report(policy: Policy, error: ProviderError) -> None:
     """One line for who runs this server: no token, code, link or user is in it."""
-    line = {"event": "consent", "outcome": "failed", "why": str(error), "cause": error.cause}
+    line = {
+        "event": "consent",
+        "outcome": "failed",
+        "why": str(error),
+        "cause": error.cause,
+    }
     policy.logger("consent").warning(json.dumps(line))
 
 
@@ -76,5 +85,7 @@ def away(error: Exception, address: str) -> ProviderError:
     failed = ProviderError("the provider cannot be reached", error)
     with suppress(ValueError):
         there = urlsplit(address)
-        failed.cause = f"{failed.cause} at {there.hostname}:{there.port or there.scheme}"
+        failed.cause = (
+            f"{failed.cause} at {there.hostname}:{there.port or there.scheme}"
+        )
     return failed

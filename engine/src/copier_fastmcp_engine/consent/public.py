@@ -39,7 +39,12 @@ class PublicFront:
             if scope["method"] == "POST":
                 body, receive = await _read(receive)
                 needed = await self._needed(body)
-            sent = Headers(scope=scope).get("authorization", "").lower().startswith("bearer ")
+            sent = (
+                Headers(scope=scope)
+                .get("authorization", "")
+                .lower()
+                .startswith("bearer ")
+            )
             scopes = [*door.required_scopes, *(needed or ())]
             closed = RequireAuthMiddleware(door.app, scopes, door.resource_metadata_url)
             app = door.app if needed is None and not sent else closed
@@ -59,7 +64,9 @@ class PublicFront:
         name = params.get(NAMED[method]) if isinstance(params, dict) else None
         if not isinstance(name, str):
             return []
-        token = set_transport("stdio")  # where FastMCP hides nothing from a caller without a token
+        token = set_transport(
+            "stdio"
+        )  # where FastMCP hides nothing from a caller without a token
         try:
             return await self._demanded(method, name)
         except FastMCPError:
@@ -90,7 +97,11 @@ def _door(scope: Scope) -> RequireAuthMiddleware | None:
     path = scope["path"].removeprefix(scope.get("root_path", ""))
     for route in scope["app"].routes:
         if isinstance(route, Route) and route.path == path:
-            return route.endpoint if isinstance(route.endpoint, RequireAuthMiddleware) else None
+            return (
+                route.endpoint
+                if isinstance(route.endpoint, RequireAuthMiddleware)
+                else None
+            )
     return None
 
 

@@ -54,7 +54,9 @@ class Flow(Protocol):
     async def start(self, link: str) -> Begun:
         """Begin a login."""
 
-    async def finish(self, query: Mapping[str, str], cookies: Mapping[str, str]) -> None:
+    async def finish(
+        self, query: Mapping[str, str], cookies: Mapping[str, str]
+    ) -> None:
         """Turn what the provider sent the browser back with into a grant."""
 
 
@@ -75,7 +77,9 @@ def page(title: str, text: str, status: int = 200) -> Response:
 def refusal(refused: Refused) -> Response:
     """The page for what is refused; one that is only loaded again says nothing of a failure."""
     stale = str(refused) == STALE
-    return page("Link Not Valid" if stale else "Authorization Failed", str(refused), 400)
+    return page(
+        "Link Not Valid" if stale else "Authorization Failed", str(refused), 400
+    )
 
 
 def authorize_path(policy: Policy) -> str:
@@ -94,7 +98,9 @@ def routes(flow: Flow) -> dict[str, Callable[[Request], Awaitable[Response]]]:
         except Refused as refused:
             return refusal(refused)
         except (ProviderError, ToolError):
-            return page("Try Again Later", "The login service cannot be reached now.", 503)
+            return page(
+                "Try Again Later", "The login service cannot be reached now.", 503
+            )
         response = RedirectResponse(begun.address, 302, HEADERS)
         back = urlsplit(begun.back)
         response.set_cookie(
@@ -115,7 +121,9 @@ def routes(flow: Flow) -> dict[str, Callable[[Request], Awaitable[Response]]]:
         except Refused as refused:
             return refusal(refused)
         except ToolError:
-            return page("Authorization Failed", "Nothing was stored; try again later.", 503)
+            return page(
+                "Authorization Failed", "Nothing was stored; try again later.", 503
+            )
         return page("Authorization Complete!", DONE)
 
     return {authorize_path(flow.policy): authorize, CALLBACK: callback}
@@ -127,7 +135,9 @@ class LoginListener(Listener):
     def __init__(self, flow: Flow, callback: str | None) -> None:
         self._prefix = flow.policy.env_prefix
         self._callback, given = callback, urlsplit(callback or "")
-        pages = [Route(path, work, methods=["GET"]) for path, work in routes(flow).items()]
+        pages = [
+            Route(path, work, methods=["GET"]) for path, work in routes(flow).items()
+        ]
         super().__init__(pages, given.hostname or "127.0.0.1", given.port or 0)
 
     async def open(self, until: float, name: str = "") -> str:
@@ -138,5 +148,7 @@ class LoginListener(Listener):
         """
         if self.host not in HERE:
             where = f"{self._prefix}ELICITATION_CALLBACK_URL {self._callback!r}"
-            raise ToolError(f"{where} leads elsewhere; over stdio it begins with http://127.0.0.1")
+            raise ToolError(
+                f"{where} leads elsewhere; over stdio it begins with http://127.0.0.1"
+            )
         return await super().open(until, name)

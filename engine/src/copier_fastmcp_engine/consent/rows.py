@@ -73,8 +73,12 @@ class SqliteRows:
             return cursor.fetchall(), cursor.rowcount
 
     async def get(self, key: str, *, collection: str | None = None) -> Row | None:
-        sql = "SELECT value FROM rows WHERE collection = ? AND key = ? AND expires_at > ?"
-        rows, _ = await anyio.to_thread.run_sync(self._run, sql, collection, key, time.time())
+        sql = (
+            "SELECT value FROM rows WHERE collection = ? AND key = ? AND expires_at > ?"
+        )
+        rows, _ = await anyio.to_thread.run_sync(
+            self._run, sql, collection, key, time.time()
+        )
         return dict(json.loads(rows[0][0])) if rows else None
 
     async def put(
@@ -105,7 +109,9 @@ class SqliteRows:
 
     async def delete(self, key: str, *, collection: str | None = None) -> bool:
         sql = "DELETE FROM rows WHERE collection = ? AND key = ? AND expires_at > ?"
-        _, count = await anyio.to_thread.run_sync(self._run, sql, collection, key, time.time())
+        _, count = await anyio.to_thread.run_sync(
+            self._run, sql, collection, key, time.time()
+        )
         return count > 0
 
 
@@ -116,6 +122,8 @@ def redis_rows(url: str) -> Rows:
     class RedisRows(RedisStore):
         async def add(self, key: str, *, collection: str, ttl: float) -> bool:
             name = f"{collection}::{key}"  # as the store itself names its rows
-            return bool(await self._client.set(name, "", nx=True, px=max(1, int(ttl * 1000))))
+            return bool(
+                await self._client.set(name, "", nx=True, px=max(1, int(ttl * 1000)))
+            )
 
     return RedisRows(url=url)

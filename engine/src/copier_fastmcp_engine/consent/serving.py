@@ -86,7 +86,9 @@ class ConsentServer(PolicyServer):
         try:
             await super().admit(name, scopes, function)
         except ToolError as error:
-            meta = {"mcp/www_authenticate": [self.challenge.format(missing_scopes(scopes))]}
+            meta = {
+                "mcp/www_authenticate": [self.challenge.format(missing_scopes(scopes))]
+            }
             raise Asked(ToolResult(str(error), meta=meta, is_error=True)) from error
         if marked(function, GRANT):
             await require(get_context(), name)
@@ -98,7 +100,9 @@ class ConsentServer(PolicyServer):
             await self.admit(uri, (), await resource_at(self, uri))
         return await super().read_resource(uri, **options)
 
-    async def render_prompt(self, name: str, *more: Any, **options: Any) -> PromptResult:
+    async def render_prompt(
+        self, name: str, *more: Any, **options: Any
+    ) -> PromptResult:
         """Render a prompt, which may require consent as well."""
         SERVER.set(self)
         if options.get("run_middleware") is False:
@@ -116,7 +120,9 @@ async def prompt_at(server: FastMCP[Any], name: str) -> Callable[..., Any] | Non
 
 async def resource_at(server: FastMCP[Any], uri: str) -> Callable[..., Any] | None:
     """The function that answers for an address, also in a server that is mounted."""
-    found: Any = await server.get_resource(uri) or await server.get_resource_template(uri)
+    found: Any = await server.get_resource(uri) or await server.get_resource_template(
+        uri
+    )
     if isinstance(found, FastMCPProviderResource):
         return await resource_at(mounted_server(found), original_uri(found))
     if isinstance(found, FastMCPProviderResourceTemplate):
@@ -136,7 +142,9 @@ class ConsentMiddleware(Middleware):
     ) -> Any:
         """Let a request through; calls that bodies make of each other leave through the first."""
         ctx = context.fastmcp_context or get_context()
-        outermost = ctx.request_context is None or _within.get() is not ctx.request_context
+        outermost = (
+            ctx.request_context is None or _within.get() is not ctx.request_context
+        )
         token = _within.set(ctx.request_context)
         try:
             result = await call_next(context)

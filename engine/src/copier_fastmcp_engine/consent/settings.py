@@ -139,7 +139,9 @@ class ConsentSettings(PolicySettings):
                 f"{prefix}CONFIRM_SECONDS {confirm_seconds:g} is less than _ELICITATION_TIMEOUT_SECONDS "
                 f"{self.elicitation_timeout_seconds:g}: a question would be over before its link"
             )
-        kept = self.consent_database != ":memory:" or state.startswith(("redis://", "rediss://"))
+        kept = self.consent_database != ":memory:" or state.startswith(
+            ("redis://", "rediss://")
+        )
         if kept and not (self.secrets or self.secret_keyring):
             yield (
                 f"{prefix}SECRET_KEYS is missing, so tokens would lie unencrypted; make one with "
@@ -181,12 +183,17 @@ def serve_at(settings: ConsentSettings, host: str, port: int) -> str | None:
     if settings.enable_offline_access and not settings.jwt_audience:
         return f"over HTTP nobody is known without a token: set {prefix}JWT_ISSUER, _JWT_AUDIENCE, _JWT_JWKS_URI"
     if settings.mode == "single-user" and not settings.jwt_audience:
-        addresses = [f"http://{f'[{host}]' if ':' in host else host}", settings.server_url]
+        addresses = [
+            f"http://{f'[{host}]' if ':' in host else host}",
+            settings.server_url,
+        ]
         if any(address and not local(address) for address in addresses):
             return strangers(settings.policy)
     if settings.server_url is None:
         address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
         if not secure(address) and settings.mode == "offline":
-            return f"{prefix}SERVER_URL is missing: browsers cannot be sent to {address}"
+            return (
+                f"{prefix}SERVER_URL is missing: browsers cannot be sent to {address}"
+            )
         settings.server_url = address
     return None

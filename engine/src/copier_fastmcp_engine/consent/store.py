@@ -41,7 +41,9 @@ class Elicitation(BaseModel):
 
     id: str = Field(repr=False)
     user: str
-    subject: str | None = Field(description="Who must grant; None: whoever sits at this machine")
+    subject: str | None = Field(
+        description="Who must grant; None: whoever sits at this machine"
+    )
     base: str = Field(description="Where its routes are served")
     status: Literal["pending", "complete", "failed"] = "pending"
     error_message: str | None = None
@@ -62,7 +64,9 @@ class Grant(BaseModel):
     access_token: str = Field(repr=False)
     refresh_token: str | None = Field(default=None, repr=False)
     scope: str = ""
-    asked: str = Field(default="", description="The scopes that the person was asked for")
+    asked: str = Field(
+        default="", description="The scopes that the person was asked for"
+    )
     expires_at: float
     granted_at: float
 
@@ -72,7 +76,11 @@ class Cipher:
 
     def __init__(self, given: Sequence[str]) -> None:
         self._keys = [
-            AESGCM(HKDF(SHA256(), 32, salt=None, info=b"consent/v1").derive(secret.encode()))
+            AESGCM(
+                HKDF(SHA256(), 32, salt=None, info=b"consent/v1").derive(
+                    secret.encode()
+                )
+            )
             for secret in given or [secrets.token_hex(32)]
         ]
 
@@ -90,7 +98,9 @@ class Cipher:
             return None
         for key in self._keys:
             try:
-                return dict(json.loads(key.decrypt(whole[:12], whole[12:], place.encode())))
+                return dict(
+                    json.loads(key.decrypt(whole[:12], whole[12:], place.encode()))
+                )
             except (InvalidTag, ValueError):
                 continue
         return None
@@ -118,7 +128,9 @@ def keyring_secret(policy: Policy) -> str:
 class Store:
     """Encrypted rows by collection and name."""
 
-    def __init__(self, policy: Policy, state: str, database: str, given: Sequence[str]) -> None:
+    def __init__(
+        self, policy: Policy, state: str, database: str, given: Sequence[str]
+    ) -> None:
         self._cipher = Cipher(given)
         shared = state.startswith(("redis://", "rediss://"))
         self._rows: Rows = redis_rows(state) if shared else SqliteRows(policy, database)
@@ -130,23 +142,35 @@ class Store:
             row = await self._rows.get(key, collection=f"consent-{collection}")
         except Exception as error:
             raise _away() from error
-        return self._cipher.open(f"{collection}/{key}", str(row["sealed"])) if row else None
+        return (
+            self._cipher.open(f"{collection}/{key}", str(row["sealed"]))
+            if row
+            else None
+        )
 
     async def put(
-        self, collection: str, name: str, value: Mapping[str, Any], seconds: float | None = None
+        self,
+        collection: str,
+        name: str,
+        value: Mapping[str, Any],
+        seconds: float | None = None,
     ) -> None:
         """Write it, for so many seconds."""
         key = _hashed(name)
         row = {"sealed": self._cipher.seal(f"{collection}/{key}", value)}
         try:
-            await self._rows.put(key, row, collection=f"consent-{collection}", ttl=seconds)
+            await self._rows.put(
+                key, row, collection=f"consent-{collection}", ttl=seconds
+            )
         except Exception as error:
             raise _away() from error
 
     async def drop(self, collection: str, name: str) -> bool:
         """Remove it; of two that do so at once, one is told that it was there."""
         try:
-            return await self._rows.delete(_hashed(name), collection=f"consent-{collection}")
+            return await self._rows.delete(
+                _hashed(name), collection=f"consent-{collection}"
+            )
         except Exception as error:
             raise _away() from error
 
@@ -163,7 +187,9 @@ class Store:
         except Exception as error:
             raise _away() from error
 
-    async def count(self, collection: str, name: str, most: int, seconds: float) -> bool:
+    async def count(
+        self, collection: str, name: str, most: int, seconds: float
+    ) -> bool:
         """Whether this is one of at most so many within so many seconds, however many come at once."""
         for number in range(most):
             if await self.add(collection, f"{name} {number}", seconds):
@@ -180,7 +206,9 @@ class Store:
         until = time.monotonic() + TURN
         while not await self.add("turns", name, LEASE):
             if time.monotonic() > until:
-                raise ToolError("another call for this user takes long; try again later")
+                raise ToolError(
+                    "another call for this user takes long; try again later"
+                )
             await anyio.sleep(0.05)
         try:
             yield

@@ -19,7 +19,12 @@ from ..policy import Policy
 from .settings import ConsentSettings
 
 LEEWAY = 60  # seconds by which clocks may differ
-OF_ID_TOKENS = {"nonce", "at_hash", "c_hash", "s_hash"}  # claims that no access token has
+OF_ID_TOKENS = {
+    "nonce",
+    "at_hash",
+    "c_hash",
+    "s_hash",
+}  # claims that no access token has
 
 
 class AccessTokens(JWTVerifier):
@@ -32,8 +37,12 @@ class AccessTokens(JWTVerifier):
     async def load_access_token(self, token: str) -> AccessToken | None:
         """The token, when it holds; one line says why another one does not."""
         loaded = await super().load_access_token(token)
-        if loaded and (why := refused(extract_compact(token.encode()).headers(), loaded.claims)):
-            self._logger.warning(json.dumps({"event": "token", "outcome": "refused", "why": why}))
+        if loaded and (
+            why := refused(extract_compact(token.encode()).headers(), loaded.claims)
+        ):
+            self._logger.warning(
+                json.dumps({"event": "token", "outcome": "refused", "why": why})
+            )
             return None
         return loaded
 
@@ -41,7 +50,10 @@ class AccessTokens(JWTVerifier):
         try:
             return await super()._fetch_jwks()
         except Exception as error:
-            why, cause = "JWT_JWKS_URI gives no keys, so no token holds", type(error).__name__
+            why, cause = (
+                "JWT_JWKS_URI gives no keys, so no token holds",
+                type(error).__name__,
+            )
             line = {"event": "token", "outcome": "failed", "why": why, "cause": cause}
             self._logger.warning(json.dumps(line))
             raise

@@ -29,15 +29,23 @@ AGREED: Exemption = {
 class Login(BaseModel):
     """Result of asking for a login."""
 
-    status: Answer = Field(description="yes when access is granted, else what happened instead")
+    status: Answer = Field(
+        description="yes when access is granted, else what happened instead"
+    )
 
 
 class Started(BaseModel):
     """A login that a person can complete."""
 
-    success: bool = Field(description="Whether there is a link to open, or access already")
-    authorization_url: str | None = Field(description="Link for the person to open in a browser")
-    elicitation_id: str | None = Field(description="Login ID for check_provisioning_status")
+    success: bool = Field(
+        description="Whether there is a link to open, or access already"
+    )
+    authorization_url: str | None = Field(
+        description="Link for the person to open in a browser"
+    )
+    elicitation_id: str | None = Field(
+        description="Login ID for check_provisioning_status"
+    )
     message: str = Field(description="What to do next")
 
 
@@ -45,14 +53,18 @@ class Revoked(BaseModel):
     """Result of revoking access."""
 
     revoked: bool = Field(description="Whether there was access to revoke")
-    provider_told: bool = Field(description="Whether the provider revoked its tokens as well")
+    provider_told: bool = Field(
+        description="Whether the provider revoked its tokens as well"
+    )
 
 
 class Status(BaseModel):
     """State of access, or of one login."""
 
     provisioned: bool = Field(description="Whether access is granted")
-    status: str | None = Field(description="State of the login: pending, complete or failed")
+    status: str | None = Field(
+        description="State of the login: pending, complete or failed"
+    )
     message: str = Field(description="What is missing, or that access was granted")
 
 
@@ -60,7 +72,9 @@ async def _request_access(ctx: Context) -> Login:
     """Ask the user to grant access in their browser, and wait for it."""
     if await consent_of(SERVER.get()).fresh(user_of(ctx)):
         return Login(status="yes")
-    status = await ask(ctx, f"request_{SERVER.get().policy.domain}_access", at_once=True)
+    status = await ask(
+        ctx, f"request_{SERVER.get().policy.domain}_access", at_once=True
+    )
     return Login(status=status)
 
 
@@ -69,7 +83,9 @@ async def _provision_access(ctx: Context) -> Started:
     consent, user = consent_of(SERVER.get()), user_of(ctx)
     if await consent.fresh(user):
         message = "Access is granted already."
-        return Started(success=True, authorization_url=None, elicitation_id=None, message=message)
+        return Started(
+            success=True, authorization_url=None, elicitation_id=None, message=message
+        )
     link = await consent.begin(ctx, user)
     return Started(
         success=True,
@@ -96,7 +112,10 @@ async def _check_provisioning_status(
     ctx: Context,
     elicitation_id: Annotated[
         str | None,
-        Field(description="ID of a login of this user; omit to check access.", max_length=100),
+        Field(
+            description="ID of a login of this user; omit to check access.",
+            max_length=100,
+        ),
     ] = None,
     wait_seconds: Annotated[
         float, Field(description="Maximum seconds to wait for the login.", ge=0, le=300)
@@ -111,13 +130,20 @@ async def _check_provisioning_status(
     link = await consent.elicitation(elicitation_id)
     if link is None or link.user != user.key:
         if link:
-            log_step("consent", ctx, "check_provisioning_status", {"outcome": "another user's"})
+            log_step(
+                "consent",
+                ctx,
+                "check_provisioning_status",
+                {"outcome": "another user's"},
+            )
         raise ToolError(f"Unknown elicitation ID: {elicitation_id}")
     link = await track(ctx, consent, link, wait_seconds)
     if link.status == "pending" and (wait_seconds or not link.waits):
         raise ToolError(TIMED_OUT)
     granted = await consent.grant(user) is not None
-    message = link.error_message or ("Access was granted." if granted else required_text())
+    message = link.error_message or (
+        "Access was granted." if granted else required_text()
+    )
     return Status(provisioned=granted, status=link.status, message=message)
 
 
@@ -192,7 +218,9 @@ def tools_module(policy: Policy) -> ModuleType:
 def _copy_function(body: Callable[..., Any], name: str) -> Callable[..., Any]:
     """Return a function of its own with a tool's name, so that two servers of a process can have different ones."""
     source = cast("FunctionType", body)
-    copied = FunctionType(source.__code__, source.__globals__, name, source.__defaults__)
+    copied = FunctionType(
+        source.__code__, source.__globals__, name, source.__defaults__
+    )
     copied.__annotations__ = dict(source.__annotations__)
     copied.__doc__ = source.__doc__
     copied.__module__ = source.__module__

@@ -29,17 +29,25 @@ from ..tools import run_now
 from . import overrides as metadata
 from .overrides import MOST_BYTES, SECTIONS, Overrides, Texts, merged, parse, read_text
 
-Name = Annotated[str, Parameter(help="A tool, or the URI of a resource or resource template.")]
-Field = Annotated[str, Parameter(help="E.g. title, description, arguments.NAME, icons or enabled.")]
+Name = Annotated[
+    str, Parameter(help="A tool, or the URI of a resource or resource template.")
+]
+Field = Annotated[
+    str, Parameter(help="E.g. title, description, arguments.NAME, icons or enabled.")
+]
 Words = Annotated[str, Parameter(help="The text.", allow_leading_hyphen=True)]
-Server = Annotated[str, Parameter(["--server", "--url"], help="A command or an address.")]
+Server = Annotated[
+    str, Parameter(["--server", "--url"], help="A command or an address.")
+]
 PATIENCE = 30  # seconds for a server to start and to answer
 HEAD = "# docs/metadata.md explains this file. Keep secrets out: clients can read it.\nversion: 1\n"
 
 
 def _pruned(data: Mapping[str, Any]) -> dict[str, Any]:
     """Data without what is empty: mappings, and texts that the code does not have."""
-    kept = {key: _pruned(it) if isinstance(it, dict) else it for key, it in data.items()}
+    kept = {
+        key: _pruned(it) if isinstance(it, dict) else it for key, it in data.items()
+    }
     return {key: it for key, it in kept.items() if it not in ({}, None)}
 
 
@@ -50,16 +58,24 @@ def _yaml(data: Mapping[str, Any]) -> str:
 def _end(text: str, node: Any) -> int:
     """Where the last thing in a node ends (a block's own end mark lies behind the comments)."""
     while not (isinstance(node, yaml.ScalarNode) or node.flow_style):
-        node = node.value[-1][1] if isinstance(node, yaml.MappingNode) else node.value[-1]
+        node = (
+            node.value[-1][1] if isinstance(node, yaml.MappingNode) else node.value[-1]
+        )
     return len(text[: node.end_mark.index].rstrip())
 
 
 def _spliced(text: str, keys: list[str], wanted: Any) -> str:
     """The text with what is wanted at a path of keys; every other line stays as it is."""
     node: Any = yaml.compose(text, yaml.SafeLoader)
-    way: list[Any] = []  # through block mappings: how many keys each has, and the one to follow
+    way: list[
+        Any
+    ] = []  # through block mappings: how many keys each has, and the one to follow
     for name in keys:
-        pairs = node.value if isinstance(node, yaml.MappingNode) and not node.flow_style else []
+        pairs = (
+            node.value
+            if isinstance(node, yaml.MappingNode) and not node.flow_style
+            else []
+        )
         if not (pair := next((pair for pair in pairs if pair[0].value == name), None)):
             break
         way.append((len(pairs), *pair))
@@ -67,22 +83,35 @@ def _spliced(text: str, keys: list[str], wanted: Any) -> str:
     if wanted is None:  # with the lines of keys that this leaves empty
         for n, (count, key, value) in enumerate(reversed(way)):
             end = text.find("\n", key.end_mark.index if n else _end(text, value)) + 1
-            text = text[: text.rfind("\n", 0, key.start_mark.index) + 1] + text[end or len(text) :]
+            text = (
+                text[: text.rfind("\n", 0, key.start_mark.index) + 1]
+                + text[end or len(text) :]
+            )
             if count > 1:
                 break
         return text
     if len(way) == len(keys) or getattr(node, "flow_style", False):
         start, end = node.start_mark.index, _end(text, node)
-        if not isinstance(node, yaml.ScalarNode) and re.search("#.*\n", text[start:end]):
+        if not isinstance(node, yaml.ScalarNode) and re.search(
+            "#.*\n", text[start:end]
+        ):
             return text  # there may be a comment in it
         block = " " * (isinstance(node, yaml.SequenceNode) and not node.flow_style)
-        return text[:start] + block + json.dumps(wanted, ensure_ascii=False) + text[end:]
-    at, indent = (_end(text, node), node.start_mark.column) if way else (len(text) - 1, 0)
+        return (
+            text[:start] + block + json.dumps(wanted, ensure_ascii=False) + text[end:]
+        )
+    at, indent = (
+        (_end(text, node), node.start_mark.column) if way else (len(text) - 1, 0)
+    )
     at, key = text.find("\n", at) + 1, keys[len(way)]
-    return text[:at] + textwrap.indent(_yaml({key: wanted[key]}), " " * indent) + text[at:]
+    return (
+        text[:at] + textwrap.indent(_yaml({key: wanted[key]}), " " * indent) + text[at:]
+    )
 
 
-def _save(policy: Policy, path: Path, edit: Callable[[str | None], str], texts: Texts) -> None:
+def _save(
+    policy: Policy, path: Path, edit: Callable[[str | None], str], texts: Texts
+) -> None:
     """Write what `edit` makes of a file (None: there is none), whole or not at all, and say so.
 
     Its folder is locked, so that commands wait for each other and a kill leaves nothing behind; what other programs
@@ -98,12 +127,16 @@ def _save(policy: Policy, path: Path, edit: Callable[[str | None], str], texts: 
             text = edit(before := read_text(path))
             metadata.check(policy, path, parse(path, text), texts)
             if len(text.encode()) > MOST_BYTES:
-                raise StartError(f"{path} would exceed {MOST_BYTES} bytes; nothing was changed")
+                raise StartError(
+                    f"{path} would exceed {MOST_BYTES} bytes; nothing was changed"
+                )
             if text == before:
                 print(f"{path} is unchanged")
                 return
             if read_text(path) != before:
-                raise StartError(f"{path} was changed in the meantime; nothing was changed")
+                raise StartError(
+                    f"{path} was changed in the meantime; nothing was changed"
+                )
             handle, draft = tempfile.mkstemp(prefix=".metadata-", dir=target.parent)
             opened.callback(Path(draft).unlink, missing_ok=True)
             with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
@@ -118,22 +151,35 @@ def _save(policy: Policy, path: Path, edit: Callable[[str | None], str], texts: 
 
 async def _asked(server: str, config: Mapping[str, Any]) -> Texts:
     """What a server answers that it has, with the tools that the file takes off the wire."""
-    off = {n: it for n, it in config.get("tools", {}).items() if not it.get("enabled", True)}
+    off = {
+        n: it
+        for n, it in config.get("tools", {}).items()
+        if not it.get("enabled", True)
+    }
     try:
         program, *words = shlex.split(server)
         stdio = StdioTransport(program, words, dict(os.environ))
         asked = Client[Any](server if "://" in program else stdio)
         async with asyncio.timeout(PATIENCE), asked as client:
             listed = await client.list_tools()
-            tools = {t.name: {"arguments": t.input_schema.get("properties", {})} for t in listed}
-            uris: Texts = {"resources": {str(r.uri): {} for r in await client.list_resources()}}
+            tools = {
+                t.name: {"arguments": t.input_schema.get("properties", {})}
+                for t in listed
+            }
+            uris: Texts = {
+                "resources": {str(r.uri): {} for r in await client.list_resources()}
+            }
             found = await client.list_resource_templates()
             uris["resource_templates"] = {t.uri_template: {} for t in found}
             return uris | {"tools": off | tools}
     except TimeoutError as error:
-        raise CouldNotError(f"{server} does not answer within {PATIENCE} seconds") from error
+        raise CouldNotError(
+            f"{server} does not answer within {PATIENCE} seconds"
+        ) from error
     except Exception as error:
-        raise CouldNotError(f"{server} does not answer: {' '.join(str(error).split())}") from error
+        raise CouldNotError(
+            f"{server} does not answer: {' '.join(str(error).split())}"
+        ) from error
 
 
 class MetadataCommands:
@@ -146,7 +192,9 @@ class MetadataCommands:
     def _texts(self) -> tuple[Texts, Texts]:
         """The texts of the code, and the same with what the packaged file lays over them."""
         overrides = next(
-            t for t in self.project.shipped_server().transforms if isinstance(t, Overrides)
+            t
+            for t in self.project.shipped_server().transforms
+            if isinstance(t, Overrides)
         )
         return overrides.texts, merged(overrides.texts, overrides.layered)
 
@@ -165,9 +213,15 @@ class MetadataCommands:
         def edited(raw: str | None) -> str:
             text = (raw or HEAD).replace("\r\n", "\n").removesuffix("\n") + "\n"
             wanted = spot = parse(own, text)
-            homes = [s for s, items in texts.items() if name in items or name in wanted.get(s, {})]
+            homes = [
+                s
+                for s, items in texts.items()
+                if name in items or name in wanted.get(s, {})
+            ]
             if not homes:
-                near = metadata.mend(name, chain(*texts.values()), metadata.all_names(self.policy))
+                near = metadata.mend(
+                    name, chain(*texts.values()), metadata.all_names(self.policy)
+                )
                 sys.exit(f"no tool or resource is called {name!r}; {near}")
             keys = [homes[0], name, *([field] if field else [])]
             if field and field.startswith("arguments."):
@@ -195,8 +249,15 @@ class MetadataCommands:
             sys.exit(
                 f"{own} already exists; change it with `{self.policy.server_name} metadata edit`"
             )
-        first = {section: dict(islice(items.items(), 1)) for section, items in every.items()}
-        _save(self.policy, own, lambda _: HEAD + textwrap.indent(_yaml(first), "# "), texts)
+        first = {
+            section: dict(islice(items.items(), 1)) for section, items in every.items()
+        }
+        _save(
+            self.policy,
+            own,
+            lambda _: HEAD + textwrap.indent(_yaml(first), "# "),
+            texts,
+        )
 
     def edit(self) -> None:
         """Open your file in $VISUAL or $EDITOR; what the server would refuse is not saved."""
@@ -204,7 +265,9 @@ class MetadataCommands:
         editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
         before = read_text(own)
         draft = Path(tempfile.mkdtemp(prefix="metadata-")) / "metadata.yaml"
-        draft.write_text(HEAD if before is None else before, encoding="utf-8", newline="")
+        draft.write_text(
+            HEAD if before is None else before, encoding="utf-8", newline=""
+        )
 
         def edited(now: str | None) -> str:
             if now != before:
@@ -228,10 +291,17 @@ class MetadataCommands:
     def list_(self, name: Name | None = None) -> None:
         """Show every override, or those of one tool or resource, file by file."""
         listed = ""
-        for file, config in metadata.layers(self.policy, self.project.settings().metadata):
-            texts = {section: (config or {}).get(section, {}) for section in SECTIONS.values()}
+        for file, config in metadata.layers(
+            self.policy, self.project.settings().metadata
+        ):
+            texts = {
+                section: (config or {}).get(section, {})
+                for section in SECTIONS.values()
+            }
             if name:
-                texts = {section: {name: items.get(name)} for section, items in texts.items()}
+                texts = {
+                    section: {name: items.get(name)} for section, items in texts.items()
+                }
             listed += f"# {file}\n{_yaml(texts)}" if _pruned(texts) else ""
         if name and not listed:
             sys.exit(f"nothing overrides {name!r}")
@@ -268,7 +338,10 @@ class MetadataCommands:
             )
         if not problems:
             print(f"{own} is valid")
-        sys.exit(config.get("strict", True) and any(known is not None for *_, known in problems))
+        sys.exit(
+            config.get("strict", True)
+            and any(known is not None for *_, known in problems)
+        )
 
     def export(self) -> None:
         """Print every text as a metadata file to start from."""

@@ -26,12 +26,20 @@ from ..tools import run_now
 
 SECTIONS = {"tool": "tools", "resource": "resources", "template": "resource_templates"}
 Item = Tool | Resource | ResourceTemplate
-Texts = dict[str, dict[str, dict[str, Any]]]  # as in a file: by section, then by name or URI
-Problem = tuple[str, str, Iterable[str] | None]  # what; a name; if it is unknown, the known
+Texts = dict[
+    str, dict[str, dict[str, Any]]
+]  # as in a file: by section, then by name or URI
+Problem = tuple[
+    str, str, Iterable[str] | None
+]  # what; a name; if it is unknown, the known
 MOST_BYTES = 65_536
 HINTS = {*WIRE_NAMES, *WIRE_NAMES.values(), "annotations", "hints"}
-REFUSED: Any = partial(yaml.MarkedYAMLError, None, None)  # takes what is wrong, and where
-YAML_1_1: Any = yaml.SafeLoader("")  # knows which unquoted words some readers do not take for text
+REFUSED: Any = partial(
+    yaml.MarkedYAMLError, None, None
+)  # takes what is wrong, and where
+YAML_1_1: Any = yaml.SafeLoader(
+    ""
+)  # knows which unquoted words some readers do not take for text
 
 
 class _Described(BaseModel, extra="forbid", strict=True):
@@ -66,8 +74,14 @@ def packaged_file(policy: Policy) -> Path:
 
 def user_file(policy: Policy, setting: Path | None) -> Path | None:
     """The user's own file: the one in the setting, else the one in the home folder; None for `none`."""
-    own = f"~/.{policy.server_name}/metadata.yaml" if setting in (None, Path()) else str(setting)
-    return None if own == "none" else Path(os.path.expanduser(own))  # Path's own needs a home
+    own = (
+        f"~/.{policy.server_name}/metadata.yaml"
+        if setting in (None, Path())
+        else str(setting)
+    )
+    return (
+        None if own == "none" else Path(os.path.expanduser(own))
+    )  # Path's own needs a home
 
 
 def _shared(path: Path) -> Path | None:
@@ -93,7 +107,9 @@ def read_text(path: Path, *, trusted: bool = False) -> str | None:
         elif info.st_size > MOST_BYTES:
             problem = f"is {info.st_size} bytes long; the limit is {MOST_BYTES}"
         else:
-            return path.read_bytes().decode("utf-8-sig")  # Windows writes a mark before the text
+            return path.read_bytes().decode(
+                "utf-8-sig"
+            )  # Windows writes a mark before the text
     except FileNotFoundError:
         return None
     except UnicodeDecodeError:
@@ -113,15 +129,25 @@ def _value(events: Iterator[Any], event: Any, depth: int = 0) -> Any:
         return [_value(events, item, depth + 1) for item in items]
     if isinstance(event, yaml.MappingStartEvent):
         pairs: dict[str, Any] = {}
-        for start in takewhile(lambda e: not isinstance(e, yaml.MappingEndEvent), events):
+        for start in takewhile(
+            lambda e: not isinstance(e, yaml.MappingEndEvent), events
+        ):
             key = _value(events, start, depth + 1)
             if not isinstance(key, str) or key in pairs:
-                why = "appears twice; keep one" if isinstance(key, str) else "is not text; quote it"
+                why = (
+                    "appears twice; keep one"
+                    if isinstance(key, str)
+                    else "is not text; quote it"
+                )
                 raise REFUSED(f"the key {shortened(key)} {why}", start.start_mark)
             pairs[key] = _value(events, next(events), depth + 1)
         return pairs
     text = str(event.value)
-    tag = YAML_1_1.resolve(yaml.ScalarNode, text, (True, False)) if event.implicit[0] else "str"
+    tag = (
+        YAML_1_1.resolve(yaml.ScalarNode, text, (True, False))
+        if event.implicit[0]
+        else "str"
+    )
     if tag.endswith("str"):
         return text
     if text.lower() in ("true", "false"):
@@ -131,7 +157,10 @@ def _value(events: Iterator[Any], event: Any, depth: int = 0) -> Any:
     if tag.endswith("null") and not depth:
         return {}
     why = f"{shortened(text)} is not text to every YAML reader; quote it, or write true or false"
-    raise REFUSED(why if text else "a value is missing; add it or remove the key", event.start_mark)
+    raise REFUSED(
+        why if text else "a value is missing; add it or remove the key",
+        event.start_mark,
+    )
 
 
 def parse(path: Path, text: str) -> dict[str, Any]:
@@ -139,13 +168,23 @@ def parse(path: Path, text: str) -> dict[str, Any]:
     text = text.replace("\r\n", "\n")
     if unseen := HIDDEN.search(text.replace("\t", " ")):
         line = text.count("\n", 0, unseen.start()) + 1
-        raise StartError(f"{path}:{line}: {hidden(unseen[0])} is a hidden character; remove it")
+        raise StartError(
+            f"{path}:{line}: {hidden(unseen[0])} is a hidden character; remove it"
+        )
     events = yaml.parse(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     try:
         _, first = next(events), next(events)
-        data = {} if isinstance(first, yaml.StreamEndEvent) else _value(events, next(events))
-        if more := [event for event in events if isinstance(event, yaml.DocumentStartEvent)]:
-            raise REFUSED("a second document begins here; keep only one", more[0].start_mark)
+        data = (
+            {}
+            if isinstance(first, yaml.StreamEndEvent)
+            else _value(events, next(events))
+        )
+        if more := [
+            event for event in events if isinstance(event, yaml.DocumentStartEvent)
+        ]:
+            raise REFUSED(
+                "a second document begins here; keep only one", more[0].start_mark
+            )
         return _File.model_validate(data).model_dump(exclude_unset=True)
     except yaml.MarkedYAMLError as error:
         mark: Any = error.problem_mark
@@ -155,7 +194,9 @@ def parse(path: Path, text: str) -> dict[str, Any]:
         raise StartError(f"{path}: {_explained(error)}") from error
 
 
-def layers(policy: Policy, setting: Path | None) -> Iterator[tuple[Path, dict[str, Any] | None]]:
+def layers(
+    policy: Policy, setting: Path | None
+) -> Iterator[tuple[Path, dict[str, Any] | None]]:
     """The packaged file, then the user's, and what each says (None: there is none), or StartError."""
     packaged = packaged_file(policy)
     for path in filter(None, [packaged, user_file(policy, setting)]):
@@ -190,7 +231,11 @@ def _explained(error: ValidationError) -> str:
     if place == "version":
         return f"version {value} is not supported; write `version: 1` or update this server"
     if first["type"] == "string_pattern_mismatch":
-        kind = "an https:// or data:image/ address" if "icons" in where else "one line of text"
+        kind = (
+            "an https:// or data:image/ address"
+            if "icons" in where
+            else "one line of text"
+        )
         return f"{place}: Input should be {kind} (got {value})"
     return f"{place or 'the file'}: {first['msg'].partition(' or instance')[0]} (got {value})"
 
@@ -200,13 +245,26 @@ def amiss(config: Mapping[str, Any], texts: Texts) -> Iterator[Problem]:
     for section, items in texts.items():
         for name, override in config.get(section, {}).items():
             if name not in items:
-                yield f"Unknown {section[:-1].replace('_', ' ')}: {shown(name)}", name, items
+                yield (
+                    f"Unknown {section[:-1].replace('_', ' ')}: {shown(name)}",
+                    name,
+                    items,
+                )
                 continue
-            known, argued = items[name].get("arguments", {}), override.get("arguments", {})
+            known, argued = (
+                items[name].get("arguments", {}),
+                override.get("arguments", {}),
+            )
             for argument in [n for n in argued if n not in known]:
-                yield f"Tool '{name}' has no argument '{shown(argument)}'", argument, known
+                yield (
+                    f"Tool '{name}' has no argument '{shown(argument)}'",
+                    argument,
+                    known,
+                )
             described = {name: override, **{f"{name}.{n}": argued[n] for n in argued}}
-            for place in [n for n, words in described.items() if words.get("description") == ""]:
+            for place in [
+                n for n, words in described.items() if words.get("description") == ""
+            ]:
                 yield f"{shown(place)} is left without a description", place, None
 
 
@@ -214,7 +272,9 @@ def check(policy: Policy, path: Path, config: Mapping[str, Any], texts: Texts) -
     """Warn of each unknown name in a file; StartError at the first one if the file is strict."""
     for problem, name, known in amiss(config, texts):
         if known is not None and config.get("strict", True):
-            raise StartError(f"{path}: {problem}; {mend(name, known, all_names(policy))}")
+            raise StartError(
+                f"{path}: {problem}; {mend(name, known, all_names(policy))}"
+            )
         policy.logger("metadata").warning(
             "%s: %s%s", path, problem, "" if known is None else " (skipped)"
         )
@@ -222,7 +282,9 @@ def check(policy: Policy, path: Path, config: Mapping[str, Any], texts: Texts) -
 
 def merged(lower: Mapping[str, Any], upper: Mapping[str, Any]) -> dict[str, Any]:
     """Two layers as one, field by field; the upper one wins."""
-    nested = {k: merged(lower.get(k, {}), v) for k, v in upper.items() if isinstance(v, dict)}
+    nested = {
+        k: merged(lower.get(k, {}), v) for k, v in upper.items() if isinstance(v, dict)
+    }
     return {**lower, **upper, **nested}
 
 
@@ -235,22 +297,39 @@ def _texts(item: Item) -> dict[str, Any]:
     if not isinstance(item, Tool):
         return {"name": item.name, "description": item.description}
     schemas = item.parameters.get("properties", {}).items()
-    arguments = {name: {"description": schema.get("description")} for name, schema in schemas}
-    return {"title": item.title, "description": item.description, "arguments": arguments}
+    arguments = {
+        name: {"description": schema.get("description")} for name, schema in schemas
+    }
+    return {
+        "title": item.title,
+        "description": item.description,
+        "arguments": arguments,
+    }
 
 
 def _changes(item: Item, override: Mapping[str, Any]) -> dict[str, Any]:
     """The fields that differ from the code; an empty text is absent on the wire."""
     text = override.get("description", item.description)
     if not isinstance(item, Tool):
-        notes = [("When to use", override.get("use_when")), ("Example", override.get("example"))]
+        notes = [
+            ("When to use", override.get("use_when")),
+            ("Example", override.get("example")),
+        ]
         lines = "\n".join(f"{label}: {note}" for label, note in notes if note)
         composed = "\n\n".join(filter(None, [text, lines]))
-        return {"name": override.get("name", item.name), "description": composed or None}
+        return {
+            "name": override.get("name", item.name),
+            "description": composed or None,
+        }
     changes: dict[str, Any] = {"description": text or None}
     if "title" in override:
-        changes["title"], annotations = override["title"], item.annotations or ToolAnnotations()
-        changes["annotations"] = annotations.model_copy(update={"title": override["title"]})
+        changes["title"], annotations = (
+            override["title"],
+            item.annotations or ToolAnnotations(),
+        )
+        changes["annotations"] = annotations.model_copy(
+            update={"title": override["title"]}
+        )
     if "icons" in override:
         changes["icons"] = [Icon(src=src) for src in override["icons"]] or None
     properties = dict(item.parameters.get("properties", {}))
@@ -280,7 +359,10 @@ class Overrides(Transform):
             return item
         if self._became.get(item.key, [None])[0] is not item:
             made = item.model_copy(update=_changes(item, override))
-            self._became[item.key] = [item, made if override.get("enabled", True) else None]
+            self._became[item.key] = [
+                item,
+                made if override.get("enabled", True) else None,
+            ]
         return self._became[item.key][1]
 
     async def _all(self, items: Iterable[Item]) -> list[Item]:
@@ -295,14 +377,21 @@ class Overrides(Transform):
 
 def override(policy: Policy, mcp: FastMCP, setting: Path | None) -> None:
     """Lay the packaged and the user's file over a server; StartError if one is wrong."""
-    lists: Any = (Provider.list_tools, Provider.list_resources, Provider.list_resource_templates)
+    lists: Any = (
+        Provider.list_tools,
+        Provider.list_resources,
+        Provider.list_resource_templates,
+    )
     overrides = Overrides([item for each in lists for item in run_now(each(mcp), mcp)])
     packaged = packaged_file(policy)
     for path, config in layers(policy, setting):
         if config is not None:
             said, former = config.get("tools", {}), getattr(mcp, "formerly", {})
             old_first = sorted(said, key=lambda name: name not in former)
-            config = {**config, "tools": {former.get(name, name): said[name] for name in old_first}}
+            config = {
+                **config,
+                "tools": {former.get(name, name): said[name] for name in old_first},
+            }
             check(policy, path, config, overrides.texts)
             overrides.layered = merged(overrides.layered, config)
         elif setting and path != packaged:

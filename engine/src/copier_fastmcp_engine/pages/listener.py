@@ -25,7 +25,9 @@ class Redacted(logging.Filter):
         """Change the record, and keep it."""
         if isinstance(record.args, tuple):
             record.args = tuple(
-                re.sub(r"^(/[^?\s]*)\?.*", r"\1", value) if isinstance(value, str) else value
+                re.sub(r"^(/[^?\s]*)\?.*", r"\1", value)
+                if isinstance(value, str)
+                else value
                 for value in record.args
             )
         return True
@@ -52,7 +54,9 @@ class _Protocol(H11Protocol):
 class Listener:
     """Serves pages for as long as somebody may open one."""
 
-    def __init__(self, routes: Sequence[BaseRoute], host: str = "127.0.0.1", port: int = 0) -> None:
+    def __init__(
+        self, routes: Sequence[BaseRoute], host: str = "127.0.0.1", port: int = 0
+    ) -> None:
         self._app, self.host, self._port = Starlette(routes=routes), host, port
         self._task: asyncio.Task[None] | None = None
         self._held: dict[str, float] = {}
@@ -88,7 +92,9 @@ class Listener:
         serving = asyncio.create_task(server.serve([bound]))
         try:
             while self._held and not serving.done():
-                self._held = {n: until for n, until in self._held.items() if until > time.time()}
+                self._held = {
+                    n: until for n, until in self._held.items() if until > time.time()
+                }
                 await asyncio.wait({serving}, timeout=0.1)
         finally:
             server.should_exit = True

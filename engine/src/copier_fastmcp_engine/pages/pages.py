@@ -37,7 +37,10 @@ from .listener import REDACTED, Listener
 from .routes import PATH, Shown, routes
 
 MOST, WITHIN = 3, 60  # so many new pages a caller gets within so many seconds
-WAIT, PACE = 20.0, 0.25  # seconds that a call waits for the person, and between two looks
+WAIT, PACE = (
+    20.0,
+    0.25,
+)  # seconds that a call waits for the person, and between two looks
 LONGEST = 100_000  # characters of one value
 DECIDE = "Nothing was changed so far. The same call again tells what was decided."
 
@@ -52,7 +55,12 @@ class Pages:
         browser: Literal["auto", "never"],
         server_url: str | None,
     ) -> None:
-        self._gate, self._codec, self._browser, self._url = gate, codec, browser, server_url
+        self._gate, self._codec, self._browser, self._url = (
+            gate,
+            codec,
+            browser,
+            server_url,
+        )
         self._listener = Listener(routes(self))
         self._lock = anyio.Lock()
 
@@ -60,7 +68,9 @@ class Pages:
         """Serve the pages over the server's own HTTP."""
         logging.getLogger("uvicorn.access").addFilter(REDACTED)
         for route in routes(self):
-            mcp.custom_route(route.path, methods=sorted(route.methods or ()))(route.endpoint)
+            mcp.custom_route(route.path, methods=sorted(route.methods or ()))(
+                route.endpoint
+            )
 
     def reaches(self, ctx: Context) -> bool:
         """Whether a person can open a page: not one of a machine that they do not sit at."""
@@ -104,7 +114,11 @@ class Pages:
                 break
             await anyio.sleep(PACE)
         if await self._open(key):
-            where = "The page is open" if page["by"] == "person" else f"Open {_address(page)}"
+            where = (
+                "The page is open"
+                if page["by"] == "person"
+                else f"Open {_address(page)}"
+            )
             minutes = max(1, round((page["until"] - time.time()) / 60))
             return f"{where}, to decide within {minutes} minutes. {DECIDE}"
         if entry := await self.answer_for(key):
@@ -119,7 +133,9 @@ class Pages:
         page = await self._open(str(row["key"])) if row else None
         if page is None or not secrets.compare_digest(str(page["link"]), link):
             return None
-        arguments, details = ([(n, v) for n, v in page[name]] for name in ("arguments", "details"))
+        arguments, details = (
+            [(n, v) for n, v in page[name]] for name in ("arguments", "details")
+        )
         server, tool, question, base = (
             str(page[name]) for name in ("server", "tool", "question", "base")
         )
@@ -127,7 +143,10 @@ class Pages:
 
     async def decide(self, link: str, approved: bool) -> bool:
         """Take the answer of a link, once; whether it still counted."""
-        shown, row = await self.shown(link), await self._gate.take(f"link-{_hashed(link)}")
+        shown, row = (
+            await self.shown(link),
+            await self._gate.take(f"link-{_hashed(link)}"),
+        )
         page = await self._open(row["key"]) if shown and row else None
         if page is None:
             return False
@@ -148,7 +167,11 @@ class Pages:
         return page if page and page["until"] > time.time() else None
 
     async def _begin(self, call: Call, about: Mapping[str, Any]) -> dict[str, Any]:
-        until, link, ctx = time.time() + self._gate.seconds, secrets.token_urlsafe(32), call.ctx
+        until, link, ctx = (
+            time.time() + self._gate.seconds,
+            secrets.token_urlsafe(32),
+            call.ctx,
+        )
         await self._count(caller_of(ctx))
         if local(ctx):
             base = await self._listener.open(until, call.key)
@@ -156,9 +179,18 @@ class Pages:
             base = (self._url or str(get_http_request().base_url)).rstrip("/")
         rows = {name: _rows(about[name]) for name in ("arguments", "details")}
         page: dict[str, Any] = {**about, **rows, "key": call.key, "link": link}
-        page |= {"server": ctx.fastmcp.name, "tool": call.tool, "until": until, "base": base}
+        page |= {
+            "server": ctx.fastmcp.name,
+            "tool": call.tool,
+            "until": until,
+            "base": base,
+        }
         shows = await shows_links(ctx)
-        opened = not shows and self._opens(ctx) and await _open_browser(_address(page), until)
+        opened = (
+            not shows
+            and self._opens(ctx)
+            and await _open_browser(_address(page), until)
+        )
         page["by"] = "person" if shows or opened else "client"
         await self._gate.put(f"link-{_hashed(link)}", {"key": call.key})
         sealed = self._codec.seal(json.dumps(page).encode())
@@ -186,7 +218,9 @@ class Pages:
 
     def _opens(self, ctx: Context) -> bool:
         """Whether we may open a browser: only beside a person, and never a text browser."""
-        seen = sys.platform in ("win32", "darwin") or bool(_set("DISPLAY", "WAYLAND_DISPLAY"))
+        seen = sys.platform in ("win32", "darwin") or bool(
+            _set("DISPLAY", "WAYLAND_DISPLAY")
+        )
         return self._browser == "auto" and local(ctx) and seen
 
     async def _count(self, caller: str) -> None:
@@ -195,7 +229,9 @@ class Pages:
         times = [then for then in row["times"] if now - then < WITHIN]
         if len(times) >= MOST:
             seconds = round(WITHIN - now + times[0]) + 1
-            raise ToolError(f"{MOST} pages a minute are enough; try again in {seconds} seconds")
+            raise ToolError(
+                f"{MOST} pages a minute are enough; try again in {seconds} seconds"
+            )
         await self._gate.put(name, {"times": [*times, now]})
 
 
@@ -228,7 +264,11 @@ def _rows(values: object) -> list[tuple[str, str]]:
     """Names and values as a page shows them: whole, with nothing hidden in them."""
 
     def text(value: object) -> str:
-        plain = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)
+        plain = (
+            value
+            if isinstance(value, str)
+            else json.dumps(value, ensure_ascii=False, indent=1)
+        )
         return cut(plain, LONGEST, f" ({len(plain):,} characters)")
 
     if values is None:
@@ -242,7 +282,9 @@ async def _open_browser(address: str, until: float) -> bool:
     descriptor, name = tempfile.mkstemp(suffix=".html", prefix="confirm-")
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         where = escape(address)
-        file.write(f'<!doctype html><meta http-equiv="refresh" content="0;url={where}">')
+        file.write(
+            f'<!doctype html><meta http-equiv="refresh" content="0;url={where}">'
+        )
     failed: list[bool] = []
     done = threading.Event()
 

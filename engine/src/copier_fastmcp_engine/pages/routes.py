@@ -34,7 +34,9 @@ HEADERS = {
     "Referrer-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
 }
-OVER = "This page is over: it was used, or its time has passed. Return to the application."
+OVER = (
+    "This page is over: it was used, or its time has passed. Return to the application."
+)
 TITLES = {"approve": "Approved", "decline": "Declined"}
 DONE = "You may close this window and return to the application."
 
@@ -139,7 +141,8 @@ def _form(shown: Shown, link: str, proof: str) -> str:
 
     hidden = {"link": link, "proof": proof}
     fields = "".join(
-        f'<input type="hidden" name="{n}" value="{escape(v)}">' for n, v in hidden.items()
+        f'<input type="hidden" name="{n}" value="{escape(v)}">'
+        for n, v in hidden.items()
     )
     return (
         f"<p><strong>{escape(shown.server)}</strong> asks before it runs "

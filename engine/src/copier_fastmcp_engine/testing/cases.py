@@ -13,11 +13,17 @@ from typing import Any
 from .rules import Tool
 
 Arguments = dict[str, Any]
-FORMATS = {"date": "2031-02-03", "date-time": "2031-02-03T04:05:06Z", "uuid": f"{0:032}"}
+FORMATS = {
+    "date": "2031-02-03",
+    "date-time": "2031-02-03T04:05:06Z",
+    "uuid": f"{0:032}",
+}
 # What turns an identity into another one: in order before it, behind it, or one that does not exist
 BEFORE, BEHIND, ABSENT = "0", "2", "9999"
 UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-TARGET = re.compile("new_|to_|target|dest")  # how parameters begin that name where something goes
+TARGET = re.compile(
+    "new_|to_|target|dest"
+)  # how parameters begin that name where something goes
 
 
 @dataclass(frozen=True)
@@ -85,7 +91,9 @@ def list_cases(arranged: object) -> list[Case]:
     returned: list[Any] = arranged if isinstance(arranged, list) else [arranged]
     cases = [case if isinstance(case, Case) else Case(case) for case in returned]
     if not cases or not all(isinstance(case.arguments, dict) for case in cases):
-        raise TypeError("arrange() has to return its arguments, a Case, or a list of these")
+        raise TypeError(
+            "arrange() has to return its arguments, a Case, or a list of these"
+        )
     return cases
 
 
@@ -118,7 +126,9 @@ def other_identity(value: Any, mark: str) -> Any:
         return value
     if UUID.fullmatch(value):
         return value[: -len(mark)] + mark
-    place = "(?=[^/]*$)" if mark == BEFORE else r"(?=(\.[^/]*)?$)"  # of docs/note.txt: note
+    place = (
+        "(?=[^/]*$)" if mark == BEFORE else r"(?=(\.[^/]*)?$)"
+    )  # of docs/note.txt: note
     return re.sub(place, mark, value, count=1)
 
 
@@ -126,7 +136,12 @@ class Variants:
     """The variants of one case: a second record, then each argument changed by itself, the surest first."""
 
     def __init__(
-        self, tool: Tool, behavior: str, case: Case, names: list[str], versions: Collection[str]
+        self,
+        tool: Tool,
+        behavior: str,
+        case: Case,
+        names: list[str],
+        versions: Collection[str],
     ) -> None:
         """Take what the variants are made of.
 
@@ -143,7 +158,9 @@ class Variants:
         self.names = names
         self.versions = versions
         self.required = tool.wire["inputSchema"].get("required", ())
-        self.plain = Variant(case.arguments, "a second record beside it", loses=case.loses)
+        self.plain = Variant(
+            case.arguments, "a second record beside it", loses=case.loses
+        )
         self.unsure: list[Variant] = []
 
     def __iter__(self) -> Iterator[Variant]:
@@ -166,7 +183,10 @@ class Variants:
         old = self.arguments.get(name, schema.get("default"))
         changed = []
         for value in sample_values(schema):
-            if (value, isinstance(value, bool)) != (old, isinstance(old, bool)):  # True == 1
+            if (value, isinstance(value, bool)) != (
+                old,
+                isinstance(old, bool),
+            ):  # True == 1
                 changed.append(self._changed(name, value))
         if name not in self.names and _is_choice(schema):
             yield from changed
@@ -176,10 +196,18 @@ class Variants:
             fewer = {key: value for key, value in self.arguments.items() if key != name}
             self.unsure.append(replace(self.plain, arguments=fewer, name=f"no {name}"))
         if self.names and TARGET.match(name) and isinstance(old, str):
-            yield self._changed(name, other_identity(self.arguments[self.names[0]], BEHIND))
-        if is_passed and name not in self.names and self.behavior in ("create", "ensure"):
+            yield self._changed(
+                name, other_identity(self.arguments[self.names[0]], BEHIND)
+            )
+        if (
+            is_passed
+            and name not in self.names
+            and self.behavior in ("create", "ensure")
+        ):
             for variant in changed[:1]:
-                then = replace(variant, name=f"then {variant.name}", again=variant.arguments)
+                then = replace(
+                    variant, name=f"then {variant.name}", again=variant.arguments
+                )
                 self.unsure.append(replace(then, arguments=self.arguments))
 
     def _of_identity(self, name: str, value: Any) -> Iterator[Variant]:
@@ -191,7 +219,9 @@ class Variants:
         elif name in self.names or (self.behavior == "read" and isinstance(value, str)):
             absent = other_identity(item, ABSENT)
             if absent != item:
-                yield self._changed(name, [absent] if isinstance(value, list) else absent)
+                yield self._changed(
+                    name, [absent] if isinstance(value, list) else absent
+                )
 
 
 def _is_choice(schema: Mapping[str, Any]) -> bool:

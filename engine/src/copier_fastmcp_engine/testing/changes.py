@@ -15,7 +15,9 @@ CLOCK = re.compile(
     r"|^(etag|if_match|mtime|revision|timestamp|version)$"
 )
 # A record is gone, or back, by a flag, a date or a state as well.
-ENDS = re.compile("archive|cancel|delete|disable|expire|gone|hidden|purge|remove|revoke|trash")
+ENDS = re.compile(
+    "archive|cancel|delete|disable|expire|gone|hidden|purge|remove|revoke|trash"
+)
 LIVES = re.compile("active|enable|visible")
 OVER = re.compile(
     "archived|cancelled|canceled|closed|deleted|disabled|expired|inactive|removed|revoked"
@@ -93,12 +95,18 @@ class Change:
     def step(self) -> float | None:
         """By how much a number changed."""
         old = 0 if self.old is None else self.old
-        return self.new - old if all(type(n) in (int, float) for n in (old, self.new)) else None
+        return (
+            self.new - old
+            if all(type(n) in (int, float) for n in (old, self.new))
+            else None
+        )
 
     def flags(self, old: Any, new: Any) -> bool:
         """Whether its field says that a record ends, by going from one value to another."""
         lives, ends = LIVES.search(self.kind), ENDS.search(self.kind)
-        return bool((lives and old and not new) or (ends and not lives and new and not old))
+        return bool(
+            (lives and old and not new) or (ends and not lives and new and not old)
+        )
 
     def ends(self) -> bool:
         """Whether it takes something away: a record, a field, or by a flag, a date or a state."""
@@ -137,7 +145,10 @@ class Step:
         came = Counter((c.kind, repr(c.new)) for c in self.changes if c.new is not None)
         left = {(c.kind, repr(c.old)) for c in self.changes if c.old is not None}
         for change in self.changes:
-            value, elsewhere = (change.kind, repr(change.old)), (change.kind, repr(change.new))
+            value, elsewhere = (
+                (change.kind, repr(change.old)),
+                (change.kind, repr(change.new)),
+            )
             if not change.keeps() and came[value]:
                 came[value] -= 1
                 self.moved.append(change)
@@ -148,20 +159,28 @@ class Step:
     def within(self, change: Change) -> bool:
         """Whether it happened in a record that was there before."""
         stems = {change.place[:n] for n in range(1, len(change.place))}
-        return not self.records.isdisjoint(stems - {change.place[:-1]} if change.gone else stems)
+        return not self.records.isdisjoint(
+            stems - {change.place[:-1]} if change.gone else stems
+        )
 
     def __str__(self) -> str:
         keys = {c.place[0] for c in self.changes}
         before, after = self.data
         steps = {"added": keys - before.keys(), "removed": keys - after.keys()}
         steps["changed"] = keys - steps["added"] - steps["removed"]
-        return ", ".join(f"{did} {', '.join(sorted(of))}" for did, of in steps.items() if of)
+        return ", ".join(
+            f"{did} {', '.join(sorted(of))}" for did, of in steps.items() if of
+        )
 
 
 def shown(changes: Iterable[Change]) -> str:
     """Some changes by their places, the first few."""
-    names = list(dict.fromkeys(".".join(p for p in c.place if p[:2] != "[]") for c in changes))
-    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+    names = list(
+        dict.fromkeys(".".join(p for p in c.place if p[:2] != "[]") for c in changes)
+    )
+    return ", ".join(names[:4]) + (
+        f" and {len(names) - 4} more" if len(names) > 4 else ""
+    )
 
 
 def story(first: Step, again: Step, declared: str) -> str:

@@ -57,9 +57,13 @@ class ExistingServer(ProjectUnderTest):
             self._make(start_error, way), settings or self.settings
         )
         server.check()
-        tools = self.engine("tools").run_now(server.list_tools(run_middleware=False), server)
+        tools = self.engine("tools").run_now(
+            server.list_tools(run_middleware=False), server
+        )
         if not tools:
-            raise start_error(f"no tool is registered when {self.serves} is made; {way}")
+            raise start_error(
+                f"no tool is registered when {self.serves} is made; {way}"
+            )
         return server
 
     def _make(self, start_error: type[Exception], way: str) -> Any:

@@ -40,7 +40,9 @@ Record = dict[str, Any]
 Does = str | Callable[["Fake", httpx2.Request], httpx2.Response]
 
 
-_guarded: set[str] = set()  # the variables by which this process already refuses to reach a host
+_guarded: set[str] = (
+    set()
+)  # the variables by which this process already refuses to reach a host
 
 
 def stay_here(variable: str) -> None:
@@ -60,7 +62,9 @@ def stay_here(variable: str) -> None:
         allowed = ["", "localhost", "0.0.0.0", "::", "::1"]
         allowed += os.environ.get(variable, "").split(",")
         if host not in allowed and not host.startswith("127."):
-            raise RuntimeError(f"a test reaches for {host}; it may not, unless {variable} names it")
+            raise RuntimeError(
+                f"a test reaches for {host}; it may not, unless {variable} names it"
+            )
 
     sys.addaudithook(refuse)
 
@@ -87,7 +91,9 @@ class Sent(NamedTuple):
 class Fake:
     """The records of the API by their paths, and what its operations do with them."""
 
-    def __init__(self, address: str, probes: Path, probe_package: str = "tests.tools") -> None:
+    def __init__(
+        self, address: str, probes: Path, probe_package: str = "tests.tools"
+    ) -> None:
         """Fake an API.
 
         Args:
@@ -107,7 +113,8 @@ class Fake:
         self.sent.clear()
         own = f"test_{tool}.py"
         paths = sorted(
-            self.probes.glob("test_*.py"), key=lambda path: (path.name != own, path.name)
+            self.probes.glob("test_*.py"),
+            key=lambda path: (path.name != own, path.name),
         )
         for path in paths:
             module = importlib.import_module(f"{self.probe_package}.{path.stem}")
@@ -121,14 +128,20 @@ class Fake:
         """Answer a request, and keep what it does."""
         path = request.url.raw_path.decode().partition("?")[0].strip("/")
         path = path.removeprefix(self.base).strip("/")
-        matching = (r for m, form, r in self.rules if m == request.method and form.fullmatch(path))
+        matching = (
+            r
+            for m, form, r in self.rules
+            if m == request.method and form.fullmatch(path)
+        )
         rule = next(matching, {})
         does: Does = rule.get("does", DOES.get(request.method, "finds"))
         places = [path]
         for name in filter(said(request).__contains__, rule.get("names", ())):
             value = said(request)[name]
             all_ = value if isinstance(value, list) else [value]
-            texts = [quote(v if isinstance(v, str) else json.dumps(v), safe="") for v in all_]
+            texts = [
+                quote(v if isinstance(v, str) else json.dumps(v), safe="") for v in all_
+            ]
             places = [f"{place}/{text}" for place in places for text in texts]
         answer = self.each(does, places, request, rule)
         more = False
@@ -142,7 +155,11 @@ class Fake:
         return answer
 
     def each(
-        self, does: Does, places: list[str], request: httpx2.Request, rule: Mapping[str, Any]
+        self,
+        does: Does,
+        places: list[str],
+        request: httpx2.Request,
+        rule: Mapping[str, Any],
     ) -> httpx2.Response:
         """What an operation does with each record that it names; the answer to the last."""
         found = [self.answer(does, place, request, rule) for place in places]
@@ -164,7 +181,9 @@ class Fake:
         if does == "makes" and request.method == "PUT" and old is not None:
             return failed(409, f"{path} is there already")
         if does in ("merges", "removes", "sets") and place is None:
-            below = does == "removes" and any(p.startswith(f"{path}/") for p in self.records)
+            below = does == "removes" and any(
+                p.startswith(f"{path}/") for p in self.records
+            )
             if not below:
                 return failed(404, f"there is no {path}")
         if does == "merges" and old is None:
@@ -177,7 +196,11 @@ class Fake:
             found = [p for p in self.records if p == gone or p.startswith(f"{gone}/")]
             for each in found:
                 del self.records[each]
-            return httpx2.Response(200, json=adds) if found else failed(404, f"there is no {path}")
+            return (
+                httpx2.Response(200, json=adds)
+                if found
+                else failed(404, f"there is no {path}")
+            )
         if does == "sets" and place is not None:
             if old is None or request.method == "DELETE":
                 field = path.removeprefix(place).strip("/") or "set"
@@ -189,21 +212,35 @@ class Fake:
             return self.kept(path, (old or {}) | body, adds)
         if does == "replaces":
             return self.kept(path, body, adds)
-        same = [p for p in self.below(path) if body and self.records[p].items() >= body.items()]
+        same = [
+            p
+            for p in self.below(path)
+            if body and self.records[p].items() >= body.items()
+        ]
         if does == "ensures" and (old is not None or same):
             return self.kept(path if old is not None else same[0], None, adds)
         if request.method == "PUT" or (does == "ensures" and not body):
             return self.kept(path, body, adds)
         names = [p.rpartition("/")[2] for p in self.below(path)]
-        key = body.get("id") or 1 + max((int(n) for n in names if n.isdecimal()), default=0)
+        key = body.get("id") or 1 + max(
+            (int(n) for n in names if n.isdecimal()), default=0
+        )
         if f"{path}/{key}" in self.records:
             return failed(409, f"{path}/{key} is there already")
         return self.kept(f"{path}/{key}", {"id": key} | body, adds, made=True)
 
-    def found(self, does: str, path: str, request: httpx2.Request, adds: Record) -> httpx2.Response:
+    def found(
+        self, does: str, path: str, request: httpx2.Request, adds: Record
+    ) -> httpx2.Response:
         """A record, or a page of those below a path."""
-        places = [path, *above_of(path)] if does == "reads" or request.method != "GET" else [path]
-        if does == "reads" or (path in self.records and request.method in ("GET", "HEAD")):
+        places = (
+            [path, *above_of(path)]
+            if does == "reads" or request.method != "GET"
+            else [path]
+        )
+        if does == "reads" or (
+            path in self.records and request.method in ("GET", "HEAD")
+        ):
             record = next((self.records[p] for p in places if p in self.records), None)
             if record is None and request.method in ("GET", "HEAD"):
                 return failed(404, f"there is no {path}")
@@ -215,8 +252,12 @@ class Fake:
         records = [self.records[p] for p in listed]
         for name, value in asked.items():
             if name in TEXTS:
-                records = [r for r in records if str(value).lower() in json.dumps(r).lower()]
-            records = [r for r in records if name not in r or str(r[name]) == str(value)]
+                records = [
+                    r for r in records if str(value).lower() in json.dumps(r).lower()
+                ]
+            records = [
+                r for r in records if name not in r or str(r[name]) == str(value)
+            ]
         sizes = [str(asked[name]) for name in SIZES if name in asked]
         size = max(1, int(sizes[0]) if sizes and sizes[0].isdecimal() else len(records))
         number = str(asked.get("page") or asked.get("cursor") or 1)
@@ -258,7 +299,9 @@ def body_of(request: httpx2.Request) -> Record:
     if "json" in media_type:
         value = json.loads(request.content)
         return value if isinstance(value, dict) else {"body": value}
-    boundary = media_type.partition("boundary=")[2].encode()  # another one for each request
+    boundary = media_type.partition("boundary=")[
+        2
+    ].encode()  # another one for each request
     content = request.content.replace(boundary, b"") if boundary else request.content
     return {"body": content.decode("latin-1")}
 
@@ -275,7 +318,9 @@ def said(request: httpx2.Request) -> Record:
 
 def above_of(path: str) -> list[str]:
     """The paths that a path begins with, the longest first."""
-    ends = [match.start() for match in re.finditer("/|:[^/:]*$", path)]  # as in notes/1:archive
+    ends = [
+        match.start() for match in re.finditer("/|:[^/:]*$", path)
+    ]  # as in notes/1:archive
     return [path[:end] for end in reversed(ends)]
 
 
@@ -297,7 +342,9 @@ def stale(old: Record | None, request: httpx2.Request) -> tuple[int, str] | None
     if wanted != "*" and wanted != etag(old or {}):
         return 412, "it was changed since"
     asked, kept = said(request), old or {}
-    if any(n in asked and n in kept and str(asked[n]) != str(kept[n]) for n in VERSIONS):
+    if any(
+        n in asked and n in kept and str(asked[n]) != str(kept[n]) for n in VERSIONS
+    ):
         return 409, "it was changed since"
     return None
 
@@ -357,7 +404,11 @@ def connect(project: "ProjectUnderTest", settings: Any = None) -> FakedBackend:
             """Store a record; the result has its etag, for a call that needs one."""
             response = await self.send("PUT", path, body=body, **options)
             # An older backend.py has a client of its own, which returns the response of the HTTP library.
-            record = response.json() if isinstance(response, httpx2.Response) else response.body
+            record = (
+                response.json()
+                if isinstance(response, httpx2.Response)
+                else response.body
+            )
             return {"etag": response.headers.get("etag", ""), **record}
 
     client = FakedApi(settings)

@@ -19,7 +19,11 @@ MEND = "restore it from git, or delete it and run `uv run tests/policy/pin.py`"
 HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 RELAXED = dict(zip(HINTS, (True, False, True, False), strict=True))
 TEXTS = ("behavior", "title", "description", "why", "effect", "exceptions")
-RARE = ("deprecated", "formerly", "waivers")  # what an entry has only where there is any
+RARE = (
+    "deprecated",
+    "formerly",
+    "waivers",
+)  # what an entry has only where there is any
 SIDES = ("input", "output")
 READ = ("name", "description", "inputSchema")  # what hosts give to a model
 NULL = {"type": "null"}
@@ -28,7 +32,13 @@ NAMED = ("properties", "patternProperties", "dependentSchemas")
 WORDS = ("default", "deprecated", "description", "examples")
 AT_LEAST = ("exclusiveMinimum", "minimum", "minItems", "minLength")
 AT_MOST = ("exclusiveMaximum", "maximum", "maxItems", "maxLength")
-TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
+TYPES = {
+    str: "string",
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    type(None): "null",
+}
 Lock = dict[str, Any]
 Schema = Mapping[str, Any]
 
@@ -40,7 +50,9 @@ def entry(tool: Tool) -> dict[str, Any]:
     read = {key: wire[key] for key in READ if key in wire}
     return {key: rare[key] for key in RARE if rare.get(key)} | {
         "behavior": facts.get("behavior"),
-        "hints": {hint: tool.annotations[hint] for hint in HINTS if hint in tool.annotations},
+        "hints": {
+            hint: tool.annotations[hint] for hint in HINTS if hint in tool.annotations
+        },
         "gated": facts.get("gated", False),
         "probed": bool(tool.probed),
         "scopes": sorted(facts.get("scopes", ())),
@@ -81,10 +93,14 @@ def read(path: Path) -> Lock:
         return {"versions": dict(lock["versions"]), "tools": lock["tools"]}
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         reason = " ".join(str(error).split())
-        raise ValueError(f"{path}: not a lock ({type(error).__name__}: {reason}); {MEND}") from None
+        raise ValueError(
+            f"{path}: not a lock ({type(error).__name__}: {reason}); {MEND}"
+        ) from None
 
 
-def normal(schema: Any, defs: Schema | None = None, within: tuple[str, ...] = ()) -> Any:
+def normal(
+    schema: Any, defs: Schema | None = None, within: tuple[str, ...] = ()
+) -> Any:
     """A JSON Schema sorted, with `$ref` in place (but for recursion), without titles and `x-...`."""
     if isinstance(schema, list):
         return [normal(item, defs, within) for item in schema]
@@ -98,19 +114,29 @@ def normal(schema: Any, defs: Schema | None = None, within: tuple[str, ...] = ()
     found: dict[str, Any] = {}
     for key, value in sorted(schema.items()):
         if key in NAMED:
-            found[key] = {name: normal(of, defs, within) for name, of in sorted(value.items())}
+            found[key] = {
+                name: normal(of, defs, within) for name, of in sorted(value.items())
+            }
         elif key in ("required", "type", "enum") and isinstance(value, list):
             found[key] = sorted(value, key=json.dumps)
         elif key not in ("$defs", "title") and not key.startswith("x-"):
-            found[key] = value if key in (*WORDS, "const") else normal(value, defs, within)
+            found[key] = (
+                value if key in (*WORDS, "const") else normal(value, defs, within)
+            )
     return found
 
 
 def covers(wide: Any, narrow: Any) -> bool:
     """Whether one schema accepts all that another one accepts; in doubt it does not."""
     if not (isinstance(wide, Mapping) and isinstance(narrow, Mapping)):
-        return wide is True or (wide, narrow) == ("number", "integer") or bool(wide == narrow)
-    return all(any(_fits(one, other) for one in _choices(wide)) for other in _choices(narrow))
+        return (
+            wide is True
+            or (wide, narrow) == ("number", "integer")
+            or bool(wide == narrow)
+        )
+    return all(
+        any(_fits(one, other) for one in _choices(wide)) for other in _choices(narrow)
+    )
 
 
 def _choices(schema: Schema) -> list[dict[str, Any]]:
@@ -123,23 +149,35 @@ def _choices(schema: Schema) -> list[dict[str, Any]]:
         parts = [{"enum": [value], "type": TYPES.get(type(value))} for value in values]
     else:
         kinds = plain.get("type")
-        parts = [plain | {"type": it} for it in kinds] if isinstance(kinds, list) else [plain]
+        parts = (
+            [plain | {"type": it} for it in kinds]
+            if isinstance(kinds, list)
+            else [plain]
+        )
     return [NULL if part.get("type") == "null" else part for part in parts]
 
 
 def _fits(wide: Schema, narrow: Schema) -> bool:
     outer, inner = (schema.get("properties", {}) for schema in (wide, narrow))
-    unknown = narrow.get("additionalProperties") is not False and outer.keys() - inner.keys()
-    if unknown or (wide.get("additionalProperties") is False and inner.keys() - outer.keys()):
+    unknown = (
+        narrow.get("additionalProperties") is not False and outer.keys() - inner.keys()
+    )
+    if unknown or (
+        wide.get("additionalProperties") is False and inner.keys() - outer.keys()
+    ):
         return False
 
     def fits(key: str, limit: Any, other: Any) -> bool:
         if key == "properties":
-            return all(covers(outer[name], inner[name]) for name in outer.keys() & inner.keys())
+            return all(
+                covers(outer[name], inner[name]) for name in outer.keys() & inner.keys()
+            )
         if key == "required":
             return set(limit) <= set(other or ())
         if key in AT_LEAST or key in AT_MOST:
-            return other is not None and bool(limit <= other if key in AT_LEAST else limit >= other)
+            return other is not None and bool(
+                limit <= other if key in AT_LEAST else limit >= other
+            )
         return covers(limit, other)
 
     return all(fits(key, limit, narrow.get(key)) for key, limit in wide.items())
@@ -161,10 +199,15 @@ def differences(pinned: Lock, running: Lock) -> list[str]:
     counts = Counter(name for pair in pairs for name in pair)
     renamed = {now: was for was, now in pairs if counts[was] == counts[now] == 1}
     lines = [f"{was}: RENAMED: is {now} now" for now, was in renamed.items()]
-    lines += [f"{was}: RENAMED: is {now} now, and still answers" for was, now in told.items()]
+    lines += [
+        f"{was}: RENAMED: is {now} now, and still answers" for was, now in told.items()
+    ]
     lines += [f"{name}: BREAKING: is gone" for name in gone - {*renamed.values()}]
     had = {was for pin in old.values() for was in pin.get("formerly", ())}
-    lines += [f"{was}: BREAKING: no longer answers" for was in had - answers.keys() - new.keys()]
+    lines += [
+        f"{was}: BREAKING: no longer answers"
+        for was in had - answers.keys() - new.keys()
+    ]
     renamed |= {now: was for was, now in told.items() if now not in old}
     lines += [f"{name}: is new" for name in fresh - renamed.keys()]
     rendered = "RENDERED: " if pinned["versions"] != running["versions"] else ""
@@ -176,7 +219,9 @@ def differences(pinned: Lock, running: Lock) -> list[str]:
 
 def _alike(old: Schema, new: Schema) -> bool:
     same = all(old[key] == new[key] for key in ("behavior", "hints", "gated", "scopes"))
-    return same and all(covers(old[s], new[s]) and covers(new[s], old[s]) for s in SIDES)
+    return same and all(
+        covers(old[s], new[s]) and covers(new[s], old[s]) for s in SIDES
+    )
 
 
 def _changes(old: Schema, new: Schema, rendered: str) -> Iterator[str]:
@@ -205,7 +250,9 @@ def _changes(old: Schema, new: Schema, rendered: str) -> Iterator[str]:
             yield step if word else label + step
 
 
-def _steps(old: Any, new: Any, place: str, named: bool = False) -> Iterator[tuple[bool, str]]:
+def _steps(
+    old: Any, new: Any, place: str, named: bool = False
+) -> Iterator[tuple[bool, str]]:
     for key in sorted(old.keys() | new.keys()):
         was, now = old.get(key), new.get(key)
         word, names = key in WORDS and not named, key in NAMED and not named

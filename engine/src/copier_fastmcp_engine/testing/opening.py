@@ -6,7 +6,9 @@ from .existing import ExistingServer
 from .project import ProjectUnderTest
 
 
-def open_project(root: Path, policy_package: str, serves: str | None = None) -> ProjectUnderTest:
+def open_project(
+    root: Path, policy_package: str, serves: str | None = None
+) -> ProjectUnderTest:
     """Return the project in a folder.
 
     Args:

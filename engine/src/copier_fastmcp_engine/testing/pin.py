@@ -53,7 +53,9 @@ async def list_on_the_wire(client: Any) -> list[dict[str, Any]]:
     """Return every tool as a client sees it."""
     async with client:
         tools = await client.list_tools()
-    return [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools]
+    return [
+        tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools
+    ]
 
 
 def collect(project: ProjectUnderTest, server: Any, tables: Mapping[str, Any]) -> Pins:
@@ -71,12 +73,16 @@ def collect(project: ProjectUnderTest, server: Any, tables: Mapping[str, Any]) -
         facts = None
         if declaration:
             facts = project.policy.facts(declaration) | {"content": _is_content(tool)}
-        tools.append(_with_probe(wire, facts, project.probes / f"test_{wire['name']}.py"))
+        tools.append(
+            _with_probe(wire, facts, project.probes / f"test_{wire['name']}.py")
+        )
     pinned = lock.lock_of(tools, {name: version(name) for name in LIBRARIES})
     return Pins(tools, pinned, format_table(pinned["tools"], tools, tables))
 
 
-def _with_probe(wire: Mapping[str, Any], facts: dict[str, Any] | None, probe: Path) -> Tool:
+def _with_probe(
+    wire: Mapping[str, Any], facts: dict[str, Any] | None, probe: Path
+) -> Tool:
     """Return a tool with what its probe says of it."""
     known = parse_probe(probe)
     probed = None

@@ -80,7 +80,9 @@ class ProjectUnderTest:
     def pinned_values(self) -> dict[str, Any]:
         """What the settings are pinned to, where that is not their default."""
         fields = self.policy_settings().model_fields
-        return {name: value for name, value in PINNED_SETTINGS.items() if name in fields}
+        return {
+            name: value for name, value in PINNED_SETTINGS.items() if name in fields
+        }
 
     @cached_property
     def settings(self) -> Any:

@@ -70,7 +70,9 @@ def _mapping(value: object) -> Mapping[str, Any]:
 
 
 def _behavior(verb: str, tables: Tables) -> str | None:
-    return next((behavior for behavior, verbs in tables["verbs"].items() if verb in verbs), None)
+    return next(
+        (behavior for behavior, verbs in tables["verbs"].items() if verb in verbs), None
+    )
 
 
 def _hints(tool: Tool, tables: Tables) -> Wrong:
@@ -78,14 +80,19 @@ def _hints(tool: Tool, tables: Tables) -> Wrong:
     if not tool.annotations:
         yield "annotations-present", "it has no annotations"
         return
-    served = {hint: value for hint, value in tool.annotations.items() if hint != "title"}
+    served = {
+        hint: value for hint, value in tool.annotations.items() if hint != "title"
+    }
     unknown = sorted(served.keys() - set(tables["hints"].values()))
     yield from (("hints-known", f"annotation {name!r} is unknown") for name in unknown)
     for hint, value in served.items():
         if hint not in unknown and not isinstance(value, bool):
             yield "hints-boolean", f"{hint} is {value!r}"
     if served.get("readOnlyHint") is served.get("destructiveHint") is True:
-        yield "read-only-excludes-destructive", "it is read-only and destructive at once"
+        yield (
+            "read-only-excludes-destructive",
+            "it is read-only and destructive at once",
+        )
     if unknown or not tool.declared:  # a typo is not also a hint left out
         return
     wanted, behavior = tool.declared["hints"], tool.declared["behavior"]
@@ -94,10 +101,16 @@ def _hints(tool: Tool, tables: Tables) -> Wrong:
     for hint, value in served.items():
         says = wanted.get(hint, "nothing")
         if isinstance(value, bool) and value is not says:
-            yield "hints-match-behavior", f"{hint} is {value}, but {behavior} says {says}"
+            yield (
+                "hints-match-behavior",
+                f"{hint} is {value}, but {behavior} says {says}",
+            )
     for each in tool.declared["exceptions"]:
         if not each["why"].strip():
-            yield "hints-match-behavior", f"the exception to {each['hint']} has no reason"
+            yield (
+                "hints-match-behavior",
+                f"the exception to {each['hint']} has no reason",
+            )
 
 
 def _name(tool: Tool, tables: Tables) -> Wrong:
@@ -110,7 +123,9 @@ def _name(tool: Tool, tables: Tables) -> Wrong:
     if not behavior or not agrees or (tool.declared and tool.probed is not False):
         return
     versioned = not set(tables["versions"]).isdisjoint(tool.parameters)
-    loses = tables["overwriting_verbs"] if tables.get("destructive") != "deletes" else ()
+    loses = (
+        tables["overwriting_verbs"] if tables.get("destructive") != "deletes" else ()
+    )
     replaces = verb in tables["replacing_verbs"] and not versioned
     stale = behavior == "update" and versioned
     for rule, hint, value, contrary in (
@@ -118,13 +133,21 @@ def _name(tool: Tool, tables: Tables) -> Wrong:
         ("verb-reads", "read_only", False, behavior == "read"),
         ("replace-is-idempotent", "idempotent", False, replaces),
         ("versioned-is-not-idempotent", "idempotent", True, stale),
-        ("overwrite-is-destructive", "destructive", False, behavior == "delete" or verb in loses),
+        (
+            "overwrite-is-destructive",
+            "destructive",
+            False,
+            behavior == "delete" or verb in loses,
+        ),
     ):
         if hint != "read_only" and tool.annotations.get("readOnlyHint") is True:
             return  # the others mean nothing then
         name = tables["hints"][hint]
         if contrary and tool.annotations.get(name) is value and not tool.exempt(hint):
-            yield rule, f"its name and its description say {verb!r}, but {name} is {value}"
+            yield (
+                rule,
+                f"its name and its description say {verb!r}, but {name} is {value}",
+            )
 
 
 def _verbs(text: str, tables: Tables) -> dict[str, str]:
@@ -137,9 +160,16 @@ def _verbs(text: str, tables: Tables) -> dict[str, str]:
 
 def contrary(text: str, name: str, tables: Tables, *, reads: bool) -> str:
     """The verb that a text begins with, where it says the contrary of what its tool does; else nothing."""
-    says, named = _verbs(re.split(r"[.\n]", text.strip())[0], tables), _verbs(name, tables)
-    first = next(iter(says), "") if _verbs(text.strip().partition(" ")[0], tables) else ""
-    agrees = first in named or reads in {behavior == "read" for behavior in says.values()}
+    says, named = (
+        _verbs(re.split(r"[.\n]", text.strip())[0], tables),
+        _verbs(name, tables),
+    )
+    first = (
+        next(iter(says), "") if _verbs(text.strip().partition(" ")[0], tables) else ""
+    )
+    agrees = first in named or reads in {
+        behavior == "read" for behavior in says.values()
+    }
     return "" if agrees else first
 
 
@@ -147,7 +177,9 @@ def _words(tool: Tool, tables: Tables) -> Wrong:
     """A title or description does not begin with the contrary of what its tool declares."""
     reads = bool(tool.declared and tool.declared["truth"]["read_only"])
     for place in ("title", "description") if tool.declared else ():
-        if first := contrary(str(tool.wire.get(place) or ""), tool.name, tables, reads=reads):
+        if first := contrary(
+            str(tool.wire.get(place) or ""), tool.name, tables, reads=reads
+        ):
             does = "changes nothing" if reads else "changes something"
             yield "words-match-behavior", f"its {place} says {first!r}, but it {does}"
 
@@ -156,10 +188,16 @@ def _texts(tool: Tool, tables: Tables) -> Wrong:
     """What people and models read is there, unambiguous and visible."""
     title, hinted = tool.wire.get("title"), tool.annotations.get("title")
     if not re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", tool.name):
-        yield "name-valid", f"the name ({len(tool.name)} long) is not 1 to 64 of A-Z a-z 0-9 _ . -"
+        yield (
+            "name-valid",
+            f"the name ({len(tool.name)} long) is not 1 to 64 of A-Z a-z 0-9 _ . -",
+        )
     if tool.copies > 1:
         yield "name-unique", f"{tool.copies} tools have this name"
-    if tool.annotations and not str(hinted or (not tool.declared and title) or "").strip():
+    if (
+        tool.annotations
+        and not str(hinted or (not tool.declared and title) or "").strip()
+    ):
         yield "title-written", "annotations.title is missing"
     if hinted and title != hinted and (title or tool.declared):
         yield "titles-equal", f"title {title!r} and annotations.title {hinted!r} differ"
@@ -174,10 +212,16 @@ def _texts(tool: Tool, tables: Tables) -> Wrong:
     for place, text in _strings(shown, ""):
         newline = None if MANY_LINES.search(place) else re.search("\n", text)
         if hidden := re.search(tables["hidden"], text) or newline:
-            yield "text-clean", f"{place} holds the hidden character U+{ord(hidden[0]):04X}"
+            yield (
+                "text-clean",
+                f"{place} holds the hidden character U+{ord(hidden[0]):04X}",
+            )
         elif len(text) > LONGEST_TEXT:
             yield "text-clean", f"{place} is {len(text)} characters long"
-        elif re.search(tables["decomposed"], text) and unicodedata.normalize("NFC", text) != text:
+        elif (
+            re.search(tables["decomposed"], text)
+            and unicodedata.normalize("NFC", text) != text
+        ):
             yield "text-clean", f"{place} is not in Unicode normal form C"
 
 
@@ -201,27 +245,53 @@ def _contract(tool: Tool, tables: Tables) -> Wrong:
         yield "output-described", "it has no output schema"
     elif is_free_schema(results.get("result", answer)):
         yield "output-described", "its result is any object"
-    if tool.declared and tool.parameters and all(map(is_free_schema, tool.parameters.values())):
+    if (
+        tool.declared
+        and tool.parameters
+        and all(map(is_free_schema, tool.parameters.values()))
+    ):
         yield "parameters-typed", f"it takes any object as {', '.join(tool.parameters)}"
     for name in sorted(tool.parameters):
-        parts = [tool.parameters[name], *map(_mapping, tool.parameters[name].get("anyOf") or ())]
+        parts = [
+            tool.parameters[name],
+            *map(_mapping, tool.parameters[name].get("anyOf") or ()),
+        ]
         if name in tables["action_parameters"]:
-            choices = [str(choice).lower() for part in parts for choice in part.get("enum") or ()]
-            safe = [c for c in choices if re.split(r"[_\s-]", c)[0] in tables["safe_choices"]]
+            choices = [
+                str(choice).lower()
+                for part in parts
+                for choice in part.get("enum") or ()
+            ]
+            safe = [
+                c
+                for c in choices
+                if re.split(r"[_\s-]", c)[0] in tables["safe_choices"]
+            ]
             if safe and len(safe) < len(choices):
-                yield "one-action", f"{name!r} mixes safe choices ({', '.join(safe)}) with others"
+                yield (
+                    "one-action",
+                    f"{name!r} mixes safe choices ({', '.join(safe)}) with others",
+                )
             said = _verbs(str(tool.parameters[name].get("description") or ""), tables)
             if not choices and {"read", "delete"} <= set(said.values()):
                 yield "one-action", f"{name!r} takes any text: {', '.join(said)}"
-        erases = re.sub("_(it|them|after|afterwards)$", "", name) in tables["verbs"]["delete"]
+        erases = (
+            re.sub("_(it|them|after|afterwards)$", "", name)
+            in tables["verbs"]["delete"]
+        )
         switch = any(part.get("type") == "boolean" for part in parts)
         if erases and switch and tool.annotations.get("readOnlyHint") is True:
             yield "one-action", f"it reads, but {name!r} removes"
     if not (declared := tool.declared):
         return
     for scope in declared["scopes"]:
-        if tool.annotations.get("readOnlyHint") is True and re.search(tables["write_scope"], scope):
-            yield "read-needs-no-write-scope", f"it reads, but demands the scope {scope!r}"
+        if tool.annotations.get("readOnlyHint") is True and re.search(
+            tables["write_scope"], scope
+        ):
+            yield (
+                "read-needs-no-write-scope",
+                f"it reads, but demands the scope {scope!r}",
+            )
     if not declared["truth"]["read_only"] and not (declared["why"] or "").strip():
         yield "write-justified", "it writes and has no why"
     named = re.findall(r"\{([A-Za-z_][A-Za-z0-9_.-]*)\}", declared["question"] or "")
@@ -231,7 +301,10 @@ def _contract(tool: Tool, tables: Tables) -> Wrong:
     closed = "confirm" in tool.parameters and {"confirmed", "outcome"} <= results.keys()
     waived = declared["confirm_said"] is False and not tool.exempt("confirm")
     if waived and declared["gate_demanded"]:
-        yield "gate-present", "it says confirm=False, but the profile asks a person before it"
+        yield (
+            "gate-present",
+            "it says confirm=False, but the profile asks a person before it",
+        )
     elif declared["gated"] and not closed:
         yield "gate-present", "a person has to be asked before it, but it has no gate"
 
@@ -266,7 +339,9 @@ def _waivers(tool: Tool, tables: Tables) -> Wrong:
     yield from (("waiver-valid", wrong) for wrong in found if wrong)
 
 
-def examine(tools: Iterable[Tool], tables: Tables, profile: str = "policy") -> list[Finding]:
+def examine(
+    tools: Iterable[Tool], tables: Tables, profile: str = "policy"
+) -> list[Finding]:
     """Every finding on a server's tools.
 
     Args:

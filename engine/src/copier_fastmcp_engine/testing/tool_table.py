@@ -49,7 +49,9 @@ def format_table(
                 break
         sections.setdefault(group, []).append(_row(name, entries[name], tables))
     lines = [TOP]
-    for group, rows in sorted(sections.items()):  # "other" is in lower case, and so the last one
+    for group, rows in sorted(
+        sections.items()
+    ):  # "other" is in lower case, and so the last one
         if len(sections) > 1:
             lines.append(f"\n## {_escaped(group.capitalize())}")
         lines += [f"\n| {HEAD} |", "|" + " --- |" * len(HEAD.split("|")), *rows]
@@ -72,7 +74,11 @@ def _row(name: str, entry: Entry, tables: Mapping[str, Any]) -> str:
 
 def _reasons(entry: Entry, tables: Mapping[str, Any]) -> list[str]:
     """Return why a tool is as it is: its own reason or its behavior's, its exceptions, its former names."""
-    meaning = tables["behaviors"].get(entry["behavior"], {"meaning": ""})["meaning"].capitalize()
+    meaning = (
+        tables["behaviors"]
+        .get(entry["behavior"], {"meaning": ""})["meaning"]
+        .capitalize()
+    )
     reasons = [entry["why"] or meaning]
     for row in entry["exceptions"]:
         reasons.append(f"{row['hint']}: {row['why']}")
@@ -81,9 +87,13 @@ def _reasons(entry: Entry, tables: Mapping[str, Any]) -> list[str]:
     if "deprecated" in entry:
         reasons.append(f"Deprecated: {entry['deprecated']}")
     for waiver in entry.get("waivers", ()):
-        reasons.append(f"{waiver['rule']} waived until {waiver['until']}: {waiver['why']}")
+        reasons.append(
+            f"{waiver['rule']} waived until {waiver['until']}: {waiver['why']}"
+        )
     return reasons
 
 
 def _escaped(text: str) -> str:
-    return "".join("\\" + c if c in "\\`*_[]<|&" else c for c in text.replace("\n", " "))
+    return "".join(
+        "\\" + c if c in "\\`*_[]<|&" else c for c in text.replace("\n", " ")
+    )

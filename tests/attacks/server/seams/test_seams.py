@@ -10,7 +10,9 @@ from notes_mcp.settings import Settings
 
 
 @pytest.mark.anyio
-async def test_lifespan_middleware_prompt_and_route(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_lifespan_middleware_prompt_and_route(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("NOTES_MCP_GREETING", "good day")
     server = create_server(Settings(database=":memory:"))
     async with Client(server) as client:
@@ -18,7 +20,9 @@ async def test_lifespan_middleware_prompt_and_route(monkeypatch: pytest.MonkeyPa
         (message,) = (await client.get_prompt("greet")).messages
         assert getattr(message.content, "text", None) == "good day"
     transport = httpx2.ASGITransport(server.http_app(host_origin_protection="auto"))
-    async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
+    async with httpx2.AsyncClient(
+        transport=transport, base_url="http://localhost"
+    ) as client:
         assert (await client.get("/health")).text == "mine"
         other = {"Host": "another.example.com"}
         assert (await client.get("/health", headers=other)).status_code == 421

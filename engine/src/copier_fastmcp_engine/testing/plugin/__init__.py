@@ -31,7 +31,8 @@ _suite_key = pytest.StashKey["Suite"]()
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the settings that name the project."""
     parser.addini(
-        "copier_fastmcp_policy", "the package of the server's policy, as in notes_mcp.policy"
+        "copier_fastmcp_policy",
+        "the package of the server's policy, as in notes_mcp.policy",
     )
     parser.addini(
         "copier_fastmcp_serves",
@@ -41,7 +42,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Add the marks that the tests use."""
-    config.addinivalue_line("markers", "oauth: the six tests of the progressive consent flow")
+    config.addinivalue_line(
+        "markers", "oauth: the six tests of the progressive consent flow"
+    )
 
 
 def _is_ours(config: pytest.Config, path: Path) -> bool:
@@ -73,7 +76,9 @@ def _end_with(config: pytest.Config, line: str) -> NoReturn:
     """End the run with one line: pytest's own report would add to it, or be a traceback."""
     if reporter := config.pluginmanager.getplugin("terminalreporter"):
         config.pluginmanager.unregister(reporter)
-    config.add_cleanup(lambda: print(line, file=sys.stderr))  # when nothing is captured any more
+    config.add_cleanup(
+        lambda: print(line, file=sys.stderr)
+    )  # when nothing is captured any more
     raise _NoServerError(line, returncode=1)  # type: ignore[call-arg]
 
 
@@ -100,7 +105,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "tool" in names:
         metafunc.parametrize("tool", suite.tools, ids=lambda tool: tool.name)
     if "proven_tool" in names:
-        metafunc.parametrize("proven_tool", suite.proven_tools, ids=lambda tool: tool.name)
+        metafunc.parametrize(
+            "proven_tool", suite.proven_tools, ids=lambda tool: tool.name
+        )
     if "rule" in names:
         metafunc.parametrize("rule", suite.other_rules)
 
@@ -174,7 +181,9 @@ class _Notes:
             if name == NOTE:
                 self.lines[str(value)] = None
 
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+    def pytest_terminal_summary(
+        self, terminalreporter: pytest.TerminalReporter
+    ) -> None:
         terminalreporter.write("".join(f"NOTE {line}\n" for line in self.lines))
 
 

@@ -61,7 +61,9 @@ class Probe:
         self.arrange = getattr(self.module, "arrange", None)
         fail_unless(iscoroutinefunction(self.arrange), missing)
         self.siblings = Siblings()
-        self.repeated: list[Step | str] = []  # what each second call did, or how it was refused
+        self.repeated: list[
+            Step | str
+        ] = []  # what each second call did, or how it was refused
         self.story = ""
         self.has_changed = False
 
@@ -78,7 +80,9 @@ class Probe:
             versions = self.suite.tables["versions"]
             variants += Variants(self.tool, self.judge.behavior, first, names, versions)
             if left_out := ", ".join(variant.name for variant in variants[MOST:]):
-                self.suite.note(f"{self.name}: not all cases were run; left out: {left_out}")
+                self.suite.note(
+                    f"{self.name}: not all cases were run; left out: {left_out}"
+                )
         for variant in variants[:MOST]:
             problem = await self.run(variant)
             title = f"with {variant.name} " if variant.name else ""
@@ -103,7 +107,9 @@ class Probe:
                 kept[key] = value
         return kept
 
-    async def prepare(self, siblings: Siblings | None = None) -> tuple[Backend, list[Case]]:
+    async def prepare(
+        self, siblings: Siblings | None = None
+    ) -> tuple[Backend, list[Case]]:
         """Return a fresh backend with what the author arranges, between siblings where they are given."""
         backend = self.suite.project.connect()
         siblings = siblings or Siblings()
@@ -149,10 +155,14 @@ class Probe:
         if not identity:
             return [Siblings(after=self._arrange)]
         name, value = identity
-        before, after = (self._arrange_as(name, value, mark) for mark in (BEFORE, BEHIND))
+        before, after = (
+            self._arrange_as(name, value, mark) for mark in (BEFORE, BEHIND)
+        )
         return [Siblings(before, after), Siblings(after=after)]
 
-    def _identity_parameter(self, case: Case, names: list[str]) -> tuple[str, Any] | None:
+    def _identity_parameter(
+        self, case: Case, names: list[str]
+    ) -> tuple[str, Any] | None:
         """Return the parameter of arrange() for the record's identity, and its default.
 
         It has the name of the tool's parameter, also in the singular, or is the only one; and its default is the value.
@@ -164,7 +174,9 @@ class Probe:
         item = value[0] if isinstance(value, list) and value else value
         parameters = [*inspect.signature(self.arrange).parameters.values()][1:]
         for parameter in parameters:
-            is_named = parameter.name in (name, name.removesuffix("s")) or len(parameters) == 1
+            is_named = (
+                parameter.name in (name, name.removesuffix("s")) or len(parameters) == 1
+            )
             if is_named and parameter.default in (value, item):
                 return parameter.name, parameter.default
         return None
@@ -195,7 +207,9 @@ class Probe:
             except (ToolError, MCPError) as error:
                 refused = str(error) or "without a word"
             if UNAVAILABLE in refused:
-                pytest.skip(f"{self.name} asks by itself, and only clients up to 2025-11-25")
+                pytest.skip(
+                    f"{self.name} asks by itself, and only clients up to 2025-11-25"
+                )
             if refused and len(states) == 1 and not variant.name:
                 pytest.fail(self.explain_refusal(arguments, refused), pytrace=False)
             if left := await wait_for_leftovers(self.suite.project.source, before):
@@ -216,7 +230,9 @@ class Probe:
         with contextlib.suppress(ToolError, MCPError):  # judged by what it did
             await self.call(self.name, variant.arguments, agree=False)
         step = Step(before, await self.snapshot(backend))
-        fail_unless(not step.changes, f"{self.name}: a person declined, and yet it {step}")
+        fail_unless(
+            not step.changes, f"{self.name}: a person declined, and yet it {step}"
+        )
 
     def _calls(self, variant: Variant) -> list[dict[str, Any]]:
         """Return the arguments of both calls; of one where a second would prove nothing more."""
@@ -242,7 +258,9 @@ class Probe:
             return "" if is_same else f"it says read-only, but {told}"
         problem = self.judge.find_untruth(variant, first, again, told, refused)
         if believed := self.judge.find_believed(first, again):
-            text = f"its exception to destructive is believed; it lost {shown(believed)}"
+            text = (
+                f"its exception to destructive is believed; it lost {shown(believed)}"
+            )
             self.suite.note(f"{self.name}: {text}")
         return problem
 
@@ -267,7 +285,9 @@ class Probe:
         behavior = self.judge.behavior
         if behavior in KEEPS and not self.has_changed:
             way = "mend its body, arrange() or snapshot()"
-            return f"it says {behavior}, but changed nothing that snapshot() shows; {way}"
+            return (
+                f"it says {behavior}, but changed nothing that snapshot() shows; {way}"
+            )
         versions = self.suite.tables["versions"]
         has_version = any(arguments.get(name) is not None for name in versions)
         claims = {"create": True, "append": True, "update": has_version}

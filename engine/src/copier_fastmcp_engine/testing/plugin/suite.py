@@ -32,7 +32,10 @@ NAMED_RULES = {
 }
 BUDGET = {"tool-bytes": 8_000, "server-bytes": 60_000}  # name, description and input
 OWN_BUDGET = "tool.copier-fastmcp"  # the table of pyproject.toml
-NO_BUDGET = {"tool-bytes": 10**9, "server-bytes": 10**9}  # of an adopted server, but its own
+NO_BUDGET = {
+    "tool-bytes": 10**9,
+    "server-bytes": 10**9,
+}  # of an adopted server, but its own
 ADOPTED = "it was adopted"  # in the probes that adopting writes
 
 
@@ -98,14 +101,18 @@ class Suite:
         proven = []
         for tool in self.tools:
             served = self.served.get(tool.name)
-            if self.project.is_own(served) and not _module_of(served).startswith(f"{engine}."):
+            if self.project.is_own(served) and not _module_of(served).startswith(
+                f"{engine}."
+            ):
                 proven.append(tool)
         return proven
 
     @cached_property
     def gated(self) -> set[str]:
         """The names of the tools that ask first."""
-        return {tool.name for tool in self.tools if tool.declared and tool.declared["gated"]}
+        return {
+            tool.name for tool in self.tools if tool.declared and tool.declared["gated"]
+        }
 
     def probe_module(self, name: str) -> Any:
         """Import the probe of a tool."""
@@ -125,10 +132,16 @@ class Suite:
         """Return a server to which a test adds tools."""
         return self.project.create_empty_server()
 
-    def add_tool(self, server: Any, function: Callable[..., Any], declaration: Any = None) -> None:
+    def add_tool(
+        self, server: Any, function: Callable[..., Any], declaration: Any = None
+    ) -> None:
         """Serve one more function, as its decorator declares it or as `declaration` does."""
-        declaration = declaration or self.engine("declarations").declaration_of(function)
-        server.add_tool(self.engine("tools").build_tool(self.policy, function, declaration))
+        declaration = declaration or self.engine("declarations").declaration_of(
+            function
+        )
+        server.add_tool(
+            self.engine("tools").build_tool(self.policy, function, declaration)
+        )
 
     def connect_client(self, server: Any, era: str, answers: list[bool]) -> Any:
         """Return a client whose user agrees or declines, answer by answer; the last one is repeated.
@@ -142,12 +155,16 @@ class Suite:
         from fastmcp.client.elicitation import ElicitResult
 
         async def answer(_text: str, _type: object, form: Any, _: object) -> Any:
-            properties = (getattr(form, "requested_schema", None) or {}).get("properties", {})
+            properties = (getattr(form, "requested_schema", None) or {}).get(
+                "properties", {}
+            )
             content = {}
             for name, schema in properties.items():
                 content[name] = next(sample_values(schema), None)
             agrees = answers.pop(0) if len(answers) > 1 else answers[0]
-            return ElicitResult(action="accept" if agrees else "decline", content=content)
+            return ElicitResult(
+                action="accept" if agrees else "decline", content=content
+            )
 
         return Client(server, mode=era, elicitation_handler=answer if answers else None)
 
@@ -216,7 +233,9 @@ class Suite:
             tool: The tool that has to keep them; every one when left out.
         """
         found = [f for f in self.findings if f.rule in rules and tool in (None, f.tool)]
-        before = [f for f in found if self.project.is_existing and f.rule in FOUND_BEFORE]
+        before = [
+            f for f in found if self.project.is_existing and f.rule in FOUND_BEFORE
+        ]
         if found and len(before) == len(found):
             pytest.skip("; ".join(f"{f.tool}: {f.message} ({f.rule})" for f in found))
         lines = [f"{f.tool}: {f.message}; {f.mend} ({f.rule})" for f in found]
@@ -224,13 +243,17 @@ class Suite:
 
     def check_declared(self, tool: Tool) -> None:
         """Fail where a tool has no declaration."""
-        way = "declare it with @read, @put, ... in tools/, or with declare() in extend.py"
+        way = (
+            "declare it with @read, @put, ... in tools/, or with declare() in extend.py"
+        )
         fail_unless(tool.declared is not None, f"{tool.name}: {way}")
 
     def check_budget(self) -> None:
         """Fail where model-facing text is larger than the project allows."""
         path = self.project.root / "pyproject.toml"
-        document = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        document = (
+            tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        )
         default = NO_BUDGET if self.project.is_existing else BUDGET
         budget = default | document.get("tool", {}).get("copier-fastmcp", {})
         sizes = {}
@@ -262,7 +285,9 @@ class Suite:
         """The tools that the lock has as destructive."""
         pinned, _ = self._pinned
         entries = pinned["tools"].items() if pinned else ()
-        return {name for name, entry in entries if entry["hints"].get("destructiveHint")}
+        return {
+            name for name, entry in entries if entry["hints"].get("destructiveHint")
+        }
 
     def _skip_unpinned(self) -> None:
         pinned, problem = self._pinned
@@ -275,14 +300,18 @@ class Suite:
         pinned, problem = self._pinned
         changed = lock.differences(pinned, self.pins.lock) if pinned else [problem]
         changed = [line for line in changed if ": RENDERED: " not in line]
-        fail_unless(not changed, "\n".join([*changed, f"review it, then run {COMMAND}"]))
+        fail_unless(
+            not changed, "\n".join([*changed, f"review it, then run {COMMAND}"])
+        )
 
     def check_table(self) -> None:
         """Fail where docs/tools.md is not that of the running tools."""
         self._skip_unpinned()
         path = self.project.root / PAGE
         written = path.read_text(encoding="utf-8") if path.exists() else ""
-        fail_unless(written == self.pins.table, f"docs/tools.md is stale; run {COMMAND}")
+        fail_unless(
+            written == self.pins.table, f"docs/tools.md is stale; run {COMMAND}"
+        )
 
     def check_destructive(self) -> None:
         """Fail where other tools are marked destructive than the lock has."""
@@ -303,7 +332,10 @@ class Suite:
                 continue
             known = {"unprobed": ADOPTED} | parse_probe(path)
             is_probe = "arrange" in known or ADOPTED not in str(known["unprobed"])
-            fail_unless(not is_probe, f"tests/tools/{path.name} is of no tool; delete or rename it")
+            fail_unless(
+                not is_probe,
+                f"tests/tools/{path.name} is of no tool; delete or rename it",
+            )
 
 
 def _module_of(tool: Any) -> str:

@@ -11,7 +11,12 @@ from ..rules import Tool
 from ..tool_table import record_of
 
 KEEPS = ("create", "ensure", "append", "update", "put")
-NAMING = ("update", "append", "put", "delete")  # may change the record that the call names alone
+NAMING = (
+    "update",
+    "append",
+    "put",
+    "delete",
+)  # may change the record that the call names alone
 MAY_RESTATE = ("update", "put")
 
 
@@ -64,7 +69,12 @@ class Judge:
             refused: How a call was refused, or nothing.
         """
         may_lose = self.truth["destructive"]
-        if may_lose and self.behavior in MAY_RESTATE and not variant.name and not first.old:
+        if (
+            may_lose
+            and self.behavior in MAY_RESTATE
+            and not variant.name
+            and not first.old
+        ):
             return "it may lose what is there, but arrange() prepares nothing to lose"
         if problem := self._find_loss(first, again, story):
             return problem
@@ -106,11 +116,17 @@ class Judge:
         for change in again.changes:
             if change.step and change.step == steps.get(change.place):
                 counted.add(change.place)
-        lost = [change for change in first.lost + again.lost if change.place not in counted]
+        lost = [
+            change for change in first.lost + again.lost if change.place not in counted
+        ]
         if self.tables["destructive"] != "deletes":
             return lost
-        in_a_list = ("[", "{") if self.behavior in MAY_RESTATE else ()  # which is set anew
-        return [c for c in lost if c.gone and "".join(c.place[-2:-1])[:1] not in in_a_list]
+        in_a_list = (
+            ("[", "{") if self.behavior in MAY_RESTATE else ()
+        )  # which is set anew
+        return [
+            c for c in lost if c.gone and "".join(c.place[-2:-1])[:1] not in in_a_list
+        ]
 
     def _find_unnamed(self, variant: Variant, step: Step) -> str:
         """Return what an existing record lost or got that the call does not name."""
@@ -126,7 +142,9 @@ class Judge:
 class Named:
     """What a call may change of existing records: what its arguments name."""
 
-    def __init__(self, behavior: str, variant: Variant, names: list[str], step: Step) -> None:
+    def __init__(
+        self, behavior: str, variant: Variant, names: list[str], step: Step
+    ) -> None:
         """Find the places that the arguments name."""
         self.behavior = behavior
         self.variant = variant
@@ -138,7 +156,9 @@ class Named:
             self.wanted |= {str(item) for item in items}
         words = (rf"(^|[/:]){re.escape(text)}($|[/:])" for text in self.wanted)
         self.word = re.compile("|".join(words) or "(?!)")
-        others = (value for name, value in variant.arguments.items() if name not in names)
+        others = (
+            value for name, value in variant.arguments.items() if name not in names
+        )
         self.texts = {str(value) for value in others}
         self.owned = set()
         for place, value in step.old.items():
@@ -174,8 +194,12 @@ class Named:
         """Tell whether an element of a list is gone though the call names another one in it."""
         if not (change.gone and element(change.place) and self.behavior == "delete"):
             return False
-        neighbors = {place[-1] for place in self.step.old if place[:-1] == change.place[:-1]}
-        return change.place[-1] not in self.texts and not neighbors.isdisjoint(self.texts)
+        neighbors = {
+            place[-1] for place in self.step.old if place[:-1] == change.place[:-1]
+        }
+        return change.place[-1] not in self.texts and not neighbors.isdisjoint(
+            self.texts
+        )
 
 
 def _only_moments(step: Step) -> bool:
