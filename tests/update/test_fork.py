@@ -9,7 +9,7 @@ import yaml
 from lifecycle import ENGINE, TEMPLATE, Edit, released, said
 from support import git, render
 
-from copier_fastmcp.project.ownership import files_of
+from copier_fastmcp.project.ownership import list_files
 
 TABLES = "src/copier_fastmcp/tables.json"
 CI = "template/.github/workflows/ci.yml.jinja"
@@ -128,7 +128,7 @@ def test_additions_of_an_organization_need_no_edit_of_upstreams_files(
     git(fork, "commit", "--quiet", "--message=Add what is ours")
     git(fork, "tag", "v1.0.0+house.1")
     project = render(fork, tmp_path / "project", {"tools": "get_note"})
-    added = files_of(project) - files_of(plain)
+    added = list_files(project) - list_files(plain)
     assert added == {
         ".github/workflows/house.yml",
         "config/house.toml",
