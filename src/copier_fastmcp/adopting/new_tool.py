@@ -9,7 +9,7 @@ from ..errors import RefusedError
 from ..project import copying
 from ..project.undoable import reachable
 from . import layout
-from .editing import Edited
+from .edits import Edited
 from .survey import survey
 
 
