@@ -76,7 +76,11 @@ def test_a_module_imports_what_it_may(module: Path) -> None:
     [
         ("analysis/scopes.py", "from ..adopting.survey import survey", {"adopting"}),
         ("project/origin.py", "def f():\n    from .. import update", {"update"}),
-        ("adopting/live_comparison.py", "from copier_fastmcp.audit import audit", {"audit"}),
+        (
+            "adopting/live_comparison.py",
+            "from copier_fastmcp.audit import audit",
+            {"audit"},
+        ),
         ("lock.py", "from .project.answers import read", {"project"}),
         ("restore.py", "from .drift import drift", {"drift"}),
         ("restore.py", "from .project import copying\nfrom .errors import tell", set()),
