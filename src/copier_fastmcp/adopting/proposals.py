@@ -46,7 +46,7 @@ class Proposal:
         tool: The tool as its source registers it.
         behavior: The proposed behavior; the cautious one where it is a question.
         evidence: What speaks for it, and against it, the strongest first.
-        asked: Why only a person can say; empty where the signals agree.
+        asked: Why only a person can say; empty where the collect_evidence agree.
         others: What a person may choose from then, the proposed behavior first.
         exceptions: Hints that differ from the behavior, each with its reason.
         kept: Hints as their author wrote them, which the behavior alone would change.
