@@ -18,6 +18,7 @@ from ..project.pinning import PIN, PINNED, project_environment, renew_lock
 from ..project.repository import changed, git
 from ..project.undoable import Change, clean, read_content, write_changes
 from .conflicts import conflicting_files, describe_conflicts
+from .file_merges import merge_changed_answers
 from .guard import find_harmful_settings
 from .policy_changes import (
     Consequences,
@@ -71,6 +72,7 @@ class Result:
         tools: What changed for clients, from the lock.
         check: What the check printed last, before and after.
         behind: Tools whose answers changed, and whose files stay as they are.
+        merged: Files of the author that have the change of their answers.
         differs: Policy files that are not as the release has them.
         conflicts: What the release changes in each file with a conflict.
         notes: What the author should know before merging.
@@ -89,6 +91,7 @@ class Result:
     tools: list[str] = field(default_factory=list)
     check: list[str] = field(default_factory=list)
     behind: list[str] = field(default_factory=list)
+    merged: list[str] = field(default_factory=list)
     differs: list[str] = field(default_factory=list)
     conflicts: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -110,6 +113,9 @@ class Release:
         template: The template's address, where it has moved.
         data: Answers that replace recorded ones.
         branch: The branch's name; None is template-VERSION.
+        merge: Whether changed answers are also applied to the author's files.
+        files: Texts that the change brings besides, by their paths in the project.
+        subject: The subject of the commit; None names the version.
         announced: The code of templates that was printed already.
         is_preview: Whether the guard runs only where the update shows a sign of a loss; nothing is delivered.
         stop: Set when the user interrupts: what runs ends at its next step, and delivers nothing.
@@ -123,6 +129,9 @@ class Release:
     template: str | None = None
     data: dict[str, Any] = field(default_factory=dict)
     branch: str | None = None
+    merge: bool = False
+    files: dict[str, str] = field(default_factory=dict)
+    subject: str | None = None
     announced: list[str] = field(default_factory=list)
     is_preview: bool = False
     stop: Event = field(default_factory=Event)
@@ -341,14 +350,22 @@ def bring_release(
         conflicts = conflicting_files(worktree.root)
         worktree.stage()
         result.files = worktree.files()
+    fresh = answers.read(project / answers.ANSWERS)
+    if release.merge:
+        conflicts += _merge_into_files(worktree, known, fresh, result)
+    else:
+        result.behind = find_outdated_files(project, known, fresh)
+    for name, text in release.files.items():
+        (project / name).write_text(text, encoding="utf-8", newline="\n")
+    worktree.stage()
+    result.files = worktree.files()
     if not result.files:
         result.outcome = CURRENT
         result.detail = [before]
         return
     after = recorded_version(project)
-    fresh = answers.read(project / answers.ANSWERS)
+    subject = release.subject or f"Update the template to {after}"
     result.answers = _changed_answers(known, fresh)
-    result.behind = find_outdated_files(project, known, fresh)
     result.notes = _notes(worktree, result, delivery)
     if unanswered := sorted(parse_tool_files(project).keys() - tool_names(fresh)):
         result.notes.append(
@@ -362,16 +379,34 @@ def bring_release(
         result.outcome = CONFLICT
         result.detail = conflicts
         result.conflicts = describe_conflicts(worktree.root, conflicts)
-        worktree.commit(f"Update the template to {after}, with conflicts to resolve")
+        worktree.commit(f"{subject}, with conflicts to resolve")
         return
     release.require_running()
     _pin_and_check(worktree, release, result)
     release.require_running()
-    worktree.commit(f"Update the template to {after}")
+    worktree.commit(subject)
     is_relaxed = consequences.has_relaxations()
     is_relaxed = is_relaxed or any(": RELAXED: " in line for line in result.tools)
     result.outcome = RELAXED if is_relaxed else CLEAN
-    result.detail = [f"{before} -> {after}"]
+    is_same = before == after
+    result.detail = [
+        f"the template stays at {after}" if is_same else f"{before} -> {after}"
+    ]
+
+
+def _merge_into_files(
+    worktree: Worktree, known: dict[str, Any], fresh: dict[str, Any], result: Result
+) -> list[str]:
+    """Apply changed answers to the author's files.
+
+    Returns:
+        The files with a conflict, as paths in the repository.
+    """
+    merges = merge_changed_answers(worktree.project, known, fresh)
+    result.merged = merges.merged
+    result.behind = merges.kept
+    prefix = f"{worktree.prefix}/" if worktree.prefix else ""
+    return [f"{prefix}{name}" for name in merges.conflicts]
 
 
 def _may_lose_something(
