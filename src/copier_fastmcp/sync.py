@@ -114,8 +114,6 @@ def sync(
         row = {"changes": asdict(changes), "result": asdict(result)}
         print(json.dumps(row, indent=2, ensure_ascii=False))
     else:
-        for line in report(made.rows):
-            tell(fit_line(one_line(line)))
         _print_report(changes, made, result)
         print(_next_step(result, delivery))
     is_clean = result.outcome in (CLEAN, CURRENT)
@@ -205,12 +203,14 @@ def _release(
 
 
 def _print_report(changes: Changes, made: Import, result: Result) -> None:
-    """Print the report: what callers notice, what stays as its author has it, then the files."""
-    lines = changes.lines()
+    """Print the report: what callers notice, what stays as its author has it, new operations, then the files."""
+    lines = changes.lines() or ["nothing changes for callers"]
     for line in made.merged.kept if made.merged else []:
-        lines.append(fit_line(f"kept: {line}"))
-    for line in lines or ["nothing changes for callers"]:
-        print(line)
+        lines.append(f"kept: {line}")
+    if made.new_rows:
+        lines += report(made.new_rows)
+    for line in lines:
+        print(fit_line(one_line(line)))
     print(as_text(result))
 
 

@@ -29,6 +29,7 @@ class Import:
         record: What the next import compares with.
         merged: What is new in the tools; None where no answers were there.
         notes: What the document says besides.
+        new_rows: The operations that the earlier document did not have; the others were decided before.
     """
 
     rows: list[Imported]
@@ -36,6 +37,7 @@ class Import:
     record: Before
     merged: Merged | None = None
     notes: list[str] = field(default_factory=list)
+    new_rows: list[Imported] = field(default_factory=list)
 
 
 def import_document(
@@ -85,7 +87,9 @@ def import_document(
     answers, kept = merge_answers(mine, before, answers)
     merged.kept[:0] = kept
     answers["tools"] = merged.tools
-    return Import(rows, answers, record, merged, notes)
+    known = {*before.operation_ids, *before.tools}
+    new_rows = [row for row in rows if row.operation.key not in known]
+    return Import(rows, answers, record, merged, notes, new_rows)
 
 
 def _handwritten_names(mine: Mapping[str, Any], options: Options) -> list[str]:

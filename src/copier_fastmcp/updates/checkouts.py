@@ -39,6 +39,7 @@ OWN_CHECKS = {  # of a generated server, and of an adopted one
     "scripts/check": "uv run python scripts/check",
     "tests/policy/check.py": "uv run tests/policy/check.py",
 }
+TOOL_ANSWERS = {"tools", "description", "api", "api_auth"}
 CLEAN, RELAXED, CONFLICT, CURRENT, FAILED = (
     "clean",
     "relaxed",
@@ -330,19 +331,20 @@ def bring_release(
     release.require_running()
     if source != recorded_source:
         _record_template(worktree, source)
+    # The guard looks for what a release or other answers would lose; these answers alone lose nothing.
+    is_same_version = release.ref == before and release.data.keys() <= TOOL_ANSWERS
     result.differs = copying.update(
         project,
         release.ref,
         release.data,
         trust=bool(code),
-        guarded=not release.is_preview,
+        guarded=not (release.is_preview or is_same_version),
     )
     conflicts = conflicting_files(worktree.root)
     worktree.stage()
     result.files = worktree.files()
-    if release.is_preview and _may_lose_something(
-        worktree, release, known, result.files
-    ):
+    may_lose = release.is_preview and not is_same_version
+    if may_lose and _may_lose_something(worktree, release, known, result.files):
         worktree.restore()
         result.differs = copying.update(
             project, release.ref, release.data, trust=bool(code)
@@ -371,7 +373,9 @@ def bring_release(
         result.notes.append(
             f"tools that you added by hand, and the answers do not name: {shorten(unanswered)}"
         )
-    consequences = _consequences(project, source, release.ref, known, fresh)
+    consequences = Consequences()
+    if not is_same_version:
+        consequences = _consequences(project, source, release.ref, known, fresh)
     result.consequences = consequences.as_json()
     result.rules = describe_consequences(consequences)
     worktree.refuse_clashes()

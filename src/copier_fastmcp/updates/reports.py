@@ -99,15 +99,20 @@ def _sections(result: Result) -> list[Section]:
     answers = [
         f"{name}: {_describe_change(*pair)}" for name, pair in result.answers.items()
     ]
-    yours = [name for name in result.files if OWNERS.fullmatch(name)]
+    yours = []
+    for name in result.files:
+        if OWNERS.fullmatch(name) and name not in result.merged:
+            yours.append(name)
     is_conflict = result.outcome == CONFLICT
+    # Drift and restore are about the policy's files; a conflict in an author's file needs neither.
+    has_policy_conflict = is_conflict and not all(map(OWNERS.fullmatch, result.detail))
     sections = [
         Section("Rules that the release changes", result.rules),
         Section("Relaxed for clients", relaxed),
         Section(
             "Conflicts", result.conflicts or (result.detail if is_conflict else [])
         ),
-        Section("Next steps", NEXT_STEPS if is_conflict else []),
+        Section("Next steps", NEXT_STEPS if has_policy_conflict else []),
         Section("Other changes for clients", others),
         Section("Before you merge", result.notes),
         Section("Tools that the answers changed and your files did not", result.behind),
