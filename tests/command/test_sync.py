@@ -51,7 +51,7 @@ def mine(made: Path, tmp_path: Path) -> Path:
     replace(project, "get_parcel", '"""Get one."""', '"""Mine."""')
     replace(project, "update_parcel", "@put(\n", '@put(\n    confirm="Change it?",\n')
     replace(project, "filter_parcels", "@action(", "@read(")
-    replace(project, "filter_parcels", "import action", "import read")
+    replace(project, "filter_parcels", ", action\n", ", read\n")
     remove(project, "delete_parcel")
     commit(project)
     return project
@@ -111,8 +111,8 @@ def test_a_renamed_api_keeps_what_the_author_wrote(mine: Path, tmp_path: Path) -
     report = check_what_is_kept(mine, later)
     assert report.startswith("request: list_parcels sends GET /v2/shipments (before:")
     update_parcel = (mine / TOOLS / "update_parcel.py").read_text()
-    assert "api().put(" in update_parcel
-    assert '"/v2/shipments/{parcel_id}"' in update_parcel
+    assert '"PUT"' in update_parcel
+    assert 'f"/v2/shipments/{quoted(parcel_id)}"' in update_parcel
     record = json.loads((mine / ".copier-answers.import.json").read_text())
     assert "PUT /v2/shipments/{id}" in record["tools"]
     code, report = sync(mine, later)

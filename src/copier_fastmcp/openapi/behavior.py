@@ -18,6 +18,7 @@ from .evidence import ANYTHING, find_second_action
 from .extensions import declared
 from .imperatives import find_writing_input
 from .operations import Operation, words
+from .steps import find_side_effect, find_step
 from .verbs import ALL_VERBS, DOING, DOUBLE, MOVING, OBJECTS, READ, base
 
 
@@ -94,6 +95,9 @@ def _doubts(operation: Operation) -> list[str]:
         found.append("it connects to something else")
     if more := find_second_action(operation):
         found.append(f"it also says {more!r}")
+    for doubt in (find_step(operation), find_side_effect(operation)):
+        if doubt and not found:
+            found.append(doubt)
     write = re.compile(tables()["write_scope"])
     ways = [way for way in operation.scopes if way]
     if ways and all(any(write.search(scope) for scope in way) for way in ways):

@@ -6,6 +6,7 @@ from ..tables import tables
 from .imperatives import find_writing_input
 from .operations import Operation, words
 from .schemas import required_of
+from .steps import find_query_language, find_side_effect, find_spent_secret
 from .verbs import (
     ACTION,
     ALL_VERBS,
@@ -26,6 +27,9 @@ from .verbs import (
 
 USE = ["use", "this", "method", "to"]
 NOT_200 = "it does not answer 200 alone"
+CHECKS = frozenset(
+    {"check", "validate", "verify", "lookup", "get", "fetch", "retrieve"}
+)
 MANY = frozenset({"batch", "bulk"})
 ANYTHING = frozenset({"sql", "cmd", "script", "cypher", "statement", "mutation"})
 
@@ -191,6 +195,12 @@ def find_read_evidence(
         cons.append(writes)
     if more := find_second_action(operation):
         cons.append(f"it also says {more!r}")
+    checks = {signals.verb, signals.spoken, *signals.tail[:1]} & CHECKS
+    for find in (find_side_effect, find_query_language):
+        if pros and (doubt := find(operation)):
+            cons.append(doubt)
+    if pros and checks and (doubt := find_spent_secret(operation)):
+        cons.append(doubt)
     if free := sorted(
         ANYTHING & {name.lower() for name in body_field_names(operation)}
     ):
