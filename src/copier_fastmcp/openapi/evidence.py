@@ -27,9 +27,7 @@ from .verbs import (
 
 USE = ["use", "this", "method", "to"]
 NOT_200 = "it does not answer 200 alone"
-CHECKS = frozenset(
-    {"check", "validate", "verify", "lookup", "get", "fetch", "retrieve"}
-)
+CHECKS = frozenset({"check", "validate", "verify"})
 MANY = frozenset({"batch", "bulk"})
 ANYTHING = frozenset({"sql", "cmd", "script", "cypher", "statement", "mutation"})
 
