@@ -78,3 +78,12 @@ def test_a_step_or_a_side_effect_is_asked_about(name: str, raw: Any) -> None:
 def test_what_only_reads_is_a_read(name: str, raw: Any) -> None:
     found = derived(name, **raw)
     assert (found.behavior, found.asked) == ("read", False)
+
+
+def test_a_put_that_creates_in_a_collection_is_no_replacement() -> None:
+    created = {"201": {"description": ""}}
+    raw = {"summary": "Create a task", "requestBody": body(title="Its title.")}
+    assert derived("PUT /tasks", responses=created, **raw).behavior == "create"
+    assert derived("PUT /tasks", **raw).behavior == "put"
+    item = "PUT /tasks/{id}"
+    assert derived(item, responses=created, **raw).behavior == "put"

@@ -32,6 +32,7 @@ from .verbs import (
     base,
 )
 
+CREATES = frozenset({"create", "insert"})
 GRAPH = {"graphql", "rpc", "jsonrpc"}
 # Of the words that read, those that are seldom nouns and say nothing else.
 CLEAR = READ - {
@@ -321,6 +322,10 @@ def _put(operation: Operation) -> Derived:
             reason = f"{reason}; {mentioned[0]}, so it only adds"
             return Derived("put", "two signals", reason, destructive=False)
         return Derived("put", "method", reason)
+    created = signals.mentions(CREATES)
+    if created and "201" in operation.success and not operation.ends_in_parameter:
+        # Some APIs create in a collection by PUT, and each call adds one more.
+        return Derived("create", "two signals", f"{created[0]} and it answers 201")
     return Derived(
         "put",
         "method",
