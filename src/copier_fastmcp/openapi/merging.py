@@ -17,7 +17,11 @@ from .naming import LONGEST, camel
 
 MISSING = object()
 KINDS = ("tag", "path", "method", "operation")
-FOLLOWED = ("description", "api")  # answers that a later document may change
+FOLLOWED = (
+    "description",
+    "api",
+    "api_auth",
+)  # answers that a later document may change
 
 
 @dataclass
