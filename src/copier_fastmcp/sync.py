@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import yaml
 from cyclopts import Parameter
 
-from .errors import BackError, RefusedError, UnableError, one_line, tell
+from .errors import BackError, RefusedError, UnableError, one_line, print_message
 from .openapi.changes import Changes, compare_tools, fit_line
 from .openapi.document import Document, read
 from .openapi.imports import Import, import_document
@@ -32,7 +32,7 @@ from .updates.checkouts import (
     Result,
     update_checkout,
 )
-from .updates.reports import as_text
+from .updates.reports import format_text
 
 STOPPED = 130
 
@@ -100,15 +100,15 @@ def sync(
         nonlocal is_declined
         if not asking or dry_run:
             return True
-        from .terminal.describing import agreed
+        from .terminal.tool_questions import confirm_write
 
         _print_report(changes, made, result)
-        is_declined = not agreed()
+        is_declined = not confirm_write()
         return not is_declined
 
     result = update_checkout(project, release, delivery, agree)
     if is_declined:
-        tell("nothing was written")
+        print_message("nothing was written")
         return STOPPED
     if json_output:
         row = {"changes": asdict(changes), "result": asdict(result)}
@@ -211,7 +211,7 @@ def _print_report(changes: Changes, made: Import, result: Result) -> None:
         lines += report(made.new_rows)
     for line in lines:
         print(fit_line(one_line(line)))
-    print(as_text(result))
+    print(format_text(result))
 
 
 def _next_step(result: Result, delivery: Delivery) -> str:

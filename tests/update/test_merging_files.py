@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from copier_fastmcp.project import copying
+from copier_fastmcp.project import copier_process
 from copier_fastmcp.updates.file_merges import FileMerges, merge_changed_answers
 
 NAME = "src/p/tools/get_note.py"
@@ -34,7 +34,7 @@ def merged(
     def renders(one: object, other: object) -> Iterator[tuple[Path, Path]]:
         yield folder / "base", folder / "change"
 
-    monkeypatch.setattr(copying, "rendered_both", renders)
+    monkeypatch.setattr(copier_process, "render_both", renders)
     found = merge_changed_answers(folder / "project", BEFORE, {**BEFORE, "tools": []})
     return found, path.read_bytes().decode() if path.is_file() else None
 

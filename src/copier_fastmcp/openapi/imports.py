@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..listing import entries
+from ..tools_answer import parse_entries
 from .converting import (
     answers_of,
     endpoints_of,
@@ -96,7 +96,7 @@ def _handwritten_names(mine: Mapping[str, Any], options: Options) -> list[str]:
     """Return the names of tools that no import wrote: an operation must not get one of them."""
     imported = {*options.names.values()}
     names = []
-    for tool in entries(mine.get("tools")):
+    for tool in parse_entries(mine.get("tools")):
         is_ours = tool.get("name") in imported or (
             not imported and bool(tool.get("http"))
         )

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..project import copying
-from ..project.ownership import OWNERS, files_of, same
+from ..project import copier_process
+from ..project.ownership import OWNERS, is_same_text, list_files
 from ..project.repository import merge_contents
 
 CRLF, LF = b"\r\n", b"\n"
@@ -50,8 +50,8 @@ def merge_changed_answers(
     merges = FileMerges()
     if _answers(before) == _answers(after):
         return merges
-    with copying.rendered_both({**before}, {**after, **origin}) as (base, change):
-        names = files_of(base) | files_of(change)
+    with copier_process.render_both({**before}, {**after, **origin}) as (base, change):
+        names = list_files(base) | list_files(change)
         for name in sorted(names):
             if OWNERS.fullmatch(name):
                 _merge_file(project, name, base, change, merges)
@@ -72,7 +72,7 @@ def _merge_file(
     if old == new or (mine is None and new is None):
         return
     if new is None and mine is not None:
-        if old is not None and same(mine, old):
+        if old is not None and is_same_text(mine, old):
             path.unlink()
             merges.removed.append(name)
         else:
@@ -107,7 +107,7 @@ def _add_file(
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(new)
         merges.merged.append(name)
-    elif not same(mine, new):
+    elif not is_same_text(mine, new):
         merges.kept.append(
             f"{name}: was here before the answers named it, and stays as you wrote it"
         )
