@@ -61,8 +61,7 @@ def update(
         dry_run: Report only; create no branch.
         roll_back: At a conflict, create no branch.
         unpinned: Do not renew lock and tool table.
-        merge: Apply changed answers to your own files, too: cleanly where you did not edit these lines, else
-            with a conflict. Without --ref the version of the template stays.
+        merge: Apply changed answers to your own files, three ways; without --ref the version stays.
         unattended: Ask nothing.
         trust: Let the template run its tasks and migrations, with your rights.
         report: Write a report in Markdown to this file, for a pull request.

@@ -7,7 +7,11 @@ from pathlib import Path
 import pytest
 
 from copier_fastmcp.project import copier_process
-from copier_fastmcp.updates.file_merges import FileMerges, merge_changed_answers
+from copier_fastmcp.updates.file_merges import (
+    FileMerges,
+    merge_changed_answers,
+    merge_lines,
+)
 
 NAME = "src/p/tools/get_note.py"
 OLD = "one\ntwo\nthree\nfour\nfive\nsix\n"
@@ -92,3 +96,25 @@ def test_a_deleted_file_stays_deleted(
     found, text = merged(monkeypatch, tmp_path, OLD, NEW, None)
     assert text is None
     assert len(found.kept) == 1
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "merged"),
+    [
+        ("A2345", "1B345", "AB345"),
+        ("A2345", "A2345", "A2345"),
+        ("12345", "1234", "1234"),
+        ("X12345", "123456", "X123456"),
+        ("1245", "1234Y5", "124Y5"),
+        ("A2345", "B2345", None),
+        ("1X2345", "1Y2345", None),
+        ("1245", "12Z45", None),
+        ("12", "AB345", None),
+    ],
+)
+def test_only_lines_that_both_change_are_a_conflict(
+    mine: str, theirs: str, merged: str | None
+) -> None:
+    texts = ["\n".join(text).encode() + b"\n" for text in (mine, "12345", theirs)]
+    found = merge_lines(*texts)
+    assert found == (None if merged is None else ("\n".join(merged) + "\n").encode())

@@ -13,7 +13,7 @@ from .verbs import ACTION, CREATE, DELETE, PUT, READ, base, word_set
 # Parts of a path where a GET is a step of something that goes on.
 STEPS = word_set(
     "acs activate activation authorize authorization callback confirm confirmation consent "
-    "invitation login logout magic oauth oauth2 oidc optin optout recovery registration saml signin "
+    "invitation login logout magic oauth oauth2 oidc recovery registration saml signin "
     "signout signup slo sso unsubscribe verification verify"
 )
 # Inputs that work once, or that only a browser brings back from a login.

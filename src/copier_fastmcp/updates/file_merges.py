@@ -1,13 +1,15 @@
 """A changed answer, applied to the files that its author owns: three ways, with two renders as base and as change."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from ..project import copier_process
 from ..project.ownership import OWNERS, is_same_text, list_files
-from ..project.repository import merge_contents
+from ..project.repository import MergedContent, merge_contents
 
 CRLF, LF = b"\r\n", b"\n"
 
@@ -90,7 +92,7 @@ def _merge_file(
         return
     if CRLF in mine:
         old, new = _with_crlf(old), _with_crlf(new or b"")
-    result = merge_contents(mine, old, new or b"")
+    result = _merge(mine, old, new or b"")
     if result.data != mine:
         path.write_bytes(result.data)
     if result.has_conflict:
@@ -119,3 +121,62 @@ def _with_crlf(data: bytes) -> bytes:
 
 def _read(path: Path) -> bytes | None:
     return path.read_bytes() if path.is_file() else None
+
+
+def _merge(mine: bytes, base: bytes, theirs: bytes) -> MergedContent:
+    """Merge two changes of a text; git marks the conflict where both changed the same lines."""
+    merged = merge_lines(mine, base, theirs)
+    if merged is not None:
+        return MergedContent(merged, has_conflict=False)
+    return merge_contents(mine, base, theirs)
+
+
+@dataclass(frozen=True, order=True)
+class _Edit:
+    """Lines of the base, from `start` to before `end`, that one side replaces."""
+
+    start: int
+    end: int
+    lines: tuple[bytes, ...]
+
+
+def merge_lines(mine: bytes, base: bytes, theirs: bytes) -> bytes | None:
+    """Merge two changes of a text line by line.
+
+    Git takes changes of neighboring lines for a conflict, as of a docstring and of the request below it. Here they
+    are none: only lines that both sides change are.
+
+    Args:
+        mine: The author's text.
+        base: The text that both come from.
+        theirs: The text with the change to apply.
+
+    Returns:
+        The merged text; None where both sides change the same lines, or insert at the same place.
+    """
+    lines = base.splitlines(keepends=True)
+    edits = {*_edits(lines, mine.splitlines(keepends=True))}
+    edits |= {*_edits(lines, theirs.splitlines(keepends=True))}
+    ordered = sorted(edits)
+    for edit, following in pairwise(ordered):
+        if following.start < edit.end or following.start == edit.start:
+            return None
+    for edit in reversed(ordered):
+        lines[edit.start : edit.end] = edit.lines
+    return b"".join(lines)
+
+
+def _edits(base: Sequence[bytes], text: Sequence[bytes]) -> list[_Edit]:
+    """Return what one side changes; a replacement of as many lines is one edit for each line."""
+    edits = []
+    matcher = SequenceMatcher(None, base, text, autojunk=False)
+    for tag, start, end, first, last in matcher.get_opcodes():
+        if tag == "equal":
+            continue
+        if end - start == last - first:
+            for offset in range(end - start):
+                at = start + offset
+                edits.append(_Edit(at, at + 1, (text[first + offset],)))
+        else:
+            edits.append(_Edit(start, end, tuple(text[first:last])))
+    return edits
