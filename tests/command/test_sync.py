@@ -10,7 +10,7 @@ import yaml
 from calling import at_hand, call
 from command.test_import_changes import CHANGES, parcels, with_prefix
 from lifecycle import bytes_of, commit, said
-from support import clone_template, git, python
+from support import clone_template, git, pin
 
 TOOLS = Path("src/parcels_mcp/tools")
 LONGEST = 200
@@ -36,25 +36,31 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     words = ("--from", document, "--unattended", "--template", template)
     done = call(place, "new", place / "p", *words)
     assert done.returncode == 0, done.stderr
-    pinned = python(place / "p", "tests/policy/pin.py")
-    assert pinned.returncode == 0, pinned.stderr
+    pin(place / "p")
     git(place / "p", "init", "--quiet")
     commit(place / "p", "start")
     return place / "p"
 
 
-@pytest.fixture
-def mine(made: Path, tmp_path: Path) -> Path:
-    """A copy of it that its author has edited."""
-    project = shutil.copytree(made, tmp_path / "my parcels")
+@pytest.fixture(scope="module")
+def edited(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The server after its author's edits, pinned."""
+    project = shutil.copytree(made, tmp_path_factory.mktemp("edited") / "p")
     replace(project, "get_parcel", "The parcel id.", "My parcel.")
     replace(project, "get_parcel", '"""Get one."""', '"""Mine."""')
     replace(project, "update_parcel", "@put(\n", '@put(\n    confirm="Change it?",\n')
     replace(project, "filter_parcels", "@action(", "@read(")
     replace(project, "filter_parcels", ", action\n", ", read\n")
     remove(project, "delete_parcel")
+    pin(project)
     commit(project)
     return project
+
+
+@pytest.fixture
+def mine(edited: Path, tmp_path: Path) -> Path:
+    """A copy of it to write in."""
+    return shutil.copytree(edited, tmp_path / "my parcels")
 
 
 def replace(project: Path, tool: str, old: str, new: str) -> None:

@@ -97,6 +97,7 @@ def test_a_why_is_short_and_counts_right() -> None:
 SECRETS: list[tuple[dict[str, Any], str | None, str]] = [
     ({"type": "http", "scheme": "bearer"}, None, "a bearer token: set NOTES_MCP_API_TOKEN"),
     ({"type": "oauth2", "flows": {}}, None, "a bearer token: set NOTES_MCP_API_TOKEN"),
+    ({"type": "apiKey", "in": "header", "name": "Authorization", "description": "Bearer TOKEN"}, None, "a bearer token"),
     ({"type": "http", "scheme": "basic"}, "basic", "set NOTES_MCP_API_TOKEN=user:password"),
     ({"type": "apiKey", "in": "header", "name": "X-Key"}, "header:X-Key", "in the header X-Key: set NOTES_MCP_API_TOKEN"),
     ({"type": "apiKey", "in": "query", "name": "key"}, "query:key", "in the query as key: set NOTES_MCP_API_TOKEN"),

@@ -109,7 +109,7 @@ def test_a_deleted_file_stays_deleted(
         ("A2345", "B2345", None),
         ("1X2345", "1Y2345", None),
         ("1245", "12Z45", None),
-        ("12", "AB345", None),
+        ("12", "AB345", "AB"),
     ],
 )
 def test_only_lines_that_both_change_are_a_conflict(

@@ -38,6 +38,10 @@ class Signals:
     def __init__(self, operation: Operation) -> None:
         """Read them off an operation."""
         tail = [] if operation.ends_in_parameter else words(operation.tail)
+        resource, dot, method = operation.tail.rpartition(".")
+        if tail and dot and resource:  # as in POST /comments.info
+            tail = words(method)
+            tail = ["get"] if tail == ["info"] else tail
         self.tail = tail  # as written: at the end of a path a plural is a noun
         self.verb = base(operation.id_words[0]) if operation.id_words else ""
         said = [

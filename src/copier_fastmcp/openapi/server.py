@@ -15,6 +15,8 @@ from .texts import clean, sentence, sentences
 ANY_ADDRESS = "http://localhost:8080"  # where nothing says where the API is; a setting replaces it
 KEY_PLACES = ("header", "query", "cookie")
 KEY_NAME = re.compile("[A-Za-z][A-Za-z0-9._-]*")  # what the answer `api_auth` takes
+BEARER = re.compile(r"(?i)\bbearer\b|\bjwt\b")
+LONGEST_DESCRIPTION = 2000
 DULL = {
     "api",
     "rest",
@@ -92,6 +94,10 @@ def _secret_of(scheme: Mapping[str, Any], setting: str) -> Secret:
     kind, place = str(scheme.get("type")), str(scheme.get("in"))
     name = clean(scheme.get("name"), 60)
     token = f"set {setting}_API_TOKEN"
+    about = str(scheme.get("description"))[:LONGEST_DESCRIPTION]
+    is_header = place == "header" and name.lower() == "authorization"
+    if kind == "apiKey" and is_header and BEARER.search(about):
+        kind = "http"  # Swagger 2.0 has no other way to name a bearer token
     if kind == "apiKey" and place in KEY_PLACES and KEY_NAME.fullmatch(name):
         where = "header" if place == "header" else f"{place} as"
         return Secret(
