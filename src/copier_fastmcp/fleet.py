@@ -184,18 +184,20 @@ def _plan(
     def run(name: str) -> Result:
         return plan_server(name, release)
 
-    def done(name: str, result: Result) -> None:
+    def record_result(name: str, result: Result) -> None:
         results[name] = result
         relaxed = Consequences.from_json(result.consequences).relaxations()
-        more = f", {'; '.join(relaxed)}" if relaxed else ""
-        line = f"[{len(results)}/{len(names)}] {name}: {result.outcome}{more}"
+        relaxations = f", {'; '.join(relaxed)}" if relaxed else ""
+        line = f"[{len(results)}/{len(names)}] {name}: {result.outcome}{relaxations}"
         print("\n".join(wrap_line(one_line(line))), file=sys.stderr)
         if state:
             _save_state(state, _plan_key(release), results.values())
 
     code = 0
     try:
-        run_in_parallel(waiting, jobs or os.cpu_count() or 1, run, done, release.stop)
+        run_in_parallel(
+            waiting, jobs or os.cpu_count() or 1, run, record_result, release.stop
+        )
     except KeyboardInterrupt:
         code = STOPPED
     listed = [results[name] for name in dict.fromkeys(names) if name in results]
@@ -280,9 +282,11 @@ def _print_table(results: list[Result]) -> None:
     counts = {
         name: sum(r.outcome == name for r in results) for name in (CLEAN, CURRENT)
     }
-    other = len(results) - sum(counts.values())
-    spread = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
-    print(f"{format_count(len(results), 'project')}: {spread}, {other} to look at")
+    remaining = len(results) - sum(counts.values())
+    outcomes = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
+    print(
+        f"{format_count(len(results), 'project')}: {outcomes}, {remaining} to look at"
+    )
 
 
 def fleet(
@@ -377,7 +381,7 @@ def fleet(
     def run(name: str) -> Result:
         return update_checkout(Path(name), release, delivery)
 
-    def done(name: str, result: Result) -> None:
+    def record_result(name: str, result: Result) -> None:
         results[name] = result
         print(
             f"[{len(results)}/{len(names)}] {name}: {result.outcome}", file=sys.stderr
@@ -385,7 +389,9 @@ def fleet(
         if state:
             _save_state(state, ref, results.values())
 
-    run_in_parallel(waiting, jobs or os.cpu_count() or 1, run, done, release.stop)
+    run_in_parallel(
+        waiting, jobs or os.cpu_count() or 1, run, record_result, release.stop
+    )
     listed = [results[name] for name in names]
     write_report(report, listed)
     if json_output:
