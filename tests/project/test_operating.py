@@ -241,7 +241,7 @@ def documented(text: str) -> dict[str, tuple[set[str], set[str]]]:
     found = {}
     rows = re.findall(
         r"^\| `(\w+)` \| [^|]* \| (.*) \|$",
-        text.partition("## Read the log")[2],
+        text.partition("## Log lines")[2],
         re.MULTILINE,
     )
     for event, fields in rows:
