@@ -54,8 +54,8 @@ def _read_results(path: Path, key: str | None) -> list[Result]:
             Path(result.project), Consequences.from_json(result.consequences)
         return results if state["ref"] == key else []
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-        why = f"--state: {path} holds no results of an earlier run; delete it"
-        raise UnableError(why) from error
+        problem = f"--state: {path} holds no results of an earlier run; delete it"
+        raise UnableError(problem) from error
 
 
 def _load_state(path: Path, ref: str | None, release: Release) -> dict[str, Result]:
@@ -92,8 +92,8 @@ def list_projects(words: tuple[str, ...]) -> list[str]:
         try:
             text = Path(word[1:]).read_text(encoding="utf-8")
         except (OSError, ValueError) as error:
-            why = getattr(error, "strerror", None) or "not UTF-8"
-            raise UnableError(f"{word}: {why}") from error
+            reason = getattr(error, "strerror", None) or "not UTF-8"
+            raise UnableError(f"{word}: {reason}") from error
         if text.lstrip().startswith("["):
             names += _list_repositories(word, text)
             continue
@@ -120,8 +120,10 @@ def _list_repositories(word: str, text: str) -> list[str]:
             keys = [key for key in ADDRESS_KEYS if row.get(key)]
             addresses.append(str(row[keys[0]]))
     except (ValueError, AttributeError, IndexError, TypeError) as error:
-        why = "not a listing of repositories; each row has a clone_url, ssh_url or url"
-        raise UnableError(f"{word}: {why}") from error
+        problem = (
+            "not a listing of repositories; each row has a clone_url, ssh_url or url"
+        )
+        raise UnableError(f"{word}: {problem}") from error
     return addresses
 
 

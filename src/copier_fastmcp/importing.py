@@ -102,10 +102,10 @@ def import_(
     options = Options(max(budget, 600), scopes, request_model, dict(before.behaviors))
     options.names = {key: tool["name"] for key, tool in before.tools.items()}
     own_names = [
-        str(one.get("name"))
-        for one in parse_entries(previous.get("tools"))
-        if one.get("name") not in options.names.values()
-        and (options.names or not one.get("http"))
+        str(entry.get("name"))
+        for entry in parse_entries(previous.get("tools"))
+        if entry.get("name") not in options.names.values()
+        and (options.names or not entry.get("http"))
     ]
     try:
         rows, selection = gathered(
@@ -131,7 +131,7 @@ def import_(
     if out and not dry_run and answers["tools"]:
         _write(out, text, record)
     if json_output:
-        print(json.dumps([one.row() for one in rows], indent=1, ensure_ascii=False))
+        print(json.dumps([entry.row() for entry in rows], indent=1, ensure_ascii=False))
         for line in to_look_at(rows):
             print_message(one_line(line))
         return 0

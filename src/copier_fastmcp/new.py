@@ -238,7 +238,7 @@ class _Renderer:
 
 @contextmanager
 def open_renderer(
-    origin: Template, asked: Mapping[str, Any], notes: ImportNotes | None = None
+    origin: Template, typed: Mapping[str, Any], notes: ImportNotes | None = None
 ) -> Iterator[Render]:
     """Provide a function that renders answers in a temporary folder.
 
@@ -248,7 +248,7 @@ def open_renderer(
         notes: The notes of an import, for its page.
     """
     with ExitStack() as stack:
-        yield _Renderer(origin, asked, notes or ImportNotes(), stack).render
+        yield _Renderer(origin, typed, notes or ImportNotes(), stack).render
 
 
 def _find_address_mistake(address: str) -> str:

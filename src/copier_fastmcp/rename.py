@@ -237,8 +237,10 @@ def rename(
 
         tools = after if after != before else None
         changes = change_tools(worktree, answers, tools, trust=trust, edit=move)
-        own = (f"{moved[path].as_posix()}:", f"{ANSWERS}:") if alias else ()
-        mentioned = [place for place in find_mentions(old) if not place.startswith(own)]
+        own_places = (f"{moved[path].as_posix()}:", f"{ANSWERS}:") if alias else ()
+        mentioned = [
+            place for place in find_mentions(old) if not place.startswith(own_places)
+        ]
         stat = git(Path(), "diff", "--cached", "--stat", "--no-color")
         branch = branch or f"rename-{old}-{new}"
         place = deliver(worktree, branch, f"Rename the tool {old} to {new}", here=here)

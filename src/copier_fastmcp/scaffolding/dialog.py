@@ -103,21 +103,21 @@ class Dialog:
 
     def __init__(
         self,
-        known: dict[str, Any],
+        answers: dict[str, Any],
         source: Callable[[Path], dict[str, Any]],
         check: Callable[[dict[str, Any]], object],
         last: Callable[[dict[str, Any]], None],
         destination: Path | None,
-        given: dict[str, Any],
+        options: dict[str, Any],
     ) -> None:
         """Begin with the answers of the command line and of the file that it names."""
-        self.answers = dict(known)
-        self.options = given
+        self.answers = dict(answers)
+        self.options = options
         self.load_source = source
         self.check = check
         self.ask_last = last
         self.destination = destination
-        self.source = COMMAND_LINE if known.get("tools") else ""
+        self.source = COMMAND_LINE if answers.get("tools") else ""
         self.file = ""
 
     def ask(self) -> dict[str, Any]:

@@ -138,8 +138,8 @@ def _change_gate(tool: Tool, answers: Mapping[str, Any]) -> None:
         changed["confirm"] = prompts.ask_text(question, check=_find_empty)
     elif gate == "nobody" and _is_gated(changed, answers):
         question = "Why nobody has to be asked, in a sentence:"
-        why = prompts.ask_text(question, check=_find_empty)
-        exception = {"hint": "confirm", "value": False, "why": why}
+        reason = prompts.ask_text(question, check=_find_empty)
+        exception = {"hint": "confirm", "value": False, "why": reason}
         changed["confirm"] = False
         changed["exceptions"] = [*exceptions, exception]
     tool.clear()
