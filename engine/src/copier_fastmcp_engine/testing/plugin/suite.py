@@ -298,7 +298,9 @@ class Suite:
         """Fail where the running tools differ from the lock."""
         self._skip_unpinned()
         pinned, problem = self._pinned
-        changed = lock.differences(pinned, self.pins.lock) if pinned else [problem]
+        changed = [problem]
+        if pinned:
+            changed = lock.report_differences(pinned, self.pins.lock)
         changed = [line for line in changed if ": RENDERED: " not in line]
         fail_unless(
             not changed, "\n".join([*changed, f"review it, then run {COMMAND}"])
