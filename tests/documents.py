@@ -190,7 +190,6 @@ def review(template: Path, folder: Path) -> Text:
         ("come from?", ""),
         ("plural noun?", CLEAR + TYPED["domain"]),
         ("commas between:", CLEAR + TYPED["tools"]),
-        ("The fields of one", ""),
         ("starts it:", ""),
         ("careful is it?", ""),
         ("Go back", ""),
