@@ -14,7 +14,8 @@ CONTACTS = {"contact/a@example.com": {"name": "Old"}}
 
 
 def find_names(arguments: Mapping[str, Any], data: Any) -> list[str]:
-    schema = {"properties": {name: {} for name in arguments}}
+    properties: dict[str, Any] = {name: {} for name in arguments}
+    schema = {"properties": properties}
     tool = Tool({"name": "upsert_contact", "inputSchema": schema})
     return Judge(tool, "put", {}, False, TABLES).find_names(arguments, data)
 

@@ -230,10 +230,12 @@ class Dialog:
         if self.way != "names" or not record:
             return False
         known = (self.answers.get("fields") or {}).get(record, "")
-        prompts.say("Types are guessed by the names of fields, or written, as in")
-        prompts.say("title, url, tags (list), read (yes/no), state (new|old)")
+        prompts.print_line(
+            "Types are guessed by the names of fields, or written, as in"
+        )
+        prompts.print_line("title, url, tags (list), read (yes/no), state (new|old)")
         while True:
-            found = prompts.text(
+            found = prompts.ask_text(
                 f"The fields of one {record.replace('_', ' ')}:", known, usual=USUAL
             )
             self.answers.pop("fields", None)
@@ -241,14 +243,14 @@ class Dialog:
                 return True
             known = found
             try:
-                prompts.say("Copier renders it in a temporary folder ...")
+                prompts.print_line("Copier renders it in a temporary folder ...")
                 project = self.check(self.answers | {"fields": {record: found}})
             except RefusedError as error:
-                prompts.mistake(error)
+                prompts.print_mistake(error)
                 continue
             self.answers["fields"] = {record: found}
             for line in list_signatures(project):
-                prompts.say(line)
+                prompts.print_line(line)
             return True
 
     def name(self) -> None:

@@ -24,7 +24,7 @@ COMMAND = "`uv run tests/policy/pin.py`"
 # What the template writes into a probe until its tool can run: nothing to judge the tool by yet
 NOT_YET = re.compile("it is not implemented yet|no sample value is known")
 VERSION_TAG = re.compile(r"v?\d+(\.\d+)+\S*")
-WORDS = ([], ["--first"], ["--released"])
+WORDS: tuple[list[str], ...] = ([], ["--first"], ["--released"])
 LIBRARIES = ("fastmcp", "mcp", "pydantic")  # which render the schemas
 
 
