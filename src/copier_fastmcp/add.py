@@ -17,13 +17,13 @@ from cyclopts import Parameter
 from copier_fastmcp_engine.testing.lock import FILE as LOCK
 
 from .errors import BackError, RefusedError, counted, tell
-from .listing import entries, listed, name_of, plain
-from .project import copying
+from .project import copier_process
 from .project.answers import ANSWERS, recorded
-from .project.locked import locked
+from .project.guarded_writes import clean, write
+from .project.pinned_tools import locked
 from .project.pinning import PIN, TABLE
 from .project.repository import git
-from .project.undoable import clean, write
+from .tools_answer import entries, listed, name_of, plain
 from .updates.checkouts import put_into_tree
 from .updates.tool_changes import change_tools, deliver, inside_worktree
 from .updates.worktrees import Worktree
@@ -162,7 +162,7 @@ def add(
         with inside_worktree() as worktree:
             if is_asking:
                 source, version = known["_src_path"], known["_commit"]
-                copying.trusted_code(
+                copier_process.trusted_code(
                     source, version, version, trust=trust
                 )  # refused before it asks
                 tool = _asked(known)
@@ -215,13 +215,13 @@ def _add_to_generated(
 ) -> Added:
     """Add a tool to a generated server: Copier writes its files."""
     tools = [*listed(known.get("tools")), *plain([dict(tool)])]
-    with copying.rendered({**known, "tools": tools}) as fresh:
+    with copier_process.rendered({**known, "tools": tools}) as fresh:
         place = _written(fresh, tool["name"])
         text = (fresh / place).read_text(encoding="utf-8")
     if place.exists() or (worktree.checkout / place).exists():
         raise RefusedError(f"{place.as_posix()} is there; choose another name")
     source, version = known["_src_path"], known["_commit"]
-    copying.trusted_code(source, version, version, trust=trust)
+    copier_process.trusted_code(source, version, version, trust=trust)
     _show(place, text, is_asking=is_asking, show=show)
     files = change_tools(worktree, known, tools, trust=trust)
     request = REQUEST.search(text)
@@ -302,7 +302,7 @@ def _add_from(file: Path, branch: str, *, trust: bool, json_output: bool) -> int
 
 
 def _asked(known: Mapping[str, Any]) -> dict[str, Any]:
-    from .terminal.describing import ask
+    from .terminal.tool_questions import ask
 
     try:
         return ask([str(tool.get("name")) for tool in entries(known.get("tools"))])
@@ -311,7 +311,7 @@ def _asked(known: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _agreed() -> bool:
-    from .terminal.describing import agreed
+    from .terminal.tool_questions import agreed
 
     try:
         return agreed()

@@ -17,11 +17,11 @@ from .adopting.live_comparison import announce, compare_with_source, list_tools
 from .adopting.proposing import Proposal
 from .adopting.removing import delete_empty_folders, plan_removal
 from .adopting.survey import Survey, answered, survey, tell_what_is_left
+from .checklist import GATED
 from .errors import RefusedError, UnableError, counted
 from .parsing.saying import SourceTool
-from .phases import GATED
+from .project.guarded_writes import clean, reachable, write
 from .project.repository import changed
-from .project.undoable import clean, reachable, write
 
 # What clients of a tool see that asks a person from now on.
 ANSWERS_CHANGE = (

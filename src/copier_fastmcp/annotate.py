@@ -20,7 +20,7 @@ from .adopting.live_comparison import (
 )
 from .adopting.survey import answered, survey, tell_what_is_left
 from .errors import UnableError, counted
-from .project.undoable import clean, reachable
+from .project.guarded_writes import clean, reachable
 
 
 def annotate(

@@ -15,7 +15,7 @@ from copier_fastmcp_engine.testing.lock import FILE
 from .auditing.servers import fetch_tools
 from .auditing.tool_lists import Tools, read_tool_list
 from .errors import RefusedError, UnableError, one_line, tell
-from .project.locked import as_served, locked
+from .project.pinned_tools import as_served, locked
 
 DAY = 24 * 60 * 60
 HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")

@@ -9,8 +9,8 @@ from typing import Any, cast
 
 from copier_fastmcp_engine.policy import WIRE_NAMES, Behavior, Meaning, Policy
 
-from .listing import behavior_of
 from .tables import tables
+from .tools_answer import behavior_of
 
 
 @dataclass(frozen=True)

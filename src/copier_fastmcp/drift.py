@@ -9,9 +9,9 @@ from cyclopts import Parameter
 
 from .errors import RefusedError, UnableError, counted, one_line
 from .project.answers import recorded
-from .project.copying import rendered
+from .project.copier_process import rendered
 from .project.ownership import differences, engine_digests, files_of
-from .updates.tool_answers import find_differences
+from .updates.tool_differences import find_differences
 
 
 def unknown(fresh: Path, project: Path) -> list[str]:

@@ -13,7 +13,7 @@ from copier_fastmcp_engine.testing.lock import FILE
 from .behaviors import profile_of
 from .errors import RefusedError, UnableError
 from .project.answers import ANSWERS, read
-from .project.locked import locked
+from .project.pinned_tools import locked
 from .tables import tables
 
 HINTS = ("read_only", "open_world", "destructive")

@@ -28,7 +28,7 @@ from .updates.checkouts import (
     is_delivered,
     update_checkout,
 )
-from .updates.planning import make_plan, plan_as_json, plan_as_markdown, plan_as_text
+from .updates.fleet_plan import make_plan, plan_as_json, plan_as_markdown, plan_as_text
 from .updates.policy_changes import Consequences
 from .updates.reports import wrap, writable, write
 

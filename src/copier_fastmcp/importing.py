@@ -13,7 +13,6 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from .errors import BackError, RefusedError, UnableError, one_line, tell
-from .listing import entries
 from .openapi.changes import fit_line
 from .openapi.converting import (
     answers_of,
@@ -38,6 +37,7 @@ from .openapi.merging import (
 from .openapi.reporting import report, report_changes, to_look_at
 from .openapi.selecting import Selection
 from .openapi.tools import BUDGET, Options
+from .tools_answer import entries
 
 
 def import_(

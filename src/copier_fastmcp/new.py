@@ -14,16 +14,16 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from .creating.finishing import Plan, finish, settled
-from .creating.placing import usable
-from .creating.reviewing import wrong_names
 from .errors import BackError, RefusedError, tell
-from .listing import entries, plain
 from .openapi.merging import load_answers, sidecar
 from .openapi.phased import FILE, RECORD, ImportNotes, page
-from .project import copying
+from .project import copier_process
 from .project.answers import ANSWERS, answers_only, domain_of, from_options, read
 from .project.origin import Template, own
+from .scaffolding.destination import usable
+from .scaffolding.installation import Plan, finish, settled
+from .scaffolding.tool_preview import wrong_names
+from .tools_answer import entries, plain
 
 Render = Callable[[Mapping[str, Any]], Path]
 
@@ -104,7 +104,7 @@ def new(
                     )
                 settled(plan, render(known))
             else:
-                from .creating.dialog import Dialog
+                from .scaffolding.dialog import Dialog
 
                 if from_:
                     render(known)
@@ -163,7 +163,7 @@ def renders(
             stack.close()
             held.clear()
             full = {**known, "_src_path": origin.source, "_commit": origin.ref}
-            project = stack.enter_context(copying.rendered(full))
+            project = stack.enter_context(copier_process.rendered(full))
             kept = read(project / ANSWERS)
             if lost := [name for name in asked if name not in kept]:
                 names = ", ".join(name for name in kept if not name.startswith("_"))

@@ -9,10 +9,10 @@ from cyclopts import Parameter
 from copier_fastmcp_engine.testing.lock import FILE as LOCK
 
 from .errors import RefusedError
-from .listing import listed, name_of
 from .project.answers import recorded
 from .project.pinning import PIN, TABLE
-from .project.tools import file_of, functions, mentions, unknown
+from .project.tool_files import file_of, functions, mentions, unknown
+from .tools_answer import listed, name_of
 from .updates.tool_changes import change_tools, deliver, inside_worktree
 
 

@@ -10,10 +10,10 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from .errors import RefusedError
-from .listing import NAME, entry, listed, name_of, verb_says
 from .project.answers import ANSWERS, recorded
 from .project.repository import git
-from .project.tools import FUNCTIONS, declared, file_of, mentions, unknown
+from .project.tool_files import FUNCTIONS, declared, file_of, mentions, unknown
+from .tools_answer import NAME, entry, listed, name_of, verb_says
 from .updates.tool_changes import change_tools, deliver, inside_worktree, new_files
 
 # Where a project's decorators are: in its vendored engine, in the policy of older releases

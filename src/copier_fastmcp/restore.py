@@ -10,10 +10,10 @@ from cyclopts import Parameter
 
 from .errors import RefusedError, UnableError, counted, one_line
 from .project.answers import recorded
-from .project.copying import rendered
+from .project.copier_process import rendered
+from .project.guarded_writes import Change, Content, read_content, write_changes
 from .project.ownership import differences, files_of, policy_files, same
 from .project.repository import changed, git, split_names
-from .project.undoable import Change, Content, read_content, write_changes
 
 TOOLS = re.compile("(src/[^/]+|tests)/tools/.+")  # their authors', so only by name
 

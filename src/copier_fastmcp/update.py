@@ -98,7 +98,7 @@ def update(
         nonlocal is_declined
         if not is_asking:
             return True
-        from .terminal.describing import agreed
+        from .terminal.tool_questions import agreed
 
         print(as_text(result))
         is_declined = not agreed()

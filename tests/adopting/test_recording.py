@@ -8,7 +8,7 @@ from support import git
 
 from copier_fastmcp.errors import RefusedError, UnableError
 from copier_fastmcp.project.origin import Template
-from copier_fastmcp.project.recording import recordable
+from copier_fastmcp.project.template_version import recordable
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from calling import add, at_hand, call
 from lifecycle import SRC, bytes_of, commit, start, uncommitted
 from support import clone_template, git
 
-from copier_fastmcp.listing import listed, name_of
+from copier_fastmcp.tools_answer import listed, name_of
 
 ADDED = {".copier-answers.yml", "annotations.lock.json", "docs/tools.md"}
 

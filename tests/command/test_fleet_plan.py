@@ -13,7 +13,7 @@ from support import clone_template, git, pin
 from copier_fastmcp.fleet import list_projects
 from copier_fastmcp.tables import tables
 from copier_fastmcp.updates.checkouts import Result
-from copier_fastmcp.updates.planning import (
+from copier_fastmcp.updates.fleet_plan import (
     make_plan,
     plan_as_json,
     plan_as_markdown,

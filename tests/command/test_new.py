@@ -8,11 +8,11 @@ import pytest
 import yaml
 from calling import call
 
-from copier_fastmcp.creating.placing import compare, placed
-from copier_fastmcp.creating.reviewing import rows, wrong_names
 from copier_fastmcp.new import addressed
 from copier_fastmcp.openapi.phased import page
 from copier_fastmcp.project.answers import domain_of
+from copier_fastmcp.scaffolding.destination import compare, placed
+from copier_fastmcp.scaffolding.tool_preview import rows, wrong_names
 from copier_fastmcp.tables import tables
 
 QUIET = {"hint": "confirm", "value": False, "why": "It can be restored."}
@@ -149,7 +149,7 @@ def test_stopping_while_it_is_copied_leaves_what_was_there(
         if one.name == "mine":
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("copier_fastmcp.creating.placing.shutil.copy2", stop)
+    monkeypatch.setattr("copier_fastmcp.scaffolding.destination.shutil.copy2", stop)
     with pytest.raises(KeyboardInterrupt), placed(fresh, there, met, replace=True):
         pass
     assert [path.name for path in there.rglob("*")] == ["mine"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from copier_fastmcp.errors import UnableError
-from copier_fastmcp.project import copying, origin
+from copier_fastmcp.project import copier_process, origin
 from copier_fastmcp.project.origin import Template, is_own, own
 
 ADDRESS = "https://code.example.org/us/copier-fastmcp"
@@ -151,7 +151,7 @@ def test_an_error_of_copiers_without_a_word_is_named(
     with pytest.raises(
         UnableError, match="the template /nowhere: RuntimeError; name another"
     ):
-        copying.code("/nowhere", "v1.0.0", None)
+        copier_process.code("/nowhere", "v1.0.0", None)
 
 
 def test_a_folder_is_named_as_seen_from_here(

@@ -17,7 +17,7 @@ from support import ROOT, git
 
 from copier_fastmcp.errors import RefusedError, UnableError
 from copier_fastmcp.project.answers import template_address
-from copier_fastmcp.project.undoable import Change, Content, write, write_changes
+from copier_fastmcp.project.guarded_writes import Change, Content, write, write_changes
 from copier_fastmcp.updates.checkouts import put_into_tree
 from copier_fastmcp.updates.worktrees import REGISTRY, Worktree, remove_leftovers
 

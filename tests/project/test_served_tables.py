@@ -9,7 +9,7 @@ from support import Answers, python, rendered
 from tables import BEHAVIORS, PROFILES, TABLES, WIRE
 
 from copier_fastmcp.behaviors import policy_of
-from copier_fastmcp.creating.reviewing import asks, hints_of
+from copier_fastmcp.scaffolding.tool_preview import asks, hints_of
 
 Row = dict[str, Any]
 READ, LOSS, SAME, WORLD = WIRE.values()

@@ -10,7 +10,7 @@ from lifecycle import commit
 from support import PYTEST, git, python, render
 
 from copier_fastmcp.cli import main
-from copier_fastmcp.updates.tool_answers import find_differences
+from copier_fastmcp.updates.tool_differences import find_differences
 
 TOOLS = "src/parcels_mcp/tools/"
 OK = {"200": {"description": ""}}

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import RefusedError
-from ..project import copying
-from ..project.undoable import reachable
+from ..project import copier_process
+from ..project.guarded_writes import reachable
 from . import layout
 from .editing import Edited
 from .survey import survey
@@ -45,7 +45,9 @@ def added(
     path = root / place / f"{name}.py"
     package = layout.package(place)
     plain = {key: value for key, value in known.items() if key != "adopted"}
-    with copying.rendered(plain | {"tools": [dict(tool)], "backend": "none"}) as fresh:
+    with copier_process.rendered(
+        plain | {"tools": [dict(tool)], "backend": "none"}
+    ) as fresh:
         theirs = written(fresh, name)
         text = (fresh / theirs).read_text(encoding="utf-8")
         probe = (fresh / f"tests/tools/test_{name}.py").read_bytes()

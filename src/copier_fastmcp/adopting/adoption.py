@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import RefusedError
-from ..project import copying, origin
+from ..project import copier_process, origin
 from ..project.answers import ANSWERS, domain_of, read
-from ..project.recording import recordable
+from ..project.template_version import recordable
 from . import dependencies, layout, phased, skeletons
 from .declaring import WORD, declare, imported
 from .editing import Edited
@@ -162,7 +162,7 @@ def _rendered(
         "license": "none",
         "engine": engine,
     } | domain_of(Path(_subject(name)))
-    with copying.rendered(known) as fresh:
+    with copier_process.rendered(known) as fresh:
         files = {
             path.relative_to(fresh).as_posix(): path.read_bytes()
             for path in fresh.rglob("*")

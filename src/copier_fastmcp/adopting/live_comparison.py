@@ -13,7 +13,7 @@ from copier_fastmcp_engine.testing.lock import HINTS
 from ..auditing.reading import tokens
 from ..errors import counted, one_line
 from ..parsing.saying import SourceTool
-from ..project.undoable import write
+from ..project.guarded_writes import write
 from .survey import Survey
 
 SECONDS = 60

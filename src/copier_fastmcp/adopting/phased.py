@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from ..phases import GATED, Phase, table
+from ..checklist import GATED, Phase, table
 from .proposing import Proposal
 from .survey import Survey
 

@@ -10,7 +10,7 @@ from copier_fastmcp_engine.testing.lock import FILE as LOCK
 
 from ..errors import RefusedError, UnableError
 from ..parsing.sources import FUNCTIONS, Module, Project
-from ..project import copying
+from ..project import copier_process
 from ..project.answers import ANSWERS
 from ..project.pinning import TABLE
 from ..project.repository import git
@@ -58,7 +58,7 @@ def plan_removal(root: Path, known: dict[str, Any]) -> Removal:
         if text != module.text:
             removal.written[module.path] = _encoded(module, text)
     _plan_settings(root, removal)
-    with copying.rendered(known) as fresh:
+    with copier_process.rendered(known) as fresh:
         names = {
             path.relative_to(fresh).as_posix()
             for path in fresh.rglob("*")

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import BackError, RefusedError, UnableError, counted
-from ..listing import meanings
 from ..parsing.finding import Finder
 from ..parsing.saying import SourceTool, frameworks
 from ..parsing.sources import Project
-from ..terminal.columns import table
+from ..terminal.text_tables import table
+from ..tools_answer import meanings
 from .hints import behavior_hints, relaxed_hints
 from .proposing import Proposal, proposals
 

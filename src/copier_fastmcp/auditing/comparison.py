@@ -12,7 +12,7 @@ from pathlib import Path
 from copier_fastmcp_engine.testing import lock
 
 from ..errors import UnableError, counted, one_line
-from ..project.locked import as_served
+from ..project.pinned_tools import as_served
 from .servers import fetch_tools
 from .snapshot import pin_definitions
 from .tool_lists import LARGEST, Tools, read_tool_list

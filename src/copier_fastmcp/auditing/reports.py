@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..errors import counted, one_line
-from ..terminal.columns import table
+from ..terminal.text_tables import table
 from .clients import CLIENTS, list_decisions
 from .findings import AuditFinding, Question
 

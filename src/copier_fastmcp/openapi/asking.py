@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from functools import partial
 
 from ..errors import one_line
-from ..listing import meanings
 from ..terminal import prompts
+from ..tools_answer import meanings
 from .operations import Operation
 from .tools import Imported, group_by_family
 

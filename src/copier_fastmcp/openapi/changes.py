@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..listing import entries
+from ..tools_answer import entries
 
 LONGEST_LINE = 200
 # What narrows the values that a parameter takes when it grows, or when it shrinks.

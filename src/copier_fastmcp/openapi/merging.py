@@ -10,8 +10,8 @@ from typing import Any
 import yaml
 
 from ..errors import RefusedError
-from ..listing import name_of
 from ..tables import tables
+from ..tools_answer import name_of
 from .matching import Endpoint, parse_endpoint
 from .naming import LONGEST, camel
 

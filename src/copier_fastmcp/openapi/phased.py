@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..checklist import GATED, Phase, table
 from ..errors import counted, one_line
-from ..listing import entries, source_of
-from ..phases import GATED, Phase, table
+from ..tools_answer import entries, source_of
 
 FILE = "docs/import.md"
 RECORD = (

@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from ..errors import RefusedError
-from ..unfolding import DEEPEST, measured
+from ..yaml_limits import DEEPEST, measured
 
 MOST_BYTES = 32 * 1024 * 1024
 

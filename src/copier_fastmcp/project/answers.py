@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from ..errors import RefusedError, UnableError
-from ..unfolding import measured
+from ..yaml_limits import measured
 
 ANSWERS = Path(".copier-answers.yml")
 

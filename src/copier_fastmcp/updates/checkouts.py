@@ -13,10 +13,10 @@ from typing import Any
 import yaml
 
 from ..errors import RefusedError, UnableError, one_line, tell
-from ..project import answers, copying
+from ..project import answers, copier_process
+from ..project.guarded_writes import Change, clean, read_content, write_changes
 from ..project.pinning import PIN, PINNED, project_environment, renew_lock
 from ..project.repository import changed, git
-from ..project.undoable import Change, clean, read_content, write_changes
 from .conflicts import conflicting_files, describe_conflicts
 from .guard import find_harmful_settings
 from .policy_changes import (
@@ -25,7 +25,7 @@ from .policy_changes import (
     find_consequences,
     load_tables,
 )
-from .tool_answers import find_outdated_files, parse_tool_files, tool_names
+from .tool_differences import find_outdated_files, parse_tool_files, tool_names
 from .worktrees import Worktree, is_merged, project_prefix, shorten
 
 MOVED = (
@@ -311,7 +311,7 @@ def bring_release(
         clean(worktree.repository, "since the change goes into the tree")
     elif release.ref or release.branch:
         worktree.require_free(release.branch_for(release.ref or "", worktree.prefix))
-    code = copying.trusted_code(source, before, release.ref, trust=release.trust)
+    code = copier_process.trusted_code(source, before, release.ref, trust=release.trust)
     if code and code not in release.announced:
         release.announced.append(code)
         tell(code)
@@ -321,7 +321,7 @@ def bring_release(
     release.require_running()
     if source != recorded_source:
         _record_template(worktree, source)
-    result.differs = copying.update(
+    result.differs = copier_process.update(
         project,
         release.ref,
         release.data,
@@ -335,7 +335,7 @@ def bring_release(
         worktree, release, known, result.files
     ):
         worktree.restore()
-        result.differs = copying.update(
+        result.differs = copier_process.update(
             project, release.ref, release.data, trust=bool(code)
         )
         conflicts = conflicting_files(worktree.root)

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from ..errors import one_line
-from ..project.copying import CONFLICT
+from ..project.copier_process import CONFLICT
 from ..project.repository import changed
 
 REJECTED = ".rej"

@@ -20,7 +20,14 @@ import yaml
 
 from ..errors import RefusedError, UnableError, one_line
 from ..project.answers import ANSWERS, read
-from ..project.copying import CHECKED, CONFLICT, DIFFERS, LOST, REFUSAL, rendered_both
+from ..project.copier_process import (
+    CHECKED,
+    CONFLICT,
+    DIFFERS,
+    LOST,
+    REFUSAL,
+    rendered_both,
+)
 from ..project.ownership import (
     OWNERS,
     edited_engine_files,
@@ -31,7 +38,7 @@ from ..project.ownership import (
     text_of,
 )
 from ..project.repository import changed, git, setting
-from .tool_answers import find_outdated_files
+from .tool_differences import find_outdated_files
 
 SEEN = "copier-fastmcp-update.json"  # in .git, from before an update until after it
 # Under these, git hides a rejected edit from Copier, or changes or refuses its lines.

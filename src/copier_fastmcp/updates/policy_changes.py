@@ -17,9 +17,9 @@ from copier_fastmcp_engine.testing import lock
 
 from ..behaviors import declaration_of, policy_of
 from ..errors import UnableError, counted
-from ..listing import behavior_of, entries
-from ..project import copying
-from ..project.tools import FUNCTIONS, declared
+from ..project import copier_process
+from ..project.tool_files import FUNCTIONS, declared
+from ..tools_answer import behavior_of, entries
 
 Tables = Mapping[str, Any]
 SEVERAL = "several"  # rules that only together change a tool
@@ -136,7 +136,7 @@ def load_tables(source: str, ref: str | None) -> Tables:
     Raises:
         UnableError: The template cannot be reached, or that version has no tables.
     """
-    text = copying.template_text(source, ref, TABLES)
+    text = copier_process.template_text(source, ref, TABLES)
     if not text:
         raise UnableError(f"{source} at {ref} has no tables.json")
     tables: Tables = json.loads(text)

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..behaviors import declaration_of, policy_of
-from ..listing import NAME, behavior_of, entries, meanings
 from ..terminal import prompts
-from .reviewing import wrong_names
+from ..tools_answer import NAME, behavior_of, entries, meanings
+from .tool_preview import wrong_names
 
 WHAT = [
     ("its name", "", "name"),

@@ -5,8 +5,8 @@ from collections.abc import Collection
 from typing import Any
 
 from ..errors import BackError
-from ..listing import NAME, verb_says
 from ..tables import tables
+from ..tools_answer import NAME, verb_says
 from . import prompts
 
 LISTS = ["list[str]", "list[int]"]

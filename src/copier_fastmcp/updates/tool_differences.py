@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import UnableError, one_line
-from ..listing import behavior_of, entries
 from ..project.repository import git
-from ..project.tools import FILES, FUNCTIONS, declared
+from ..project.tool_files import FILES, FUNCTIONS, declared
+from ..tools_answer import behavior_of, entries
 
 Tool = dict[str, Any]
 

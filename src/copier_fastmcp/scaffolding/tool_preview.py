@@ -7,9 +7,9 @@ from typing import Any
 from copier_fastmcp_engine.policy import Policy
 
 from ..behaviors import declaration_of, policy_of
-from ..listing import NAME, behavior_of, entries, source_of
 from ..tables import tables
-from ..terminal.columns import table
+from ..terminal.text_tables import table
+from ..tools_answer import NAME, behavior_of, entries, source_of
 
 HEADS = ("Tool", "Behavior", "Hints", "Asks a person", "From")
 NARROW = (

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import BackError, RefusedError
-from ..listing import entries, meanings, plain
 from ..project.answers import domain_of
 from ..tables import tables
 from ..terminal import prompts
-from .changing import change, more
-from .placing import is_project
-from .reviewing import HINTS, show, wrong_names
+from ..tools_answer import entries, meanings, plain
+from .destination import is_project
+from .tool_edits import change, more
+from .tool_preview import HINTS, show, wrong_names
 
 SERVER = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 DOMAIN = re.compile(r"[a-z][a-z0-9_]{0,31}")

@@ -17,12 +17,12 @@ from ..errors import (
     tell,
     visible,
 )
-from ..listing import entries
 from ..project.answers import ANSWERS, read
 from ..project.pinning import pin, uv
-from ..terminal.columns import table
-from .placing import Placed, compare, placed
-from .reviewing import HEADS, rows
+from ..terminal.text_tables import table
+from ..tools_answer import entries
+from .destination import Placed, compare, placed
+from .tool_preview import HEADS, rows
 
 SHOWN, LINES = 8, 60
 CONFLICTS = [
