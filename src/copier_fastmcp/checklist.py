@@ -14,7 +14,9 @@ Phase = tuple[
 ]  # what it is called, its priority, what is to do, when it is done
 
 
-def table(title: str, known: Sequence[Phase], groups: Sequence[Sequence[str]]) -> str:
+def format_checklist(
+    title: str, known: Sequence[Phase], groups: Sequence[Sequence[str]]
+) -> str:
     """A page in Markdown with a row for each phase that has anything in its group."""
     some = [
         (*phase, group) for phase, group in zip(known, groups, strict=True) if group

@@ -60,14 +60,14 @@ def overview() -> str:
 
 def version() -> str:
     """This command's version, and the template that it belongs to."""
-    from .project.origin import installed, own
+    from .project.origin import find_template, get_installed_version
 
     try:
-        template = own()
+        template = find_template()
         origin = f"template {template.source} at {template.ref}"
     except UnableError as error:
         origin = str(error)
-    return f"{NAME} {installed()}\n{origin}"
+    return f"{NAME} {get_installed_version()}\n{origin}"
 
 
 def _worth_saying(default: object) -> object:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .tables import tables
+from .tables import load_tables
 
 NAME = re.compile("[a-z][a-z0-9_]{0,63}")
 WRITTEN = re.compile(
@@ -12,7 +12,7 @@ WRITTEN = re.compile(
 )
 
 
-def listed(tools: object) -> list[Any]:
+def list_tools(tools: object) -> list[Any]:
     """The answer `tools`, which may be a text, a mapping or a list, as a list."""
     if isinstance(tools, str):
         return [item.strip() for item in re.split("[,\n]", tools) if item.strip()]
@@ -25,7 +25,7 @@ def listed(tools: object) -> list[Any]:
     )
 
 
-def entry(one: object) -> dict[str, Any]:
+def parse_entry(one: object) -> dict[str, Any]:
     """A tool of the answers as a mapping: of `get_note`, of `archive_note=put`, or of a mapping."""
     if isinstance(one, Mapping):
         return {str(key): value for key, value in one.items()}
@@ -33,54 +33,60 @@ def entry(one: object) -> dict[str, Any]:
     return {"name": name.strip()} | ({"behavior": behavior.strip()} if behavior else {})
 
 
-def entries(tools: object) -> list[dict[str, Any]]:
+def parse_entries(tools: object) -> list[dict[str, Any]]:
     """The answer `tools` as mappings."""
-    return [entry(one) for one in listed(tools)]
+    return [parse_entry(one) for one in list_tools(tools)]
 
 
-def name_of(one: object) -> str:
+def get_tool_name(one: object) -> str:
     """The name of a tool in the answers."""
-    return str(entry(one).get("name")).strip()
+    return str(parse_entry(one).get("name")).strip()
 
 
-def plain(tools: Sequence[dict[str, Any]]) -> list[Any]:
+def shorten_entries(tools: Sequence[dict[str, Any]]) -> list[Any]:
     """Mappings as short as they can be said."""
     return [one["name"] if one.keys() == {"name"} else one for one in tools]
 
 
-def verb_says(name: str) -> str:
+def infer_from_name(name: str) -> str:
     """The behavior that the first word of a name says; empty where the tables do not know the word."""
     verb = name.partition("_")[0]
     return next(
-        (behavior for behavior, verbs in tables()["verbs"].items() if verb in verbs), ""
+        (
+            behavior
+            for behavior, verbs in load_tables()["verbs"].items()
+            if verb in verbs
+        ),
+        "",
     )
 
 
-def behavior_of(tool: Mapping[str, Any]) -> str:
+def infer_behavior(tool: Mapping[str, Any]) -> str:
     """What a tool says that it does, else what its name says; empty where neither does."""
     if said := tool.get("behavior"):
         return str(said)
-    found = verb_says(str(tool.get("name", "")))
+    found = infer_from_name(str(tool.get("name", "")))
     names = {
         one.get("name") for one in tool.get("params") or [] if isinstance(one, Mapping)
     }
-    overwrites = "params" in tool and not names & {*tables()["versions"]}
+    overwrites = "params" in tool and not names & {*load_tables()["versions"]}
     return "put" if found == "update" and overwrites else found
 
 
-def meanings() -> list[tuple[str, str, str]]:
+def list_meanings() -> list[tuple[str, str, str]]:
     """Each behavior: its name, what it means in a sentence, and its name again, to choose from."""
     return [
-        (name, str(row["meaning"]), name) for name, row in tables()["behaviors"].items()
+        (name, str(row["meaning"]), name)
+        for name, row in load_tables()["behaviors"].items()
     ]
 
 
-def source_of(tool: Mapping[str, Any]) -> str:
+def describe_source(tool: Mapping[str, Any]) -> str:
     """What says that a tool does what it does; empty where nothing does."""
     if tool.get("behavior"):
         found = WRITTEN.search(str(tool.get("why") or ""))
         return found[1] if found and tool.get("http") else "you"
-    behavior, said = behavior_of(tool), verb_says(str(tool.get("name", "")))
+    behavior, said = infer_behavior(tool), infer_from_name(str(tool.get("name", "")))
     verb = str(tool.get("name", "")).partition("_")[0]
     return (
         f"first word {verb!r}{', no version' * (behavior != said)}" if behavior else ""

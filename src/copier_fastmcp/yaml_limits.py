@@ -10,7 +10,7 @@ MOST_VALUES = 4_000_000
 DEEPEST = 200
 
 
-def measured(path: Path, value: Any, *, plain: bool) -> None:
+def check_yaml_size(path: Path, value: Any, *, plain: bool) -> None:
     """Make keys texts, and count what the document comes to when every alias is written out."""
     sizes: dict[int, int] = {}
     open_: set[int] = set()

@@ -234,7 +234,9 @@ def test_what_fails_in_the_middle_leaves_no_trace(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     files = {"a.py": b"x", "new/b.py": b"x", "file/c.py": b"x"}
     with pytest.raises(OSError, match="file"):
-        guarded_writes.write({tmp_path / name: held for name, held in files.items()})
+        guarded_writes.write_files(
+            {tmp_path / name: held for name, held in files.items()}
+        )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.py", "file"]
     assert (tmp_path / "a.py").read_text() == "mine"
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import RefusedError
 from ..project import copier_process
-from ..project.guarded_writes import reachable
+from ..project.guarded_writes import require_reachable
 from . import layout
 from .editing import Edited
 from .survey import survey
@@ -45,7 +45,7 @@ def added(
     path = root / place / f"{name}.py"
     package = layout.package(place)
     plain = {key: value for key, value in known.items() if key != "adopted"}
-    with copier_process.rendered(
+    with copier_process.render_project(
         plain | {"tools": [dict(tool)], "backend": "none"}
     ) as fresh:
         theirs = written(fresh, name)
@@ -56,7 +56,7 @@ def added(
         theirs.as_posix(), path.relative_to(root).as_posix()
     )  # what is to do there
     files = {path: text.encode(), root / f"tests/tools/test_{name}.py": probe}
-    reachable(root, files)
+    require_reachable(root, files)
     if held := [one for one in files if one.exists()]:
         raise RefusedError(
             f"{held[0].relative_to(root).as_posix()} is there; choose another name"
@@ -80,5 +80,5 @@ def added(
     edited.imported(f"from {above + '.' if above else ''}{name} import {name}")
     edited.below(server.statement, f"{server.held}.tool({name})")
     files[server.module.path] = edited.encoded()
-    reachable(root, [server.module.path])
+    require_reachable(root, [server.module.path])
     return path.relative_to(root), files, ""

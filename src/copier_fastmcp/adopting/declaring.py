@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..parsing.sources import Function, Module
-from ..tables import tables
+from ..tables import load_tables
 from .annotating import title_of
 from .editing import Edited
 from .hints import behavior_hints
@@ -59,7 +59,7 @@ def _kept_hints(proposal: Proposal) -> dict[str, bool]:
     if proposal.behavior == "read":
         return {}  # of a read the other hints mean nothing
     usual = behavior_hints(proposal.tool.name, proposal.behavior, proposal.exceptions)
-    names = {wire: hint for hint, wire in tables()["hints"].items()}
+    names = {wire: hint for hint, wire in load_tables()["hints"].items()}
     return {
         names[wire]: value
         for wire, value in proposal.kept.items()
@@ -139,7 +139,7 @@ def declared(function: Function, home: Module, package: str) -> bool:
         first, *rest = ast.unparse(called).split(".")
         dotted = ".".join([home.imports.get(first, first), *rest])
         if (
-            dotted.removeprefix(f"{package}.") in tables()["behaviors"]
+            dotted.removeprefix(f"{package}.") in load_tables()["behaviors"]
             and dotted != first
         ):
             return True

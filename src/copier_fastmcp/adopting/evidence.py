@@ -8,7 +8,7 @@ from ..auditing.signals import signals
 from ..auditing.votes import READ_ONLY, Subject
 from ..bodies.effects import Body, Effect
 from ..parsing.saying import SourceTool
-from ..tables import tables
+from ..tables import load_tables
 from .defining import definition
 
 # The most cautious first: what each behavior loses and repeats.
@@ -65,7 +65,7 @@ class Evidence:
         parameters = set(definition(tool)["inputSchema"]["properties"])
         self.chooses = bool(CHOOSERS & parameters)
         self.by_name, self.word = _verb(subject.named)
-        if self.by_name == "update" and not parameters & set(tables()["versions"]):
+        if self.by_name == "update" and not parameters & set(load_tables()["versions"]):
             self.by_name = "put"
         self.vague = not self.describes_surely and self.word not in SURE_READS
         self.by_words = ""
@@ -202,7 +202,7 @@ class Evidence:
 def _verb(said: Sequence[Says]) -> tuple[str, str]:
     """The behavior that a name says, and the word that says so."""
     words = [one.word for one in said]
-    for behavior, verbs in tables()["verbs"].items():
+    for behavior, verbs in load_tables()["verbs"].items():
         for word in words[:1]:
             if word in verbs:
                 return str(behavior), word

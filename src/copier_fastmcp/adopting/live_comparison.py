@@ -11,9 +11,9 @@ from typing import Any
 from copier_fastmcp_engine.testing.lock import HINTS
 
 from ..auditing.reading import tokens
-from ..errors import counted, one_line
+from ..errors import format_count, one_line
 from ..parsing.saying import SourceTool
-from ..project.guarded_writes import write
+from ..project.guarded_writes import write_files
 from .survey import Survey
 
 SECONDS = 60
@@ -78,7 +78,7 @@ class Backup:
     def write(cls, files: Mapping[Path, bytes]) -> "Backup":
         """Keep the bytes of files, then write others in their place."""
         before = {path: path.read_bytes() for path in files}
-        write(files)
+        write_files(files)
         return cls(before, {path: _digest(held) for path, held in files.items()})
 
     def restore(self, root: Path) -> str:
@@ -93,7 +93,7 @@ class Backup:
                 path.write_bytes(held)
             elif not (path.is_file() and path.read_bytes() == held):
                 kept.append(path.relative_to(root).as_posix())
-        restored = f"{counted(len(self.before) - len(kept), 'file')} restored"
+        restored = f"{format_count(len(self.before) - len(kept), 'file')} restored"
         if kept:
             names = ", ".join(kept)
             return f"{restored}; not restored: {names}, changed by something else meanwhile"

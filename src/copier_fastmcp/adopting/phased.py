@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from ..checklist import GATED, Phase, table
+from ..checklist import GATED, Phase, format_checklist
 from .proposing import Proposal
 from .survey import Survey
 
@@ -40,7 +40,7 @@ def phases(seen: Survey, chosen: Iterable[Proposal]) -> str:
         [_name(each) for each in sure if each.behavior not in (*GATED, "read")],
         [_name(each) for each in sure if each.behavior == "read"],
     ]
-    return table(TITLE, PHASES, groups)
+    return format_checklist(TITLE, PHASES, groups)
 
 
 def _name(proposal: Proposal) -> str:

@@ -14,7 +14,7 @@ from ..project import copier_process
 from ..project.answers import ANSWERS
 from ..project.pinning import TABLE
 from ..project.repository import git
-from ..tables import tables
+from ..tables import load_tables
 from . import layout, phased
 from .editing import Edited
 
@@ -58,7 +58,7 @@ def plan_removal(root: Path, known: dict[str, Any]) -> Removal:
         if text != module.text:
             removal.written[module.path] = _encoded(module, text)
     _plan_settings(root, removal)
-    with copier_process.rendered(known) as fresh:
+    with copier_process.render_project(known) as fresh:
         names = {
             path.relative_to(fresh).as_posix()
             for path in fresh.rglob("*")
@@ -122,7 +122,7 @@ def _without_policy(module: Module, package: str) -> str:
 
 def _names_policy(function: ast.expr, words: set[str]) -> bool:
     above, _, name = ast.unparse(function).rpartition(".")
-    return above in words and name in tables()["behaviors"]
+    return above in words and name in load_tables()["behaviors"]
 
 
 def _without_import(module: Module, text: str, package: str) -> str:

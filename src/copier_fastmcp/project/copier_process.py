@@ -21,7 +21,7 @@ import yaml
 
 from ..errors import RefusedError, UnableError, one_line
 from . import origin
-from .answers import answers_only
+from .answers import strip_copier_keys
 from .repository import isolated_environment
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def _last(output: str) -> str:
 
 
 @contextmanager
-def rendered(known: dict[str, Any]) -> Iterator[Path]:
+def render_project(known: dict[str, Any]) -> Iterator[Path]:
     """A fresh render of answers at the version they name, in a folder that goes away.
 
     It runs no code of the template, so it needs no trust.
@@ -124,18 +124,22 @@ def rendered(known: dict[str, Any]) -> Iterator[Path]:
         project = Path(place) / "project"
         where = ["--vcs-ref", known["_commit"], known["_src_path"], str(project)]
         _copier(
-            "copy", "--skip-tasks", *where, data=answers_only(known), folder=Path(place)
+            "copy",
+            "--skip-tasks",
+            *where,
+            data=strip_copier_keys(known),
+            folder=Path(place),
         )
         yield project
 
 
 @contextmanager
-def rendered_both(
+def render_both(
     one: dict[str, Any], other: dict[str, Any]
 ) -> Iterator[tuple[Path, Path]]:
     """Two renders, made at the same time; as `rendered`."""
     with ExitStack() as stack, ThreadPoolExecutor(2) as pool:
-        first, second = pool.map(stack.enter_context, map(rendered, (one, other)))
+        first, second = pool.map(stack.enter_context, map(render_project, (one, other)))
         yield first, second
 
 
@@ -197,7 +201,7 @@ def _template(source: str, ref: str | None) -> Iterator["Template"]:
 
 
 @cache
-def template_text(source: str, ref: str | None, patterns: tuple[str, ...]) -> str:
+def read_template_file(source: str, ref: str | None, patterns: tuple[str, ...]) -> str:
     """Return a file of a template at a version; no code of it runs.
 
     Args:
@@ -236,7 +240,7 @@ def _listed(command: object) -> list[object]:
 
 
 @cache
-def code(source: str, before: str, ref: str | None) -> str:
+def describe_template_code(source: str, before: str, ref: str | None) -> str:
     """Which code of a template an update would run, in one line; empty when it has none.
 
     Args:
@@ -263,7 +267,7 @@ def code(source: str, before: str, ref: str | None) -> str:
     return one_line(f"{source} at {version} may run: {'; '.join(run)}") if run else ""
 
 
-def trusted_code(source: str, before: str, ref: str | None, *, trust: bool) -> str:
+def require_trust(source: str, before: str, ref: str | None, *, trust: bool) -> str:
     """The code that an update would run, when whoever runs it trusts the template.
 
     They do when they say so, when Copier's own settings do, or when it is the template that this
@@ -282,7 +286,7 @@ def trusted_code(source: str, before: str, ref: str | None, *, trust: bool) -> s
         RefusedError: There is code, and nobody trusts it.
         UnableError: The template or a version cannot be reached.
     """
-    runs = code(source, before, ref)
+    runs = describe_template_code(source, before, ref)
     if runs and not (trust or _known(source)):
         raise RefusedError(f"{runs}; read it, then say --trust")
     return runs

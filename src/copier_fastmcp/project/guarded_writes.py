@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import RefusedError, UnableError
-from .repository import changed, ignored
+from .repository import list_changes, list_ignored
 
 EXECUTABLE = 0o111
 NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EACCES, errno.EMLINK, errno.ENOSYS}
@@ -54,7 +54,7 @@ def read_content(path: Path) -> Content | None:
         return None
 
 
-def clean(root: Path, why: str, names: Sequence[str] = ()) -> None:
+def require_clean(root: Path, why: str, names: Sequence[str] = ()) -> None:
     """Require that there are no uncommitted changes.
 
     Args:
@@ -67,7 +67,7 @@ def clean(root: Path, why: str, names: Sequence[str] = ()) -> None:
         UnableError: Git is not installed.
     """
     try:
-        held = sorted(changed(root, *(["--", *names] if names else [])))
+        held = sorted(list_changes(root, *(["--", *names] if names else [])))
     except UnableError as error:
         if shutil.which("git") is None:
             raise
@@ -77,7 +77,7 @@ def clean(root: Path, why: str, names: Sequence[str] = ()) -> None:
         raise RefusedError(f"commit {', '.join(held[:3])}{more} first, {why}")
 
 
-def reachable(root: Path, paths: Iterable[Path]) -> None:
+def require_reachable(root: Path, paths: Iterable[Path]) -> None:
     """Require that each path is in the repository, and that git does not ignore it.
 
     Raises:
@@ -90,13 +90,13 @@ def reachable(root: Path, paths: Iterable[Path]) -> None:
             raise RefusedError(
                 f"{name}: a link leads out of the repository; begin where it leads"
             )
-    if held := ignored(root, names):
+    if held := list_ignored(root, names):
         raise RefusedError(
             f"{held[0]}: .gitignore leaves it out, so git could not undo it; change that first"
         )
 
 
-def write(
+def write_files(
     files: Mapping[Path, bytes], expected: Mapping[Path, bytes] | None = None
 ) -> None:
     """Write files; on an error, also Ctrl-C, those already written are undone.

@@ -9,7 +9,7 @@ from copier_fastmcp_engine.testing import lock
 from ..errors import UnableError
 
 
-def locked() -> dict[str, Mapping[str, Any]]:
+def load_pinned_tools() -> dict[str, Mapping[str, Any]]:
     """The pinned definition of each tool of the project in the current folder.
 
     Raises:
@@ -25,7 +25,7 @@ def locked() -> dict[str, Mapping[str, Any]]:
     return tools
 
 
-def as_served(name: str, pinned: Mapping[str, Any]) -> dict[str, Any]:
+def build_definition(name: str, pinned: Mapping[str, Any]) -> dict[str, Any]:
     """A tool as tools/list has it, from its pinned definition."""
     return {
         "name": name,

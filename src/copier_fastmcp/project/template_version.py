@@ -5,12 +5,12 @@ from pathlib import Path
 
 from ..errors import RefusedError, UnableError
 from .origin import Template
-from .repository import changed, git
+from .repository import git, list_changes
 
 NAMED = ("--branches", "--tags", "--remotes")
 
 
-def recordable(template: Template) -> Template:
+def find_recordable_version(template: Template) -> Template:
     """A template at a commit that a branch, a tag or a remote reaches, for every verb that records one.
 
     Copier commits a checkout's uncommitted work to a place of its own, and records that commit, which no
@@ -46,7 +46,7 @@ def recordable(template: Template) -> Template:
             f"no branch or tag reaches {commit[:12]}; {reached[:12]} is used and recorded"
         )
         return Template(template.source, reached)
-    if template.ref == "HEAD" and changed(folder):
+    if template.ref == "HEAD" and list_changes(folder):
         _warn(
             f"{template.source} has uncommitted changes; {commit[:12]} is used, without them"
         )

@@ -6,7 +6,7 @@ from pathlib import Path
 from copier_fastmcp_engine.testing.lock import FILE as LOCK
 
 from ..errors import RefusedError, UnableError
-from ..tables import tables
+from ..tables import load_tables
 from .pinning import TABLE
 from .repository import git
 
@@ -15,22 +15,22 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 FILES = "src/*/tools/**/*.py"
 
 
-def unknown(name: str) -> RefusedError:
+def unknown_tool_error(name: str) -> RefusedError:
     """The error for a name that no tool has."""
     return RefusedError(
         f"{name} is not a tool of this server; `tools list` of the server names them"
     )
 
 
-def file_of(name: str) -> Path | None:
+def find_tool_file(name: str) -> Path | None:
     """The file below tools/ that defines a function of a tool's name; None where there is none."""
     for path in sorted(Path().glob(FILES)):
-        if name in functions(path):
+        if name in list_tool_functions(path):
             return path
     return None
 
 
-def declared(function: Function) -> tuple[str, ast.Call | None]:
+def parse_behavior(function: Function) -> tuple[str, ast.Call | None]:
     """The behavior that a decorator of a function names, and its call; empty where none does."""
     for one in function.decorator_list:
         called = one.func if isinstance(one, ast.Call) else one
@@ -39,12 +39,12 @@ def declared(function: Function) -> tuple[str, ast.Call | None]:
             if isinstance(called, ast.Attribute)
             else getattr(called, "id", "")
         )
-        if name in tables()["behaviors"]:
+        if name in load_tables()["behaviors"]:
             return name, one if isinstance(one, ast.Call) else None
     return "", None
 
 
-def functions(path: Path) -> list[str]:
+def list_tool_functions(path: Path) -> list[str]:
     """The decorated functions at the top of a file: its tools.
 
     Raises:
@@ -61,7 +61,7 @@ def functions(path: Path) -> list[str]:
     ]
 
 
-def mentions(name: str) -> list[str]:
+def find_mentions(name: str) -> list[str]:
     """Where else a project names a tool, as FILE:LINE."""
     try:
         found = git(

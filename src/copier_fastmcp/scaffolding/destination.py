@@ -16,7 +16,7 @@ INSTALLED = (".venv", "uv.lock", LOCK, TABLE)  # what installing and pinning mak
 
 
 @dataclass
-class Placed:
+class Placement:
     """What would be written, by how it meets what is there."""
 
     new: list[str] = field(default_factory=list)
@@ -29,7 +29,7 @@ def is_project(folder: Path) -> bool:
     return (folder / ".copier-answers.yml").exists()
 
 
-def usable(destination: Path) -> None:
+def require_usable(destination: Path) -> None:
     """Refuse a folder in which no server can be made.
 
     Raises:
@@ -43,14 +43,14 @@ def usable(destination: Path) -> None:
         raise RefusedError(f"{destination} is a file; name a folder")
 
 
-def compare(project: Path, destination: Path) -> Placed:
+def compare_files(project: Path, destination: Path) -> Placement:
     """How the files of a rendered project meet those in a folder.
 
     Raises:
         RefusedError: The folder is a project already, or something in it is in the way.
     """
-    usable(destination)
-    found = Placed()
+    require_usable(destination)
+    found = Placement()
     for path in sorted(project.rglob("*")):
         name = path.relative_to(project).as_posix()
         there = destination / name
@@ -70,8 +70,8 @@ def compare(project: Path, destination: Path) -> Placed:
 
 
 @contextmanager
-def placed(
-    project: Path, destination: Path, met: Placed, *, replace: bool
+def place_files(
+    project: Path, destination: Path, met: Placement, *, replace: bool
 ) -> Iterator[list[str]]:
     """Copy what is new, and what differs where it may be replaced.
 

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import BackError, RefusedError
-from ..project.answers import domain_of
-from ..tables import tables
+from ..project.answers import guess_domain
+from ..tables import load_tables
 from ..terminal import prompts
-from ..tools_answer import entries, meanings, plain
+from ..tools_answer import list_meanings, parse_entries, shorten_entries
 from .destination import is_project
-from .tool_edits import change, more
-from .tool_preview import HINTS, show, wrong_names
+from .tool_edits import add_tool, change_tool
+from .tool_preview import HINTS, find_name_mistake, print_preview
 
 SERVER = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 DOMAIN = re.compile(r"[a-z][a-z0-9_]{0,31}")
@@ -74,11 +74,11 @@ def _file(text: str) -> str:
 
 def explain() -> None:
     """What each behavior means, with the first words that say it, and what each hint."""
-    verbs = tables()["verbs"]
-    for name, meaning, _ in meanings():
-        prompts.say(f"{meaning}; as in {', '.join(verbs[name])}", f"  {name:12}")
+    verbs = load_tables()["verbs"]
+    for name, meaning, _ in list_meanings():
+        prompts.print_line(f"{meaning}; as in {', '.join(verbs[name])}", f"  {name:12}")
     for name, meaning in HINTS.items():
-        prompts.say(meaning, f"  {name:12}")
+        prompts.print_line(meaning, f"  {name:12}")
 
 
 class Dialog:
@@ -116,7 +116,7 @@ class Dialog:
             BackError: They went back from the first question.
             KeyboardInterrupt: They left.
         """
-        prompts.say(
+        prompts.print_line(
             "Nothing is written before you have seen every tool and said yes.", ""
         )
         steps = (
@@ -126,12 +126,14 @@ class Dialog:
         )
         steps += [] if "server_name" in self.given else [self.name]
         steps += [] if "profile" in self.given else [self.profile]
-        prompts.walk([*steps, self.review, lambda: self.last(self.answers)])
+        prompts.run_steps([*steps, self.review, lambda: self.last(self.answers)])
         return self.answers
 
     def begin(self) -> None:
         """Where the tools come from."""
-        way = prompts.choose("Where do the tools come from?", WAYS, self.way or "names")
+        way = prompts.ask_choice(
+            "Where do the tools come from?", WAYS, self.way or "names"
+        )
         if way != self.way:  # what the other way said holds no more
             self.answers, self.file = self._kept() | self.given, ""
         self.way = way
@@ -144,8 +146,10 @@ class Dialog:
         if self.way == "names":
             return False
         while True:
-            found = prompts.text("Which file?", self.file, _file)
-            if found == self.file and not prompts.yes("Read it again?", default=False):
+            found = prompts.ask_text("Which file?", self.file, _file)
+            if found == self.file and not prompts.ask_yes_no(
+                "Read it again?", default=False
+            ):
                 return True
             try:
                 read = self.source(Path(found).expanduser())
@@ -153,7 +157,7 @@ class Dialog:
                     self.check(read)
             except (RefusedError, BackError) as error:
                 if isinstance(error, RefusedError):
-                    prompts.mistake(error)
+                    prompts.print_mistake(error)
                 continue
             self.answers, self.file = self._kept() | read | self.given, found
             return True
@@ -162,9 +166,9 @@ class Dialog:
         """What names are about."""
         if self.way != "names" or "domain" in self.given:
             return False
-        usual = domain_of(self.destination).get("domain", "notes")
+        usual = guess_domain(self.destination).get("domain", "notes")
         known = self.answers.get("domain", "")
-        found = prompts.text(
+        found = prompts.ask_text(
             "What is it about, as a plural noun?", known, _domain, usual=usual
         )
         if found != self.answers.get("domain"):
@@ -179,21 +183,23 @@ class Dialog:
             return False
         domain = str(self.answers["domain"])
         one = domain.removesuffix("s")
-        before = {tool["name"]: tool for tool in entries(self.answers.get("tools"))}
+        before = {
+            tool["name"]: tool for tool in parse_entries(self.answers.get("tools"))
+        }
         shown = ", ".join(
             tool["name"] + (f"={tool['behavior']}" if "behavior" in tool else "")
             for tool in before.values()
         )
-        prompts.say(
+        prompts.print_line(
             "The first word says what a tool does. For another word say it, as in"
         )
-        prompts.say("shelve_note=put. A question mark explains the behaviors.")
+        prompts.print_line("shelve_note=put. A question mark explains the behaviors.")
         while True:
             example = f"search_{domain}, get_{one}, create_{one}, delete_{one}"
-            said = prompts.text(
+            said = prompts.ask_text(
                 "Tools, with commas between:",
                 shown,
-                lambda text: "" if text == "?" else wrong_names(text),
+                lambda text: "" if text == "?" else find_name_mistake(text),
                 usual=example,
             )
             if said != "?":
@@ -206,15 +212,15 @@ class Dialog:
                 if key != "behavior"
             }
             | tool
-            for tool in entries(said)
+            for tool in parse_entries(said)
         ]
-        self.answers["tools"] = plain(kept)
+        self.answers["tools"] = shorten_entries(kept)
         return True
 
     def name(self) -> None:
         """The name of the server, which is that of its folder where none was named."""
         if "server_name" not in self.answers:
-            self.answers = domain_of(self.destination) | self.answers
+            self.answers = guess_domain(self.destination) | self.answers
         domain = str(self.answers.get("domain", "notes")).replace("_", "-")
         known, usual = self.answers.get("server_name", ""), f"{domain}-mcp"
 
@@ -224,7 +230,9 @@ class Dialog:
                 f"{name} is a project already; write another name" if taken else ""
             )
 
-        found = prompts.text("The command that starts it:", known, wrong, usual=usual)
+        found = prompts.ask_text(
+            "The command that starts it:", known, wrong, usual=usual
+        )
         if found != self.answers.get("server_name"):
             self.answers["server_name"] = found
             if "package_name" not in self.given:
@@ -235,33 +243,35 @@ class Dialog:
         if self.answers.get("profile") == "custom":
             return
         known = self.answers.get("profile", "explicit")
-        self.answers["profile"] = prompts.choose("How careful is it?", PROFILES, known)
+        self.answers["profile"] = prompts.ask_choice(
+            "How careful is it?", PROFILES, known
+        )
 
     def review(self) -> None:
         """The whole table, until it is right."""
         while True:
-            show(self.answers)
-            api = any("http" in one for one in entries(self.answers.get("tools")))
+            print_preview(self.answers)
+            api = any("http" in one for one in parse_entries(self.answers.get("tools")))
             listed = [one for one in VERDICTS if one[2] != "add" or not api]
-            verdict = prompts.choose(
+            verdict = prompts.ask_choice(
                 "Is this right? Nothing has been written yet.", listed
             )
             try:
                 if verdict == "back":
                     raise BackError
                 if verdict == "write":
-                    prompts.say("Copier renders it in a temporary folder ...")
+                    prompts.print_line("Copier renders it in a temporary folder ...")
                     self.check(self.answers)
                     return
             except RefusedError as error:
-                prompts.mistake(error)
+                prompts.print_mistake(error)
                 continue
             if verdict == "explain":
                 explain()
                 continue
-            tools = entries(self.answers.get("tools"))
+            tools = parse_entries(self.answers.get("tools"))
             try:
-                (change if verdict == "change" else more)(tools, self.answers)
+                (change_tool if verdict == "change" else add_tool)(tools, self.answers)
             except BackError:
                 continue
-            self.answers["tools"] = plain(tools)
+            self.answers["tools"] = shorten_entries(tools)

@@ -12,17 +12,17 @@ from ..errors import (
     BackError,
     RefusedError,
     UnableError,
-    counted,
+    escape_controls,
+    format_count,
     one_line,
-    tell,
-    visible,
+    print_message,
 )
-from ..project.answers import ANSWERS, read
+from ..project.answers import ANSWERS, read_answers
 from ..project.pinning import pin, uv
-from ..terminal.text_tables import table
-from ..tools_answer import entries
-from .destination import Placed, compare, placed
-from .tool_preview import HEADS, rows
+from ..terminal.text_tables import print_table
+from ..tools_answer import parse_entries
+from .destination import Placement, compare_files, place_files
+from .tool_preview import HEADS, build_rows
 
 SHOWN, LINES = 8, 60
 CONFLICTS = [
@@ -51,15 +51,15 @@ class Plan:
     asking: bool
     install: bool
     json_output: bool
-    met: Placed = field(default_factory=Placed)
+    met: Placement = field(default_factory=Placement)
     replace: bool = False
 
     def destination(self, project: Path) -> Path:
         """Where it comes to: what was named, else a folder with the server's name."""
-        return self.dest or Path(str(read(project / ANSWERS)["server_name"]))
+        return self.dest or Path(str(read_answers(project / ANSWERS)["server_name"]))
 
 
-def settled(plan: Plan, project: Path) -> None:
+def settle_plan(plan: Plan, project: Path) -> None:
     """Decide everything that is left; nothing is written yet.
 
     Raises:
@@ -76,21 +76,23 @@ def settled(plan: Plan, project: Path) -> None:
     try:
         _meet(plan, project, destination)
     except RefusedError as error:
-        prompts.mistake(error)
+        prompts.print_mistake(error)
         raise BackError from error
     if not plan.install:
-        prompts.say(f"{len(plan.met.new)} files will be written to {destination}.")
-        plan.install = prompts.yes(
+        prompts.print_line(
+            f"{len(plan.met.new)} files will be written to {destination}."
+        )
+        plan.install = prompts.ask_yes_no(
             "Install it afterwards, and write its lock and tool table (uv sync, pin)?"
         )
 
 
 def _meet(plan: Plan, project: Path, destination: Path) -> None:
     """Look at what is there; files that differ are kept or replaced as somebody says."""
-    plan.met = met = compare(project, destination)
+    plan.met = met = compare_files(project, destination)
     if not met.differ:
         if met.same or (destination.is_dir() and any(destination.iterdir())):
-            tell(
+            print_message(
                 f"{destination} is not empty: {_counted(met)}; nothing of yours changes"
             )
         return
@@ -99,16 +101,16 @@ def _meet(plan: Plan, project: Path, destination: Path) -> None:
     line = one_line(f"{destination} is not empty: {_counted(met)}: {names}")
     if plan.conflicts:
         kept = plan.conflicts == "keep"
-        tell(f"{line}; {'yours stay' if kept else 'they are replaced'}")
+        print_message(f"{line}; {'yours stay' if kept else 'they are replaced'}")
         plan.replace = not kept
         return
     if not plan.asking:
         raise RefusedError(f"{line}; say --conflicts keep or --conflicts replace")
     from ..terminal import prompts
 
-    prompts.say(line)
+    prompts.print_line(line)
     while (
-        found := prompts.choose(
+        found := prompts.ask_choice(
             "What should happen to the files that differ?", CONFLICTS
         )
     ) == "show":
@@ -117,7 +119,7 @@ def _meet(plan: Plan, project: Path, destination: Path) -> None:
     plan.replace = found == "replace"
 
 
-def _counted(met: Placed) -> str:
+def _counted(met: Placement) -> str:
     def files(count: int, one: str, many: str) -> str:
         return f"1 file {one}" if count == 1 else f"{count} files {many}"
 
@@ -137,21 +139,21 @@ def _show(mine: Path, new: Path, name: str) -> None:
         *difflib.unified_diff(one, other, f"yours/{name}", f"new/{name}", lineterm="")
     ]
     for line in lines[:LINES]:
-        print(visible(line.expandtabs(4)))
+        print(escape_controls(line.expandtabs(4)))
     if len(lines) > LINES:
         print(f"... and {len(lines) - LINES} lines more")
 
 
-def finish(plan: Plan, known: Mapping[str, Any], project: Path) -> int:
+def write_server(plan: Plan, known: Mapping[str, Any], project: Path) -> int:
     """Write it, install it where that is wanted, and say what to do next.
 
     Returns:
         0, or 2 where it is written but could not be installed.
     """
     destination = plan.destination(project)
-    server = str(read(project / ANSWERS)["server_name"])
+    server = str(read_answers(project / ANSWERS)["server_name"])
     failed = ""
-    with placed(project, destination, plan.met, replace=plan.replace) as written:
+    with place_files(project, destination, plan.met, replace=plan.replace) as written:
         if plan.install:
             try:
                 _install(destination, shown=plan.asking)
@@ -161,7 +163,7 @@ def finish(plan: Plan, known: Mapping[str, Any], project: Path) -> int:
     if plan.json_output:
         made = {"destination": str(destination), "server": server, "files": written}
         keys = ("tool", "behavior", "hints", "asks", "source")
-        tools = [dict(zip(keys, row, strict=True)) for row in rows(known)]
+        tools = [dict(zip(keys, row, strict=True)) for row in build_rows(known)]
         print(
             json.dumps(
                 {**made, "installed": installed, "tools": tools},
@@ -170,15 +172,15 @@ def finish(plan: Plan, known: Mapping[str, Any], project: Path) -> int:
             )
         )
     else:
-        count = counted(len(entries(known.get("tools"))), "tool")
+        count = format_count(len(parse_entries(known.get("tools"))), "tool")
         print(f"{server} is in {destination}: {len(written)} files, {count}")
         if not plan.asking:
-            lines = rows(known)
-            table(HEADS, lines if sys.stdout.isatty() else [[*HEADS], *lines])
+            lines = build_rows(known)
+            print_table(HEADS, lines if sys.stdout.isatty() else [[*HEADS], *lines])
     if failed:
-        tell(f"{failed}; the files of {destination} are written")
+        print_message(f"{failed}; the files of {destination} are written")
     if not plan.json_output:
-        _next(destination, read(destination / ANSWERS), installed=installed)
+        _next(destination, read_answers(destination / ANSWERS), installed=installed)
     return 2 if failed else 0
 
 

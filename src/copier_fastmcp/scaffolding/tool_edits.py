@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ..behaviors import declaration_of, policy_of
+from ..behaviors import build_declaration, build_policy
 from ..terminal import prompts
-from ..tools_answer import NAME, behavior_of, entries, meanings
-from .tool_preview import wrong_names
+from ..tools_answer import NAME, infer_behavior, list_meanings, parse_entries
+from .tool_preview import find_name_mistake
 
 WHAT = [
     ("its name", "", "name"),
@@ -29,21 +29,23 @@ def _some(text: str) -> str:
     return "" if text else "it is empty; write something, or press Esc"
 
 
-def change(tools: list[dict[str, Any]], answers: Mapping[str, Any]) -> None:
+def change_tool(tools: list[dict[str, Any]], answers: Mapping[str, Any]) -> None:
     """Change a tool in the list.
 
     Raises:
         BackError: They want nothing changed.
     """
-    at = prompts.choose(
+    at = prompts.ask_choice(
         "Which tool?", [(str(tool["name"]), "", n) for n, tool in enumerate(tools)]
     )
     tool = tools[at]
-    listed = [one for one in WHAT if one[2] != "hints" or behavior_of(tool) == "action"]
-    what = prompts.choose(f"What should change in {tool['name']}?", listed)
+    listed = [
+        one for one in WHAT if one[2] != "hints" or infer_behavior(tool) == "action"
+    ]
+    what = prompts.ask_choice(f"What should change in {tool['name']}?", listed)
     if what == "out":
         if len(tools) == 1:
-            prompts.mistake("it is the only tool; a server needs one")
+            prompts.print_mistake("it is the only tool; a server needs one")
             return
         del tools[at]
     elif what == "name":
@@ -52,10 +54,10 @@ def change(tools: list[dict[str, Any]], answers: Mapping[str, Any]) -> None:
     elif what == "behavior":
         _behavior(tool)
     elif what == "hints":
-        loses = prompts.yes(
+        loses = prompts.ask_yes_no(
             "May it remove or overwrite something?", tool.get("destructive", True)
         )
-        same = prompts.yes(
+        same = prompts.ask_yes_no(
             "Does the same call again change nothing more?",
             tool.get("idempotent", False),
         )
@@ -63,21 +65,23 @@ def change(tools: list[dict[str, Any]], answers: Mapping[str, Any]) -> None:
     elif what == "confirm":
         _confirm(tool, answers)
     else:
-        tool[what] = prompts.text(f"Its {what}:", str(tool.get(what, "")), _some)
+        tool[what] = prompts.ask_text(f"Its {what}:", str(tool.get(what, "")), _some)
 
 
-def more(tools: list[dict[str, Any]], answers: Mapping[str, Any]) -> None:
+def add_tool(tools: list[dict[str, Any]], answers: Mapping[str, Any]) -> None:
     """Add a tool to the list.
 
     Raises:
         BackError: They want none.
     """
     known = ", ".join(f"{one['name']}=put" for one in tools)
-    found = prompts.text(
+    found = prompts.ask_text(
         "Its name, as in shelve_note=put:",
-        check=lambda said: wrong_names(f"{known}, {said}") if said else _some(said),
+        check=lambda said: (
+            find_name_mistake(f"{known}, {said}") if said else _some(said)
+        ),
     )
-    tools += entries(found)
+    tools += parse_entries(found)
 
 
 def _rename(tool: dict[str, Any], others: set[str]) -> None:
@@ -93,15 +97,15 @@ def _rename(tool: dict[str, Any], others: set[str]) -> None:
             else f"{name!r} is not a name for a tool; write it as archive_note"
         )
 
-    behavior = behavior_of(tool)
-    tool["name"] = prompts.text("Its name:", str(tool["name"]), wrong)
-    if behavior_of(tool) != behavior:
+    behavior = infer_behavior(tool)
+    tool["name"] = prompts.ask_text("Its name:", str(tool["name"]), wrong)
+    if infer_behavior(tool) != behavior:
         tool["behavior"] = behavior
 
 
 def _behavior(tool: dict[str, Any]) -> None:
-    known = behavior_of(tool)
-    found = prompts.choose("What does it do?", meanings(), known)
+    known = infer_behavior(tool)
+    found = prompts.ask_choice("What does it do?", list_meanings(), known)
     if found == known:
         return
     tool["behavior"] = found
@@ -114,7 +118,7 @@ def _behavior(tool: dict[str, Any]) -> None:
 
 
 def _confirm(tool: dict[str, Any], answers: Mapping[str, Any]) -> None:
-    gate = prompts.choose("Before it runs:", GATES)
+    gate = prompts.ask_choice("Before it runs:", GATES)
     kept = [one for one in tool.get("exceptions") or [] if one.get("hint") != "confirm"]
     plain = {
         key: value
@@ -126,9 +130,11 @@ def _confirm(tool: dict[str, Any], answers: Mapping[str, Any]) -> None:
         plain["confirm"] = True
     elif gate == "own":
         example = "The question, as in Archive note {note_id}?"
-        plain["confirm"] = prompts.text(example, check=_some)
-    elif gate == "nobody" and policy_of(answers).is_gated(declaration_of(plain)):
-        why = prompts.text("Why nobody has to be asked, in a sentence:", check=_some)
+        plain["confirm"] = prompts.ask_text(example, check=_some)
+    elif gate == "nobody" and build_policy(answers).is_gated(build_declaration(plain)):
+        why = prompts.ask_text(
+            "Why nobody has to be asked, in a sentence:", check=_some
+        )
         plain["confirm"] = False
         plain["exceptions"] = [*kept, {"hint": "confirm", "value": False, "why": why}]
     tool.clear()

@@ -6,10 +6,10 @@ from typing import Any
 
 from copier_fastmcp_engine.policy import Policy
 
-from ..behaviors import declaration_of, policy_of
-from ..tables import tables
-from ..terminal.text_tables import table
-from ..tools_answer import NAME, behavior_of, entries, source_of
+from ..behaviors import build_declaration, build_policy
+from ..tables import load_tables
+from ..terminal.text_tables import print_table
+from ..tools_answer import NAME, describe_source, infer_behavior, parse_entries
 
 HEADS = ("Tool", "Behavior", "Hints", "Asks a person", "From")
 NARROW = (
@@ -29,16 +29,16 @@ HINTS = {
 }
 
 
-def hints_of(tool: Mapping[str, Any], policy: Policy) -> dict[str, bool]:
+def compute_hints(tool: Mapping[str, Any], policy: Policy) -> dict[str, bool]:
     """The hints that clients will see, but for openWorldHint, which its author alone says."""
-    hints = policy.hints(declaration_of(tool))
-    hints.pop(tables()["hints"]["open_world"], None)
+    hints = policy.hints(build_declaration(tool))
+    hints.pop(load_tables()["hints"]["open_world"], None)
     return hints
 
 
-def asks(tool: Mapping[str, Any], policy: Policy) -> str:
+def describe_gate(tool: Mapping[str, Any], policy: Policy) -> str:
     """Whether a person is asked before it runs, and whether the tool itself says so."""
-    gated = policy.is_gated(declaration_of(tool))
+    gated = policy.is_gated(build_declaration(tool))
     said = (
         " (said)"
         if tool.get("confirm") or (tool.get("confirm") is False and not gated)
@@ -47,34 +47,44 @@ def asks(tool: Mapping[str, Any], policy: Policy) -> str:
     return f"{'yes' if gated else 'no'}{said}"
 
 
-def rows(answers: Mapping[str, Any]) -> list[list[str]]:
+def build_rows(answers: Mapping[str, Any]) -> list[list[str]]:
     """The whole table."""
-    policy, made = policy_of(answers), []
-    for tool in entries(answers.get("tools")):
-        name, behavior = str(tool.get("name")), behavior_of(tool)
-        if behavior not in tables()["behaviors"]:
+    policy, made = build_policy(answers), []
+    for tool in parse_entries(answers.get("tools")):
+        name, behavior = str(tool.get("name")), infer_behavior(tool)
+        if behavior not in load_tables()["behaviors"]:
             made.append([name, behavior or "?", "?", "?", "?"])
             continue
-        hints = hints_of(tool, policy).items()
+        hints = compute_hints(tool, policy).items()
         shown = " ".join(
             f"{of.removesuffix('Hint')}={'yes' if so else 'no'}" for of, so in hints
         )
         made.append(
-            [name, behavior, shown or "none", asks(tool, policy), source_of(tool)]
+            [
+                name,
+                behavior,
+                shown or "none",
+                describe_gate(tool, policy),
+                describe_source(tool),
+            ]
         )
     return made
 
 
-def show(answers: Mapping[str, Any]) -> None:
+def print_preview(answers: Mapping[str, Any]) -> None:
     """Print the whole table in a terminal: a line for each tool where there is room."""
-    policy, lines = policy_of(answers), []
-    tools = entries(answers.get("tools"))
+    policy, lines = build_policy(answers), []
+    tools = parse_entries(answers.get("tools"))
     for tool, (name, behavior, _, gate, source) in zip(
-        tools, rows(answers), strict=True
+        tools, build_rows(answers), strict=True
     ):
-        known = hints_of(tool, policy) if behavior in tables()["behaviors"] else {}
+        known = (
+            compute_hints(tool, policy)
+            if behavior in load_tables()["behaviors"]
+            else {}
+        )
         wire = [
-            tables()["hints"][hint]
+            load_tables()["hints"][hint]
             for hint in ("read_only", "destructive", "idempotent")
         ]
         cells = [
@@ -82,15 +92,15 @@ def show(answers: Mapping[str, Any]) -> None:
         ]
         short = re.sub("first word '.*'", "its name", source)
         lines.append([name, behavior, *cells, gate, short])
-    table(NARROW, lines, ruled=False)
+    print_table(NARROW, lines, ruled=False)
 
 
-def wrong_names(text: str) -> str:
+def find_name_mistake(text: str) -> str:
     """The first mistake in names typed with commas between, with its mend; empty without one.
 
     Names that leave their behavior unsaid are one mistake.
     """
-    found = entries(text)
+    found = parse_entries(text)
     if not found:
         return "name at least one tool, as in search_notes, get_note"
     seen, unsaid = set[str](), []
@@ -102,9 +112,9 @@ def wrong_names(text: str) -> str:
             return f"{name!r} is not a good name; write it as {hint}, with commas between names"
         if name in seen:
             return f"{name!r} is named twice; take one out"
-        if behavior is not None and behavior not in tables()["behaviors"]:
-            return f"{behavior!r} is not a behavior; use one of {', '.join(tables()['behaviors'])}"
-        if not behavior_of(one):
+        if behavior is not None and behavior not in load_tables()["behaviors"]:
+            return f"{behavior!r} is not a behavior; use one of {', '.join(load_tables()['behaviors'])}"
+        if not infer_behavior(one):
             unsaid.append(name)
         seen.add(name)
     if not unsaid:

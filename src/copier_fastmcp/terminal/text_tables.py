@@ -8,7 +8,7 @@ from textwrap import wrap
 from ..errors import one_line
 
 
-def table(
+def print_table(
     heads: Sequence[str], rows: Iterable[Sequence[str]], *, ruled: bool = True
 ) -> None:
     """Print a table: as wide as the terminal in one, a line for each row and uncut in a pipe.

@@ -5,8 +5,8 @@ from collections.abc import Collection
 from typing import Any
 
 from ..errors import BackError
-from ..tables import tables
-from ..tools_answer import NAME, verb_says
+from ..tables import load_tables
+from ..tools_answer import NAME, infer_from_name
 from . import prompts
 
 LISTS = ["list[str]", "list[int]"]
@@ -37,30 +37,30 @@ def _parameter(named: Collection[str]) -> dict[str, Any]:
         )
 
     def name() -> None:
-        made["name"] = prompts.text(ask, made.get("name", ""), wrong)
+        made["name"] = prompts.ask_text(ask, made.get("name", ""), wrong)
 
     def kind() -> bool:
-        known = [(one, "", one) for one in (*tables("language")["types"], *LISTS)]
+        known = [(one, "", one) for one in (*load_tables("language")["types"], *LISTS)]
         if made["name"]:
-            made["type"] = prompts.choose("Its type:", known, made.get("type"))
+            made["type"] = prompts.ask_choice("Its type:", known, made.get("type"))
         return bool(made["name"])
 
     def about() -> bool:
         if made["name"]:
-            made["description"] = prompts.text(
+            made["description"] = prompts.ask_text(
                 "What it is:", made.get("description", ""), some
             )
         return bool(made["name"])
 
     def needed() -> bool:
-        if made["name"] and not prompts.yes("Is it required?"):
+        if made["name"] and not prompts.ask_yes_no("Is it required?"):
             made["required"] = False
         return bool(made["name"])
 
     def some(text: str) -> str:
         return "" if text else "models read it; write one sentence"
 
-    prompts.walk([name, kind, about, needed])
+    prompts.run_steps([name, kind, about, needed])
     return made if made["name"] else {}
 
 
@@ -79,7 +79,7 @@ def _parameters() -> list[dict[str, Any]]:
         found.append(one)
 
 
-def ask(taken: Collection[str] = ()) -> dict[str, Any]:
+def ask_tool(taken: Collection[str] = ()) -> dict[str, Any]:
     """The tool, in the form of the answer `tools`; `taken` are the names of others.
 
     Raises:
@@ -99,32 +99,33 @@ def ask(taken: Collection[str] = ()) -> dict[str, Any]:
         )
 
     def name() -> None:
-        tool["name"] = prompts.text(
+        tool["name"] = prompts.ask_text(
             "Name, its verb first:", tool.get("name", ""), wrong
         )
 
     def behavior() -> None:
-        guess = verb_says(tool["name"]) or None
+        guess = infer_from_name(tool["name"]) or None
         listed = [
-            (one, row["meaning"], one) for one, row in tables()["behaviors"].items()
+            (one, row["meaning"], one)
+            for one, row in load_tables()["behaviors"].items()
         ]
-        found = prompts.choose("What it does:", listed, tool.get("behavior", guess))
+        found = prompts.ask_choice("What it does:", listed, tool.get("behavior", guess))
         tool["behavior"], tool["title"] = found, tool["name"].replace("_", " ").title()
 
     def title() -> None:
-        tool["title"] = prompts.text("Title:", tool["title"])
+        tool["title"] = prompts.ask_text("Title:", tool["title"])
 
     def description() -> None:
         words = "Description, for the model (empty: a sentence from the title):"
-        tool["description"] = prompts.text(words, tool.get("description", ""))
+        tool["description"] = prompts.ask_text(words, tool.get("description", ""))
 
     def parameters() -> None:
         tool["params"] = _parameters()
 
     def gate() -> None:
-        found = prompts.choose("Before it runs:", GATES)
+        found = prompts.ask_choice("Before it runs:", GATES)
         if found == "own":
-            found = prompts.text("The question, as in Archive note {note_id}?")
+            found = prompts.ask_text("The question, as in Archive note {note_id}?")
         tool["confirm"] = found
 
     def why() -> bool:
@@ -132,19 +133,19 @@ def ask(taken: Collection[str] = ()) -> dict[str, Any]:
             words = (
                 "Why its hints are right, in a sentence (empty: one by its behavior):"
             )
-            tool["why"] = prompts.text(words, tool.get("why", ""))
+            tool["why"] = prompts.ask_text(words, tool.get("why", ""))
         return bool(tool["behavior"] != "read")
 
-    prompts.walk([name, behavior, title, description, parameters, gate, why])
-    if tool["behavior"] == verb_says(tool["name"]):
+    prompts.run_steps([name, behavior, title, description, parameters, gate, why])
+    if tool["behavior"] == infer_from_name(tool["name"]):
         del tool["behavior"]
     return {key: value for key, value in tool.items() if value not in ("", [], None)}
 
 
-def agreed() -> bool:
+def confirm_write() -> bool:
     """Whether they want what they were shown.
 
     Raises:
         KeyboardInterrupt: They left.
     """
-    return prompts.yes("Write it?")
+    return prompts.ask_yes_no("Write it?")

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..errors import counted
+from ..errors import format_count
 from ..project.ownership import OWNERS
 from .checkouts import CONFLICT, FAILED, Result
 from .policy_changes import COMPUTING, SEVERAL, Consequences
-from .reports import escape, wrap
+from .reports import escape_markdown, wrap_line
 
 PACKAGE = re.compile(r"(?<=src/)[^/]+(?=/)")
 ANSWERS_FILE = ".copier-answers.yml"
@@ -34,8 +34,10 @@ class Outcome:
     def describe(self) -> str:
         """Return the change and how much it concerns."""
         label = "RELAXED: " if self.is_relaxed else ""
-        servers = counted(len(self.tools), "server")
-        return f"{label}{self.change}: {counted(self.count(), 'tool')} in {servers}"
+        servers = format_count(len(self.tools), "server")
+        return (
+            f"{label}{self.change}: {format_count(self.count(), 'tool')} in {servers}"
+        )
 
 
 @dataclass
@@ -205,10 +207,12 @@ def _parts(plan: Plan, *, with_names: bool) -> list[_Part]:
         f"{server}: {', '.join(names)}" for server, names in plan.unknown.items()
     ]
     answers = [
-        f"{text}: in {counted(count, 'server')}" for text, count in plan.answers.items()
+        f"{text}: in {format_count(count, 'server')}"
+        for text, count in plan.answers.items()
     ]
     files = [
-        f"{text} in {counted(count, 'server')}" for text, count in plan.files.items()
+        f"{text} in {format_count(count, 'server')}"
+        for text, count in plan.files.items()
     ]
     parts = [
         _Part("Rules that relax tools", relaxed),
@@ -255,7 +259,7 @@ def _summary(plan: Plan) -> str:
     spread = ", ".join(
         f"{count} {outcome}" for outcome, count in sorted(counts.items())
     )
-    return f"{counted(len(plan.servers), 'server')}: {spread or 'none'}"
+    return f"{format_count(len(plan.servers), 'server')}: {spread or 'none'}"
 
 
 def _decision(plan: Plan) -> list[str]:
@@ -272,11 +276,11 @@ def plan_as_text(plan: Plan) -> str:
     for part in _parts(plan, with_names=False):
         lines.append(f"{part.title}:")
         for line in part.lines:
-            lines += wrap(f"  {line}")
+            lines += wrap_line(f"  {line}")
     if not plan.rules:
         lines.insert(0, "No rule changes.")
     for line in [_summary(plan), *_decision(plan)]:
-        lines += wrap(line)
+        lines += wrap_line(line)
     return "\n".join(lines)
 
 
@@ -286,13 +290,19 @@ def plan_as_markdown(plan: Plan) -> str:
     if not plan.rules:
         lines += ["No rule changes.", ""]
     for part in _parts(plan, with_names=True):
-        items = [line for text in part.lines for line in wrap(f"- {escape(text)}")]
+        items = [
+            line
+            for text in part.lines
+            for line in wrap_line(f"- {escape_markdown(text)}")
+        ]
         if part.is_folded:
             head = f"<details><summary>{part.title} ({len(part.lines)})</summary>"
             lines += [head, "", *items, "", "</details>", ""]
         else:
             lines += [f"## {part.title}", "", *items, ""]
-    lines += [line for text in _decision(plan) for line in wrap(escape(text))]
+    lines += [
+        line for text in _decision(plan) for line in wrap_line(escape_markdown(text))
+    ]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 

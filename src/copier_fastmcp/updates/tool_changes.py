@@ -5,7 +5,7 @@ from contextlib import chdir, contextmanager
 from pathlib import Path
 from typing import Any
 
-from ..errors import tell
+from ..errors import print_message
 from ..project import copier_process
 from ..project.pinning import PIN, PINNED, pin
 from ..project.repository import git
@@ -46,9 +46,9 @@ def change_tools(
     """
     if tools is not None:
         source, version = known["_src_path"], known["_commit"]
-        code = copier_process.trusted_code(source, version, version, trust=trust)
+        code = copier_process.require_trust(source, version, version, trust=trust)
         if code:
-            tell(code)
+            print_message(code)
         # It is the same version, and the worktree has no file in the way: nothing can be lost.
         copier_process.update(
             Path(), version, {"tools": tools}, trust=bool(code), guarded=False

@@ -12,8 +12,8 @@ from typing import Any
 
 from ..errors import UnableError, one_line
 from ..project.repository import git
-from ..project.tool_files import FILES, FUNCTIONS, declared
-from ..tools_answer import behavior_of, entries
+from ..project.tool_files import FILES, FUNCTIONS, parse_behavior
+from ..tools_answer import infer_behavior, parse_entries
 
 Tool = dict[str, Any]
 
@@ -44,7 +44,7 @@ def parse_tool_files(project: Path) -> dict[str, ToolFile]:
         for node in body:
             if not isinstance(node, FUNCTIONS):
                 continue
-            behavior = declared(node)[0]
+            behavior = parse_behavior(node)[0]
             if behavior:
                 arguments = [*node.args.args, *node.args.kwonlyargs]
                 parameters = frozenset(argument.arg for argument in arguments)
@@ -86,7 +86,7 @@ def find_outdated_files(
     return sorted(lines)
 
 
-def find_differences(project: Path, answers: Mapping[str, Any]) -> list[str]:
+def find_tool_differences(project: Path, answers: Mapping[str, Any]) -> list[str]:
     """Return the same lines for a project as it is; git tells whether the answers ever named a tool."""
     tools = _tools_by_name(answers)
     lines = []
@@ -116,12 +116,13 @@ def tool_names(answers: Mapping[str, Any]) -> set[str]:
 
 def _tools_by_name(answers: Mapping[str, Any]) -> dict[str, Tool]:
     return {
-        str(tool.get("name")).strip(): tool for tool in entries(answers.get("tools"))
+        str(tool.get("name")).strip(): tool
+        for tool in parse_entries(answers.get("tools"))
     }
 
 
 def _find_clashes(tool: Tool, file: ToolFile) -> list[str]:
-    behavior = behavior_of(tool)
+    behavior = infer_behavior(tool)
     if behavior == file.behavior:
         return []
     return [f"its answers say {behavior}, its file says {file.behavior}"]
@@ -151,7 +152,7 @@ def _describe_changes(old: Tool, new: Tool, file: ToolFile) -> list[str]:
 
 def _parameters(tool: Tool) -> dict[str, Any]:
     listed = tool.get("params")
-    rows = entries(listed if isinstance(listed, list) else None)
+    rows = parse_entries(listed if isinstance(listed, list) else None)
     return {str(row.get("name")): row for row in rows}
 
 
