@@ -4,8 +4,8 @@ import ast
 import re
 from functools import cache
 
-from ..parsing.sources import FUNCTIONS, Module, Project
-from .methods import vocabulary
+from ..sources.modules import FUNCTIONS, Module, Project
+from .vocabulary import vocabulary
 
 ORDER = (
     "action",

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ..parsing.sources import Function, Module
+from ..sources.modules import Function, Module
 from ..tables import load_tables
-from .annotating import title_of
-from .editing import Edited
+from .annotations import title_of
+from .edits import Edited
 from .hints import behavior_hints
-from .proposing import Proposal
+from .proposals import Proposal
 
 WORD = "policy"
 WHY = {

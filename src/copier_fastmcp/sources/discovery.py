@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from .low_level import LowLevelTools
-from .mounting import mounts, server_of
+from .modules import FUNCTIONS, Function, Module, Place, Project, parameters
+from .mounts import mounts, server_of
 from .receivers import Receivers
-from .saying import Sayings, SourceTool
-from .sources import FUNCTIONS, Function, Module, Place, Project, parameters
+from .registrations import RegistrationArguments, SourceTool
 
 SERVERS = ("FastMCP", "MCPServer")
 MADE_ELSEWHERE = {
@@ -21,7 +21,7 @@ DECLARE = "say what each does with declare(name, behavior)"
 LOOP = "it is registered in a loop; call policy.tool(mcp, function, behavior=...) there"
 
 
-class Finder(Sayings):
+class ToolDiscovery(RegistrationArguments):
     """Finds the tools of a project."""
 
     def __init__(self, project: Project) -> None:

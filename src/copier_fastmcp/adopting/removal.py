@@ -9,14 +9,14 @@ from typing import Any
 from copier_fastmcp_engine.testing.lock import FILE as LOCK
 
 from ..errors import RefusedError, UnableError
-from ..parsing.sources import FUNCTIONS, Module, Project
 from ..project import copier_process
 from ..project.answers import ANSWERS
 from ..project.pinning import TABLE
 from ..project.repository import git
+from ..sources.modules import FUNCTIONS, Module, Project
 from ..tables import load_tables
-from . import layout, phased
-from .editing import Edited
+from . import layout, todo
+from .edits import Edited
 
 UNPROBED = 'unprobed = "it was adopted, and nobody has arranged data for it yet"'
 REVIEW = "# review: "
@@ -64,7 +64,7 @@ def plan_removal(root: Path, known: dict[str, Any]) -> Removal:
             for path in fresh.rglob("*")
             if path.is_file()
         }
-    names |= {str(ANSWERS), str(LOCK), TABLE, phased.FILE}
+    names |= {str(ANSWERS), str(LOCK), TABLE, todo.FILE}
     removal.deleted = [root / name for name in sorted(names) if (root / name).is_file()]
     for path in sorted((root / "tests/tools").glob("*.py")):
         held = path.read_text(encoding="utf-8")

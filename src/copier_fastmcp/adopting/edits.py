@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ..errors import RefusedError
-from ..parsing.sources import FUNCTIONS, Module, encoding_of
+from ..sources.modules import FUNCTIONS, Module, encoding_of
 
 
 @dataclass

@@ -3,9 +3,9 @@
 import ast
 from collections.abc import Iterator
 
-from ..parsing.sources import FUNCTIONS, Module, Project, parameters
-from .methods import calls
+from ..sources.modules import FUNCTIONS, Module, Project, parameters
 from .scopes import Scope, root
+from .vocabulary import calls
 
 # They run what they are given: to_thread(os.remove, path).
 RUNNERS = {

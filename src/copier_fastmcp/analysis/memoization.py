@@ -6,7 +6,7 @@ A memo is looked up by a key, filled under the same key with what was computed, 
 import ast
 from collections.abc import Iterable, Iterator
 
-from ..parsing.sources import Function, parameters
+from ..sources.modules import Function, parameters
 
 LOOKUPS = {"get", "exists", "is_file"}
 

@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from .sources import FUNCTIONS, Function, Module, Place, Project, parameters
+from .modules import FUNCTIONS, Function, Module, Place, Project, parameters
 
 FASTMCP, SDK_1, SDK_2 = "FastMCP", "SDK 1", "SDK 2"
 # Classes whose method `tool` accepts `annotations`, by their full names.

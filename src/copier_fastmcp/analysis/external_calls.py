@@ -6,12 +6,12 @@ import re
 import sys
 from collections.abc import Iterator
 
-from ..auditing.reading import of_name, tokens
-from ..parsing.sources import Module, Project
-from .given import method_said, mode_of, passed
-from .methods import calls, vocabulary, words
+from ..auditing.verbs import parse_name, split_name
+from ..sources.modules import Module, Project
+from .call_arguments import method_said, mode_of, passed
 from .scopes import Scope, passing, root, short
 from .statements import RUN
+from .vocabulary import calls, vocabulary, words
 
 KINDS = {
     "read": "read",
@@ -146,11 +146,11 @@ def _function(module: Module, name: str, scope: Scope, text: str) -> Iterator[Sa
         return
     if target and target.split(".")[0] in OURS:
         return
-    parts = tokens((target or name).rpartition(".")[2])
+    parts = split_name((target or name).rpartition(".")[2])
     makes = MAKES | words("plumbing")
     if name[:1].isupper() and (not parts or parts[-1] not in ASKS):
         return
-    spoken = of_name("_".join(parts))
+    spoken = parse_name("_".join(parts))
     if (
         len(parts) > 1
         and spoken
@@ -226,7 +226,7 @@ def _method(
     if name in ("delete", "delete_async", "adelete"):
         yield "delete", True, text
         return
-    if spoken := of_name(name):
+    if spoken := parse_name(name):
         yield KINDS.get(spoken[0].kind, "action"), False, text
 
 
@@ -269,7 +269,7 @@ def _made(held: ast.expr, scope: Scope, depth: int = 3) -> str:
 
 def prepares(name: str) -> bool:
     """Whether a helper only prepares: a connection, a log, a cache."""
-    parts = tokens(name)
-    return not any(one.kind in ("remove", "run") for one in of_name(name)) and bool(
+    parts = split_name(name)
+    return not any(one.kind in ("remove", "run") for one in parse_name(name)) and bool(
         {*parts[:1], *parts[-1:]} & words("plumbing")
     )

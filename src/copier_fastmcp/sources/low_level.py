@@ -5,16 +5,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from .modules import FUNCTIONS, Function, Module, Place, Project
 from .receivers import SDK_1, SDK_2, Receivers
-from .saying import Sayings, SourceTool
-from .sources import FUNCTIONS, Function, Module, Place, Project
+from .registrations import RegistrationArguments, SourceTool
 
 NO_FUNCTION = "the low-level Server has no functions to declare; move to FastMCP"
 AT_RUN_TIME = "it is listed from data that is known when the server runs"
 SCHEMA_KEYWORDS = {"inputSchema": SDK_1, "input_schema": SDK_2}
 
 
-class LowLevelTools(Sayings):
+class LowLevelTools(RegistrationArguments):
     """Finds the tools of low-level servers."""
 
     def __init__(self, project: Project, receivers: Receivers) -> None:

@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from .sources import Module, Project
+from .modules import Module, Project
 
 
 def server_of(project: Project, module: Module, held: ast.expr) -> str:

@@ -2,8 +2,8 @@
 
 import ast
 
-from ..parsing.saying import SourceTool
-from ..parsing.sources import FUNCTIONS, Function, Module
+from ..sources.modules import FUNCTIONS, Function, Module
+from ..sources.registrations import SourceTool
 from .layout import Server
 from .survey import Survey
 

@@ -4,9 +4,9 @@ import ast
 import re
 from collections.abc import Iterator
 
-from ..parsing.sources import FUNCTIONS, Function
-from .methods import vocabulary
+from ..sources.modules import FUNCTIONS, Function
 from .scopes import Scope
+from .vocabulary import vocabulary
 
 PARAMETERS = {
     "query",

@@ -7,7 +7,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from ..parsing.sources import Function, Module
+from ..sources.modules import Function, Module
 from .scopes import passing, root, short
 from .statements import text_of
 

@@ -3,10 +3,10 @@
 import ast
 from typing import Any
 
-from ..auditing.reading import tokens
-from ..parsing.low_level import listed_parameters
-from ..parsing.saying import SourceTool
-from ..parsing.sources import asked
+from ..auditing.verbs import split_name
+from ..sources.low_level import listed_parameters
+from ..sources.modules import asked
+from ..sources.registrations import SourceTool
 
 # Parameters of a tool that replaces a part of a text.
 OLD = {
@@ -60,7 +60,7 @@ def definition(found: SourceTool) -> dict[str, Any]:
 def edits_a_part(found: SourceTool) -> bool:
     """Whether a change is one of a part, by its parameters: the same call again changes more, or fails."""
     properties = definition(found)["inputSchema"]["properties"]
-    words = {"_".join(tokens(name)) for name in properties}
+    words = {"_".join(split_name(name)) for name in properties}
     schemas = {name: one for name, one in properties.items() if isinstance(one, dict)}
     modes = {str(value) for one in schemas.values() for value in one.get("enum", ())}
     adds = schemas.get("append", {}).get("type") == "boolean" or "append" in modes

@@ -6,7 +6,7 @@ from typing import Any
 
 from copier_fastmcp_engine.testing.lock import HINTS
 
-from .sources import Function, Module, Project
+from .modules import Function, Module, Project
 
 SNAKE = {
     "read_only_hint": "readOnlyHint",
@@ -81,7 +81,7 @@ class SourceTool:
         )
 
 
-class Sayings:
+class RegistrationArguments:
     """Reads the arguments of registrations of one project."""
 
     project: Project

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..parsing.receivers import ANNOTATION_CLASSES, FASTMCP, SDK_1, SDK_2, Receivers
-from ..parsing.saying import SNAKE, SourceTool
-from .editing import Edited
+from ..sources.receivers import ANNOTATION_CLASSES, FASTMCP, SDK_1, SDK_2, Receivers
+from ..sources.registrations import SNAKE, SourceTool
+from .edits import Edited
 from .hints import hints_of
-from .proposing import Proposal
+from .proposals import Proposal
 from .survey import Survey
 
 CAMEL_TO_SNAKE = {camel: snake for snake, camel in SNAKE.items()}

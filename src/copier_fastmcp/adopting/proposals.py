@@ -11,11 +11,11 @@ from typing import Any
 
 from copier_fastmcp_engine.testing.rules import Tool
 
-from ..auditing.signals import subjects
-from ..bodies.effects import Body, Reader
-from ..parsing.saying import SourceTool
-from ..parsing.sources import Project
-from .defining import definition, edits_a_part
+from ..analysis.effects import Body, Reader
+from ..auditing.definitions import parse_tools
+from ..sources.modules import Project
+from ..sources.registrations import SourceTool
+from .definitions import definition, edits_a_part
 from .evidence import WHOLE, Evidence, cautious, in_words, written
 from .hints import DESTRUCTIVE, IDEMPOTENT, READ_ONLY, behavior_hints, relaxed_hints
 
@@ -46,7 +46,7 @@ class Proposal:
         tool: The tool as its source registers it.
         behavior: The proposed behavior; the cautious one where it is a question.
         evidence: What speaks for it, and against it, the strongest first.
-        asked: Why only a person can say; empty where the signals agree.
+        asked: Why only a person can say; empty where the collect_evidence agree.
         others: What a person may choose from then, the proposed behavior first.
         exceptions: Hints that differ from the behavior, each with its reason.
         kept: Hints as their author wrote them, which the behavior alone would change.
@@ -66,7 +66,7 @@ def proposals(project: Project, found: Sequence[SourceTool]) -> list[Proposal]:
     reader = Reader(project)
     made = []
     for one, subject in zip(
-        found, subjects([Tool(definition(one)) for one in found]), strict=True
+        found, parse_tools([Tool(definition(one)) for one in found]), strict=True
     ):
         body = (
             reader.body(one.function, one.home) if one.function and one.home else Body()

@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from ..parsing.sources import FUNCTIONS, Function, Module, parameters
+from ..sources.modules import FUNCTIONS, Function, Module, parameters
 
 PASSING = {
     "tmp",

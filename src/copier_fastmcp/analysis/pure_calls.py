@@ -3,10 +3,10 @@
 import ast
 import builtins
 
-from ..parsing.sources import Module, Project
-from .methods import vocabulary, words
+from ..sources.modules import Module, Project
 from .scopes import Scope, root
 from .statements import RUN, joined, named, sql
+from .vocabulary import vocabulary, words
 
 MODULES = {
     "math",

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from ..checklist import GATED, Phase, format_checklist
-from .proposing import Proposal
+from .proposals import Proposal
 from .survey import Survey
 
 FILE = "docs/adoption.md"
@@ -29,7 +29,7 @@ PHASES: tuple[Phase, ...] = (
 )
 
 
-def phases(seen: Survey, chosen: Iterable[Proposal]) -> str:
+def list_phases(seen: Survey, chosen: Iterable[Proposal]) -> str:
     """A table in Markdown: a row for each phase that has tools."""
     asked = [each for each in chosen if each.asked]
     sure = [each for each in chosen if not each.asked]

@@ -4,17 +4,17 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from ..auditing.reading import of_name
-from ..parsing.sources import FUNCTIONS, Function, Module, Place, Project
-from .computing import computes
-from .given import argument_of, dispatched, sends, written_out
-from .indirect import chosen, reached
-from .memos import memo_places
-from .methods import vocabulary, words
-from .outside import KINDS, outside, prepares
+from ..auditing.verbs import parse_name
+from ..sources.modules import FUNCTIONS, Function, Module, Place, Project
+from .call_arguments import argument_of, dispatched, sends, written_out
+from .call_targets import chosen, reached
+from .external_calls import KINDS, outside, prepares
+from .memoization import memo_places
+from .pure_calls import computes
 from .scopes import Scope, passing, root, short
 from .statements import RUN, is_setup, named, sql, text_of
-from .storing import Stores
+from .stores import Stores
+from .vocabulary import vocabulary, words
 
 DEEPEST = 3
 MAKING = ("__init__", "__post_init__", "__enter__", "__aenter__", "__exit__")
@@ -378,7 +378,7 @@ def _told_methods(function: ast.AST, call: ast.Call, depth: int) -> Iterator[Eff
         )
         if not isinstance(given, ast.Constant) or not isinstance(given.value, str):
             continue
-        for spoken in of_name(given.value)[:1]:
+        for spoken in parse_name(given.value)[:1]:
             kind = KINDS.get(spoken.kind, "action")
             yield Effect(kind, False, f"it calls {given.value}()", depth, given.value)
 

@@ -9,7 +9,7 @@ from ..errors import RefusedError
 from ..project import copier_process
 from ..project.guarded_writes import require_reachable
 from . import layout
-from .editing import Edited
+from .edits import Edited
 from .survey import survey
 
 
