@@ -14,13 +14,13 @@ from .errors import (
     BackError,
     RefusedError,
     UnableError,
-    counted,
+    escape_controls,
+    format_count,
     one_line,
-    tell,
-    visible,
+    print_message,
 )
 from .openapi.merging import written
-from .project.answers import read
+from .project.answers import read_answers
 from .trial.calling import MOST_CALLS, Trial, call_reads, load_settings, make_client
 from .trial.findings import Finding, find_address, find_differences, merge_findings
 from .trial.reads import Read, Skipped, find_reads
@@ -60,7 +60,7 @@ def try_(
         RefusedError: The server has no API, no address or no reads, or nobody agreed.
         UnableError: The API cannot be reached, or does not accept the token.
     """
-    answers = read()
+    answers = read_answers()
     if answers.get("backend") != "http":
         raise RefusedError("this server has no API; only `backend: http` can be tried")
     reads, skipped = find_reads(answers.get("tools"))
@@ -78,7 +78,7 @@ def try_(
     if not send and not is_asking:
         raise RefusedError("nothing was sent; pass --send to send these requests")
     if not send and not _is_agreed():
-        tell("nothing was sent")
+        print_message("nothing was sent")
         return STOPPED
     trials = anyio.run(call_reads, client, reads, values)
     _check_reachable(trials)
@@ -130,22 +130,25 @@ def _show(
     reads: Sequence[Read], skipped: Sequence[Skipped], address: str, token: str
 ) -> None:
     """Print what would be sent."""
-    most = counted(MOST_CALLS * len(reads), "request")
-    tell(f"{counted(len(reads), 'read')}, at most {most} to {address}, {token}:")
+    most = format_count(MOST_CALLS * len(reads), "request")
+    print_message(
+        f"{format_count(len(reads), 'read')}, at most {most} to {address}, {token}:"
+    )
     width = max(len(row.name) for row in reads)
     for row in reads:
         print(
-            f"  {row.name:{width}}  {row.method} {visible(row.path)}", file=sys.stderr
+            f"  {row.name:{width}}  {row.method} {escape_controls(row.path)}",
+            file=sys.stderr,
         )
     for left in skipped:
         print(f"  {left.name} is not called: {left.reason}", file=sys.stderr)
 
 
 def _is_agreed() -> bool:
-    from .terminal.prompts import yes
+    from .terminal.prompts import ask_yes_no
 
     try:
-        return yes("Send these requests?", default=False)
+        return ask_yes_no("Send these requests?", default=False)
     except BackError:
         return False
 
@@ -195,7 +198,7 @@ def _report(findings: Sequence[Finding], line: str, out: Path | None) -> None:
     right = len(findings) - len(wrong) - len(failed)
     total = sum(finding.calls for finding in findings)
     print(
-        f"{counted(total, 'request')}: {right} right, {len(wrong)} differ, {len(failed)} failed"
+        f"{format_count(total, 'request')}: {right} right, {len(wrong)} differ, {len(failed)} failed"
     )
     if out:
         print(f"wrote {out}; look at it, then: copier-fastmcp update --from {out}")

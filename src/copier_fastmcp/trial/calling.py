@@ -14,7 +14,7 @@ from copier_fastmcp_engine.api.responses import ApiResponse, BodyKind
 from copier_fastmcp_engine.api.settings import ApiSettings
 from copier_fastmcp_engine.settings import settings_config
 
-from ..behaviors import policy_of
+from ..behaviors import build_policy
 from ..errors import RefusedError
 from .effects import find_changes
 from .identities import Identities
@@ -58,7 +58,7 @@ def load_settings(answers: Mapping[str, Any]) -> ApiSettings:
     prefix = f"{str(answers['package_name']).upper()}_"
 
     class Settings(ApiSettings):
-        policy = replace(policy_of(answers), env_prefix=prefix)
+        policy = replace(build_policy(answers), env_prefix=prefix)
         model_config = settings_config(policy)
 
     values: dict[str, Any] = {}

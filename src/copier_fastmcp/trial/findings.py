@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from copier_fastmcp_engine.api.responses import ApiResponse, BodyKind
 
-from ..tools_answer import entries
+from ..tools_answer import parse_entries
 from .calling import Trial, fill_path
 from .shapes import FILE, Comparison, compare, documented_shape
 
@@ -135,7 +135,7 @@ def _correct_path_types(
 def _add_cursor(tool: dict[str, Any], trial: Trial, found: Finding) -> None:
     """Add a parameter for the next page where the API links to one and the tool has none for it."""
     last = trial.responses[-1]
-    params = [str(param.get("name")) for param in entries(tool.get("params"))]
+    params = [str(param.get("name")) for param in parse_entries(tool.get("params"))]
     wire = _page_parameter(last, trial)
     if not wire:
         body = last.body if isinstance(last.body, dict) else {}
@@ -217,6 +217,6 @@ def merge_findings(
     changed = {finding.tool: finding.changed for finding in findings if finding.changed}
     merged: dict[str, Any] = {"api": address} if address else {}
     if changed:
-        tools = entries(answers.get("tools"))
+        tools = parse_entries(answers.get("tools"))
         merged["tools"] = [changed.get(str(tool.get("name")), tool) for tool in tools]
     return merged

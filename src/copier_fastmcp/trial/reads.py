@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..tools_answer import behavior_of, entries
+from ..tools_answer import infer_behavior, parse_entries
 
 PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
 WITHOUT_BODY = ("GET", "HEAD", "DELETE")
@@ -76,8 +76,8 @@ def find_reads(tools: object) -> tuple[list[Read], list[Skipped]]:
     """
     reads: list[Read] = []
     skipped: list[Skipped] = []
-    for tool in entries(tools):
-        if behavior_of(tool) != "read":
+    for tool in parse_entries(tools):
+        if infer_behavior(tool) != "read":
             continue
         if "http" not in tool:
             skipped.append(Skipped(str(tool["name"]), "its answers name no request"))
@@ -114,7 +114,9 @@ def parse_read(tool: dict[str, Any]) -> Read | Skipped:
             wires[placeholder[1]] = wire
         else:
             read.query[wire] = value
-    known = {str(param.get("name")): param for param in entries(tool.get("params"))}
+    known = {
+        str(param.get("name")): param for param in parse_entries(tool.get("params"))
+    }
     for placed in [*PLACEHOLDER.findall(path), *wires]:
         known.setdefault(placed, {"name": placed})
     for param_name, raw in known.items():
