@@ -246,7 +246,7 @@ def _add_to_adopted(
     show: bool,
 ) -> Added:
     """Add a tool to a server with a layout of its own; no code of the template runs."""
-    from .adopting.adding import added
+    from .adopting.new_tool import added
 
     place, contents, by_hand = added(answers, tool, _find_rendered_file)
     _show_file(

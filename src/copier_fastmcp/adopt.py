@@ -12,16 +12,16 @@ from copier_fastmcp_engine.testing.lock import FILE
 
 from .adopting import dependencies, layout
 from .adopting.adoption import Adoption, adoption, recorded
-from .adopting.declaring import declared
+from .adopting.declarations import declared
 from .adopting.live_comparison import announce, compare_with_source, list_tools
-from .adopting.proposing import Proposal
-from .adopting.removing import delete_empty_folders, plan_removal
+from .adopting.proposals import Proposal
+from .adopting.removal import delete_empty_folders, plan_removal
 from .adopting.survey import Survey, answered, survey, tell_what_is_left
 from .checklist import GATED
 from .errors import RefusedError, UnableError, format_count
-from .parsing.saying import SourceTool
 from .project.guarded_writes import require_clean, require_reachable, write_files
 from .project.repository import list_changes
+from .sources.registrations import SourceTool
 
 # What clients of a tool see that asks a person from now on.
 ANSWERS_CHANGE = (

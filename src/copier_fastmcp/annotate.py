@@ -8,8 +8,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from .adopting.annotating import annotate_survey
-from .adopting.editing import Edited
+from .adopting.annotations import annotate_survey
+from .adopting.edits import Edited
 from .adopting.live_comparison import (
     Backup,
     Listing,

@@ -277,7 +277,7 @@ def _print_patch(audited: Sequence[Server]) -> int:
     Returns:
         1 with a diff, 0 without.
     """
-    from .adopting.annotating import annotate_survey
+    from .adopting.annotations import annotate_survey
     from .adopting.survey import answered, survey, tell_what_is_left
 
     source = survey(Path())

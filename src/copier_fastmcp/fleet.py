@@ -4,13 +4,14 @@ import hashlib
 import json
 import os
 import re
+import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, replace
 from pathlib import Path
-from threading import Event
+from threading import Event, current_thread, main_thread
 from typing import Annotated, TypeVar
 
 from cyclopts import Parameter
@@ -159,14 +160,23 @@ def run_in_parallel(
         for future in as_completed(futures):
             reported.add(future)
             done(futures[future], future.result())
-    except BaseException:
+    except BaseException as error:
         stop.set()
+        if isinstance(error, KeyboardInterrupt):
+            _ignore_signals()
         raise
     finally:
         pool.shutdown(cancel_futures=True)
         for future, name in futures.items():
             if future not in reported and not future.cancelled():
                 done(name, future.result())
+
+
+def _ignore_signals() -> None:
+    """Let what runs remove its worktree, however often somebody stops the command."""
+    if current_thread() is main_thread():
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
 
 
 def _plan(

@@ -10,11 +10,11 @@ from ..errors import RefusedError
 from ..project import copier_process, origin
 from ..project.answers import ANSWERS, guess_domain, read_answers
 from ..project.template_version import find_recordable_version
-from . import dependencies, layout, phased, skeletons
-from .declaring import WORD, declare, imported
-from .editing import Edited
-from .proposing import Proposal
-from .registering import registered
+from . import dependencies, layout, skeletons, todo
+from .declarations import WORD, declare, imported
+from .edits import Edited
+from .proposals import Proposal
+from .server_factory import registered
 from .survey import Survey
 
 
@@ -89,8 +89,8 @@ def adoption(
         if text is not None:
             made.files["pyproject.toml"] = text.encode()
     _prove(made, chosen, root)
-    if not known and not (root / phased.FILE).exists():
-        made.files[phased.FILE] = phased.phases(seen, chosen).encode()
+    if not known and not (root / todo.FILE).exists():
+        made.files[todo.FILE] = todo.list_phases(seen, chosen).encode()
     if not (root / "tests/tools/backend.py").exists():
         text = skeletons.BACKEND + registered(seen, servers)
         made.files["tests/tools/backend.py"] = text.encode()

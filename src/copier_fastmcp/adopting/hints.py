@@ -8,7 +8,7 @@ from copier_fastmcp_engine.policy import WIRE_NAMES
 from ..behaviors import build_declaration, build_policy
 
 if TYPE_CHECKING:
-    from .proposing import Proposal
+    from .proposals import Proposal
 
 READ_ONLY, DESTRUCTIVE, IDEMPOTENT = "readOnlyHint", "destructiveHint", "idempotentHint"
 # The value of each hint that promises more to a client.

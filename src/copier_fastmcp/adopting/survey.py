@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import BackError, RefusedError, UnableError, format_count
-from ..parsing.finding import Finder
-from ..parsing.saying import SourceTool, frameworks
-from ..parsing.sources import Project
+from ..sources.discovery import ToolDiscovery
+from ..sources.modules import Project
+from ..sources.registrations import SourceTool, frameworks
 from ..terminal.text_tables import print_table
 from ..tools_answer import list_meanings
 from .hints import behavior_hints, relaxed_hints
-from .proposing import Proposal, proposals
+from .proposals import Proposal, proposals
 
 UNREAD = (
     "only the running server shows it; say what it does with declare(name, behavior)"
@@ -115,7 +115,7 @@ def survey(folder: Path, *, low_level: bool = False) -> Survey:
             f"{folder} is not a folder; name the one of the server's repository"
         )
     project = Project(folder.resolve())
-    finder = Finder(project)
+    finder = ToolDiscovery(project)
     found = finder.tools()
     if not found:
         raise RefusedError(f"{folder}: {NONE}")

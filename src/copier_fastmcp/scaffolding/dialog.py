@@ -12,8 +12,15 @@ from ..terminal import prompts
 from ..tools_answer import list_meanings, parse_entries, shorten_entries
 from .destination import is_project
 from .tool_edits import add_tool, change_tool
-from .tool_preview import HINTS, find_name_mistake, print_preview
+from .tool_preview import (
+    HINTS,
+    find_created_record,
+    find_name_mistake,
+    list_signatures,
+    print_preview,
+)
 
+USUAL = "title, content"  # the fields of a record that nobody named
 SERVER = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 DOMAIN = re.compile(r"[a-z][a-z0-9_]{0,31}")
 LONGEST_SERVER = 40
@@ -94,7 +101,7 @@ class Dialog:
         answers: The answers so far.
         options: The answers of the command line, which are not asked.
         load_source: Loads answers from a file; it may ask further questions.
-        check: Renders answers; its RefusedError describes what is wrong with them.
+        check: Renders answers into a folder, which it returns; its RefusedError describes what is wrong with them.
         ask_last: The questions after the table; BackError returns to it.
         destination: The folder that was named; without one, the server's name is the folder.
         source: Where the tools come from: names, document, answers, or the command line.
@@ -105,7 +112,7 @@ class Dialog:
         self,
         answers: dict[str, Any],
         source: Callable[[Path], dict[str, Any]],
-        check: Callable[[dict[str, Any]], object],
+        check: Callable[[dict[str, Any]], Path],
         last: Callable[[dict[str, Any]], None],
         destination: Path | None,
         options: dict[str, Any],
@@ -136,6 +143,7 @@ class Dialog:
                 self.ask_source,
                 self.ask_domain,
                 self.ask_names,
+                self.ask_fields,
                 self.ask_file,
             ]
         if "server_name" not in self.options:
@@ -244,6 +252,34 @@ class Dialog:
             if text != "?":
                 return text
             explain()
+
+    def ask_fields(self) -> bool:
+        """Ask for the fields of the record that a tool creates, and show the inferred types."""
+        record = find_created_record(self.answers.get("tools"))
+        if self.source != "names" or not record:
+            return False
+        fields = (self.answers.get("fields") or {}).get(record, "")
+        question = f"The fields of one {record.replace('_', ' ')}:"
+        prompts.print_line(
+            "Types are guessed by the names of fields, or written, as in"
+        )
+        prompts.print_line("title, url, tags (list), read (yes/no), state (new|old)")
+        while True:
+            fields = prompts.ask_text(question, fields, usual=USUAL)
+            self.answers.pop("fields", None)
+            if fields == USUAL:
+                return True
+            answer = {record: fields}
+            try:
+                prompts.print_line("Copier renders it in a temporary folder ...")
+                project = self.check(self.answers | {"fields": answer})
+            except RefusedError as error:
+                prompts.print_mistake(error)
+                continue
+            self.answers["fields"] = answer
+            for line in list_signatures(project):
+                prompts.print_line(line)
+            return True
 
     def ask_server_name(self) -> None:
         """Ask for the name of the server, by default that of its folder."""

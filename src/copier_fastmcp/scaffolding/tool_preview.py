@@ -1,7 +1,9 @@
 """The table of tools that `new` shows before it writes: behavior, hints, gate and the source of each."""
 
+import ast
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from copier_fastmcp_engine.policy import Policy
@@ -22,6 +24,7 @@ NARROW = (
     "From",
 )
 NARROW_HINTS = ("read_only", "destructive", "idempotent")
+CREATING = ("create", "ensure")
 HINTS = {
     "readOnly": "It changes nothing; clients may run it without asking.",
     "destructive": "It may overwrite or remove what was there; clients may ask first.",
@@ -90,6 +93,46 @@ def print_preview(answers: Mapping[str, Any]) -> None:
         short_source = re.sub("first word '.*'", "its name", source)
         lines.append([name, behavior, *cells, gate, short_source])
     print_table(NARROW, lines, ruled=False)
+
+
+def find_created_record(tools: object) -> str:
+    """Return the kind of record that the first creating tool creates; empty without such a tool."""
+    for tool in parse_entries(tools):
+        _, _, record = str(tool["name"]).partition("_")
+        if infer_behavior(tool) in CREATING and record:
+            return record
+    return ""
+
+
+def list_signatures(project: Path) -> list[str]:
+    """Return the signatures of the creating tools of a rendered project, a line each."""
+    lines = []
+    for path in sorted(project.glob("src/*/tools/**/*.py")):
+        for node in ast.parse(path.read_bytes()).body:
+            if isinstance(node, ast.AsyncFunctionDef) and _is_creating(node):
+                parameters = node.args.args + node.args.kwonlyargs
+                types = [f"{arg.arg}: {_format_type(arg)}" for arg in parameters]
+                lines.append(f"{node.name}({', '.join(types)})")
+    return lines
+
+
+def _is_creating(function: ast.AsyncFunctionDef) -> bool:
+    for decorator in function.decorator_list:
+        if ast.unparse(decorator).startswith(CREATING):
+            return True
+    return False
+
+
+def _format_type(parameter: ast.arg) -> str:
+    """Return the type of a parameter, without its description."""
+    annotation = parameter.annotation
+    if annotation is None:
+        return "Any"
+    if isinstance(annotation, ast.Subscript):
+        arguments = annotation.slice
+        if isinstance(arguments, ast.Tuple):
+            return ast.unparse(arguments.elts[0])
+    return ast.unparse(annotation)
 
 
 def _suggest_name(name: str) -> str:
