@@ -78,7 +78,7 @@ def import_(
             f"{out} cannot be written: make the folder {out.parent} first"
         )
     before = load_before(out) if out else Before()
-    mine = load_answers(out) if out else {}
+    previous = load_answers(out) if out else {}
     selection = Selection(tag or [], path or [], method or [], operation or [])
     asking = (
         sys.stdin.isatty() and sys.stderr.isatty() and not (unattended or json_output)
@@ -86,27 +86,27 @@ def import_(
     options = Options(max(budget, LEAST_BUDGET), scopes, request_model)
     try:
         made = import_document(
-            document, before, mine, selection, options, asking=asking
+            document, before, previous, selection, options, asking=asking
         )
     except BackError as error:
         raise KeyboardInterrupt from error
     rows, answers, merged = made.rows, made.answers, made.merged
     text = written(answers, file.name)
-    old = out.read_text(encoding="utf-8") if out and mine else ""
+    old = out.read_text(encoding="utf-8") if out and previous else ""
     if out and not dry_run and answers["tools"]:
         _write(out, text, made.record)
     if json_output:
-        print(json.dumps([one.row() for one in rows], indent=1, ensure_ascii=False))
+        print(json.dumps([entry.row() for entry in rows], indent=1, ensure_ascii=False))
         for line in to_look_at(rows):
             print_message(one_line(line))
         return 0
     if not out and answers["tools"]:
         print(text, end="")
-    elif out and merged and (shown := diff(old, text, out.name)):
-        print(shown)
+    elif out and merged and (changes := diff(old, text, out.name)):
+        print(changes)
     # What callers notice comes first, then what became of each operation.
     for line in [
-        *report_changes(merged, mine.get("tools")),
+        *report_changes(merged, previous.get("tools")),
         *report(rows),
         *made.notes,
     ]:
@@ -118,11 +118,13 @@ def import_(
     if out and merged and text == old:
         print_message(f"{out} stays as it is")
     elif out:
-        then = f"copier-fastmcp new --from {shlex.quote(str(out))}"
+        next_command = f"copier-fastmcp new --from {shlex.quote(str(out))}"
         if merged:
-            whole = shlex.quote(str(out.resolve()))
-            then = f"copier-fastmcp update --from {whole} in the server's folder, or {then}"
-        print_message(f"{'would write' if dry_run else 'wrote'} {out}; then: {then}")
+            full_path = shlex.quote(str(out.resolve()))
+            next_command = f"copier-fastmcp update --from {full_path} in the server's folder, or {next_command}"
+        print_message(
+            f"{'would write' if dry_run else 'wrote'} {out}; then: {next_command}"
+        )
     return 0
 
 

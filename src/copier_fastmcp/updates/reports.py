@@ -61,16 +61,16 @@ def write_report(path: Path | None, results: list[Result]) -> None:
 def format_markdown(results: list[Result]) -> str:
     """Return a report on checkouts, a section each."""
     return (
-        "\n".join(line for result in results for line in _markdown_lines(result)) + "\n"
+        "\n".join(line for result in results for line in _format_result(result)) + "\n"
     )
 
 
-def _markdown_lines(result: Result) -> Iterator[str]:
+def _format_result(result: Result) -> Iterator[str]:
     detail = "see below" if result.outcome == CONFLICT else ", ".join(result.detail)
     yield f"## {Path(result.project).name}: {result.outcome}\n"
     yield from wrap_line(escape_markdown(detail))
     yield ""
-    for section in _sections(result):
+    for section in _build_sections(result):
         items = [
             line
             for fact in section.lines
@@ -89,17 +89,17 @@ def _markdown_lines(result: Result) -> Iterator[str]:
 def format_text(result: Result) -> str:
     """Return the report on one checkout for a terminal."""
     lines = wrap_line(f"{result.outcome}: {', '.join(result.detail)}")
-    for section in _sections(result):
+    for section in _build_sections(result):
         lines.append(f"{section.title}:")
         for fact in section.lines:
             lines += wrap_line(f"  {fact}")
     return "\n".join(lines)
 
 
-def _sections(result: Result) -> list[Section]:
+def _build_sections(result: Result) -> list[Section]:
     """Return what there is to report on a checkout, in the order of its weight."""
     relaxed = [line for line in result.tools if RELAXED_LABEL in line]
-    others = [line for line in result.tools if RELAXED_LABEL not in line]
+    other_changes = [line for line in result.tools if RELAXED_LABEL not in line]
     answers = [
         f"{name}: {_describe_change(*pair)}" for name, pair in result.answers.items()
     ]
@@ -117,20 +117,20 @@ def _sections(result: Result) -> list[Section]:
             "Conflicts", result.conflicts or (result.detail if is_conflict else [])
         ),
         Section("Next steps", NEXT_STEPS if has_policy_conflict else []),
-        Section("Other changes for clients", others),
+        Section("Other changes for clients", other_changes),
         Section("Before you merge", result.notes),
         Section("Tools that the answers changed and your files did not", result.behind),
         Section("Files of yours that have the change of their answers", result.merged),
         Section("Answers", answers),
         Section("Policy files that are not as this release has them", result.differs),
         Section("Check, before and after", result.check),
-        Section("Policy and shared files", _file_lines(result), is_folded=True),
+        Section("Policy and shared files", _format_files(result), is_folded=True),
         Section("Files that are yours now", yours, is_folded=True),
     ]
     return [section for section in sections if section.lines]
 
 
-def _file_lines(result: Result) -> list[str]:
+def _format_files(result: Result) -> list[str]:
     """Count the policy and shared files by what happened to them, and name those that are new or removed."""
     states = {
         name: state
