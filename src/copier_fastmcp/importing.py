@@ -121,7 +121,7 @@ def import_(
         next_command = f"copier-fastmcp new --from {shlex.quote(str(out))}"
         if merged:
             full_path = shlex.quote(str(out.resolve()))
-            next_command = f"copier-fastmcp update --from {full_path} in the server's folder, or {next_command}"
+            next_command = f"copier-fastmcp update --merge --from {full_path} in the server's folder, or {next_command}"
         print_message(
             f"{'would write' if dry_run else 'wrote'} {out}; then: {next_command}"
         )
