@@ -88,7 +88,7 @@ class Strict(Settings):
     ids=["missing", "together", "address", "named", "plain"],
 )
 def test_a_wrong_setting_says_no_other(
-    monkeypatch: pytest.MonkeyPatch, given: dict[str, str], expected: str
+    monkeypatch: pytest.MonkeyPatch, given: dict[str, Any], expected: str
 ) -> None:
     monkeypatch.setenv("NOTES_MCP_STATE_KEYS", "hunter2" * 6)
     with pytest.raises(ValidationError) as error:

@@ -7,7 +7,7 @@ import pytest
 
 from engine.tests.engine_support.calls import Asking, answer, call
 from engine.tests.engine_support.notes.server import notes_settings
-from engine.tests.engine_support.raw import connect, user
+from engine.tests.engine_support.raw import Message, connect, user
 from engine.tests.engine_support.targets import DONE, serving
 
 pytestmark = pytest.mark.anyio
@@ -20,7 +20,7 @@ def server_of(asking: Asking, seconds: float = 600) -> Any:
 
 
 async def test_an_answer_needs_a_question(asking: Asking) -> None:
-    arguments = {"name": "a"} | asking.arguments
+    arguments: Message = {"name": "a"} | asking.arguments
     async with connect(server_of(asking), ERA) as raw:
         assert await call(raw, "wipe", **arguments) == "asked"
         assert await answer(raw, None, "wipe", **arguments) == ["asked"]
@@ -28,7 +28,7 @@ async def test_an_answer_needs_a_question(asking: Asking) -> None:
 
 
 async def test_a_made_up_state_is_refused(asking: Asking) -> None:
-    arguments = {"name": "a"} | asking.arguments
+    arguments: Message = {"name": "a"} | asking.arguments
     async with connect(server_of(asking), ERA) as raw:
         assert await call(raw, "wipe", **arguments) == "asked"
         assert await answer(raw, "asked-0", "wipe", **arguments) == ["error"]
@@ -36,7 +36,7 @@ async def test_a_made_up_state_is_refused(asking: Asking) -> None:
 
 
 async def test_an_altered_state_is_refused(asking: Asking) -> None:
-    arguments = {"name": "a"} | asking.arguments
+    arguments: Message = {"name": "a"} | asking.arguments
     async with connect(server_of(asking), ERA) as raw:
         assert await call(raw, "wipe", **arguments) == "asked"
         state = raw.states[0]
@@ -56,7 +56,7 @@ async def test_a_state_is_of_its_arguments(asking: Asking) -> None:
 
 
 async def test_a_state_is_of_its_tool(asking: Asking) -> None:
-    arguments = {"name": "a"} | asking.arguments
+    arguments: Message = {"name": "a"} | asking.arguments
     async with connect(server_of(asking), ERA) as raw:
         assert await call(raw, "wipe", **arguments) == "asked"
         outcomes = await answer(raw, raw.states[0], "wipe_halves", **arguments)
@@ -65,7 +65,7 @@ async def test_a_state_is_of_its_tool(asking: Asking) -> None:
 
 
 async def test_a_state_is_of_its_user(asking: Asking) -> None:
-    arguments = {"name": "a"} | asking.arguments
+    arguments: Message = {"name": "a"} | asking.arguments
     async with connect(server_of(asking), ERA) as raw:
         with user("ann"):
             assert await call(raw, "wipe", **arguments) == "asked"
@@ -76,7 +76,7 @@ async def test_a_state_is_of_its_user(asking: Asking) -> None:
 
 
 async def test_a_state_is_of_its_server(asking: Asking) -> None:
-    arguments = {"name": "a"} | asking.arguments
+    arguments: Message = {"name": "a"} | asking.arguments
     async with (
         connect(server_of(asking), ERA) as raw,
         connect(server_of(asking), ERA) as started_again,
@@ -88,7 +88,7 @@ async def test_a_state_is_of_its_server(asking: Asking) -> None:
 
 
 async def test_a_state_is_answered_once(asking: Asking) -> None:
-    arguments = {"name": "a"} | asking.arguments
+    arguments: Message = {"name": "a"} | asking.arguments
     async with connect(server_of(asking), ERA) as raw:
         assert await call(raw, "wipe", **arguments) == "asked"
         state = raw.states[0]
@@ -100,7 +100,7 @@ async def test_a_state_is_answered_once(asking: Asking) -> None:
 async def test_of_two_answers_at_once_one_counts(
     asking: Asking, slow_store: Any
 ) -> None:
-    arguments = {"name": "a"} | asking.arguments
+    arguments: Message = {"name": "a"} | asking.arguments
     server = server_of(asking)
     slow_store(server)
     async with connect(server, ERA) as raw:
@@ -111,7 +111,7 @@ async def test_of_two_answers_at_once_one_counts(
 
 
 async def test_a_state_expires(asking: Asking) -> None:
-    arguments = {"name": "a"} | asking.arguments
+    arguments: Message = {"name": "a"} | asking.arguments
     async with connect(server_of(asking, 0.2), ERA) as raw:
         assert await call(raw, "wipe", **arguments) == "asked"
         await anyio.sleep(0.3)
@@ -122,7 +122,7 @@ async def test_a_state_expires(asking: Asking) -> None:
 async def test_a_state_without_an_answer_to_its_question_is_a_cancel(
     asking: Asking,
 ) -> None:
-    arguments = {"name": "a"} | asking.arguments
+    arguments: Message = {"name": "a"} | asking.arguments
     async with connect(server_of(asking), ERA) as raw:
         assert await call(raw, "wipe", **arguments) == "asked"
         outcomes = await answer(

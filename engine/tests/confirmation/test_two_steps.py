@@ -19,7 +19,7 @@ from engine.tests.engine_support.notes.server import (
     TWO_STEP,
     notes_settings,
 )
-from engine.tests.engine_support.raw import connect, user
+from engine.tests.engine_support.raw import Message, connect, user
 from engine.tests.engine_support.targets import DONE, serving
 
 pytestmark = pytest.mark.anyio
@@ -145,7 +145,7 @@ async def test_a_flood_of_previews_pushes_out_the_first(
 async def test_a_client_that_shows_links_alone_gets_a_preview(
     policy: Policy, era: str
 ) -> None:
-    links_alone = {"elicitation": {"url": {}}}
+    links_alone: Message = {"elicitation": {"url": {}}}
     async with connect(server_of(policy), era, can=links_alone) as raw:
         for _ in range(2):
             assert await call(raw, "wipe", name="a") == "preview"
