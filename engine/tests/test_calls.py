@@ -18,6 +18,8 @@ from copier_fastmcp_engine.cli import explain
 from copier_fastmcp_engine.confirmation.wording import changed_arguments
 from copier_fastmcp_engine.declarations import read
 from copier_fastmcp_engine.errors import StartError
+from copier_fastmcp_engine.guard import guard_of
+from copier_fastmcp_engine.http import listen
 from engine.tests.engine_support.notes.server import PACKAGE, TWO_STEP, create_server
 from engine.tests.engine_support.notes.server import NotesSettings as Settings
 from engine.tests.engine_support.targets import SETTINGS, built
@@ -183,7 +185,7 @@ def test_over_http_no_answer_waits_for_the_client(
                 )
 
     monkeypatch.setattr(server, "run", run)
-    server.listen(Settings(host="127.0.0.1", port=0))
+    listen(guard_of(server), Settings(host="127.0.0.1", port=0))
     assert delayed == [False]
 
 

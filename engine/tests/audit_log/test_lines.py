@@ -7,13 +7,12 @@ from typing import Annotated, Any
 
 import httpx2
 import pytest
-from fastmcp import Context
+from fastmcp import Context, FastMCP
 from fastmcp.exceptions import ToolError
 from pydantic import Field
 
 from copier_fastmcp_engine.confirmation.gate import require_confirmation
 from copier_fastmcp_engine.declarations import create, put
-from copier_fastmcp_engine.guard import PolicyServer
 from engine.tests.engine_support.composing import NO, YES, destroy, each_era, lines
 from engine.tests.engine_support.raw import (
     ELICITS,
@@ -83,7 +82,7 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "trail.jsonl"
 
 
-def watched(file: Path, **settings: Any) -> PolicyServer:
+def watched(file: Path, **settings: Any) -> FastMCP[Any]:
     """A server with a trail, and a tool that nobody declared."""
     changed = {"audit": str(file), **settings}
     server = serving(settings=SETTINGS.model_copy(update=changed))
@@ -92,7 +91,7 @@ def watched(file: Path, **settings: Any) -> PolicyServer:
 
 
 async def calls(
-    server: PolicyServer,
+    server: FastMCP[Any],
     era: str,
     tool: str,
     answer: Message | None,

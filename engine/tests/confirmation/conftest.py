@@ -6,6 +6,7 @@ import anyio
 import pytest
 
 from copier_fastmcp_engine.confirmation import pending
+from copier_fastmcp_engine.guard import guard_of
 from engine.tests.engine_support.calls import Asking
 from engine.tests.engine_support.notes.server import PREVIEW_FIRST, TWO_STEP
 from engine.tests.engine_support.targets import DONE
@@ -33,7 +34,7 @@ def slow_store(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Let a server's store answer as over a network: two calls have both read before one deletes."""
 
     def slow_down(server: Any) -> None:
-        store = server.gate.store
+        store = guard_of(server).gate.store
         get = store.get
 
         async def get_slowly(*arguments: Any, **options: Any) -> Any:

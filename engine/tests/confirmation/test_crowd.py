@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from fastmcp import Client
+from fastmcp import Client, FastMCP
 from fastmcp.client.elicitation import ElicitResult
 
 from copier_fastmcp_engine.confirmation.pending import COLLECTION
-from copier_fastmcp_engine.guard import PolicyServer
+from copier_fastmcp_engine.guard import guard_of
 from engine.tests.engine_support.notes.server import create_server
 from engine.tests.engine_support.notes.store import STORE
 from engine.tests.engine_support.raw import LEGACY, MODERN
@@ -43,7 +43,7 @@ async def person(message: str, *rest: object) -> ElicitResult[dict[str, bool]]:
     return ANSWERS[number % 4]
 
 
-async def crowd(server: PolicyServer, era: str) -> int:
+async def crowd(server: FastMCP[Any], era: str) -> int:
     """Ask them all; how many objects Python keeps afterwards."""
     async with Client(server, mode=era, elicitation_handler=person) as client:
         calls = [
@@ -56,7 +56,7 @@ async def crowd(server: PolicyServer, era: str) -> int:
     ]
     assert sorted(STORE.sent) == [n for n in NUMBERS if n % 4 == 0]
     STORE.sent.clear()
-    store: Any = server.gate.store
+    store: Any = guard_of(server).gate.store
     assert await store.keys(collection=COLLECTION) == []
     gc.collect()
     return len(gc.get_objects())

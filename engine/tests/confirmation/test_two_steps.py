@@ -6,6 +6,7 @@ import anyio
 import pytest
 
 from copier_fastmcp_engine.confirmation.pending import COLLECTION
+from copier_fastmcp_engine.guard import guard_of
 from copier_fastmcp_engine.policy import Policy
 from engine.tests.engine_support.calls import (
     CANNOT_ASK,
@@ -139,7 +140,10 @@ async def test_a_flood_of_previews_pushes_out_the_first(
             assert await call(raw, "wipe", name=str(number)) == "preview"
         assert await call(raw, "wipe", name="a", confirm=True) == "error"
     assert DONE == []
-    assert len(await server.gate.store.keys(collection=COLLECTION)) <= small_store
+    assert (
+        len(await guard_of(server).gate.store.keys(collection=COLLECTION))
+        <= small_store
+    )
 
 
 async def test_a_client_that_shows_links_alone_gets_a_preview(

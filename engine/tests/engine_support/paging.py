@@ -6,8 +6,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import httpx2
+from fastmcp import FastMCP
 
-from copier_fastmcp_engine.guard import PolicyServer
 from engine.tests.engine_support.notes.server import PAGE, NotesSettings, notes_settings
 from engine.tests.engine_support.raw import Message, Raw
 from engine.tests.engine_support.targets import serving
@@ -19,7 +19,7 @@ CALL: Message = {"name": "wipe", "arguments": {"name": "a"}}
 
 def serving_pages(
     seconds: float = 600, settings: NotesSettings = PAGE_SETTINGS
-) -> PolicyServer:
+) -> FastMCP[Any]:
     """Return a server that asks on a page."""
     return serving(seconds, settings=settings)
 

@@ -4,7 +4,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
-from fastmcp import Context
+from fastmcp import Context, FastMCP
 from fastmcp.exceptions import ToolError
 from pydantic import BaseModel, Field, model_validator
 
@@ -18,7 +18,7 @@ from copier_fastmcp_engine.declarations import (
     delete,
     read,
 )
-from copier_fastmcp_engine.guard import PolicyServer
+from copier_fastmcp_engine.guard import guard_of
 from copier_fastmcp_engine.policy import Behavior, Policy
 from copier_fastmcp_engine.tools import PolicyTool, build_tool
 
@@ -121,9 +121,9 @@ def make_audit_log(where: str = "", keys: Sequence[str] = ()) -> AuditLog:
     return AuditLog(TWO_STEP, where, keys)
 
 
-def declare(server: PolicyServer, name: str, behavior: Behavior, **facts: Any) -> None:
+def declare(server: FastMCP[Any], name: str, behavior: Behavior, **facts: Any) -> None:
     """Declare a tool of a server that is built already."""
-    with declarations.collecting(server.declared_elsewhere):
+    with declarations.collecting(guard_of(server).declared_elsewhere):
         declarations.declare(name, behavior, **facts)
 
 
@@ -132,7 +132,7 @@ def serving(
     *functions: Callable[..., Any],
     settings: NotesSettings | None = None,
     **options: Any,
-) -> PolicyServer:
+) -> FastMCP[Any]:
     """Return the notes server with the tools above, and more functions.
 
     Args:

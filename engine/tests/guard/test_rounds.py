@@ -1,5 +1,7 @@
 """Tools that ask the client something themselves, by answering with their question: ours comes first, and once."""
 
+from typing import Any
+
 import pytest
 from fastmcp import Context, FastMCP
 from fastmcp.server.providers.proxy import FastMCPProxy, ProxyClient
@@ -11,7 +13,6 @@ from mcp_types import (
 )
 
 from copier_fastmcp_engine.declarations import delete
-from copier_fastmcp_engine.guard import PolicyServer
 from engine.tests.engine_support.composing import YES, each_era, text
 from engine.tests.engine_support.raw import (
     ELICITS,
@@ -69,7 +70,7 @@ def mounted(server: FastMCP) -> str:
     return "weigh"
 
 
-def declared(server: PolicyServer) -> str:
+def declared(server: FastMCP[Any]) -> str:
     """There, and declared by its name."""
     declare(server, mounted(server), "delete")
     return "weigh"

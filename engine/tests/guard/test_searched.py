@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fastmcp import Client, FastMCP
@@ -9,7 +10,6 @@ from fastmcp.server.transforms import Namespace
 from fastmcp.server.transforms.search import RegexSearchTransform
 
 from copier_fastmcp_engine.errors import StartError
-from copier_fastmcp_engine.guard import PolicyServer
 from engine.tests.engine_support.composing import (
     NO,
     TWO_STEPS,
@@ -39,7 +39,7 @@ def searched(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extend, "extend", extended)
 
 
-def server(**settings: object) -> PolicyServer:
+def server(**settings: object) -> FastMCP[Any]:
     """The server with other settings."""
     return create_server(SETTINGS.model_copy(update=settings))
 

@@ -14,7 +14,6 @@ from fastmcp.server.middleware.caching import ResponseCachingMiddleware
 from starlette.requests import Request
 
 from copier_fastmcp_engine.errors import StartError
-from copier_fastmcp_engine.guard import PolicyServer
 from engine.tests.engine_support.notes.server import create_server
 from engine.tests.engine_support.raw import LEGACY, MODERN
 from engine.tests.engine_support.targets import SETTINGS, declare
@@ -35,7 +34,7 @@ READS = {"search_notes", "get_note"}
 FOLDER = {"get_note", "delete_note"}  # the files of these two are in a folder
 
 
-def server(**settings: object) -> PolicyServer:
+def server(**settings: object) -> FastMCP[Any]:
     """The server with a part of its tools, of which two are in the folder `filed`."""
     return create_server(SETTINGS.model_copy(update=settings))
 
@@ -128,7 +127,7 @@ async def test_what_stands_in_no_toolset_is_left_out_with_them() -> None:
 
 
 @asynccontextmanager
-async def over_http(part: PolicyServer) -> AsyncIterator[Any]:
+async def over_http(part: FastMCP[Any]) -> AsyncIterator[Any]:
     """A way to connect to a path of a server, with headers, in an era."""
     app = part.http_app(host_origin_protection=False)
 

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from copier_fastmcp_engine.guard import PolicyServer
+from fastmcp import FastMCP
+
 from copier_fastmcp_engine.policy import Policy
 from copier_fastmcp_engine.server import build_server
 from copier_fastmcp_engine.settings import (
@@ -63,7 +64,7 @@ def create_server(
     *,
     connect: Callable[[Any], object] = connect_store,
     **values: Any,
-) -> PolicyServer:
+) -> FastMCP[Any]:
     """Build the notes server.
 
     Args:
