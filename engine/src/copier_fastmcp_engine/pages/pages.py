@@ -79,7 +79,10 @@ class Pages:
     async def answer_for(self, key: str) -> dict[str, Any] | None:
         """What was decided for a call: a yes once, a no until its time is over."""
         entry = await self._gate.get(f"said-{key}")
-        if entry is None or (entry["answer"] != "confirmed" and not entry["answers"]):
+        if entry is None:
+            return None
+        is_yes = isinstance(entry["answer"], dict) or entry["answer"] == "confirmed"
+        if not is_yes and not entry["answers"]:
             return entry
         await self._gate.put(
             f"done-{key}", {"page": True}
@@ -139,10 +142,20 @@ class Pages:
         server, tool, question, base = (
             str(page[name]) for name in ("server", "tool", "question", "base")
         )
-        return Shown(server, tool, question, arguments, details, base)
+        return Shown(
+            server, tool, question, arguments, details, base, page.get("schema")
+        )
 
-    async def decide(self, link: str, approved: bool) -> bool:
-        """Take the answer of a link, once; whether it still counted."""
+    async def decide(
+        self, link: str, approved: bool, values: dict[str, Any] | None = None
+    ) -> bool:
+        """Take the answer of a link, once; whether it still counted.
+
+        Args:
+            link: The link.
+            approved: Whether the answer is yes, or the form is filled in.
+            values: The values of the form, where the page has one.
+        """
         shown, row = (
             await self.shown(link),
             await self._gate.take(f"link-{_hashed(link)}"),
@@ -150,7 +163,11 @@ class Pages:
         page = await self._open(row["key"]) if shown and row else None
         if page is None:
             return False
-        answer = "confirmed" if approved else "declined"
+        answer: object = "confirmed" if approved else "declined"
+        if approved and page.get("schema") is not None:
+            if values is None:
+                return False
+            answer = values
         kept = {name: page[name] for name in ("asked", "answers", "by")}
         await self._gate.put(f"said-{page['key']}", kept | {"answer": answer})
         await self._gate.take(f"page-{page['key']}")
