@@ -1,5 +1,6 @@
 """`ask`: the questions of a tool's own body, in both protocol eras."""
 
+import json
 import re
 from collections.abc import Callable
 from typing import Any, Literal
@@ -14,6 +15,7 @@ from mcp.server.request_state import RequestStateSecurity
 from mcp.shared.exceptions import MCPError
 from pydantic import BaseModel
 
+from copier_fastmcp_engine.confirmation.pending import PendingStore
 from copier_fastmcp_engine.confirmation.questions import ask
 from copier_fastmcp_engine.declarations import action, delete, put
 from copier_fastmcp_engine.guard import guard_of
@@ -181,6 +183,27 @@ async def test_an_approval_by_two_steps_comes_before_the_question(era: str) -> N
         with pytest.raises(ToolError, match="asks 'Why\\?', which this client cannot"):
             await client.call_tool("drop_note", {"note_id": 1, "confirm": True})
     assert DONE == []
+
+
+async def test_what_is_filled_in_stays_out_of_the_store(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In 2026-07-28 earlier answers travel in the state that the SDK seals."""
+    stored: list[str] = []
+    put = PendingStore.put
+
+    async def spy(self: Any, name: str, entry: Any, seconds: float = 0) -> None:
+        stored.append(json.dumps(entry))
+        await put(self, name, entry, seconds)
+
+    monkeypatch.setattr(PendingStore, "put", spy)
+    answers = ({"confirm": True}, {"answer": "MARKED"}, {"answer": "front"})
+    handler, _ = answering(*answers)
+    async with connect("2026-07-28", handler) as client:
+        await client.call_tool("drop_note", {"note_id": 1})
+    assert DONE == [(1, "MARKED", "front")]
+    assert len(stored) >= 3
+    assert "MARKED" not in "".join(stored)
 
 
 async def test_an_answer_counts_for_its_own_arguments_only() -> None:

@@ -7,6 +7,7 @@ A call passes from top to bottom: `serve` validates its arguments and runs it, `
 chooses the way of asking, and each way of asking is one function that returns a `Settlement`.
 """
 
+import json
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -307,7 +308,6 @@ async def _apply(call: Call, run: Callable[[], Awaitable[ToolResult]]) -> ToolRe
 
 async def _continue_round(call: Call, required: InputRequiredResult) -> Asked:
     """Hand on what a tool asks the client itself; the answer comes with our approval, which is not used up yet."""
-    state = secrets.token_urlsafe(24)
     entry = {
         "asked": call.key,
         "answers": call.answers,
@@ -316,7 +316,7 @@ async def _continue_round(call: Call, required: InputRequiredResult) -> Asked:
         "by": call.approved_by,
         "round": {"requestState": required.request_state},
     }
-    await call.gate.put(f"asked-{state}", entry)
+    state = await _store_round(call, entry)
     ours = required.model_copy(update={"request_state": state})
     return Asked(InputRequiredToolResult(ours))
 
@@ -453,12 +453,8 @@ def _settled(way: Way, answer: Answer) -> Settlement:
 
 async def _load_answer(call: Call, way: Way) -> None:
     """Take in what this request answers: only a question that we asked has an answer, and one."""
-    state = (
-        call.ctx.request_state
-    )  # unsealed: made for this tool, these arguments, this user
     entry: Entry | None = None
-    pending = await call.gate.take(f"asked-{state}") if state is not None else None
-    if pending:
+    if pending := await _take_round(call):
         response = elicitation.response_to(call.ctx, "confirmation")
         answer = _parse_response(response, has_form=pending.get("has_form", False))
         entry = {"way": "input_required", "by": "person", "answer": answer, **pending}
@@ -474,6 +470,34 @@ async def _load_answer(call: Call, way: Way) -> None:
         entry = await call.gate.pages.answer_for(call.key)
     if entry:
         call.accept_answer(way, entry)
+
+
+async def _store_round(call: Call, entry: Entry) -> str:
+    """Store a pending confirmation, and return the state with which the client calls again.
+
+    The values of forms are in that state only, which the SDK seals: the store holds none.
+    """
+    nonce = secrets.token_urlsafe(24)
+    decisions: dict[str, Answer] = {}
+    values: dict[str, Answer] = {}
+    for key, answer in entry["answers"].items():
+        (values if isinstance(answer, dict) else decisions)[key] = answer
+    await call.gate.put(f"asked-{nonce}", {**entry, "answers": decisions})
+    return f"{nonce}.{json.dumps(values)}" if values else nonce
+
+
+async def _take_round(call: Call) -> dict[str, Any] | None:
+    """Return the pending confirmation that this request answers, once."""
+    state = (
+        call.ctx.request_state
+    )  # unsealed: for this tool, these arguments, this user
+    if state is None:
+        return None
+    nonce, _, values = state.partition(".")
+    entry = await call.gate.take(f"asked-{nonce}")
+    if entry and values:
+        entry["answers"] = {**entry["answers"], **json.loads(values)}
+    return entry
 
 
 def _parse_response(response: object, *, has_form: bool) -> Answer:
@@ -507,8 +531,7 @@ async def _ask_during_call(call: Call, question: Question) -> Answer | None:
 
 async def _ask_by_result(call: Call, question: Question) -> Settlement:
     """Answer the call with a form (2026-07-28); the client calls again with what was filled in."""
-    state = secrets.token_urlsafe(24)
-    await call.gate.put(f"asked-{state}", _pending_entry(call, question))
+    state = await _store_round(call, _pending_entry(call, question))
     asked = elicitation.input_required("confirmation", question.form, state)
     return Settlement("input_required", "asked", asked)
 

@@ -78,7 +78,7 @@ class Pages:
 
     async def answer_for(self, key: str) -> dict[str, Any] | None:
         """What was decided for a call: a yes once, a no until its time is over."""
-        entry = await self._gate.get(f"said-{key}")
+        entry = self._unseal(await self._gate.get(f"said-{key}"))
         if entry is None:
             return None
         is_yes = isinstance(entry["answer"], dict) or entry["answer"] == "confirmed"
@@ -87,7 +87,7 @@ class Pages:
         await self._gate.put(
             f"done-{key}", {"page": True}
         )  # before it is gone, for calls that wait
-        return await self._gate.take(f"said-{key}")
+        return self._unseal(await self._gate.take(f"said-{key}"))
 
     async def ask(self, call: Call, about: Mapping[str, Any]) -> dict[str, Any] | str:
         """Open the page of a call, or find it open, and wait a while.
@@ -169,18 +169,16 @@ class Pages:
                 return False
             answer = values
         kept = {name: page[name] for name in ("asked", "answers", "by")}
-        await self._gate.put(f"said-{page['key']}", kept | {"answer": answer})
+        await self._gate.put(
+            f"said-{page['key']}", self._seal(kept | {"answer": answer})
+        )
         await self._gate.take(f"page-{page['key']}")
         self._listener.close(str(page["key"]))
         return True
 
     async def _open(self, key: str) -> dict[str, Any] | None:
         """The page of a call, while it waits for an answer."""
-        row = await self._gate.get(f"page-{key}")
-        try:
-            page = json.loads(self._codec.unseal(row["sealed"])) if row else None
-        except InvalidRequestState:  # of a server that is gone
-            return None
+        page = self._unseal(await self._gate.get(f"page-{key}"))
         return page if page and page["until"] > time.time() else None
 
     async def _begin(self, call: Call, about: Mapping[str, Any]) -> dict[str, Any]:
@@ -210,9 +208,22 @@ class Pages:
         )
         page["by"] = "person" if shows or opened else "client"
         await self._gate.put(f"link-{_hashed(link)}", {"key": call.key})
-        sealed = self._codec.seal(json.dumps(page).encode())
-        await self._gate.put(f"page-{call.key}", {"sealed": sealed})
+        await self._gate.put(f"page-{call.key}", self._seal(page))
         return page
+
+    def _seal(self, entry: Mapping[str, Any]) -> dict[str, str]:
+        """Return an entry of the store that only this server can read."""
+        return {"sealed": self._codec.seal(json.dumps(entry).encode())}
+
+    def _unseal(self, row: Mapping[str, Any] | None) -> dict[str, Any] | None:
+        """Return the content of such an entry; None for that of a server that is gone."""
+        if row is None:
+            return None
+        try:
+            content: dict[str, Any] = json.loads(self._codec.unseal(row["sealed"]))
+        except InvalidRequestState:
+            return None
+        return content
 
     async def _refused(self, ctx: Context, page: Mapping[str, Any]) -> bool:
         """Show the link through a client that can; whether the person refused to open it."""
