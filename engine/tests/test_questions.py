@@ -85,7 +85,7 @@ def answering(
         asked.append(message)
         content = left.pop(0)
         if isinstance(content, str):
-            return ElicitResult(action=content)  # type: ignore[arg-type]
+            return ElicitResult(action=content)
         return ElicitResult(action="accept", content=content)
 
     return answer, asked
@@ -304,8 +304,8 @@ async def test_an_approval_on_a_page_is_kept_for_the_questions_after_it(
 
         async def call() -> dict[str, Any]:
             result = await client.call_tool("drop_note", {"note_id": 1})
-            assert result.structured_content is not None
-            return result.structured_content
+            content: dict[str, Any] = result.structured_content or {}
+            return content
 
         for fields in ({}, {"field-answer": "old"}, {"field-answer": "back"}):
             waiting = await call()
