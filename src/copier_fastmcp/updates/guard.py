@@ -25,9 +25,11 @@ from ..project.copier_process import (
     CONFLICT,
     DIFFERS,
     LOST,
+    PINS_ENGINE,
     REFUSAL,
     render_both,
 )
+from ..project.engine_requirement import ENGINE_PIN
 from ..project.ownership import (
     OWNERS,
     find_edited_engine_files,
@@ -101,9 +103,11 @@ def find_losses(update: Update, old: Path, new: Path, questions: set[str]) -> li
 def _engine(update: Update, fresh: Answers, old: Path, new: Path) -> Iterator[str]:
     """Name edited files of the engine, which a release replaces as a whole, and a switch that Copier cannot make."""
     recorded_mode = update.recorded.get("engine", "vendored")
+    is_switched = fresh.get("engine", "vendored") != recorded_mode
     if (
-        update.recorded.get("adopted")
-        and fresh.get("engine", "vendored") != recorded_mode
+        is_switched
+        and update.recorded.get("adopted")
+        and not os.environ.get(PINS_ENGINE)
     ):
         why = "the engine's requirement is in your own pyproject.toml, which Copier does not write"
         yield f"engine: {recorded_mode} stays; {why}; use copier-fastmcp update for the switch"
@@ -206,7 +210,9 @@ def take_inventory(project: Path, old: Path, new: Path) -> dict[str, Any]:
             added := _added(mine, old / name, new / name)
         ):
             lines[name] = list(added.elements())
-    policy = {name: _digest(read_text(new / name)) for name in list_policy_files(new)}
+    # The engine's pin names the template's address, which the guard's own render has from elsewhere.
+    names = [name for name in list_policy_files(new) if name != ENGINE_PIN]
+    policy = {name: _digest(read_text(new / name)) for name in names}
     return {"kept": kept, "lines": lines, "policy": policy}
 
 
