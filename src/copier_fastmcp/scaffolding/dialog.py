@@ -12,8 +12,15 @@ from ..terminal import prompts
 from ..tools_answer import list_meanings, parse_entries, shorten_entries
 from .destination import is_project
 from .tool_edits import add_tool, change_tool
-from .tool_preview import HINTS, find_name_mistake, print_preview
+from .tool_preview import (
+    HINTS,
+    find_created_record,
+    find_name_mistake,
+    list_signatures,
+    print_preview,
+)
 
+USUAL = "title, content"  # the fields of a record that nobody named
 SERVER = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 DOMAIN = re.compile(r"[a-z][a-z0-9_]{0,31}")
 WAYS = [
@@ -87,7 +94,7 @@ class Dialog:
     Attributes:
         known: What the command line said, and the file that it named.
         source: Makes answers from a file; it may ask more.
-        check: Renders answers; RefusedError says what is wrong with them.
+        check: Renders answers in a folder, which it returns; RefusedError says what is wrong with them.
         last: The questions behind the table; BackError returns to it.
         destination: The folder that was named; None is one with the server's name.
         given: What the command line alone said, which is not asked.
@@ -97,7 +104,7 @@ class Dialog:
         self,
         known: dict[str, Any],
         source: Callable[[Path], dict[str, Any]],
-        check: Callable[[dict[str, Any]], object],
+        check: Callable[[dict[str, Any]], Path],
         last: Callable[[dict[str, Any]], None],
         destination: Path | None,
         given: dict[str, Any],
@@ -122,7 +129,7 @@ class Dialog:
         steps = (
             []
             if self.way == "given"
-            else [self.begin, self.domain, self.names, self.read]
+            else [self.begin, self.domain, self.names, self.fields, self.read]
         )
         steps += [] if "server_name" in self.given else [self.name]
         steps += [] if "profile" in self.given else [self.profile]
@@ -216,6 +223,35 @@ class Dialog:
         ]
         self.answers["tools"] = shorten_entries(kept)
         return True
+
+    def fields(self) -> bool:
+        """The fields of the record that a tool creates, with the types that follow from what is typed."""
+        record = find_created_record(self.answers.get("tools"))
+        if self.way != "names" or not record:
+            return False
+        known = (self.answers.get("fields") or {}).get(record, "")
+        prompts.print_line(
+            "Types are guessed by the names of fields, or written, as in"
+        )
+        prompts.print_line("title, url, tags (list), read (yes/no), state (new|old)")
+        while True:
+            found = prompts.ask_text(
+                f"The fields of one {record.replace('_', ' ')}:", known, usual=USUAL
+            )
+            self.answers.pop("fields", None)
+            if found == USUAL:
+                return True
+            known = found
+            try:
+                prompts.print_line("Copier renders it in a temporary folder ...")
+                project = self.check(self.answers | {"fields": {record: found}})
+            except RefusedError as error:
+                prompts.print_mistake(error)
+                continue
+            self.answers["fields"] = {record: found}
+            for line in list_signatures(project):
+                prompts.print_line(line)
+            return True
 
     def name(self) -> None:
         """The name of the server, which is that of its folder where none was named."""

@@ -1,7 +1,9 @@
 """What answers come to, before anything is written: each tool with its hints, its gate and what says so."""
 
+import ast
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from copier_fastmcp_engine.policy import Policy
@@ -21,6 +23,7 @@ NARROW = (
     "Asks a\nperson",
     "From",
 )
+CREATING = ("create", "ensure")
 HINTS = {
     "readOnly": "It changes nothing; clients may run it without asking.",
     "destructive": "It may overwrite or remove what was there; clients may ask first.",
@@ -93,6 +96,40 @@ def print_preview(answers: Mapping[str, Any]) -> None:
         short = re.sub("first word '.*'", "its name", source)
         lines.append([name, behavior, *cells, gate, short])
     print_table(NARROW, lines, ruled=False)
+
+
+def find_created_record(tools: object) -> str:
+    """The kind of record that the first creating tool is about; empty where there is none."""
+    for tool in parse_entries(tools):
+        _, _, record = str(tool["name"]).partition("_")
+        if infer_behavior(tool) in CREATING and record:
+            return record
+    return ""
+
+
+def list_signatures(project: Path) -> list[str]:
+    """What the creating tools of a rendered project take, a line each."""
+    lines = []
+    for path in sorted(project.glob("src/*/tools/**/*.py")):
+        for node in ast.parse(path.read_bytes()).body:
+            if not isinstance(node, ast.AsyncFunctionDef):
+                continue
+            decorators = [ast.unparse(each) for each in node.decorator_list]
+            if any(each.startswith(CREATING) for each in decorators):
+                parameters = node.args.args + node.args.kwonlyargs
+                types = [f"{each.arg}: {_type_of(each)}" for each in parameters]
+                lines.append(f"{node.name}({', '.join(types)})")
+    return lines
+
+
+def _type_of(parameter: ast.arg) -> str:
+    """The type of a parameter, without what describes it."""
+    annotation = parameter.annotation
+    if isinstance(annotation, ast.Subscript) and isinstance(
+        annotation.slice, ast.Tuple
+    ):
+        return ast.unparse(annotation.slice.elts[0])
+    return ast.unparse(annotation) if annotation else "Any"
 
 
 def find_name_mistake(text: str) -> str:
