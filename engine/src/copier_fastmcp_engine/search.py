@@ -38,7 +38,9 @@ class ToolSearch(BM25SearchTransform):
         if self.toolsets:
             shown = ", ".join(self.toolsets[:SHOWN_TOOLSETS])
             more = len(self.toolsets) - SHOWN_TOOLSETS
-            text += f" Tools are about: {shown}{f' and {more} more' if more > 0 else ''}."
+            text += (
+                f" Tools are about: {shown}{f' and {more} more' if more > 0 else ''}."
+            )
         hints = _hints("Search Tools", reads=True)
         return _describe(super()._make_search_tool(), text, hints)
 

@@ -97,9 +97,7 @@ def build_server(
     return mcp
 
 
-def _add_search(
-    mcp: PolicyServer, settings: PolicySettings, tools: list[Any]
-) -> None:
+def _add_search(mcp: PolicyServer, settings: PolicySettings, tools: list[Any]) -> None:
     """List a search in place of the tools: what is listed costs a model in every conversation."""
     from .search import ToolSearch
 
