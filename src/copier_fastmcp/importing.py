@@ -118,7 +118,7 @@ def import_(
         if row.tool and row.operation.key in before.tools:
             row.tool = keep_path_parameters(row.tool, before.tools[row.operation.key])
     answers, notes = answers_of(document, rows)
-    if not mine:
+    if not previous:
         notes += offer_search(answers, rows, asking=asking)
     elif is_grouped(before.tools.values()):
         group_by_tag(rows)
