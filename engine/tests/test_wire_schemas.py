@@ -6,11 +6,18 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 from fastmcp import Client
 
+<<<<<<< HEAD:engine/tests/test_wire_schemas.py
 from copier_fastmcp_engine.wire_schemas import slim
 from engine.tests.engine_support.composing import YES, called, each_era
 from engine.tests.engine_support.notes.server import create_server
 from engine.tests.engine_support.raw import ELICITS, Message, connect
 from engine.tests.engine_support.targets import SETTINGS
+=======
+from copier_fastmcp_engine.wire_schemas import (
+    shorten_input_schema,
+    shorten_output_schema,
+)
+>>>>>>> main:tests/attacks/server/test_slim.py
 
 pytestmark = pytest.mark.anyio
 NULL, TEXT = {"type": "null"}, {"type": "string"}
@@ -64,7 +71,7 @@ PARTS: list[tuple[Any, Any]] = [
 @pytest.mark.parametrize(("part", "shorter"), PARTS, ids=str)
 def test_a_result_is_described_in_fewer_words(part: Any, shorter: Any) -> None:
     before = {"type": "object", "properties": {"part": part}, "required": ["part"]}
-    after = slim(before, {"get", "note"})
+    after = shorten_output_schema(before, {"get", "note"})
     assert after["properties"]["part"] == (part if shorter is None else shorter)
     was, now = (jsonschema.Draft202012Validator(each) for each in (before, after))
     assert [was.is_valid({"part": v}) for v in VALUES] == [
@@ -87,9 +94,11 @@ def test_an_argument_that_may_be_left_out_is_not_also_null(
     part: Any, shorter: Any
 ) -> None:
     schema = {"type": "object", "properties": {"part": part}}
-    assert slim(schema)["properties"]["part"] == (part if shorter is None else shorter)
+    assert shorten_input_schema(schema)["properties"]["part"] == (
+        part if shorter is None else shorter
+    )
     needed = {**schema, "required": ["part"]}
-    assert slim(needed)["properties"]["part"] == (
+    assert shorten_input_schema(needed)["properties"]["part"] == (
         part if part is not NESTED else shorter
     )
 

@@ -140,10 +140,8 @@ async def test_a_flood_of_previews_pushes_out_the_first(
             assert await call(raw, "wipe", name=str(number)) == "preview"
         assert await call(raw, "wipe", name="a", confirm=True) == "error"
     assert DONE == []
-    assert (
-        len(await guard_of(server).gate.store.keys(collection=COLLECTION))
-        <= small_store
-    )
+    store: Any = guard_of(server).gate.store
+    assert len(await store.keys(collection=COLLECTION)) <= small_store
 
 
 async def test_a_client_that_shows_links_alone_gets_a_preview(
