@@ -6,18 +6,14 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 from fastmcp import Client
 
-<<<<<<< HEAD:engine/tests/test_wire_schemas.py
-from copier_fastmcp_engine.wire_schemas import slim
-from engine.tests.engine_support.composing import YES, called, each_era
-from engine.tests.engine_support.notes.server import create_server
-from engine.tests.engine_support.raw import ELICITS, Message, connect
-from engine.tests.engine_support.targets import SETTINGS
-=======
 from copier_fastmcp_engine.wire_schemas import (
     shorten_input_schema,
     shorten_output_schema,
 )
->>>>>>> main:tests/attacks/server/test_slim.py
+from engine.tests.engine_support.composing import YES, called, each_era
+from engine.tests.engine_support.notes.server import create_server
+from engine.tests.engine_support.raw import ELICITS, Message, connect
+from engine.tests.engine_support.targets import SETTINGS
 
 pytestmark = pytest.mark.anyio
 NULL, TEXT = {"type": "null"}, {"type": "string"}
