@@ -58,8 +58,8 @@ def call(
 
 
 def fleet(*words: object) -> subprocess.CompletedProcess[str]:
-    """Run `fleet` as somebody who trusts the template."""
-    return call(Path.cwd(), "fleet", "--trust", *words)
+    """Run `fleet` with trust, on a screen wide enough for the paths of any test."""
+    return call(Path.cwd(), "fleet", "--trust", *words, COLUMNS="400")
 
 
 def at_hand(project: Path) -> dict[str, str]:

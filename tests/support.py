@@ -356,8 +356,8 @@ def check(project: Path) -> dict[str, str]:
     return {n: (r.stdout + r.stderr)[-4000:] for n, r in done.items() if r.returncode}
 
 
-def pin(project: Path) -> str:
+def pin(project: Path, *words: str) -> str:
     """Write the lock and the tool table, and return what changed."""
-    done = python(project, "tests/policy/pin.py")
+    done = python(project, "tests/policy/pin.py", *words)
     assert done.returncode == 0, done.stderr
     return done.stdout

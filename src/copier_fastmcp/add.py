@@ -16,14 +16,14 @@ from cyclopts import Parameter
 
 from copier_fastmcp_engine.testing.lock import FILE as LOCK
 
-from .errors import BackError, RefusedError, counted, tell
-from .listing import entries, listed, name_of, plain
-from .project import copying
-from .project.answers import ANSWERS, recorded
-from .project.locked import locked
+from .errors import BackError, RefusedError, format_count, print_message
+from .project import copier_process
+from .project.answers import ANSWERS, read_recorded_answers
+from .project.guarded_writes import require_clean, write_files
+from .project.pinned_tools import load_pinned_tools
 from .project.pinning import PIN, TABLE
 from .project.repository import git
-from .project.undoable import clean, write
+from .tools_answer import get_tool_name, list_tools, parse_entries, shorten_entries
 from .updates.checkouts import put_into_tree
 from .updates.tool_changes import change_tools, deliver, inside_worktree
 from .updates.worktrees import Worktree
@@ -36,7 +36,7 @@ STOPPED = 130
 REQUEST = re.compile(r'\bapi\(\)\.(\w+)\(\s*f?"([^"]*)"')
 
 
-def parameter(text: str) -> dict[str, Any]:
+def parse_parameter(text: str) -> dict[str, Any]:
     """A parameter from `name:type:description`; `name?` is optional, the type is str when unsaid.
 
     Raises:
@@ -122,14 +122,14 @@ def add(
         RefusedError: The tool is not possible as described, or a file has uncommitted changes.
         UnableError: Copier, git or the new server fails; nothing has changed.
     """
-    known = recorded()
+    known = read_recorded_answers()
     name, _, verb = (name or "").partition("=")  # archive_note=put, as in the answers
     options: dict[str, Any] = {
         "name": name,
         "behavior": behavior or verb,
         "title": title,
         "description": description,
-        "params": [parameter(text) for text in param or []],
+        "params": [parse_parameter(text) for text in param or []],
         "module": module,
         "confirm": confirm,
         "http": http,
@@ -157,12 +157,12 @@ def add(
         raise RefusedError(
             "--json asks no questions; say it: add NAME [--behavior ...]"
         )
-    clean(Path(), "since add changes it", [ANSWERS.as_posix(), LOCK, TABLE])
+    require_clean(Path(), "since add changes it", [ANSWERS.as_posix(), LOCK, TABLE])
     try:
         with inside_worktree() as worktree:
             if is_asking:
                 source, version = known["_src_path"], known["_commit"]
-                copying.trusted_code(
+                copier_process.require_trust(
                     source, version, version, trust=trust
                 )  # refused before it asks
                 tool = _asked(known)
@@ -175,11 +175,11 @@ def add(
                 is_asking=is_asking,
                 show=not json_output,
             )
-            pinned = locked().get(tool["name"]) if PIN.is_file() else None
+            pinned = load_pinned_tools().get(tool["name"]) if PIN.is_file() else None
             diff = git(Path(), "diff", "--cached", "--no-color", "--", LOCK, TABLE)
             put_into_tree(worktree, list(added.files))
     except KeyboardInterrupt:
-        tell("nothing was written")
+        print_message("nothing was written")
         return STOPPED
     if json_output:
         row = {
@@ -191,7 +191,7 @@ def add(
     else:
         _report(tool["name"], added.place, pinned, diff)
     if added.remark:
-        tell(added.remark)
+        print_message(added.remark)
     return 0
 
 
@@ -214,14 +214,14 @@ def _add_to_generated(
     show: bool,
 ) -> Added:
     """Add a tool to a generated server: Copier writes its files."""
-    tools = [*listed(known.get("tools")), *plain([dict(tool)])]
-    with copying.rendered({**known, "tools": tools}) as fresh:
+    tools = [*list_tools(known.get("tools")), *shorten_entries([dict(tool)])]
+    with copier_process.render_project({**known, "tools": tools}) as fresh:
         place = _written(fresh, tool["name"])
         text = (fresh / place).read_text(encoding="utf-8")
     if place.exists() or (worktree.checkout / place).exists():
         raise RefusedError(f"{place.as_posix()} is there; choose another name")
     source, version = known["_src_path"], known["_commit"]
-    copying.trusted_code(source, version, version, trust=trust)
+    copier_process.require_trust(source, version, version, trust=trust)
     _show(place, text, is_asking=is_asking, show=show)
     files = change_tools(worktree, known, tools, trust=trust)
     request = REQUEST.search(text)
@@ -242,13 +242,13 @@ def _add_to_adopted(
     show: bool,
 ) -> Added:
     """Add a tool to a server with a layout of its own; no code of the template runs."""
-    from .adopting.adding import added
+    from .adopting.new_tool import added
 
     place, contents, by_hand = added(known, tool, _written)
     _show(place, contents[place.resolve()].decode(), is_asking=is_asking, show=show)
 
     def edit() -> None:
-        write(contents)
+        write_files(contents)
 
     files = change_tools(worktree, known, None, trust=trust, edit=edit)
     return Added(place.as_posix(), files, by_hand)
@@ -274,22 +274,24 @@ def _add_from(file: Path, branch: str, *, trust: bool, json_output: bool) -> int
     """
     from .openapi.merging import load_answers
 
-    wanted = entries(load_answers(file).get("tools"))
+    wanted = parse_entries(load_answers(file).get("tools"))
     with inside_worktree() as worktree:
-        known = recorded()
+        known = read_recorded_answers()
         if known.get("adopted"):
             raise RefusedError(
                 "an adopted server has its own layout; add its tools one by one"
             )
-        before = listed(known.get("tools"))
-        names = {name_of(tool) for tool in before}
-        new = [tool for tool in wanted if name_of(tool) not in names]
+        before = list_tools(known.get("tools"))
+        names = {get_tool_name(tool) for tool in before}
+        new = [tool for tool in wanted if get_tool_name(tool) not in names]
         if not new:
             raise RefusedError(f"--from {file}: has no tool that this server lacks")
-        files = change_tools(worktree, known, [*before, *plain(new)], trust=trust)
-        added = [name_of(tool) for tool in new]
+        files = change_tools(
+            worktree, known, [*before, *shorten_entries(new)], trust=trust
+        )
+        added = [get_tool_name(tool) for tool in new]
         place = deliver(
-            worktree, branch, f"Add {counted(len(added), 'tool')}", here=False
+            worktree, branch, f"Add {format_count(len(added), 'tool')}", here=False
         )
     if json_output:
         row = {"tools": added, "changed": sorted(files), "branch": branch}
@@ -302,19 +304,21 @@ def _add_from(file: Path, branch: str, *, trust: bool, json_output: bool) -> int
 
 
 def _asked(known: Mapping[str, Any]) -> dict[str, Any]:
-    from .terminal.describing import ask
+    from .terminal.tool_questions import ask_tool
 
     try:
-        return ask([str(tool.get("name")) for tool in entries(known.get("tools"))])
+        return ask_tool(
+            [str(tool.get("name")) for tool in parse_entries(known.get("tools"))]
+        )
     except BackError as error:
         raise KeyboardInterrupt from error
 
 
 def _agreed() -> bool:
-    from .terminal.describing import agreed
+    from .terminal.tool_questions import confirm_write
 
     try:
-        return agreed()
+        return confirm_write()
     except BackError:
         return False
 

@@ -12,16 +12,16 @@ from copier_fastmcp_engine.testing.lock import FILE
 
 from .adopting import dependencies, layout
 from .adopting.adoption import Adoption, adoption, recorded
-from .adopting.declaring import declared
+from .adopting.declarations import declared
 from .adopting.live_comparison import announce, compare_with_source, list_tools
-from .adopting.proposing import Proposal
-from .adopting.removing import delete_empty_folders, plan_removal
+from .adopting.proposals import Proposal
+from .adopting.removal import delete_empty_folders, plan_removal
 from .adopting.survey import Survey, answered, survey, tell_what_is_left
-from .errors import RefusedError, UnableError, counted
-from .parsing.saying import SourceTool
-from .phases import GATED
-from .project.repository import changed
-from .project.undoable import clean, reachable, write
+from .checklist import GATED
+from .errors import RefusedError, UnableError, format_count
+from .project.guarded_writes import require_clean, require_reachable, write_files
+from .project.repository import list_changes
+from .sources.registrations import SourceTool
 
 # What clients of a tool see that asks a person from now on.
 ANSWERS_CHANGE = (
@@ -77,7 +77,7 @@ def adopt(
     ):
         raise RefusedError(LOW_LEVEL)
     if not dry_run:
-        clean(root, "so that git can undo what adopt writes")
+        require_clean(root, "so that git can undo what adopt writes")
     floors: list[str] = []
     if not (json_output and dry_run):
         dependencies.recent(root, seen.frameworks)
@@ -85,7 +85,7 @@ def adopt(
     if live is not None:
         announce(live)
         seen = compare_with_source(seen, list_tools(live))
-    beside = {} if dry_run else changed(root)  # what a running server left
+    beside = {} if dry_run else list_changes(root)  # what a running server left
     quiet = unattended or json_output or not sys.stdin.isatty()
     if not json_output and not (dry_run and quiet):
         seen.show()
@@ -94,7 +94,7 @@ def adopt(
     )
     if not (json_output and dry_run):
         made = adoption(seen, chosen, template, ref, engine)
-        if not dry_run and changed(root) != beside:
+        if not dry_run and list_changes(root) != beside:
             raise RefusedError(
                 "files were changed in the meantime; commit them and do it again"
             )
@@ -112,15 +112,15 @@ def _remove(root: Path, *, dry_run: bool) -> int:
     """Remove an adoption; 1 where something is left to a person."""
     removal = plan_removal(root, recorded(root))
     if not dry_run:
-        clean(root, "so that git can undo the removal")
-        write(removal.written)
+        require_clean(root, "so that git can undo the removal")
+        write_files(removal.written)
         for path in removal.deleted:
             path.unlink()
         delete_empty_folders(root, removal.deleted)
     verb = "would be " if dry_run else ""
     restored, deleted = len(removal.written), len(removal.deleted)
     print(
-        f"{counted(restored, 'file')} {verb}restored, {deleted} {verb}deleted",
+        f"{format_count(restored, 'file')} {verb}restored, {deleted} {verb}deleted",
         file=sys.stderr,
     )
     for line in removal.left:
@@ -192,8 +192,8 @@ def _write(
         for name in sorted(new):
             print(f"+++ {name}")
     if not dry_run:
-        reachable(root, [*written, *(root / name for name in new)])
-        write(written | {root / name: held for name, held in new.items()})
+        require_reachable(root, [*written, *(root / name for name in new)])
+        write_files(written | {root / name: held for name, held in new.items()})
     if not say:
         return
     if not written and not new:
@@ -203,7 +203,7 @@ def _write(
     if gated := [each.tool.name for each in chosen if each.behavior in GATED]:
         print(f"{', '.join(gated)}: {ANSWERS_CHANGE}", file=sys.stderr)
     verb = "would be changed" if dry_run else "changed"
-    count = f"{counted(len(written), 'file')} {verb}"
+    count = f"{format_count(len(written), 'file')} {verb}"
     print(
         f"{count}, {len(new)} {verb.replace('changed', 'added')}; next:",
         file=sys.stderr,

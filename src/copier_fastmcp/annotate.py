@@ -8,8 +8,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from .adopting.annotating import annotate_survey
-from .adopting.editing import Edited
+from .adopting.annotations import annotate_survey
+from .adopting.edits import Edited
 from .adopting.live_comparison import (
     Backup,
     Listing,
@@ -19,8 +19,8 @@ from .adopting.live_comparison import (
     list_tools,
 )
 from .adopting.survey import answered, survey, tell_what_is_left
-from .errors import UnableError, counted
-from .project.undoable import clean, reachable
+from .errors import UnableError, format_count
+from .project.guarded_writes import require_clean, require_reachable
 
 
 def annotate(
@@ -66,7 +66,7 @@ def annotate(
     written = {edited.module.path: edited.encoded() for edited in annotations.files}
     if not dry_run:
         _require_committed(root, annotations.files)
-        reachable(root, written)
+        require_reachable(root, written)
         backup = Backup.write(written)
         if live is not None and written:
             _compare_live(live, before, backup, root)
@@ -105,7 +105,8 @@ def _compare_live(command: str, before: Listing, backup: Backup, root: Path) -> 
             f"the server lists something else than before: {shown}{more}; {restored}"
         )
     print(
-        f"it starts and lists the same {counted(len(after), 'tool')}", file=sys.stderr
+        f"it starts and lists the same {format_count(len(after), 'tool')}",
+        file=sys.stderr,
     )
 
 
@@ -113,13 +114,13 @@ def _require_committed(root: Path, files: Iterable[Edited]) -> None:
     """Make sure that git can undo the edits of these files; without files there is nothing to ask git."""
     names = [edited.module.path.relative_to(root).as_posix() for edited in files]
     if names:
-        clean(root, "so that git can undo it", names)
+        require_clean(root, "so that git can undo it", names)
 
 
 def _tell_result(count: int, *, dry_run: bool, live: bool) -> None:
     """Print how many files changed, and whether anything was started."""
     verb = "would change" if dry_run else "changed"
-    line = f"{counted(count, 'file')} {verb}"
+    line = f"{format_count(count, 'file')} {verb}"
     if count and not dry_run and not live:
         line += "; compiled, and the server was not started: --live COMMAND compares it before and after"
     print(line, file=sys.stderr)

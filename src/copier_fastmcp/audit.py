@@ -14,8 +14,8 @@ from copier_fastmcp_engine.testing.lock import FILE
 
 from .auditing.servers import fetch_tools
 from .auditing.tool_lists import Tools, read_tool_list
-from .errors import RefusedError, UnableError, one_line, tell
-from .project.locked import as_served, locked
+from .errors import RefusedError, UnableError, one_line, print_message
+from .project.pinned_tools import build_definition, load_pinned_tools
 
 DAY = 24 * 60 * 60
 HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
@@ -93,7 +93,10 @@ def _load_pinned() -> Tools:
             f"{FILE} is not in {Path.cwd()}; name a server with {options}"
         )
     try:
-        return [as_served(name, pinned) for name, pinned in locked().items()]
+        return [
+            build_definition(name, pinned)
+            for name, pinned in load_pinned_tools().items()
+        ]
     except (LookupError, TypeError, AttributeError) as error:
         raise UnableError(
             f"{FILE}: {error} is not as pinning writes it; pin anew"
@@ -274,7 +277,7 @@ def _print_patch(audited: Sequence[Server]) -> int:
     Returns:
         1 with a diff, 0 without.
     """
-    from .adopting.annotating import annotate_survey
+    from .adopting.annotations import annotate_survey
     from .adopting.survey import answered, survey, tell_what_is_left
 
     source = survey(Path())
@@ -288,7 +291,7 @@ def _print_patch(audited: Sequence[Server]) -> int:
     for server in audited:
         for tool in server.tools:
             if tool.get("name") not in shown:
-                tell(
+                print_message(
                     f"{tool.get('name')}: not found in the source; annotate it by hand"
                 )
     return 1 if annotations.files else 0
@@ -343,7 +346,9 @@ def _with_label(label: str, tool: Mapping[str, Any]) -> dict[str, Any]:
 
 def _list_declared() -> list[str]:
     """The tools of the project whose behavior is declared, and so proved by its own tests."""
-    return [name for name, pinned in locked().items() if pinned.get("behavior")]
+    return [
+        name for name, pinned in load_pinned_tools().items() if pinned.get("behavior")
+    ]
 
 
 def _locate_files(
@@ -411,9 +416,9 @@ def _tell_changes(audited: Sequence[Server], snapshot: Path) -> list[str]:
     ]
     lines = compare_with_snapshot(snapshot, tools)
     if lines is None:
-        tell(f"{len(tools)} definitions are in {snapshot}")
+        print_message(f"{len(tools)} definitions are in {snapshot}")
         return []
     changes = sort_changes(lines)
     for line in changes:
-        tell(line)
+        print_message(line)
     return changes

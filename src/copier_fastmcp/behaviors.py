@@ -9,8 +9,8 @@ from typing import Any, cast
 
 from copier_fastmcp_engine.policy import WIRE_NAMES, Behavior, Meaning, Policy
 
-from .listing import behavior_of
-from .tables import tables
+from .tables import load_tables
+from .tools_answer import infer_behavior
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class AnsweredTool:
     idempotent: bool = False
 
 
-def declaration_of(tool: Mapping[str, Any], behavior: str = "") -> Any:
+def build_declaration(tool: Mapping[str, Any], behavior: str = "") -> Any:
     """Return what an entry of the answer `tools` declares.
 
     Args:
@@ -41,14 +41,14 @@ def declaration_of(tool: Mapping[str, Any], behavior: str = "") -> Any:
     declared_hints = {hint: tool[hint] is True for hint in hints if hint in tool}
     return AnsweredTool(
         name=str(tool.get("name")),
-        behavior=cast("Behavior", behavior or behavior_of(tool)),
+        behavior=cast("Behavior", behavior or infer_behavior(tool)),
         exceptions=exceptions,
         confirm=tool.get("confirm"),
         **declared_hints,
     )
 
 
-def profile_of(
+def resolve_profile(
     answers: Mapping[str, Any], release: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
     """Return the row that the answer `profile` names; where it names none, what is answered in its place.
@@ -57,13 +57,13 @@ def profile_of(
         answers: The answers of a project.
         release: The tables of another version of the template.
     """
-    profiles: dict[str, dict[str, Any]] = (release or tables())["profiles"]
+    profiles: dict[str, dict[str, Any]] = (release or load_tables())["profiles"]
     default = profiles["explicit"]
     own = {key: value for key, value in answers.items() if key in default}
     return {**default, **profiles.get(str(answers.get("profile", "explicit")), own)}
 
 
-def policy_of(
+def build_policy(
     answers: Mapping[str, Any], release: Mapping[str, Any] | None = None
 ) -> Policy:
     """Return the policy of a server with these answers.
@@ -72,8 +72,8 @@ def policy_of(
         answers: The answers of a project.
         release: The tables of another version of the template.
     """
-    rules = release or tables()
-    profile = profile_of(answers, rules)
+    rules = release or load_tables()
+    profile = resolve_profile(answers, rules)
     overwriting_destroys = profile["destructive"] == "deletes_and_overwrites"
     behaviors: dict[Behavior, Meaning] = {}
     for name, row in rules["behaviors"].items():

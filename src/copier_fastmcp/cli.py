@@ -18,6 +18,7 @@ NAME = "copier-fastmcp"
 VERBS = {
     "new": "Make a server: from names, from an OpenAPI document, or from an answers file.",
     "import": "Write answers for a server from an OpenAPI document, each behavior with its reason.",
+    "try": "Call the reads of this server's API, and compare its responses with the tools.",
     "add": "Add a tool to a server, by questions in the terminal or in one line.",
     "rename": "Rename a tool everywhere: answer, file, test, lock and tool table.",
     "remove": "Remove a tool everywhere: answer, file, test, lock and tool table.",
@@ -32,7 +33,7 @@ VERBS = {
     "explain": "Say what a rule asks, who asks for it, and how to mend what it finds.",
 }
 # A verb that Python keeps for itself is another name in code.
-NAMES = {"import": ("importing", "import_")}
+NAMES = {"import": ("importing", "import_"), "try": ("trying", "try_")}
 EXITS = "Exit codes: 0 done or clean, 1 findings or refused, 2 could not; an error is one line."
 # Git and ssh must not ask in the middle of something: their questions would wait unseen.
 QUIET_GIT = {"GIT_TERMINAL_PROMPT": "0"}
@@ -59,14 +60,14 @@ def overview() -> str:
 
 def version() -> str:
     """This command's version, and the template that it belongs to."""
-    from .project.origin import installed, own
+    from .project.origin import find_template, get_installed_version
 
     try:
-        template = own()
+        template = find_template()
         origin = f"template {template.source} at {template.ref}"
     except UnableError as error:
         origin = str(error)
-    return f"{NAME} {installed()}\n{origin}"
+    return f"{NAME} {get_installed_version()}\n{origin}"
 
 
 def _worth_saying(default: object) -> object:

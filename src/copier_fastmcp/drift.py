@@ -7,21 +7,21 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from .errors import RefusedError, UnableError, counted, one_line
-from .project.answers import recorded
-from .project.copying import rendered
-from .project.ownership import differences, engine_digests, files_of
-from .updates.tool_answers import find_differences
+from .errors import RefusedError, UnableError, format_count, one_line
+from .project.answers import read_recorded_answers
+from .project.copier_process import render_project
+from .project.ownership import compare_policy_files, list_files, load_engine_digests
+from .updates.tool_differences import find_tool_differences
 
 
-def unknown(fresh: Path, project: Path) -> list[str]:
+def find_unknown_files(fresh: Path, project: Path) -> list[str]:
     """Files in the template's own folders that it does not have: left over, or somebody's."""
-    known = files_of(fresh)
+    known = list_files(fresh)
     folders = {
         str(Path(name).parent) for name in known if Path(name).parent.name == "policy"
     }
     if engine := [
-        name for name in engine_digests(fresh) if not name.startswith("tests/")
+        name for name in load_engine_digests(fresh) if not name.startswith("tests/")
     ]:
         folders.add(os.path.commonpath(engine))
     found = (path for folder in folders for path in (project / folder).rglob("*"))
@@ -54,15 +54,15 @@ def drift(
         UnableError: The recorded version cannot be rendered.
     """
     try:
-        known = recorded(template)
-        with rendered(known) as fresh:
-            states = differences(fresh, Path())
-            states |= dict.fromkeys(unknown(fresh, Path()), "unknown")
-            engine = engine_digests(fresh)
+        known = read_recorded_answers(template)
+        with render_project(known) as fresh:
+            states = compare_policy_files(fresh, Path())
+            states |= dict.fromkeys(find_unknown_files(fresh, Path()), "unknown")
+            engine = load_engine_digests(fresh)
     except (RefusedError, UnableError, OSError) as error:
         raise UnableError(f"could not compare with the template: {error}") from error
     source, version = known["_src_path"], known["_commit"]
-    tools = find_differences(Path(), known)
+    tools = find_tool_differences(Path(), known)
     if json_output:
         found = {
             "template": source,
@@ -82,7 +82,7 @@ def drift(
             if name in engine and state == "edited"
         ]:
             print(
-                f"engine: {counted(len(edited), 'file')} edited; no update runs until they are restored"
+                f"engine: {format_count(len(edited), 'file')} edited; no update runs until they are restored"
             )
         ours = [name for name, state in states.items() if state != "unknown"]
         if ours:
@@ -93,6 +93,6 @@ def drift(
             print(
                 "unknown: the template has no such file; move it out of its folder, or delete it"
             )
-        differ = f"{counted(len(states), 'policy file')} {'differs' if len(states) == 1 else 'differ'}"
+        differ = f"{format_count(len(states), 'policy file')} {'differs' if len(states) == 1 else 'differ'}"
         print(f"{differ} from {source} at {version}")
     return 1 if states else 0

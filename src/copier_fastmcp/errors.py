@@ -17,19 +17,19 @@ class BackError(Exception):
 
 def one_line(text: object) -> str:
     """A text on one line, without what a terminal would obey."""
-    return visible(" ".join(str(text).split()))
+    return escape_controls(" ".join(str(text).split()))
 
 
-def visible(line: str) -> str:
+def escape_controls(line: str) -> str:
     """A line with an escape for each character that nobody sees, or that a terminal would obey."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
 
 
-def counted(count: int, noun: str) -> str:
+def format_count(count: int, noun: str) -> str:
     """So many of something, as in `1 tool` and `2 tools`."""
     return f"{count} {noun}{'s' * (count != 1)}"
 
 
-def tell(text: str) -> None:
+def print_message(text: str) -> None:
     """Say something to a person; what a program reads is on stdout."""
     print(f"copier-fastmcp: {one_line(text)}", file=sys.stderr)

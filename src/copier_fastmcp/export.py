@@ -10,11 +10,11 @@ from cyclopts import Parameter
 
 from copier_fastmcp_engine.testing.lock import FILE
 
-from .behaviors import profile_of
+from .behaviors import resolve_profile
 from .errors import RefusedError, UnableError
-from .project.answers import ANSWERS, read
-from .project.locked import locked
-from .tables import tables
+from .project.answers import ANSWERS, read_answers
+from .project.pinned_tools import load_pinned_tools
+from .tables import load_tables
 
 HINTS = ("read_only", "open_world", "destructive")
 Pinned = Mapping[str, Any]
@@ -41,20 +41,20 @@ FIELDS = (
 
 def _policy() -> dict[str, Any]:
     """Which hints this project's profile puts on the wire, and what it calls destructive."""
-    return profile_of(read() if ANSWERS.exists() else {})
+    return resolve_profile(read_answers() if ANSWERS.exists() else {})
 
 
 def _truth(pinned: Pinned, policy: Mapping[str, Any]) -> dict[str, bool]:
     """What a tool does, also where the profile leaves its hint out."""
     behavior = pinned["behavior"]
-    meaning = tables()["behaviors"][behavior]
-    written = tables()["on_the_wire"][policy["hints"]][behavior]
+    meaning = load_tables()["behaviors"][behavior]
+    written = load_tables()["on_the_wire"][policy["hints"]][behavior]
     exempt = {
         one["hint"]: one["value"] for one in pinned["exceptions"] if "value" in one
     }
     truth = {"open_world": pinned["effect"] is True}
     for hint in ("read_only", "destructive"):
-        served = pinned["hints"].get(tables()["hints"][hint], exempt.get(hint))
+        served = pinned["hints"].get(load_tables()["hints"][hint], exempt.get(hint))
         if served is not None:
             truth[hint] = served is True
         elif written[hint] in (
@@ -96,7 +96,7 @@ def _justification(pinned: Pinned, hint: str, truth: Mapping[str, bool]) -> str:
 def _entry(pinned: Pinned, policy: Mapping[str, Any]) -> dict[str, Any]:
     truth = _truth(pinned, policy)
     return {
-        "annotations": {tables()["hints"][hint]: truth[hint] for hint in HINTS},
+        "annotations": {load_tables()["hints"][hint]: truth[hint] for hint in HINTS},
         "justifications": {
             f"{hint}_justification": _justification(pinned, hint, truth)
             for hint in HINTS
@@ -182,7 +182,7 @@ def export(
         UnableError: There is no lock here, or it does not hold what is needed.
     """
     try:
-        policy, pinned = _policy(), locked()
+        policy, pinned = _policy(), load_pinned_tools()
         tools = {
             name: _entry(one, policy)
             for name, one in pinned.items()

@@ -4,19 +4,20 @@ import hashlib
 import json
 import os
 import re
+import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, replace
 from pathlib import Path
-from threading import Event
+from threading import Event, current_thread, main_thread
 from typing import Annotated, TypeVar
 
 from cyclopts import Parameter
 
-from .errors import UnableError, counted, one_line, tell
-from .project.answers import template_address
+from .errors import UnableError, format_count, one_line, print_message
+from .project.answers import resolve_template
 from .project.repository import git
 from .updates.checkouts import (
     CLEAN,
@@ -28,9 +29,9 @@ from .updates.checkouts import (
     is_delivered,
     update_checkout,
 )
-from .updates.planning import make_plan, plan_as_json, plan_as_markdown, plan_as_text
+from .updates.fleet_plan import make_plan, plan_as_json, plan_as_markdown, plan_as_text
 from .updates.policy_changes import Consequences
-from .updates.reports import wrap, writable, write
+from .updates.reports import require_writable, wrap_line, write_report
 
 DONE = {CLEAN, CURRENT}
 STOPPED = 130
@@ -157,14 +158,23 @@ def run_in_parallel(
         for future in as_completed(futures):
             reported.add(future)
             done(futures[future], future.result())
-    except BaseException:
+    except BaseException as error:
         stop.set()
+        if isinstance(error, KeyboardInterrupt):
+            _ignore_signals()
         raise
     finally:
         pool.shutdown(cancel_futures=True)
         for future, name in futures.items():
             if future not in reported and not future.cancelled():
                 done(name, future.result())
+
+
+def _ignore_signals() -> None:
+    """Let what runs remove its worktree, however often somebody stops the command."""
+    if current_thread() is main_thread():
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
 
 
 def _plan(
@@ -189,7 +199,7 @@ def _plan(
         relaxed = Consequences.from_json(result.consequences).relaxations()
         more = f", {'; '.join(relaxed)}" if relaxed else ""
         line = f"[{len(results)}/{len(names)}] {name}: {result.outcome}{more}"
-        print("\n".join(wrap(one_line(line))), file=sys.stderr)
+        print("\n".join(wrap_line(one_line(line))), file=sys.stderr)
         if state:
             _save_state(state, _plan_key(release), results.values())
 
@@ -201,7 +211,7 @@ def _plan(
     listed = [results[name] for name in dict.fromkeys(names) if name in results]
     plan = make_plan(listed, accepted)
     for name in sorted({*accepted} - {rule.name for rule in plan.rules}):
-        tell(f"--accept {name}: the release changes no such rule")
+        print_message(f"--accept {name}: the release changes no such rule")
     if report and report.suffix == ".json":
         text = json.dumps(plan_as_json(plan), indent=2, ensure_ascii=False) + "\n"
         report.write_text(text, encoding="utf-8")
@@ -273,16 +283,16 @@ def _print_table(results: list[Result]) -> None:
     for result in results:
         row = f"{result.project:{width}}  {result.outcome:10}  {result.seconds:5.1f} s"
         count = len(result.differs)
-        files = f"{counted(count, 'policy file')} {'is' if count == 1 else 'are'}"
+        files = f"{format_count(count, 'policy file')} {'is' if count == 1 else 'are'}"
         note = f"; {files} not as it has them: copier-fastmcp drift" if count else ""
-        for line in wrap(f"{row}  {', '.join(result.detail)}{note}"):
+        for line in wrap_line(f"{row}  {', '.join(result.detail)}{note}"):
             print(line)
     counts = {
         name: sum(r.outcome == name for r in results) for name in (CLEAN, CURRENT)
     }
     other = len(results) - sum(counts.values())
     spread = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
-    print(f"{counted(len(results), 'project')}: {spread}, {other} to look at")
+    print(f"{format_count(len(results), 'project')}: {spread}, {other} to look at")
 
 
 def fleet(
@@ -352,14 +362,14 @@ def fleet(
         raise UnableError(
             "--state goes with --ref: without it a newer release would look done"
         )
-    writable(report)
+    require_writable(report)
     release = Release(
         ref,
         check=check,
         trust=trust,
         pin=pin,
         keep_conflicts=keep_conflicts,
-        template=template_address(template),
+        template=resolve_template(template),
     )
     if plan:
         release = replace(release, check=None, pin=live, is_preview=not live)
@@ -387,7 +397,7 @@ def fleet(
 
     run_in_parallel(waiting, jobs or os.cpu_count() or 1, run, done, release.stop)
     listed = [results[name] for name in names]
-    write(report, listed)
+    write_report(report, listed)
     if json_output:
         print(
             json.dumps(

@@ -12,8 +12,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from .errors import BackError, RefusedError, UnableError, one_line, tell
-from .listing import entries
+from .errors import BackError, RefusedError, UnableError, one_line, print_message
 from .openapi.changes import fit_line
 from .openapi.converting import (
     answers_of,
@@ -38,6 +37,7 @@ from .openapi.merging import (
 from .openapi.reporting import report, report_changes, to_look_at
 from .openapi.selecting import Selection
 from .openapi.tools import BUDGET, Options
+from .tools_answer import parse_entries
 
 
 def import_(
@@ -103,7 +103,7 @@ def import_(
     options.names = {key: tool["name"] for key, tool in before.tools.items()}
     own = [
         str(one.get("name"))
-        for one in entries(mine.get("tools"))
+        for one in parse_entries(mine.get("tools"))
         if one.get("name") not in options.names.values()
         and (options.names or not one.get("http"))
     ]
@@ -129,7 +129,7 @@ def import_(
     if json_output:
         print(json.dumps([one.row() for one in rows], indent=1, ensure_ascii=False))
         for line in to_look_at(rows):
-            tell(one_line(line))
+            print_message(one_line(line))
         return 0
     if not out and answers["tools"]:
         print(text, end="")
@@ -137,19 +137,19 @@ def import_(
         print(shown)
     # What callers notice comes first, then what became of each operation.
     for line in [*report_changes(merged, mine.get("tools")), *report(rows), *notes]:
-        tell(fit_line(one_line(line)))
+        print_message(fit_line(one_line(line)))
     if not answers["tools"]:
         raise RefusedError(
             f"no operation of {file} can be a tool; the lines above say why"
         )
     if out and merged and text == old:
-        tell(f"{out} stays as it is")
+        print_message(f"{out} stays as it is")
     elif out:
         then = f"copier-fastmcp new --from {shlex.quote(str(out))}"
         if merged:
             whole = shlex.quote(str(out.resolve()))
             then = f"copier-fastmcp update --from {whole} in the server's folder, or {then}"
-        tell(f"{'would write' if dry_run else 'wrote'} {out}; then: {then}")
+        print_message(f"{'would write' if dry_run else 'wrote'} {out}; then: {then}")
     return 0
 
 

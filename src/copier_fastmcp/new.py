@@ -14,16 +14,22 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from .creating.finishing import Plan, finish, settled
-from .creating.placing import usable
-from .creating.reviewing import wrong_names
-from .errors import BackError, RefusedError, tell
-from .listing import entries, plain
+from .errors import BackError, RefusedError, print_message
 from .openapi.merging import load_answers, sidecar
 from .openapi.phased import FILE, RECORD, ImportNotes, page
-from .project import copying
-from .project.answers import ANSWERS, answers_only, domain_of, from_options, read
-from .project.origin import Template, own
+from .project import copier_process
+from .project.answers import (
+    ANSWERS,
+    guess_domain,
+    parse_data_options,
+    read_answers,
+    strip_copier_keys,
+)
+from .project.origin import Template, find_template
+from .scaffolding.destination import require_usable
+from .scaffolding.installation import Plan, settle_plan, write_server
+from .scaffolding.tool_preview import find_name_mistake
+from .tools_answer import parse_entries, shorten_entries
 
 Render = Callable[[Mapping[str, Any]], Path]
 
@@ -76,45 +82,48 @@ def new(
         RefusedError: The answers, the document or the destination cannot be used; nothing was written.
         UnableError: Copier or uv fails.
     """
-    origin = own(template, ref)
+    origin = find_template(template, ref)
     asking = not (unattended or json_output)
     if asking and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise RefusedError(
             "there is no terminal to ask in; say --unattended with --tools or --from"
         )
     if dest:
-        usable(dest)
+        require_usable(dest)
     globs = {"tag": tag, "path": path, "method": method, "operation": operation}
-    more = from_options(data)
+    more = parse_data_options(data)
     given = more | _options(tools, domain, server_name, profile)
     notes = ImportNotes()
     plan = Plan(dest, conflicts, asking, install, json_output)
     try:
-        with renders(origin, more, notes) as render:
+        with open_renderer(origin, more, notes) as render:
             known = (
-                source(from_, globs, notes, asking=asking) | given if from_ else given
+                load_source(from_, globs, notes, asking=asking) | given
+                if from_
+                else given
             )
             if "server_name" not in known and (known.get("tools") or not asking):
-                known = domain_of(dest) | known
-            known = addressed(known, asking=asking)
+                known = guess_domain(dest) | known
+            known = complete_address(known, asking=asking)
             if not asking:
                 if not known.get("tools"):
                     raise RefusedError(
                         'no tool is named; say --tools "search_notes, get_note", or --from FILE'
                     )
-                settled(plan, render(known))
+                settle_plan(plan, render(known))
             else:
-                from .creating.dialog import Dialog
+                from .scaffolding.dialog import Dialog
 
                 if from_:
                     render(known)
                 ask = Dialog(
                     known,
-                    lambda file: addressed(
-                        source(file, globs, notes, asking=True) | given, asking=True
+                    lambda file: complete_address(
+                        load_source(file, globs, notes, asking=True) | given,
+                        asking=True,
                     ),
                     render,
-                    lambda answers: settled(plan, render(answers)),
+                    lambda answers: settle_plan(plan, render(answers)),
                     dest,
                     given,
                 ).ask
@@ -122,9 +131,9 @@ def new(
                     known = ask()
                 except BackError as error:
                     raise KeyboardInterrupt from error
-            return finish(plan, known, render(known))
+            return write_server(plan, known, render(known))
     except KeyboardInterrupt:
-        tell("nothing was written")
+        print_message("nothing was written")
         return 130
 
 
@@ -139,14 +148,14 @@ def _options(
     named = {"domain": domain, "server_name": server_name, "profile": profile}
     found: dict[str, Any] = {key: value for key, value in named.items() if value}
     if tools:
-        if wrong := wrong_names(tools):
+        if wrong := find_name_mistake(tools):
             raise RefusedError(f"--tools: {wrong}")
-        found["tools"] = plain(entries(tools))
+        found["tools"] = shorten_entries(parse_entries(tools))
     return found
 
 
 @contextmanager
-def renders(
+def open_renderer(
     origin: Template, asked: Mapping[str, Any], notes: ImportNotes | None = None
 ) -> Iterator[Render]:
     """Render answers in a folder that goes away; the same answers again cost nothing.
@@ -163,8 +172,8 @@ def renders(
             stack.close()
             held.clear()
             full = {**known, "_src_path": origin.source, "_commit": origin.ref}
-            project = stack.enter_context(copying.rendered(full))
-            kept = read(project / ANSWERS)
+            project = stack.enter_context(copier_process.render_project(full))
+            kept = read_answers(project / ANSWERS)
             if lost := [name for name in asked if name not in kept]:
                 names = ", ".join(name for name in kept if not name.startswith("_"))
                 raise RefusedError(
@@ -183,7 +192,7 @@ def renders(
         yield render
 
 
-def addressed(known: dict[str, Any], *, asking: bool) -> dict[str, Any]:
+def complete_address(known: dict[str, Any], *, asking: bool) -> dict[str, Any]:
     """Answers for an API with its address, which some documents do not have.
 
     Without somebody to ask, the address is left to the setting of the server that is made.
@@ -192,23 +201,23 @@ def addressed(known: dict[str, Any], *, asking: bool) -> dict[str, Any]:
         return known
     if not asking:
         package = str(known.get("package_name", "")).upper()
-        tell(
+        print_message(
             f"the document names no address of the API; set {package}_API where the server runs"
         )
         return known
-    from .terminal.prompts import text
+    from .terminal.prompts import ask_text
 
     wrong = (
         "write a whole address without user and query, as in https://api.example.com/v1"
     )
     form = re.compile(r"https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?(/[A-Za-z0-9._~@-]+)*/?")
-    said = text(
+    said = ask_text(
         "The address of the API:", "", lambda one: "" if form.fullmatch(one) else wrong
     )
     return {**known, "api": said.rstrip("/")}
 
 
-def source(
+def load_source(
     file: Path,
     globs: Mapping[str, list[str] | None],
     notes: ImportNotes,
@@ -235,4 +244,4 @@ def source(
     notes.lines.clear()
     beside = sidecar(file)
     notes.record = beside.read_text(encoding="utf-8") if beside.is_file() else ""
-    return answers_only(load_answers(file))
+    return strip_copier_keys(load_answers(file))

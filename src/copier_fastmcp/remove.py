@@ -9,10 +9,15 @@ from cyclopts import Parameter
 from copier_fastmcp_engine.testing.lock import FILE as LOCK
 
 from .errors import RefusedError
-from .listing import listed, name_of
-from .project.answers import recorded
+from .project.answers import read_recorded_answers
 from .project.pinning import PIN, TABLE
-from .project.tools import file_of, functions, mentions, unknown
+from .project.tool_files import (
+    find_mentions,
+    find_tool_file,
+    list_tool_functions,
+    unknown_tool_error,
+)
+from .tools_answer import get_tool_name, list_tools
 from .updates.tool_changes import change_tools, deliver, inside_worktree
 
 
@@ -22,8 +27,8 @@ def _files(name: str) -> list[Path]:
     Raises:
         RefusedError: It shares its file with others.
     """
-    path, test = file_of(name), Path(f"tests/tools/test_{name}.py")
-    if path and (others := [one for one in functions(path) if one != name]):
+    path, test = find_tool_file(name), Path(f"tests/tools/test_{name}.py")
+    if path and (others := [one for one in list_tool_functions(path) if one != name]):
         why = f"{path.as_posix()} holds {name} and {', '.join(others)}"
         raise RefusedError(
             f"{why}; take {name} out of it by hand, then say remove again"
@@ -59,14 +64,14 @@ def remove(
         RefusedError: There is no such tool, it shares its file, or something is in the way of the change.
         UnableError: Copier, git or the server without it fails; nothing has changed.
     """
-    recorded()
+    read_recorded_answers()
     with inside_worktree() as worktree:
-        known = recorded()
-        before = listed(known.get("tools"))
+        known = read_recorded_answers()
+        before = list_tools(known.get("tools"))
         files = _files(name)
-        after = [tool for tool in before if name_of(tool) != name]
+        after = [tool for tool in before if get_tool_name(tool) != name]
         if len(after) == len(before) and not files:
-            raise unknown(name)
+            raise unknown_tool_error(name)
 
         def delete() -> None:
             for path in files:
@@ -74,7 +79,7 @@ def remove(
 
         tools = after if len(after) < len(before) else None
         changes = change_tools(worktree, known, tools, trust=trust, edit=delete)
-        mentioned = mentions(name)
+        mentioned = find_mentions(name)
         is_pinned = PIN.is_file()
         branch = branch or f"remove-{name}"
         place = deliver(worktree, branch, f"Remove the tool {name}", here=here)

@@ -10,10 +10,16 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from .errors import RefusedError
-from .listing import NAME, entry, listed, name_of, verb_says
-from .project.answers import ANSWERS, recorded
+from .project.answers import ANSWERS, read_recorded_answers
 from .project.repository import git
-from .project.tools import FUNCTIONS, declared, file_of, mentions, unknown
+from .project.tool_files import (
+    FUNCTIONS,
+    find_mentions,
+    find_tool_file,
+    parse_behavior,
+    unknown_tool_error,
+)
+from .tools_answer import NAME, get_tool_name, infer_from_name, list_tools, parse_entry
 from .updates.tool_changes import change_tools, deliver, inside_worktree, new_files
 
 # Where a project's decorators are: in its vendored engine, in the policy of older releases
@@ -25,7 +31,7 @@ FACADE, PACKAGE = (
 WIDTH = 100
 
 
-def renamed(text: str, old: str, new: str) -> str:
+def rename_identifier(text: str, old: str, new: str) -> str:
     """A file with a tool's name, and that of its classes, replaced wherever it is a whole word."""
     was, now = (
         "".join(part.title() for part in name.split("_")) for name in (old, new)
@@ -40,7 +46,7 @@ def _declared(text: bytes, name: str) -> tuple[str, ast.Call | None]:
         if (
             isinstance(node, FUNCTIONS)
             and node.name == name
-            and (found := declared(node))[0]
+            and (found := parse_behavior(node))[0]
         ):
             return found
     return "", None
@@ -58,7 +64,7 @@ def _names(value: ast.expr | None) -> list[str] | None:
     return [*found] if listed else None
 
 
-def remembering(text: str, new: str, old: str) -> str:
+def add_alias(text: str, new: str, old: str) -> str:
     """A tool's file whose decorator says also the name that it had; as it was where none can say it."""
     raw = text.encode()
     call = _declared(raw, new)[1]
@@ -113,8 +119,8 @@ def _entry(one: Any, new: str, behavior: str, old: str) -> Any:
 
     `old` is the name that it still answers to, empty where it does not.
     """
-    says = verb_says(new)
-    given = "" if isinstance(one, Mapping) else entry(one).get("behavior", "")
+    says = infer_from_name(new)
+    given = "" if isinstance(one, Mapping) else parse_entry(one).get("behavior", "")
     given = given or (behavior if behavior != says else "")
     if not isinstance(one, Mapping) and not old:
         return f"{new}={given}" if given else new
@@ -156,13 +162,13 @@ def rename(
         RefusedError: There is no such tool, the new name is taken or none, or something is in the way of the change.
         UnableError: Copier, git or the server fails; nothing has changed.
     """
-    recorded()
+    read_recorded_answers()
     with inside_worktree() as worktree:
-        known = recorded()
-        path = file_of(old)
+        known = read_recorded_answers()
+        path = find_tool_file(old)
         if path is None:
-            raise unknown(old)
-        if file_of(new):
+            raise unknown_tool_error(old)
+        if find_tool_file(new):
             raise RefusedError(f"{new!r} is taken")
         if not NAME.fullmatch(new):
             raise RefusedError(
@@ -170,16 +176,18 @@ def rename(
             )
         text = path.read_text("utf-8")
         behavior = _declared(text.encode(), old)[0]
-        new_text = renamed(text, old, new)
+        new_text = rename_identifier(text, old, new)
         final_text = new_text
         if not forget and _supports_aliases():
-            final_text = remembering(new_text, new, old)
+            final_text = add_alias(new_text, new, old)
         alias = old if final_text != new_text else ""
-        before = listed(known.get("tools"))
+        before = list_tools(known.get("tools"))
         after = []
         for tool in before:
             after.append(
-                _entry(tool, new, behavior, alias) if name_of(tool) == old else tool
+                _entry(tool, new, behavior, alias)
+                if get_tool_name(tool) == old
+                else tool
             )
         moved = _moved_files(path, old, new)
 
@@ -189,7 +197,7 @@ def rename(
         tools = after if after != before else None
         changes = change_tools(worktree, known, tools, trust=trust, edit=move)
         own = (f"{moved[path].as_posix()}:", f"{ANSWERS}:") if alias else ()
-        mentioned = [place for place in mentions(old) if not place.startswith(own)]
+        mentioned = [place for place in find_mentions(old) if not place.startswith(own)]
         stat = git(Path(), "diff", "--cached", "--stat", "--no-color")
         branch = branch or f"rename-{old}-{new}"
         place = deliver(worktree, branch, f"Rename the tool {old} to {new}", here=here)
@@ -241,7 +249,7 @@ def _move_files(
     """Move the tool's files, over those that the template made for a new tool of that name."""
     texts = {}
     for source, target in moved.items():
-        texts[target] = renamed(source.read_text("utf-8"), old, new)
+        texts[target] = rename_identifier(source.read_text("utf-8"), old, new)
     texts[moved[path]] = text
     for name in new_files("src", "tests/tools"):
         if Path(name).name in (f"{new}.py", f"test_{new}.py"):

@@ -8,12 +8,17 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from .errors import RefusedError, UnableError, counted, one_line
-from .project.answers import recorded
-from .project.copying import rendered
-from .project.ownership import differences, files_of, policy_files, same
-from .project.repository import changed, git, split_names
-from .project.undoable import Change, Content, read_content, write_changes
+from .errors import RefusedError, UnableError, format_count, one_line
+from .project.answers import read_recorded_answers
+from .project.copier_process import render_project
+from .project.guarded_writes import Change, Content, read_content, write_changes
+from .project.ownership import (
+    compare_policy_files,
+    is_same_text,
+    list_files,
+    list_policy_files,
+)
+from .project.repository import git, list_changes, split_names
 
 TOOLS = re.compile("(src/[^/]+|tests)/tools/.+")  # their authors', so only by name
 
@@ -43,7 +48,9 @@ def _tools(names: set[str], fresh: Path) -> dict[str, str]:
     there = {name for name in names if Path(name).is_file()}
     states = dict.fromkeys(names - there, "missing")
     edited = (
-        n for n in there if not same(Path(n).read_bytes(), (fresh / n).read_bytes())
+        n
+        for n in there
+        if not is_same_text(Path(n).read_bytes(), (fresh / n).read_bytes())
     )
     return states | dict.fromkeys(edited, "edited")
 
@@ -54,7 +61,7 @@ def _at_risk(names: list[str]) -> list[str]:
     if not there:
         return []
     root = "--untracked-files=all"
-    unsaved = changed(Path(), root, "--ignored", "--", *there)
+    unsaved = list_changes(Path(), root, "--ignored", "--", *there)
     return sorted(unsaved)
 
 
@@ -107,12 +114,14 @@ def restore(
             has changes that are not committed.
         UnableError: The recorded version cannot be rendered, or git cannot be asked.
     """
-    known = recorded(template)
+    known = read_recorded_answers(template)
     at_start = _contents(files)
-    with rendered(known) as fresh:
-        states = differences(fresh, Path())
-        mine = [name for name in files_of(fresh) if TOOLS.fullmatch(name)]
-        names = _named(files, [*policy_files(fresh), *mine]) if files else list(states)
+    with render_project(known) as fresh:
+        states = compare_policy_files(fresh, Path())
+        mine = [name for name in list_files(fresh) if TOOLS.fullmatch(name)]
+        names = (
+            _named(files, [*list_policy_files(fresh), *mine]) if files else list(states)
+        )
         states |= _tools({*names} & {*mine}, fresh)
         wanted = {name: states[name] for name in names if name in states}
         before = {name: at_start.get(name, read_content(Path(name))) for name in wanted}
@@ -143,6 +152,6 @@ def restore(
         if name not in wanted:
             print(f"{name}: is as the template has it")
     print(
-        f"{counted(len(wanted), 'file')} restored from {source} at {version}; `git diff` shows them"
+        f"{format_count(len(wanted), 'file')} restored from {source} at {version}; `git diff` shows them"
     )
     return 0

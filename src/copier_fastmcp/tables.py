@@ -7,7 +7,7 @@ from typing import Any
 
 
 @cache
-def tables(name: str = "tables") -> dict[str, Any]:
+def load_tables(name: str = "tables") -> dict[str, Any]:
     """What stands in tables.json, or in language.json: what answers may hold."""
     text = files(__package__).joinpath(f"{name}.json").read_text(encoding="utf-8")
     loaded: dict[str, Any] = json.loads(text)

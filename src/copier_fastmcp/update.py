@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from .errors import RefusedError, tell
-from .project.answers import answers_only, from_options, template_address
+from .errors import RefusedError, print_message
+from .project.answers import parse_data_options, resolve_template, strip_copier_keys
 from .updates.checkouts import (
     CLEAN,
     CONFLICT,
@@ -20,7 +20,7 @@ from .updates.checkouts import (
     Result,
     update_checkout,
 )
-from .updates.reports import as_text, writable, write
+from .updates.reports import format_text, require_writable, write_report
 
 STOPPED = 130
 
@@ -71,18 +71,18 @@ def update(
         RefusedError: An answer is not given as name=value, or the answers file cannot be used.
         UnableError: There is no folder for the report.
     """
-    writable(report)
+    require_writable(report)
     if here and branch:
         raise RefusedError("--here makes no branch; leave --branch out")
     answers = _load_answers(from_) if from_ else {}
-    answers.update(from_options(data))
+    answers.update(parse_data_options(data))
     release = Release(
         ref,
         check=check,
         trust=trust,
         pin=not unpinned,
         keep_conflicts=not roll_back,
-        template=template_address(template),
+        template=resolve_template(template),
         data=answers,
         branch=branch,
     )
@@ -98,21 +98,21 @@ def update(
         nonlocal is_declined
         if not is_asking:
             return True
-        from .terminal.describing import agreed
+        from .terminal.tool_questions import confirm_write
 
-        print(as_text(result))
-        is_declined = not agreed()
+        print(format_text(result))
+        is_declined = not confirm_write()
         return not is_declined
 
     result = update_checkout(Path.cwd(), release, delivery, agree)
     if is_declined:
-        tell("nothing was written")
+        print_message("nothing was written")
         return STOPPED
-    write(report, [result])
+    write_report(report, [result])
     if json_output:
         print(json.dumps(asdict(result), indent=2, ensure_ascii=False))
     else:
-        print(as_text(result))
+        print(format_text(result))
         if step := _next_step(result, delivery):
             print(step)
     return 0 if result.outcome in (CLEAN, CURRENT) else 1
@@ -127,7 +127,7 @@ def _load_answers(file: Path) -> dict[str, Any]:
     from .openapi.merging import load_answers
 
     if found := load_answers(file):
-        return answers_only(found)
+        return strip_copier_keys(found)
     raise RefusedError(
         f"--from {file}: holds no answers; `import --out {file}` writes them"
     )

@@ -19,7 +19,7 @@ from fastmcp import Client
 from fastmcp.client.transports import StdioTransport
 
 from copier_fastmcp.adopting.hints import hints_of
-from copier_fastmcp.adopting.proposing import Proposal
+from copier_fastmcp.adopting.proposals import Proposal
 from copier_fastmcp.adopting.survey import survey
 from copier_fastmcp.errors import RefusedError
 from copier_fastmcp_engine.testing.lock import HINTS

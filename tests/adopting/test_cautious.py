@@ -8,7 +8,7 @@ from adopting.test_reading import seen
 from adopting.test_traps import HEAD
 
 from copier_fastmcp.adopting.hints import hints_of
-from copier_fastmcp.adopting.proposing import Proposal
+from copier_fastmcp.adopting.proposals import Proposal
 from copier_fastmcp.cli import main
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from copier_fastmcp.adopting.editing import Edited
-from copier_fastmcp.parsing.sources import Project
+from copier_fastmcp.adopting.edits import Edited
+from copier_fastmcp.sources.modules import Project
 
 IMPORT = "from shop import policy"
 DOC = '"""It."""\n\n'

@@ -15,7 +15,7 @@ from copier_fastmcp import adopt
 from copier_fastmcp.adopting import survey
 from copier_fastmcp.adopting.adoption import Adoption, adoption
 from copier_fastmcp.cli import main
-from copier_fastmcp.project import undoable
+from copier_fastmcp.project import guarded_writes
 
 MADE = 'from fastmcp import FastMCP\n\nmcp = FastMCP("it")\n'
 TOOL = '\n\n@mcp.tool\ndef get_it() -> str:\n    """Get it."""\n    return ""\n'
@@ -234,7 +234,9 @@ def test_what_fails_in_the_middle_leaves_no_trace(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     files = {"a.py": b"x", "new/b.py": b"x", "file/c.py": b"x"}
     with pytest.raises(OSError, match="file"):
-        undoable.write({tmp_path / name: held for name, held in files.items()})
+        guarded_writes.write_files(
+            {tmp_path / name: held for name, held in files.items()}
+        )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.py", "file"]
     assert (tmp_path / "a.py").read_text() == "mine"
 

@@ -8,7 +8,7 @@ from support import git
 
 from copier_fastmcp.errors import RefusedError, UnableError
 from copier_fastmcp.project.origin import Template
-from copier_fastmcp.project.recording import recordable
+from copier_fastmcp.project.template_version import find_recordable_version
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def test_a_clean_checkout_is_recorded_as_it_is(
     checkout: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     template = Template(str(checkout), "HEAD")
-    assert recordable(template) == template
+    assert find_recordable_version(template) == template
     assert capsys.readouterr().err == ""
 
 
@@ -41,7 +41,9 @@ def test_uncommitted_work_is_left_out_with_a_warning(
     checkout: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     change(checkout)
-    assert recordable(Template(str(checkout), "HEAD")).ref == head(checkout)
+    assert find_recordable_version(Template(str(checkout), "HEAD")).ref == head(
+        checkout
+    )
     assert "warning: " in capsys.readouterr().err
 
 
@@ -52,7 +54,7 @@ def test_a_commit_that_no_branch_reaches_becomes_the_nearest_that_one_does(
     git(checkout, "checkout", "--quiet", "--detach")
     change(checkout)
     commit(checkout)
-    assert recordable(Template(str(checkout), "HEAD")).ref == reached
+    assert find_recordable_version(Template(str(checkout), "HEAD")).ref == reached
     assert f"{reached[:12]} is used and recorded" in capsys.readouterr().err
 
 
@@ -60,14 +62,14 @@ def test_where_no_branch_reaches_any_commit_it_is_refused(checkout: Path) -> Non
     git(checkout, "checkout", "--quiet", "--detach")
     git(checkout, "branch", "--quiet", "-D", "main")
     with pytest.raises(RefusedError, match="make a branch there first"):
-        recordable(Template(str(checkout), "HEAD"))
+        find_recordable_version(Template(str(checkout), "HEAD"))
 
 
 def test_a_version_that_is_not_there_is_named(checkout: Path) -> None:
     with pytest.raises(UnableError, match=r"has no commit v9\.9"):
-        recordable(Template(str(checkout), "v9.9"))
+        find_recordable_version(Template(str(checkout), "v9.9"))
 
 
 def test_an_address_is_not_looked_at() -> None:
     template = Template("git+https://example.com/it.git", "v1")
-    assert recordable(template) == template
+    assert find_recordable_version(template) == template

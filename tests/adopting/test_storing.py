@@ -6,7 +6,7 @@ import pytest
 from adopting.test_reading import seen
 
 from copier_fastmcp.adopting.hints import hints_of
-from copier_fastmcp.adopting.proposing import Proposal
+from copier_fastmcp.adopting.proposals import Proposal
 
 SHELF = """import json, sqlite3, uuid
 from pathlib import Path

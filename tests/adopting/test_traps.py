@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from adopting.test_reading import seen
 
-from copier_fastmcp.adopting.proposing import Proposal
+from copier_fastmcp.adopting.proposals import Proposal
 
 HEAD = """import asyncio, functools, json, os, shelve, shutil, sqlite3, subprocess
 import httpx, requests, urllib.request

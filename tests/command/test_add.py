@@ -10,7 +10,7 @@ from calling import add, at_hand, call
 from lifecycle import SRC, bytes_of, commit, start, uncommitted
 from support import clone_template, git
 
-from copier_fastmcp.listing import listed, name_of
+from copier_fastmcp.tools_answer import get_tool_name, list_tools
 
 ADDED = {".copier-answers.yml", "annotations.lock.json", "docs/tools.md"}
 
@@ -241,7 +241,7 @@ def test_a_template_that_copiers_own_settings_trust(mine: Path, tmp_path: Path) 
 def test_the_answer_is_listed_in_any_form(tools: object) -> None:
     names = {"get_note"} if tools else set()
     names |= {"list_notes"} if "list" in str(tools) else set()
-    assert {name_of(item) for item in listed(tools)} == names
+    assert {get_tool_name(item) for item in list_tools(tools)} == names
 
 
 def test_where_nothing_pins_it_says_so(mine: Path) -> None:

@@ -95,7 +95,7 @@ def test_references_that_unfold_without_end_are_not_unfolded(tmp_path: Path) -> 
 
 
 def test_no_name_steers_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    errors.tell("get_\x1b[2J\u202enote: BREAKING: is gone")
+    errors.print_message("get_\x1b[2J\u202enote: BREAKING: is gone")
     assert (
         capsys.readouterr().err
         == "copier-fastmcp: get_\\x1b[2J\\u202enote: BREAKING: is gone\n"

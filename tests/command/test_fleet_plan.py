@@ -11,9 +11,9 @@ from lifecycle import bytes_of, commit, released, start
 from support import clone_template, git, pin
 
 from copier_fastmcp.fleet import list_projects
-from copier_fastmcp.tables import tables
+from copier_fastmcp.tables import load_tables
 from copier_fastmcp.updates.checkouts import Result
-from copier_fastmcp.updates.planning import (
+from copier_fastmcp.updates.fleet_plan import (
     make_plan,
     plan_as_json,
     plan_as_markdown,
@@ -65,7 +65,7 @@ def server(folder: Path, *, locked: bool = True) -> Path:
 
 def changed(**changes: Any) -> dict[str, Any]:
     """The tables with values replaced; `__` stands for a dot, a single value for a new row."""
-    made = copy.deepcopy(tables())
+    made = copy.deepcopy(load_tables())
     for name, value in changes.items():
         *path, last = name.split("__")
         row = made
@@ -128,7 +128,7 @@ CHANGES: dict[str, tuple[dict[str, Any], str, set[tuple[str, str, bool]]]] = {
 @pytest.mark.parametrize("kind", CHANGES)
 def test_what_a_rule_means_for_tools(kind: str, tmp_path: Path) -> None:
     new, line, effects = CHANGES[kind]
-    found = find_consequences(server(tmp_path), ANSWERS, ANSWERS, tables(), new)
+    found = find_consequences(server(tmp_path), ANSWERS, ANSWERS, load_tables(), new)
     (rule,) = [f"{name}: {change}" for name, change in found.rules.items()]
     assert rule.startswith(line)
     assert {(e.tool, e.change, e.is_relaxed) for e in found.effects} == effects
@@ -140,12 +140,12 @@ def test_two_rules_are_told_apart_and_joint_ones_are_named_so(tmp_path: Path) ->
     new = changed(
         profiles__explicit__confirm="none", profiles__explicit__destructive="deletes"
     )
-    found = find_consequences(server(tmp_path), ANSWERS, ANSWERS, tables(), new)
+    found = find_consequences(server(tmp_path), ANSWERS, ANSWERS, load_tables(), new)
     assert {(effect.tool, effect.rule) for effect in found.effects} == {
         ("delete_note", "profiles.explicit.confirm"),
         ("set_note", "profiles.explicit.destructive"),
     }
-    assert len(find_rule_changes(tables(), new)) == 2
+    assert len(find_rule_changes(load_tables(), new)) == 2
     joint = changed(
         behaviors__put__destructive=True, profiles__explicit__confirm="destructive"
     )
@@ -161,7 +161,9 @@ def test_two_rules_are_told_apart_and_joint_ones_are_named_so(tmp_path: Path) ->
 
 def test_an_answer_that_an_update_changes_is_the_cause(tmp_path: Path) -> None:
     answers = {"profile": "end-state"}
-    found = find_consequences(server(tmp_path), ANSWERS, answers, tables(), tables())
+    found = find_consequences(
+        server(tmp_path), ANSWERS, answers, load_tables(), load_tables()
+    )
     gates = {
         (effect.tool, effect.rule)
         for effect in found.effects
@@ -173,7 +175,7 @@ def test_an_answer_that_an_update_changes_is_the_cause(tmp_path: Path) -> None:
 def test_fifty_servers_in_one_report(tmp_path: Path) -> None:
     new, _, _ = CHANGES["a gate is lost"]
     found = find_consequences(
-        server(tmp_path), ANSWERS, ANSWERS, tables(), new
+        server(tmp_path), ANSWERS, ANSWERS, load_tables(), new
     ).as_json()
     files = {
         ".github/workflows/ci.yml": "changed",

@@ -8,12 +8,12 @@ import pytest
 import yaml
 from calling import call
 
-from copier_fastmcp.creating.placing import compare, placed
-from copier_fastmcp.creating.reviewing import rows, wrong_names
-from copier_fastmcp.new import addressed
+from copier_fastmcp.new import complete_address
 from copier_fastmcp.openapi.phased import page
-from copier_fastmcp.project.answers import domain_of
-from copier_fastmcp.tables import tables
+from copier_fastmcp.project.answers import guess_domain
+from copier_fastmcp.scaffolding.destination import compare_files, place_files
+from copier_fastmcp.scaffolding.tool_preview import build_rows, find_name_mistake
+from copier_fastmcp.tables import load_tables
 
 QUIET = {"hint": "confirm", "value": False, "why": "It can be restored."}
 
@@ -56,7 +56,7 @@ def test_a_server_from_names(template: Path, tmp_path: Path) -> None:
 )
 def test_what_nobody_named_is_named_after_its_folder(folder: str, domain: str) -> None:
     """Two servers of a fleet that nobody named must not have one name, one package and one prefix."""
-    assert domain_of(Path(folder)) == ({"domain": domain} if domain else {})
+    assert guess_domain(Path(folder)) == ({"domain": domain} if domain else {})
 
 
 def test_the_folder_at_hand_has_a_name(
@@ -64,8 +64,8 @@ def test_the_folder_at_hand_has_a_name(
 ) -> None:
     (tmp_path / "orders").mkdir()
     monkeypatch.chdir(tmp_path / "orders")
-    assert domain_of(Path()) == {"domain": "orders"}
-    assert domain_of(None) == {}
+    assert guess_domain(Path()) == {"domain": "orders"}
+    assert guess_domain(None) == {}
 
 
 def test_any_other_answer_can_be_said(template: Path, tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_stopping_while_it_is_copied_leaves_what_was_there(
     for name in ("a/b/new", "mine", "z"):
         (fresh / name).write_text("template")
     (there / "mine").write_text("mine")
-    met = compare(fresh, there)
+    met = compare_files(fresh, there)
     assert (met.new, met.differ) == (["a/b/new", "z"], ["mine"])
 
     def stop(one: Path, other: Path) -> None:
@@ -149,8 +149,8 @@ def test_stopping_while_it_is_copied_leaves_what_was_there(
         if one.name == "mine":
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("copier_fastmcp.creating.placing.shutil.copy2", stop)
-    with pytest.raises(KeyboardInterrupt), placed(fresh, there, met, replace=True):
+    monkeypatch.setattr("copier_fastmcp.scaffolding.destination.shutil.copy2", stop)
+    with pytest.raises(KeyboardInterrupt), place_files(fresh, there, met, replace=True):
         pass
     assert [path.name for path in there.rglob("*")] == ["mine"]
     assert (there / "mine").read_text() == "mine"
@@ -170,7 +170,7 @@ def test_the_table_says_who_is_asked_and_what_says_so() -> None:
             "why": "POST: it says close (two signals).",
         }
     ]
-    found = {row[0]: row[1:] for row in rows({"tools": tools})}
+    found = {row[0]: row[1:] for row in build_rows({"tools": tools})}
     assert found["search_notes"] == [
         "read",
         "readOnly=yes destructive=no idempotent=yes",
@@ -187,9 +187,11 @@ def test_the_table_says_who_is_asked_and_what_says_so() -> None:
     assert found["send_note"][2] == "no"
     assert found["delete_note"][2] == "no (said)"
     assert found["close"][3] == "two signals"
-    narrow = {row[0]: row[2] for row in rows({"tools": tools, "profile": "narrow"})}
+    narrow = {
+        row[0]: row[2] for row in build_rows({"tools": tools, "profile": "narrow"})
+    }
     assert narrow["search_notes"] == "readOnly=yes idempotent=yes"
-    assert wrong_names("search_notes, get_note=read") == ""
+    assert find_name_mistake("search_notes, get_note=read") == ""
 
 
 def test_the_table_knows_what_is_finer_than_a_behavior(
@@ -199,13 +201,13 @@ def test_the_table_knows_what_is_finer_than_a_behavior(
     row = {"behavior": "put", "hint": "destructive", "why": "It can be undone."}
     finer = [{**row, "tools": ["archive_all"], "value": True}]
     finer += [{**row, "tools": ["archive", "unarchive"], "value": False}]
-    monkeypatch.setitem(tables(), "finer", finer)
+    monkeypatch.setitem(load_tables(), "finer", finer)
     own = [{"hint": "destructive", "value": True, "why": "It is so."}]
     tools = ["archive_note", "archive_all", "set_note"]
     answers: dict[str, Any] = {"hints": "explicit", "confirm": "destructive"}
     answers |= {"profile": "custom", "destructive": "deletes_and_overwrites"}
     answers["tools"] = [*tools, {"name": "unarchive_note", "exceptions": own}]
-    assert {row[0]: row[2:4] for row in rows(answers)} == {
+    assert {row[0]: row[2:4] for row in build_rows(answers)} == {
         "archive_note": ["readOnly=no destructive=no idempotent=yes", "no"],
         "archive_all": ["readOnly=no destructive=yes idempotent=yes", "yes"],
         "set_note": ["readOnly=no destructive=yes idempotent=yes", "yes"],
@@ -235,11 +237,11 @@ def test_an_api_has_an_address(
         "what a later import of the document merges with"
     )
     known = {"backend": "http", "api": "https://a.example"}
-    assert addressed(known, asking=False) == known
+    assert complete_address(known, asking=False) == known
     monkeypatch.setattr(
-        "copier_fastmcp.terminal.prompts.text", lambda *_: "https://a.example/"
+        "copier_fastmcp.terminal.prompts.ask_text", lambda *_: "https://a.example/"
     )
-    assert addressed({"backend": "http"}, asking=True) == known
+    assert complete_address({"backend": "http"}, asking=True) == known
 
 
 WHY = {

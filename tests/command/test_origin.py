@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from copier_fastmcp.errors import UnableError
-from copier_fastmcp.project import copying, origin
-from copier_fastmcp.project.origin import Template, is_own, own
+from copier_fastmcp.project import copier_process, origin
+from copier_fastmcp.project.origin import Template, find_template, is_own
 
 ADDRESS = "https://code.example.org/us/copier-fastmcp"
 
@@ -69,10 +69,10 @@ def test_it_is_where_the_package_came_from(
     package: Installed, template: Template, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install(monkeypatch, package)
-    assert own() == template
-    assert own(ref="v9") == Template(template.source, "v9")
-    assert own("/", "v9") == Template("/", "v9")
-    assert own("/") == Template("/", "HEAD")
+    assert find_template() == template
+    assert find_template(ref="v9") == Template(template.source, "v9")
+    assert find_template("/", "v9") == Template("/", "v9")
+    assert find_template("/") == Template("/", "HEAD")
 
 
 @pytest.mark.parametrize(
@@ -87,9 +87,9 @@ def test_a_checkout_is_taken_at_head(
     with pytest.raises(
         UnableError, match=r"has no copier.yml; name the template with --template"
     ):
-        own()
+        find_template()
     (checkout / "copier.yml").touch()
-    assert own() == Template(str(checkout), "HEAD")
+    assert find_template() == Template(str(checkout), "HEAD")
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_a_placeholder_is_no_address(
     with pytest.raises(
         UnableError, match="names no repository of its template; name the template"
     ):
-        own()
+        find_template()
     assert not is_own(address)
 
 
@@ -151,7 +151,7 @@ def test_an_error_of_copiers_without_a_word_is_named(
     with pytest.raises(
         UnableError, match="the template /nowhere: RuntimeError; name another"
     ):
-        copying.code("/nowhere", "v1.0.0", None)
+        copier_process.describe_template_code("/nowhere", "v1.0.0", None)
 
 
 def test_a_folder_is_named_as_seen_from_here(
@@ -160,12 +160,12 @@ def test_a_folder_is_named_as_seen_from_here(
     (tmp_path / "fork").mkdir()
     monkeypatch.chdir(tmp_path / "fork")
     assert (
-        own("../fork")
-        == own(".")
+        find_template("../fork")
+        == find_template(".")
         == Template(str((tmp_path / "fork").resolve()), "HEAD")
     )
-    assert own("gh:ann/fork", "v1") == Template("gh:ann/fork", "v1")
+    assert find_template("gh:ann/fork", "v1") == Template("gh:ann/fork", "v1")
     with pytest.raises(
         UnableError, match=r"--template \.\./nowhere is not a folder; name a checkout"
     ):
-        own("../nowhere")
+        find_template("../nowhere")

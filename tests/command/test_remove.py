@@ -9,7 +9,7 @@ from calling import at_hand, call
 from lifecycle import SRC, bytes_of, commit, said, uncommitted
 from support import git, server
 
-from copier_fastmcp.rename import remembering
+from copier_fastmcp.rename import add_alias
 
 GONE = {
     ".copier-answers.yml",
@@ -121,7 +121,7 @@ def test_a_decorator_learns_the_old_name(decorator: str) -> None:
     text = (
         '"""Ä."""\n\n@above\nDECORATOR\nasync def new() -> None:\n    """Do (it)."""\n'
     )
-    found = remembering(text.replace("DECORATOR", decorator), "new", "old")
+    found = add_alias(text.replace("DECORATOR", decorator), "new", "old")
     assert found == text.replace("DECORATOR", LAYOUTS[decorator] or decorator)
     ast.parse(found)
 

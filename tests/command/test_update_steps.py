@@ -14,7 +14,7 @@ from copier_fastmcp.updates.checkouts import (
     _record_template,
 )
 from copier_fastmcp.updates.conflicts import conflicting_files, describe_conflicts
-from copier_fastmcp.updates.reports import as_text, markdown
+from copier_fastmcp.updates.reports import format_markdown, format_text
 from copier_fastmcp.updates.worktrees import Worktree
 
 CONFLICT = """first
@@ -89,9 +89,9 @@ def test_a_report_puts_relaxations_first_and_keeps_lines_short(mine: Path) -> No
     result = Result(
         str(mine), "relaxed", ["v1 -> v2"], tools=tools, files={"README.md": "changed"}
     )
-    text = markdown([result])
+    text = format_markdown([result])
     assert text.index("Relaxed for clients") < text.index("Other changes for clients")
     assert "<details><summary>Policy and shared files (1)</summary>" in text
-    for report in (text, as_text(result)):
+    for report in (text, format_text(result)):
         assert max(map(len, report.splitlines())) <= 200
         assert report.count("word") == 60, "wrapped, not cut"

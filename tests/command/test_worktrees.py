@@ -16,8 +16,13 @@ from lifecycle import bytes_of, commit
 from support import ROOT, git
 
 from copier_fastmcp.errors import RefusedError, UnableError
-from copier_fastmcp.project.answers import template_address
-from copier_fastmcp.project.undoable import Change, Content, write, write_changes
+from copier_fastmcp.project.answers import resolve_template
+from copier_fastmcp.project.guarded_writes import (
+    Change,
+    Content,
+    write_changes,
+    write_files,
+)
 from copier_fastmcp.updates.checkouts import put_into_tree
 from copier_fastmcp.updates.worktrees import REGISTRY, Worktree, remove_leftovers
 
@@ -147,9 +152,9 @@ def test_a_template_is_found_from_every_worktree(
 ) -> None:
     (tmp_path / "template").mkdir()
     monkeypatch.chdir(tmp_path)
-    assert template_address("template") == str((tmp_path / "template").resolve())
+    assert resolve_template("template") == str((tmp_path / "template").resolve())
     for address in (None, "missing", "https://git.example.com/t.git"):
-        assert template_address(address) == address
+        assert resolve_template(address) == address
 
 
 def test_a_branch_with_other_work_is_kept(mine: Path) -> None:
@@ -369,16 +374,16 @@ def test_a_change_that_fails_in_the_middle_is_undone(tmp_path: Path) -> None:
         tmp_path / "file/x": b"new\n",
     }
     with pytest.raises(OSError, match="Not a directory"):
-        write(new)
+        write_files(new)
     assert bytes_of(tmp_path) == before
     assert not (tmp_path / "folder").exists()
-    write({old: b"new\n"})
+    write_files({old: b"new\n"})
     assert old.read_text() == "new\n"
     assert os.access(old, os.X_OK)
     with pytest.raises(
         RefusedError, match="was changed meanwhile; nothing was written"
     ):
-        write({old: b"newer\n"}, {old: b"as it was shown\n"})
+        write_files({old: b"newer\n"}, {old: b"as it was shown\n"})
 
 
 def test_into_the_tree(mine: Path) -> None:

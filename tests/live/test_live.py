@@ -29,6 +29,7 @@ VOLATILE = {
     "last_activity",
     "last_checked",
     "last_changed",
+    "last_error",
     "updated",
     "server",
     "time",

@@ -35,8 +35,8 @@ def answered(
         questions.append(question)
         return remaining.pop(0)
 
-    monkeypatch.setattr(prompts, "choose", choose)
-    monkeypatch.setattr(prompts, "say", lambda *_: None)
+    monkeypatch.setattr(prompts, "ask_choice", choose)
+    monkeypatch.setattr(prompts, "print_line", lambda *_: None)
     return asking.behaviors_of(rows()), questions
 
 

@@ -73,7 +73,7 @@ def test_one_line(tmp_path: Path, name: str) -> None:
 def test_answers_unfold_no_further_than_documents(tmp_path: Path) -> None:
     path = written(tmp_path, BOMB + "tools: *a11\n")
     with pytest.raises(RefusedError, match="unfolds to over"):
-        answers.read(path)
+        answers.read_answers(path)
 
 
 def test_what_is_too_large_or_no_text(

@@ -10,6 +10,8 @@ from inside import ATTACKS, attack
 from support import PYTEST, Answers, answers, check, python, render, rendered
 
 ANSWERS: Answers = yaml.safe_load((ATTACKS / "api/answers.yml").read_text("utf-8"))
+# A request whose error the body ignores.
+IGNORED = 'await __import__("asyncio").gather({}, return_exceptions=True)'
 # A line before what the body of a tool does -> what its suite finds: none of them leaves a trace in the data.
 MUTATIONS = {
     "get_note": (
@@ -17,11 +19,11 @@ MUTATIONS = {
         "it says read-only, but sent DELETE /absent",
     ),
     "list_issues": (
-        'await api().send("PATCH", "/absent", passes=(404,))',
+        IGNORED.format('api().send("PATCH", "/absent")'),
         "it says read-only, but sent PATCH /absent",
     ),
     "list_charges": (
-        'await api().send("POST", "/full", passes=(507,))',
+        IGNORED.format('api().send("POST", "/full")'),
         "it says read-only, but sent POST /full",
     ),
     "delete_note": (
@@ -70,7 +72,7 @@ def test_the_suite_finds_what_only_requests_show(http: Path, tmp_path: Path) -> 
     for tool, (line, _) in MUTATIONS.items():
         path = copy / f"src/notes_mcp/tools/{tool}.py"
         text, made = re.subn(
-            r"\n    (answer|return) ",
+            r"\n    (response =|return) ",
             rf"\n    {line}\n    \1 ",
             path.read_text(),
             count=1,
@@ -98,8 +100,4 @@ def test_a_tool_may_be_called_test_hook(http: Path) -> None:
 def test_the_default_project_has_nothing_of_it() -> None:
     files = rendered({})
     assert not [path for path in files if path.endswith("fake.py")]
-    assert not [
-        path
-        for path, text in files.items()
-        if "quoted(" in text and path.startswith("src/")
-    ]
+    assert not [path for path in files if "/engine/api/" in path]

@@ -119,7 +119,7 @@ def test_wheel_and_sdist_hold_what_they_should(built: Path, mine: Path) -> None:
     assert "License-File: LICENSE" in about
     with tarfile.open(next(built.glob("*.tar.gz"))) as sdist:
         names = {name.partition("/")[2] for name in sdist.getnames()}
-    assert {"tests/policy/conftest.py", "pyproject.toml"} <= names
+    assert {"tests/policy/test_behavior.py", "pyproject.toml"} <= names
     assert not names & set(SECRETS)
 
 

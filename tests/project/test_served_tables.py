@@ -8,8 +8,8 @@ import pytest
 from support import Answers, python, rendered
 from tables import BEHAVIORS, PROFILES, TABLES, WIRE
 
-from copier_fastmcp.behaviors import policy_of
-from copier_fastmcp.creating.reviewing import asks, hints_of
+from copier_fastmcp.behaviors import build_policy
+from copier_fastmcp.scaffolding.tool_preview import compute_hints, describe_gate
 
 Row = dict[str, Any]
 READ, LOSS, SAME, WORLD = WIRE.values()
@@ -173,13 +173,15 @@ def test_what_new_shows_before_it_writes_is_what_is_served(
     served: tuple[Row, dict[str, Row], set[str]],
 ) -> None:
     answers, hints, gated = served
-    policy = policy_of({"profile": "custom", **answers})
+    policy = build_policy({"profile": "custom", **answers})
     for tool in TOOLS:
         expected = {
             name: value for name, value in hints[tool["name"]].items() if name != WORLD
         }
-        assert hints_of(tool, policy) == expected, tool
-        assert asks(tool, policy).startswith("yes") == (tool["name"] in gated), tool
+        assert compute_hints(tool, policy) == expected, tool
+        assert describe_gate(tool, policy).startswith("yes") == (
+            tool["name"] in gated
+        ), tool
 
 
 def test_an_unsaid_action_is_what_the_protocol_assumes(

@@ -1,10 +1,15 @@
 """A policy owner's fork: upstream's next release is merged into it without a conflict, and its tags are the newest."""
 
+import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 from lifecycle import ENGINE, TEMPLATE, Edit, released, said
 from support import git, render
+
+from copier_fastmcp.project.ownership import list_files
 
 TABLES = "src/copier_fastmcp/tables.json"
 CI = "template/.github/workflows/ci.yml.jinja"
@@ -98,3 +103,54 @@ def test_upstreams_next_release_is_merged(
     merged = (fork / TABLES).read_text(encoding="utf-8")
     for text in ("name-short", "name-upstream", FINER, CONFIRM + '"writes"'):
         assert text in merged
+
+
+ADDITIONS = {
+    "LICENSE": "Example Corp, internal use. \N{COPYRIGHT SIGN} 2026\n",
+    "README.md": "## At Example Corp\n\nAsk in #mcp.\n",
+    "ci.yml": "name: house\non: workflow_call\njobs: {}\n",
+    "dependencies.txt": "# for every server\naiofiles>=24\nexample-audit[all]>=1; python_version > '3.11'\n",
+    "ruff.toml": 'extend = "ruff.toml"\n\n[lint]\nextend-select = ["T20"]\n',
+    "test_house.py": '"""The house\'s rules."""\n\n\ndef test_house() -> None:\n    assert True\n',
+}
+
+
+def test_additions_of_an_organization_need_no_edit_of_upstreams_files(
+    repository: Path, tmp_path: Path
+) -> None:
+    fork = tmp_path / "fork"
+    git(tmp_path, "clone", "--quiet", str(repository), str(fork))
+    plain = render(fork, tmp_path / "plain", {"tools": "get_note"})
+    (fork / "house").mkdir()
+    for name, text in ADDITIONS.items():
+        (fork / "house" / name).write_text(text, encoding="utf-8")
+    git(fork, "add", "--all")
+    git(fork, "commit", "--quiet", "--message=Add what is ours")
+    git(fork, "tag", "v1.0.0+house.1")
+    project = render(fork, tmp_path / "project", {"tools": "get_note"})
+    added = list_files(project) - list_files(plain)
+    assert added == {
+        ".github/workflows/house.yml",
+        "config/house.toml",
+        "tests/policy/test_house.py",
+    }
+    assert (project / "LICENSE").read_text(encoding="utf-8") == ADDITIONS["LICENSE"]
+    readme = (project / "README.md").read_text(encoding="utf-8")
+    assert ADDITIONS["README.md"] in readme
+    workflow = yaml.safe_load((project / ".github/workflows/ci.yml").read_text())
+    assert workflow["jobs"]["house"] == {"uses": "./.github/workflows/house.yml"}
+    dependencies = tomllib.loads((project / "pyproject.toml").read_text())["project"]
+    assert "aiofiles>=24" in dependencies["dependencies"]
+    assert (
+        "example-audit[all]>=1; python_version > '3.11'" in dependencies["dependencies"]
+    )
+    (project / "src/notes_mcp/printing.py").write_text('"""Print."""\n\nprint(1)\n')
+    checked = subprocess.run(
+        ["ruff", "check", "src"],
+        cwd=project,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert checked.stdout.count("T201") == 1, checked.stdout
+    assert "Found 1 error" in checked.stdout, "the template's own rules still count"

@@ -10,7 +10,7 @@ from lifecycle import commit
 from support import PYTEST, git, python, render
 
 from copier_fastmcp.cli import main
-from copier_fastmcp.updates.tool_answers import find_differences
+from copier_fastmcp.updates.tool_differences import find_tool_differences
 
 TOOLS = "src/parcels_mcp/tools/"
 OK = {"200": {"description": ""}}
@@ -111,7 +111,7 @@ def test_a_later_document_comes_with_an_update(
     again = python(project, *update, "--data-file", str(answers))
     assert TOOLS not in again.stderr, "it is told once; drift tells what is left"
     assert [
-        line.partition("; src/")[0] for line in find_differences(project, kept)
+        line.partition("; src/")[0] for line in find_tool_differences(project, kept)
     ] == [
         told["delete_parcel"],
         told["list_parcels"].replace(

@@ -1,6 +1,7 @@
 """Probes of hand-written tools on a store in memory: siblings, and what they bring to light."""
 
 import copy
+import warnings
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,6 +13,7 @@ from copier_fastmcp_engine.policy import WIRE_NAMES
 from copier_fastmcp_engine.testing.backend import Backend
 from copier_fastmcp_engine.testing.cases import Case
 from copier_fastmcp_engine.testing.plugin.probe import Probe
+from copier_fastmcp_engine.testing.plugin.suite import Suite
 from copier_fastmcp_engine.testing.rules import Tool
 
 pytestmark = pytest.mark.anyio
@@ -46,9 +48,14 @@ class StubSuite:
     """What a probe asks of its suite, for one tool `delete_note` and one store."""
 
     def __init__(
-        self, folder: Path, arrange: Callable[..., Any], body: Callable[..., None]
+        self,
+        folder: Path,
+        arrange: Callable[..., Any],
+        body: Callable[..., None],
+        **parameters: Any,
     ) -> None:
-        """Take the two functions."""
+        """Take the two functions, and parameters besides `note_id`."""
+        self.parameters = parameters
         (folder / "test_delete_note.py").touch()
         self.store = Store()
         self.body = body
@@ -86,7 +93,7 @@ class StubSuite:
     async def prove(self) -> None:
         schema = {
             "type": "object",
-            "properties": {"note_id": {"type": "integer"}},
+            "properties": {"note_id": {"type": "integer"}, **self.parameters},
             "required": ["note_id"],
         }
         tool = Tool({"name": "delete_note", "inputSchema": schema})
@@ -178,3 +185,49 @@ async def test_a_sibling_that_changes_the_authors_record_is_none(
     suite = StubSuite(tmp_path, arrange, delete)
     await suite.prove()
     assert "no second record could be prepared" in suite.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("identity", "problem"), [("", "it also changed"), ("text", "")]
+)
+async def test_a_case_says_which_argument_names_the_record(
+    tmp_path: Path, identity: str, problem: str
+) -> None:
+    """Without that word, `note_id` would name a record that the call does not touch."""
+
+    async def arrange(store: Store) -> Case:
+        store.notes["a"] = {"text": "a"}
+        store.notes["1"] = {"text": "b"}
+        return Case({"note_id": 1, "text": "a"}, identity=identity or [])
+
+    def delete_by_text(store: Store, note_id: int, text: str = "") -> None:
+        store.notes.pop(text, None)
+
+    suite = StubSuite(tmp_path, arrange, delete_by_text, text={"type": "string"})
+    if problem:
+        with pytest.raises(pytest.fail.Exception, match=problem):
+            await suite.prove()
+    else:
+        await suite.prove()
+
+
+def test_warnings_of_libraries_are_notes() -> None:
+    notes: list[str] = []
+    suite: Any = SimpleNamespace(
+        project=SimpleNamespace(package="notes_mcp"), note=notes.append
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with Suite.noting_warnings(suite, "get_note"):
+            warn_from("some_library.client")
+        assert notes == ["get_note: a library warns: old (DeprecationWarning)"]
+        with (
+            pytest.raises(DeprecationWarning),
+            Suite.noting_warnings(suite, "get_note"),
+        ):
+            warn_from("notes_mcp.tools.get_note")
+
+
+def warn_from(module: str) -> None:
+    code = "import warnings\nwarnings.warn('old', DeprecationWarning, stacklevel=1)"
+    exec(code, {"__name__": module})

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import RefusedError
-from ..project import copying, origin
-from ..project.answers import ANSWERS, domain_of, read
-from ..project.recording import recordable
-from . import dependencies, layout, phased, skeletons
-from .declaring import WORD, declare, imported
-from .editing import Edited
-from .proposing import Proposal
-from .registering import registered
+from ..project import copier_process, origin
+from ..project.answers import ANSWERS, guess_domain, read_answers
+from ..project.template_version import find_recordable_version
+from . import dependencies, layout, skeletons, todo
+from .declarations import WORD, declare, imported
+from .edits import Edited
+from .proposals import Proposal
+from .server_factory import registered
 from .survey import Survey
 
 
@@ -39,7 +39,7 @@ def recorded(root: Path) -> dict[str, Any]:
     Raises:
         RefusedError: They are those of a project that came from a template.
     """
-    known = read(root / ANSWERS) if (root / ANSWERS).is_file() else {}
+    known = read_answers(root / ANSWERS) if (root / ANSWERS).is_file() else {}
     if known and not known.get("adopted"):
         raise RefusedError(
             f"{ANSWERS} is here: this project came from a template; `update` it"
@@ -89,8 +89,8 @@ def adoption(
         if text is not None:
             made.files["pyproject.toml"] = text.encode()
     _prove(made, chosen, root)
-    if not known and not (root / phased.FILE).exists():
-        made.files[phased.FILE] = phased.phases(seen, chosen).encode()
+    if not known and not (root / todo.FILE).exists():
+        made.files[todo.FILE] = todo.list_phases(seen, chosen).encode()
     if not (root / "tests/tools/backend.py").exists():
         text = skeletons.BACKEND + registered(seen, servers)
         made.files["tests/tools/backend.py"] = text.encode()
@@ -141,7 +141,7 @@ def _rendered(
     """The files of the template for an adopted server."""
     root = seen.project.root
     project = dependencies.described(root).get("project", {})
-    own = recordable(origin.own(template, ref))
+    own = find_recordable_version(origin.find_template(template, ref))
     serves = next((server.serves for server in servers if server.serves), "")
     name = re.sub("[^a-z0-9]+", "-", str(project.get("name", root.name)).lower()).strip(
         "-"
@@ -161,8 +161,8 @@ def _rendered(
         "backend": "none",
         "license": "none",
         "engine": engine,
-    } | domain_of(Path(_subject(name)))
-    with copying.rendered(known) as fresh:
+    } | guess_domain(Path(_subject(name)))
+    with copier_process.render_project(known) as fresh:
         files = {
             path.relative_to(fresh).as_posix(): path.read_bytes()
             for path in fresh.rglob("*")

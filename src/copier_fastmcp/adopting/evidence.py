@@ -3,13 +3,13 @@
 import re
 from collections.abc import Sequence
 
-from ..auditing.reading import Says, of_name, tokens
-from ..auditing.signals import signals
-from ..auditing.votes import READ_ONLY, Subject
-from ..bodies.effects import Body, Effect
-from ..parsing.saying import SourceTool
-from ..tables import tables
-from .defining import definition
+from ..analysis.effects import Body, Effect
+from ..auditing.definitions import collect_evidence
+from ..auditing.evidence import READ_ONLY, ToolTexts
+from ..auditing.verbs import Verb, parse_name, split_name
+from ..sources.registrations import SourceTool
+from ..tables import load_tables
+from .definitions import definition
 
 # The most cautious first: what each behavior loses and repeats.
 CAUTION = ("action", "delete", "put", "update", "append", "create", "ensure")
@@ -59,13 +59,13 @@ class Evidence:
         texts: All of it in words, the strongest first.
     """
 
-    def __init__(self, tool: SourceTool, body: Body, subject: Subject) -> None:
+    def __init__(self, tool: SourceTool, body: Body, subject: ToolTexts) -> None:
         """Gather it."""
         self.tool, self.body, self.described = tool, body, subject.described
         parameters = set(definition(tool)["inputSchema"]["properties"])
         self.chooses = bool(CHOOSERS & parameters)
         self.by_name, self.word = _verb(subject.named)
-        if self.by_name == "update" and not parameters & set(tables()["versions"]):
+        if self.by_name == "update" and not parameters & set(load_tables()["versions"]):
             self.by_name = "put"
         self.vague = not self.describes_surely and self.word not in SURE_READS
         self.by_words = ""
@@ -79,7 +79,7 @@ class Evidence:
         self.by_words = "put" if self.upserts else self.by_words  # `create or update`
         voices = [
             each
-            for each in signals(subject)
+            for each in collect_evidence(subject)
             if each.hint == READ_ONLY and each.votes > 1
         ]
         schema = ("parameters", "choices", "result", "phrases")
@@ -116,7 +116,7 @@ class Evidence:
         """The reads that more than an unclear verb shows, as `ping` and `find` are."""
         shown = []
         for effect in self.reads:
-            spoken = of_name(effect.callee)
+            spoken = parse_name(effect.callee)
             if effect.sure or (spoken and spoken[0].word in SURE_READS):
                 shown.append(effect)
         return shown
@@ -127,9 +127,9 @@ class Evidence:
         A call that has the name of the tool says what the name says, and nothing more. What only sets up
         or remembers is no effect of a tool whose name is not that of a write.
         """
-        names = {tokens(self.tool.name), tokens(self.tool.local)}
+        names = {split_name(self.tool.name), split_name(self.tool.local)}
         if self.tool.function:
-            names.add(tokens(self.tool.function.name))
+            names.add(split_name(self.tool.function.name))
         asks_only = any(
             effect.text.startswith("its GraphQL") for effect in self.body.of("read")
         )
@@ -137,7 +137,9 @@ class Evidence:
         for effect in effects:
             if effect.sends and asks_only:
                 continue  # a query of GraphQL is sent by POST
-            repeats_the_name = not effect.sure and tokens(effect.callee) in names - {()}
+            repeats_the_name = not effect.sure and split_name(
+                effect.callee
+            ) in names - {()}
             hidden = effect.depth > 0 or self.by_name in ("read", "")
             aside = effect.aside and effect.kind != "read" and hidden
             if not repeats_the_name and not aside:
@@ -199,10 +201,10 @@ class Evidence:
         )
 
 
-def _verb(said: Sequence[Says]) -> tuple[str, str]:
+def _verb(said: Sequence[Verb]) -> tuple[str, str]:
     """The behavior that a name says, and the word that says so."""
     words = [one.word for one in said]
-    for behavior, verbs in tables()["verbs"].items():
+    for behavior, verbs in load_tables()["verbs"].items():
         for word in words[:1]:
             if word in verbs:
                 return str(behavior), word
@@ -211,7 +213,7 @@ def _verb(said: Sequence[Says]) -> tuple[str, str]:
     return "", ""
 
 
-def _of(said: Says) -> str:
+def _of(said: Verb) -> str:
     return "read" if said.kind == "read" else OF_KIND.get(said.kind, "action")
 
 

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 from copier_fastmcp_engine.policy import WIRE_NAMES
 
-from ..behaviors import declaration_of, policy_of
+from ..behaviors import build_declaration, build_policy
 
 if TYPE_CHECKING:
-    from .proposing import Proposal
+    from .proposals import Proposal
 
 READ_ONLY, DESTRUCTIVE, IDEMPOTENT = "readOnlyHint", "destructiveHint", "idempotentHint"
 # The value of each hint that promises more to a client.
@@ -19,8 +19,8 @@ def behavior_hints(
     name: str, behavior: str, exceptions: object = ()
 ) -> dict[str, bool]:
     """What is true of a behavior, by the names on the wire; openWorldHint follows from no body."""
-    declaration = declaration_of({"name": name, "exceptions": exceptions}, behavior)
-    truth = policy_of({}).truth(declaration)
+    declaration = build_declaration({"name": name, "exceptions": exceptions}, behavior)
+    truth = build_policy({}).truth(declaration)
     return {
         wire: truth[hint] for hint, wire in WIRE_NAMES.items() if hint != "open_world"
     }

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import RefusedError
-from ..parsing.finding import SERVERS
-from ..parsing.sources import FUNCTIONS, Module
+from ..sources.discovery import SERVERS
+from ..sources.modules import FUNCTIONS, Module
 from .survey import Survey
 
 ENGINE_NAMES = ("engine", "policy_engine")

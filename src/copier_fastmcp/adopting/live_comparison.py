@@ -10,10 +10,10 @@ from typing import Any
 
 from copier_fastmcp_engine.testing.lock import HINTS
 
-from ..auditing.reading import tokens
-from ..errors import counted, one_line
-from ..parsing.saying import SourceTool
-from ..project.undoable import write
+from ..auditing.verbs import split_name
+from ..errors import format_count, one_line
+from ..project.guarded_writes import write_files
+from ..sources.registrations import SourceTool
 from .survey import Survey
 
 SECONDS = 60
@@ -26,9 +26,9 @@ def list_tools(command: str) -> Listing:
     Raises:
         UnableError: The command does not answer as a server.
     """
-    from ..auditing.running import over_the_wire
+    from ..auditing.servers import fetch_tools
 
-    return over_the_wire(command, None, {}, SECONDS)
+    return fetch_tools(command, None, {}, SECONDS)
 
 
 def compare_with_source(survey: Survey, listing: Listing) -> Survey:
@@ -78,7 +78,7 @@ class Backup:
     def write(cls, files: Mapping[Path, bytes]) -> "Backup":
         """Keep the bytes of files, then write others in their place."""
         before = {path: path.read_bytes() for path in files}
-        write(files)
+        write_files(files)
         return cls(before, {path: _digest(held) for path, held in files.items()})
 
     def restore(self, root: Path) -> str:
@@ -93,7 +93,7 @@ class Backup:
                 path.write_bytes(held)
             elif not (path.is_file() and path.read_bytes() == held):
                 kept.append(path.relative_to(root).as_posix())
-        restored = f"{counted(len(self.before) - len(kept), 'file')} restored"
+        restored = f"{format_count(len(self.before) - len(kept), 'file')} restored"
         if kept:
             names = ", ".join(kept)
             return f"{restored}; not restored: {names}, changed by something else meanwhile"
@@ -133,5 +133,5 @@ def _has_name(tool: SourceTool, name: str) -> bool:
     """Whether a listed name is that of a tool in the source; of a name that is put together, its parts come in order."""
     if tool.exact or tool.name == name:
         return tool.name == name
-    rest = iter(tokens(name))
-    return tool.name != "*" and all(part in rest for part in tokens(tool.name))
+    rest = iter(split_name(name))
+    return tool.name != "*" and all(part in rest for part in split_name(tool.name))

@@ -4,8 +4,8 @@ import ast
 import re
 from typing import Any
 
-from ..parsing.sources import asked
-from .proposing import Proposal
+from ..sources.modules import asked
+from .proposals import Proposal
 
 PROBE = '''"""Yours: the proof of {name}."""
 

@@ -7,14 +7,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..errors import BackError, RefusedError, UnableError, counted
-from ..listing import meanings
-from ..parsing.finding import Finder
-from ..parsing.saying import SourceTool, frameworks
-from ..parsing.sources import Project
-from ..terminal.columns import table
+from ..errors import BackError, RefusedError, UnableError, format_count
+from ..sources.discovery import ToolDiscovery
+from ..sources.modules import Project
+from ..sources.registrations import SourceTool, frameworks
+from ..terminal.text_tables import print_table
+from ..tools_answer import list_meanings
 from .hints import behavior_hints, relaxed_hints
-from .proposing import Proposal, proposals
+from .proposals import Proposal, proposals
 
 UNREAD = (
     "only the running server shows it; say what it does with declare(name, behavior)"
@@ -87,9 +87,9 @@ class Survey:
             for one in self.left
         ]
         cells += [[name, "-", "-", f"not adoptable: {UNREAD}"] for name in self.unread]
-        table(["Tool", "Behavior", "Where", "Evidence"], cells)
+        print_table(["Tool", "Behavior", "Where", "Evidence"], cells)
         asked = sum(bool(each.asked) for each in self.proposals)
-        counts = f"{counted(len(self.proposals), 'tool')}, {counted(asked, 'question')}"
+        counts = f"{format_count(len(self.proposals), 'tool')}, {format_count(asked, 'question')}"
         left = self.reasons()
         print(f"{counts}, {len(left)} not adoptable" if left else counts)
 
@@ -115,7 +115,7 @@ def survey(folder: Path, *, low_level: bool = False) -> Survey:
             f"{folder} is not a folder; name the one of the server's repository"
         )
     project = Project(folder.resolve())
-    finder = Finder(project)
+    finder = ToolDiscovery(project)
     found = finder.tools()
     if not found:
         raise RefusedError(f"{folder}: {NONE}")
@@ -139,7 +139,7 @@ def answered(seen: Survey, *, unattended: bool) -> list[Proposal]:
     asked = [each for each in seen.proposals if each.asked]
     if unattended or not asked:
         return seen.proposals
-    from ..terminal.prompts import walk
+    from ..terminal.prompts import run_steps
 
     chosen: dict[int, str] = {}
 
@@ -147,7 +147,7 @@ def answered(seen: Survey, *, unattended: bool) -> list[Proposal]:
         chosen[id(each)] = _ask(seen, each)
 
     try:
-        walk([partial(ask, each) for each in asked])
+        run_steps([partial(ask, each) for each in asked])
     except BackError as error:
         raise KeyboardInterrupt from error
 
@@ -164,12 +164,14 @@ def answered(seen: Survey, *, unattended: bool) -> list[Proposal]:
 def _ask(seen: Survey, proposal: Proposal) -> str:
     from ..terminal import prompts
 
-    known = {row[0]: row for row in meanings()}
+    known = {row[0]: row for row in list_meanings()}
     order = dict.fromkeys((*proposal.others, *known))
     where = f"{seen.place(proposal.tool)}:{proposal.tool.line}"
     name = proposal.tool.name
-    prompts.say(f"{name} ({where}): {proposal.asked}", "")
-    return str(prompts.choose(f"What does {name} do?", [known[one] for one in order]))
+    prompts.print_line(f"{name} ({where}): {proposal.asked}", "")
+    return str(
+        prompts.ask_choice(f"What does {name} do?", [known[one] for one in order])
+    )
 
 
 def tell_what_is_left(

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from copier_fastmcp_engine.testing import lock
 
-from ..errors import UnableError, counted, one_line
-from ..project.locked import as_served
+from ..errors import UnableError, format_count, one_line
+from ..project.pinned_tools import build_definition
 from .servers import fetch_tools
 from .snapshot import pin_definitions
 from .tool_lists import LARGEST, Tools, read_tool_list
@@ -77,7 +77,7 @@ def load_file(path: Path) -> Definitions:
     try:
         if _is_lock(path):
             pins = lock.read(path)
-            tools = [as_served(name, pin) for name, pin in pins["tools"].items()]
+            tools = [build_definition(name, pin) for name, pin in pins["tools"].items()]
             return Definitions(tools, pins)
         return Definitions(read_tool_list(path))
     except OSError as error:
@@ -137,11 +137,11 @@ def print_changes(changes: Sequence[Change], old: int, new: int) -> None:
     for change in changes:
         label = f"{change.label}: " if change.label else ""
         print(one_line(f"{change.tool}: {label}{change.change}"))
-    total = counted(len(changes), "change") if changes else "no changes"
+    total = format_count(len(changes), "change") if changes else "no changes"
     counts = Counter(change.label for change in changes)
     labels = ", ".join(f"{counts[label]} {label}" for label in LABELS if counts[label])
     details = f" ({labels})" if labels else ""
-    print(f"{counted(new, 'tool')} compared with {old}, {total}{details}")
+    print(f"{format_count(new, 'tool')} compared with {old}, {total}{details}")
 
 
 def print_comparison(old: Definitions, new: Definitions, *, json_output: bool) -> int:

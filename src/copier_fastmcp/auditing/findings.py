@@ -12,7 +12,7 @@ from typing import Any
 from copier_fastmcp_engine.testing.lock import HINTS
 from copier_fastmcp_engine.testing.rules import Tool, examine
 
-from ..tables import tables
+from ..tables import load_tables
 from .clients import effective_hint
 from .directories import find_violations
 from .evidence import DESTRUCTIVE, IDEMPOTENT, OPEN_WORLD, READ_ONLY
@@ -222,7 +222,7 @@ def _apply_rules(
     """The findings of rules without a verdict; one for a tool and a rule."""
     messages: dict[tuple[str, str], list[str]] = {}
     without_typo = {tool.name for tool in tools if not _find_typos(tool)}
-    for violation in examine(tools, tables(), profile):
+    for violation in examine(tools, load_tables(), profile):
         is_own_annotation = (
             violation.rule == "hints-known" and violation.tool in without_typo
         )

@@ -4,8 +4,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..errors import counted, one_line
-from ..terminal.columns import table
+from ..errors import format_count, one_line
+from ..terminal.text_tables import print_table
 from .clients import CLIENTS, list_decisions
 from .findings import AuditFinding, Question
 
@@ -35,7 +35,7 @@ def print_findings(
         rule = f"{finding.severity}: {finding.rule}"
         rows.append([name, rule, finding.message, finding.mend])
     if rows:
-        table(["Tool", "Rule", "What is wrong", "Mend"], rows)
+        print_table(["Tool", "Rule", "What is wrong", "Mend"], rows)
     for question in questions:
         print(one_line(f"? {question.tool}: {question.text}"))
     print(_summarize(findings, questions, checked))
@@ -48,12 +48,12 @@ def _summarize(
     for level in LEVELS:
         count = sum(finding.severity == level for finding in findings)
         if count:
-            counts.append(counted(count, level))
-    summary = f"{counted(checked, 'tool')} checked, {counted(len(findings), 'finding')}"
+            counts.append(format_count(count, level))
+    summary = f"{format_count(checked, 'tool')} checked, {format_count(len(findings), 'finding')}"
     if counts:
         summary += f" ({', '.join(counts)})"
     if questions:
-        summary += f", {counted(len(questions), 'question')}"
+        summary += f", {format_count(len(questions), 'question')}"
     return summary
 
 
@@ -80,7 +80,7 @@ def print_decisions(tools: Sequence[Mapping[str, Any]]) -> None:
         cells = [["Tool", *names]]
         for row in rows:
             cells.append([row["tool"], *(row[name] for name in names)])
-        table([], cells)
+        print_table([], cells)
     for client in CLIENTS:
         print(f"{client.name}: {client.rule} ({client.source})")
 
@@ -94,4 +94,4 @@ def _print_grouped(rows: Sequence[Mapping[str, str]], names: Sequence[str]) -> N
             columns.append(", ".join(name for name in names if row[name] == decision))
         groups.setdefault(tuple(columns), []).append(row["tool"])
     cells = [[", ".join(tools), *columns] for columns, tools in groups.items()]
-    table(["Tools", *DECISIONS], cells)
+    print_table(["Tools", *DECISIONS], cells)

@@ -5,7 +5,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from ..tables import tables
+from ..tables import load_tables
 
 
 @cache
@@ -31,7 +31,7 @@ def phrase_pattern(name: str) -> str:
 @cache
 def load_rules() -> dict[str, dict[str, Any]]:
     """Every rule by its id: the rules of the tables, and the audit's own."""
-    return {**tables()["rules"], **load_vocabulary()["rules"]}
+    return {**load_tables()["rules"], **load_vocabulary()["rules"]}
 
 
 def find_source(rule: str, *, ours: bool) -> str:

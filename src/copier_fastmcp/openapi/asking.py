@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from functools import partial
 
 from ..errors import one_line
-from ..listing import meanings
 from ..terminal import prompts
+from ..tools_answer import list_meanings
 from .operations import Operation
 from .tools import Imported, group_by_family
 
@@ -27,21 +27,21 @@ def operations_of(listed: Sequence[Operation]) -> list[Operation]:
     found: list[Operation] = []
 
     def tagged() -> None:
-        prompts.say(
+        prompts.print_line(
             f"{len(listed)} operations are too many for a model to choose from well."
         )
         rows = [
             (one_line(tag), f"({count})", tag) for tag, count in sorted(counts.items())
         ]
-        tags[:] = prompts.several("Which tags?", rows)
+        tags[:] = prompts.ask_choices("Which tags?", rows)
 
     def named() -> None:
         found[:] = [one for one in listed if set(one.tags or ["(no tag)"]) & set(tags)]
         if len(found) > 1:
             rows = [(one.name, one.text("summary"), one) for one in found]
-            found[:] = prompts.several("Which operations?", rows, len(found) <= FEW)
+            found[:] = prompts.ask_choices("Which operations?", rows, len(found) <= FEW)
 
-    prompts.walk([tagged, named])
+    prompts.run_steps([tagged, named])
     return found
 
 
@@ -61,19 +61,19 @@ def behaviors_of(rows: Sequence[Imported]) -> dict[str, str]:
 
     def ask(place: str, one: Imported) -> None:
         operation = one.operation
-        prompts.say(f"{operation.key}: {operation.text('summary')[:200]}", place)
-        prompts.say(f"({one.derived.reason})")
+        prompts.print_line(f"{operation.key}: {operation.text('summary')[:200]}", place)
+        prompts.print_line(f"({one.derived.reason})")
         allowed = [
             row
-            for row in meanings()
+            for row in list_meanings()
             if row[0] != "read" or operation.method not in ("PUT", "PATCH", "DELETE")
         ]
         guess = said.get(operation.key, one.derived.behavior)
-        said[operation.key] = prompts.choose("What does it do?", allowed, guess)
+        said[operation.key] = prompts.ask_choice("What does it do?", allowed, guess)
 
     def ask_family(place: str, members: list[Imported]) -> None:
         keys = [one.operation.key for one in members]
-        prompts.say(
+        prompts.print_line(
             f"{len(keys)} operations, {members[0].derived.family}: {shorten(keys)}",
             place,
         )
@@ -82,9 +82,11 @@ def behaviors_of(rows: Sequence[Imported]) -> dict[str, str]:
             ("action", "all of them may change something", "action"),
             (EACH, "ask about one after the other", EACH),
         ]
-        answer = prompts.choose("What do they do?", rows, said.get(keys[0], "action"))
+        answer = prompts.ask_choice(
+            "What do they do?", rows, said.get(keys[0], "action")
+        )
         if answer == EACH:
-            prompts.walk([partial(ask, place, one) for one in members])
+            prompts.run_steps([partial(ask, place, one) for one in members])
         else:
             said.update(dict.fromkeys(keys, answer))
 
@@ -95,7 +97,7 @@ def behaviors_of(rows: Sequence[Imported]) -> dict[str, str]:
             steps.append(partial(ask_family, place, members))
         else:
             steps.append(partial(ask, place, members[0]))
-    prompts.walk(steps)
+    prompts.run_steps(steps)
     return said
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ..tables import tables
+from ..tables import load_tables
 from . import writing
 from .derived import SAFE, Derived
 from .evidence import ANYTHING, find_second_action
@@ -94,7 +94,7 @@ def _doubts(operation: Operation) -> list[str]:
         found.append("it connects to something else")
     if more := find_second_action(operation):
         found.append(f"it also says {more!r}")
-    write = re.compile(tables()["write_scope"])
+    write = re.compile(load_tables()["write_scope"])
     ways = [way for way in operation.scopes if way]
     if ways and all(any(write.search(scope) for scope in way) for way in ways):
         scope = next(scope for scope in ways[0] if write.search(scope))
@@ -113,7 +113,7 @@ def _doubts(operation: Operation) -> list[str]:
             one.get("in") == "query"
             and not reads
             and any(set(words(each)) & DOING for each in choices)
-        ) and str(one.get("name")).lower() in tables()["action_parameters"]:
+        ) and str(one.get("name")).lower() in load_tables()["action_parameters"]:
             found.append(f"its parameter {one.get('name')!r} chooses what it does")
     return list(dict.fromkeys(found))
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..listing import entries
+from ..tools_answer import parse_entries
 
 LONGEST_LINE = 200
 # What narrows the values that a parameter takes when it grows, or when it shrinks.
@@ -56,8 +56,8 @@ def compare_tools(
         now: The answer `tools` of now.
         renames: New names of tools by old ones.
     """
-    old = {str(tool.get("name")): tool for tool in entries(before)}
-    new = {str(tool.get("name")): tool for tool in entries(now)}
+    old = {str(tool.get("name")): tool for tool in parse_entries(before)}
+    new = {str(tool.get("name")): tool for tool in parse_entries(now)}
     renames = dict(renames or {})
     for name, tool in new.items():
         for former in tool.get("formerly") or ():

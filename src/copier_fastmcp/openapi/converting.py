@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..errors import RefusedError, one_line, tell
+from ..errors import RefusedError, one_line, print_message
 from .changes import fit_line
 from .choices import parts
 from .document import Document, read
@@ -114,7 +114,7 @@ def gathered(
     listed = chosen(document, selection)
     if not asking:
         return convert(listed, options, taken), selection
-    from ..terminal.prompts import walk
+    from ..terminal.prompts import run_steps
     from .asking import behaviors_of, operations_of
 
     found, before = list(listed), dict(options.behaviors)
@@ -130,7 +130,7 @@ def gathered(
             options.behaviors |= behaviors_of(rows)
             rows[:] = convert(found, options, taken)
 
-    walk([which, what] if not selection and len(found) > MANY else [what])
+    run_steps([which, what] if not selection and len(found) > MANY else [what])
     if len(found) < len(listed):
         selection = Selection(operation=[_literal(one.name) for one in found])
     return rows, selection
@@ -176,11 +176,11 @@ def from_document(
     notes.record = remembered(record)
     for line in [*report(rows), *more]:
         if asking:
-            from ..terminal.prompts import say
+            from ..terminal.prompts import print_line
 
-            say(fit_line(line))
+            print_line(fit_line(line))
         else:
-            tell(fit_line(one_line(line)))
+            print_message(fit_line(one_line(line)))
     if not answers["tools"]:
         raise RefusedError(
             f"no operation of {file} can be a tool; the lines above say why"

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ..tables import tables
+from ..tables import load_tables
 from .imperatives import find_writing_input
 from .operations import Operation, words
 from .schemas import required_of
@@ -66,7 +66,7 @@ def describe_version(operation: Operation) -> str:
         return "it requires If-Match"
     _, schema = operation.json_body
     required = required_of(schema)
-    for name in tables()["versions"]:
+    for name in load_tables()["versions"]:
         if name in required and isinstance(schema.get("properties"), dict):
             return f"its body requires {name!r}"
     return ""
@@ -87,7 +87,7 @@ def find_choice_field(operation: Operation) -> str:
         else ("op",)
     )
     for name, schema in (properties if isinstance(properties, dict) else {}).items():
-        if name in {*tables()["action_parameters"], *more}:
+        if name in {*load_tables()["action_parameters"], *more}:
             choices = operation.document.followed(schema).get("enum")
             listed = choices if isinstance(choices, list) else []
             acts = any(set(words(choice)[:1]) & ALL_VERBS for choice in listed)

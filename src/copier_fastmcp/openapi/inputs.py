@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..tables import tables
+from ..tables import load_tables
 from .operations import words
 from .texts import sentence, sentences
 from .typed import Typed
@@ -85,7 +85,7 @@ def is_version(name: str) -> bool:
 
 def mixed(made: dict[str, Any]) -> bool:
     """Whether a parameter chooses between reading and writing, so that no behavior is true of its tool."""
-    known = tables()
+    known = load_tables()
     first = [str(one).lower().split("_")[0] for one in made.get("choices", ())]
     safe = [re.split("[ -]", word)[0] in known["safe_choices"] for word in first]
     return made["name"] in known["action_parameters"] and any(safe) and not all(safe)

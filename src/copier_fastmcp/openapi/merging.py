@@ -10,8 +10,8 @@ from typing import Any
 import yaml
 
 from ..errors import RefusedError
-from ..listing import name_of
-from ..tables import tables
+from ..tables import load_tables
+from ..tools_answer import get_tool_name
 from .matching import Endpoint, parse_endpoint
 from .naming import LONGEST, camel
 
@@ -83,7 +83,7 @@ def load_before(out: Path) -> Before:
         behaviors = {
             str(key): str(value) for key, value in found.get("behaviors", {}).items()
         }
-        if unknown := {*behaviors.values()} - {*tables()["behaviors"]}:
+        if unknown := {*behaviors.values()} - {*load_tables()["behaviors"]}:
             raise ValueError(f"{min(unknown)} is not a behavior")
         kept = found.get("selection", {})
         selection = {
@@ -185,7 +185,7 @@ def merge(mine: list[Any], before: Before, now: Mapping[str, dict[str, Any]]) ->
             found.tools.append(tool)
             if tool != now[known]:
                 found.kept.append(
-                    f"{known} ({name_of(tool)}) stays as it is in the answers"
+                    f"{known} ({get_tool_name(tool)}) stays as it is in the answers"
                 )
             continue
         if key is None or key in seen:
@@ -199,18 +199,18 @@ def merge(mine: list[Any], before: Before, now: Mapping[str, dict[str, Any]]) ->
             else:
                 found.tools.append(tool)
                 found.kept.append(
-                    f"{key} is gone from the document, but {name_of(tool)} has edits of yours"
+                    f"{key} is gone from the document, but {get_tool_name(tool)} has edits of yours"
                 )
             continue
         made, ours = _three(base, tool, now[key])
         found.tools.append(made)
         if made != tool:
-            found.changed.append(f"{key} ({name_of(made)})")
+            found.changed.append(f"{key} ({get_tool_name(made)})")
         found.kept += [
-            f"{name_of(made)}: your {one} stays, the document changed it"
+            f"{get_tool_name(made)}: your {one} stays, the document changed it"
             for one in ours
         ]
-    names = {camel(name_of(tool)) for tool in found.tools}
+    names = {camel(get_tool_name(tool)) for tool in found.tools}
     for key, tool in now.items():
         if key not in before.tools and key not in seen:
             stem, number = tool["name"][: LONGEST - 6].rstrip("_"), 2

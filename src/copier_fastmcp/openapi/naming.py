@@ -4,7 +4,7 @@ import keyword
 import re
 from collections.abc import Callable, Iterable, Mapping
 
-from ..tables import tables
+from ..tables import load_tables
 from .derived import Derived
 from .evidence import is_collection
 from .extensions import name_of
@@ -212,7 +212,7 @@ def _after_its_tag(operation: Operation, found: list[str]) -> list[str]:
 def _verb_at(found: list[str], derived: Derived) -> int:
     """Where a later word is the verb: user_list, petsCreate; 0 where none is."""
     fits = (
-        set(tables()["verbs"].get(derived.behavior, ()))
+        set(load_tables()["verbs"].get(derived.behavior, ()))
         | {one for one, other in SAME.get(derived.behavior, {}).items()}
         | ({"update", "edit"} if derived.behavior == "put" else set())
     )

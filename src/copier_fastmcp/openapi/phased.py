@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import counted, one_line
-from ..listing import entries, source_of
-from ..phases import GATED, Phase, table
+from ..checklist import GATED, Phase, format_checklist
+from ..errors import format_count, one_line
+from ..tools_answer import describe_source, parse_entries
 
 FILE = "docs/import.md"
 RECORD = (
@@ -48,8 +48,8 @@ class ImportNotes:
 def groups(tools: object) -> list[list[str]]:
     """The names of imported tools by what is left to do about them, as PHASES has it."""
     found: list[list[str]] = [[], [], [], []]
-    for one in entries(tools):
-        source, behavior = source_of(one), str(one.get("behavior"))
+    for one in parse_entries(tools):
+        source, behavior = describe_source(one), str(one.get("behavior"))
         if not {"http", "behavior"} <= {*one} or source == "you":
             continue
         at = (
@@ -72,7 +72,7 @@ def page(answers: Mapping[str, Any], notes: Sequence[str] = ()) -> str:
         return ""
     more = "".join(f"{one_line(note)}\n" for note in notes)
     said = f"\n{NOTES}\n\n```text\n{more}```\n" if more else ""
-    return table("From the API's document to a server", PHASES, named) + said
+    return format_checklist("From the API's document to a server", PHASES, named) + said
 
 
 def to_do(tools: Sequence[Any], left_out: int) -> list[str]:
@@ -84,7 +84,7 @@ def to_do(tools: Sequence[Any], left_out: int) -> list[str]:
         if names
     ]
     if rows and left_out:
-        rest = counted(left_out, "operation")
+        rest = format_count(left_out, "operation")
         rows.insert(
             len(rows) - bool(shown[-1]),
             ("Write by hand what was left out", "medium", rest),

@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from ..errors import RefusedError
-from ..unfolding import DEEPEST, measured
+from ..yaml_limits import DEEPEST, check_yaml_size
 
 MOST_BYTES = 32 * 1024 * 1024
 
@@ -68,7 +68,7 @@ def load(path: Path) -> dict[str, Any]:
     try:
         plain = _is_json(text)
         found = json.loads(text, parse_constant=str) if plain else _yaml(path, text)
-        measured(path, found, plain=plain)
+        check_yaml_size(path, found, plain=plain)
         if re.search(
             r"(?i)\\ud[89a-f]", text
         ):  # half of a character cannot be written anywhere

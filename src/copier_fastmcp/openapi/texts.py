@@ -4,12 +4,12 @@ import re
 import unicodedata
 from functools import cache
 
-from ..tables import tables
+from ..tables import load_tables
 
 
 @cache
 def _hidden() -> re.Pattern[str]:
-    return re.compile(tables()["hidden"])
+    return re.compile(load_tables()["hidden"])
 
 
 def clean(text: object, most: int, *, lines: bool = False) -> str:
@@ -39,7 +39,7 @@ def clean(text: object, most: int, *, lines: bool = False) -> str:
 
 def _decomposed(text: str) -> str:
     """Without accents that no character has with its letter."""
-    return re.sub(tables()["decomposed"], lambda found: found[0][0], text)
+    return re.sub(load_tables()["decomposed"], lambda found: found[0][0], text)
 
 
 def sentences(text: object, most: int) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from copier_fastmcp_engine.testing.rules import contrary
 
-from ..tables import tables
+from ..tables import load_tables
 from .behavior import derive
 from .derived import Derived, shortly
 from .extensions import switched_off
@@ -167,7 +167,7 @@ def _sends(given: Inputs) -> bool:
 
 def _contradicts(text: str, name: str, reads: bool) -> bool:
     """Whether a text begins with the contrary of what its tool does."""
-    return bool(contrary(text, name, tables(), reads=reads))
+    return bool(contrary(text, name, load_tables(), reads=reads))
 
 
 def _title(operation: Operation, name: str, derived: Derived) -> str:
@@ -217,7 +217,7 @@ def _scopes(operation: Operation, derived: Derived) -> list[str]:
         for one in (ways[0] if ways else [])
         if re.fullmatch(r"[!#-\[\]-~]{1,200}", one)
     ]
-    write = re.compile(tables()["write_scope"])
+    write = re.compile(load_tables()["write_scope"])
     reads = derived.behavior == "read"
     return [one for one in dict.fromkeys(found) if not (reads and write.search(one))]
 

@@ -8,12 +8,12 @@ from typing import Any
 import yaml
 
 from ..errors import RefusedError, UnableError
-from ..unfolding import measured
+from ..yaml_limits import check_yaml_size
 
 ANSWERS = Path(".copier-answers.yml")
 
 
-def read(path: Path = ANSWERS, shown: Path | None = None) -> dict[str, Any]:
+def read_answers(path: Path = ANSWERS, shown: Path | None = None) -> dict[str, Any]:
     """Return the answers in a file, that of the current folder if none is named.
 
     Args:
@@ -26,7 +26,7 @@ def read(path: Path = ANSWERS, shown: Path | None = None) -> dict[str, Any]:
     """
     try:
         known = yaml.safe_load(path.read_text(encoding="utf-8"))
-        measured(path, known, plain=False)
+        check_yaml_size(path, known, plain=False)
         return {str(name): value for name, value in known.items()}
     except FileNotFoundError as error:
         folder = shown or path.parent.resolve()
@@ -39,7 +39,7 @@ def read(path: Path = ANSWERS, shown: Path | None = None) -> dict[str, Any]:
         raise _damaged(error) from error
 
 
-def recorded(template: str | None = None) -> dict[str, Any]:
+def read_recorded_answers(template: str | None = None) -> dict[str, Any]:
     """The answers in the current folder, with `_src_path` and `_commit` as texts.
 
     Args:
@@ -48,14 +48,14 @@ def recorded(template: str | None = None) -> dict[str, Any]:
     Raises:
         UnableError: There are none here, or they do not name a template and its version.
     """
-    known = read()
+    known = read_answers()
     try:
         source = str(template or known["_src_path"])
         known |= {"_src_path": source, "_commit": str(known["_commit"])}
     except KeyError as error:
         raise _damaged(error) from error
     if not is_absolute(source):
-        raise UnableError(relative_template(source, bool(template)))
+        raise UnableError(describe_relative_template(source, bool(template)))
     return known
 
 
@@ -64,28 +64,28 @@ def is_absolute(source: str) -> bool:
     return ":" in source or Path(source).expanduser().is_absolute()
 
 
-def template_address(template: str | None) -> str | None:
+def resolve_template(template: str | None) -> str | None:
     """Return a template's address for a project that may be elsewhere: a folder as its whole path."""
     if template and Path(template).expanduser().is_dir():
         return str(Path(template).expanduser().resolve())
     return template
 
 
-def relative_template(source: str, is_option: bool) -> str:
+def describe_relative_template(source: str, is_option: bool) -> str:
     """Return the error for a template's address that depends on the folder."""
     where = "--template" if is_option else f"{ANSWERS}: _src_path"
     why = f"{where} {source} is relative, so it could be any folder"
     return f"{why}; write the template's whole path or address"
 
 
-def answers_only(known: dict[str, Any]) -> dict[str, Any]:
+def strip_copier_keys(known: dict[str, Any]) -> dict[str, Any]:
     """The answers alone, without what Copier keeps beside them."""
     return {
         name: value for name, value in known.items() if not str(name).startswith("_")
     }
 
 
-def domain_of(folder: Path | None) -> dict[str, str]:
+def guess_domain(folder: Path | None) -> dict[str, str]:
     """What a folder's name says a server in it is about, as an answer: orders and orders-mcp, orders.
 
     Nothing where no folder is named, or none of its name can be used.
@@ -100,7 +100,7 @@ def domain_of(folder: Path | None) -> dict[str, str]:
     return {"domain": name} if name else {}
 
 
-def from_options(items: list[str] | None) -> dict[str, Any]:
+def parse_data_options(items: list[str] | None) -> dict[str, Any]:
     """Answers from `--data name=value`, the value in YAML.
 
     Raises:

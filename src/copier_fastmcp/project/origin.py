@@ -30,7 +30,7 @@ def _distribution() -> Distribution:
         raise UnableError(f"{PACKAGE} runs without being installed; {MEND}") from error
 
 
-def installed() -> str:
+def get_installed_version() -> str:
     """The version of this command.
 
     Raises:
@@ -39,7 +39,7 @@ def installed() -> str:
     return _distribution().version
 
 
-def own(template: str | None = None, ref: str | None = None) -> Template:
+def find_template(template: str | None = None, ref: str | None = None) -> Template:
     """The template of this command.
 
     Where it was installed from decides (PEP 610): a checkout is taken at HEAD, a repository at the
@@ -105,7 +105,7 @@ def _as_git(address: str) -> str:
 def is_own(source: str) -> bool:
     """Whether an address is that of this command's own template."""
     try:
-        return _plain(own().source) == _plain(source)
+        return _plain(find_template().source) == _plain(source)
     except UnableError:
         return False
 

@@ -23,7 +23,7 @@ SHARED = re.compile(
 )
 
 
-def files_of(folder: Path) -> set[str]:
+def list_files(folder: Path) -> set[str]:
     """Every file of a render, as paths in the project."""
     return {
         path.relative_to(folder).as_posix()
@@ -32,16 +32,16 @@ def files_of(folder: Path) -> set[str]:
     }
 
 
-def policy_files(fresh: Path) -> list[str]:
+def list_policy_files(fresh: Path) -> list[str]:
     """The policy files of a render, as paths in the project."""
     return sorted(
         name
-        for name in files_of(fresh)
+        for name in list_files(fresh)
         if not (OWNERS.fullmatch(name) or SHARED.fullmatch(name))
     )
 
 
-def engine_digests(folder: Path) -> dict[str, str]:
+def load_engine_digests(folder: Path) -> dict[str, str]:
     """Read the digests of the engine's files in a project or a render.
 
     Args:
@@ -60,37 +60,37 @@ def engine_digests(folder: Path) -> dict[str, str]:
     return dict(files) if isinstance(files, dict) else {}
 
 
-def edited_engine_files(project: Path, digests: dict[str, str]) -> list[str]:
+def find_edited_engine_files(project: Path, digests: dict[str, str]) -> list[str]:
     """List the engine's files that are not as their digests say; line ends do not count, nor do missing files."""
     edited = []
     for name, digest in digests.items():
         path = project / name
-        if path.is_file() and hashlib.sha256(text_of(path)).hexdigest() != digest:
+        if path.is_file() and hashlib.sha256(read_text(path)).hexdigest() != digest:
             edited.append(name)
     return edited
 
 
-def text_of(path: Path) -> bytes:
+def read_text(path: Path) -> bytes:
     """What a file holds; line ends do not count."""
     return path.read_bytes().replace(b"\r\n", b"\n")
 
 
-def same(mine: bytes, fresh: bytes) -> bool:
+def is_same_text(mine: bytes, fresh: bytes) -> bool:
     """Whether two files hold the same; line ends do not count."""
     return mine.replace(b"\r\n", b"\n") == fresh.replace(b"\r\n", b"\n")
 
 
-def differences(fresh: Path, project: Path) -> dict[str, str]:
+def compare_policy_files(fresh: Path, project: Path) -> dict[str, str]:
     """Each policy file of a fresh render that the project has otherwise.
 
     It is "edited", "missing", or "not executable" where its run bit is lost. Line ends do not count.
     """
     states = {}
-    for name in policy_files(fresh):
+    for name in list_policy_files(fresh):
         mine = project / name
         if not mine.is_file():
             states[name] = "missing"
-        elif not same(mine.read_bytes(), (fresh / name).read_bytes()):
+        elif not is_same_text(mine.read_bytes(), (fresh / name).read_bytes()):
             states[name] = "edited"
         elif _runs(fresh / name) and not _runs(mine):
             states[name] = "not executable"

@@ -59,7 +59,7 @@ def git(folder: Path, *words: str) -> str:
     return _run(folder, *ALL_FILES, *words)
 
 
-def setting(folder: Path, name: str) -> str:
+def read_setting(folder: Path, name: str) -> str:
     """Return a git setting of the user; empty where there is none.
 
     Raises:
@@ -98,7 +98,7 @@ def split_names(output: str) -> list[str]:
     return [name for name in output.split("\0") if name]
 
 
-def changed(folder: Path, *words: str) -> dict[str, str]:
+def list_changes(folder: Path, *words: str) -> dict[str, str]:
     """Return each changed or untracked path, relative to the repository's root, with git's two letters."""
     entries = split_names(
         git(folder, "status", "--porcelain", "-z", "--no-renames", *words)
@@ -106,7 +106,7 @@ def changed(folder: Path, *words: str) -> dict[str, str]:
     return {entry[3:]: entry[:2] for entry in entries}
 
 
-def ignored(folder: Path, names: Sequence[str]) -> list[str]:
+def list_ignored(folder: Path, names: Sequence[str]) -> list[str]:
     """Return those of some paths that git ignores; a tracked one counts whatever .gitignore says.
 
     Raises:

@@ -27,16 +27,16 @@ def _lines(text: str, width: int) -> list[str]:
     return wrap(text, max(20, width), break_on_hyphens=False) or [""]
 
 
-def say(text: str, mark: str = "  ") -> None:
+def print_line(text: str, mark: str = "  ") -> None:
     """A sentence, broken between words."""
     width = get_terminal_size().columns
     for at, line in enumerate(_lines(one_line(text), width - len(mark) - 1)):
         print(f"{mark if at == 0 else ' ' * len(mark)}{line}")
 
 
-def mistake(text: object) -> None:
+def print_mistake(text: object) -> None:
     """What is wrong, and how to mend it."""
-    say(one_line(text), "  ! ")
+    print_line(one_line(text), "  ! ")
 
 
 def _asked(question: q.Question, words: str, shown: Callable[[Any], str]) -> Any:
@@ -74,7 +74,7 @@ def _asked(question: q.Question, words: str, shown: Callable[[Any], str]) -> Any
     return found
 
 
-def text(
+def ask_text(
     question: str,
     default: str = "",
     check: Callable[[str], str] = lambda _: "",
@@ -95,11 +95,11 @@ def text(
         wrong = check(found)
         if not wrong:
             return found
-        mistake(wrong)
+        print_mistake(wrong)
         default = found
 
 
-def options(listed: Sequence[Option]) -> list[q.Choice]:
+def build_choices(listed: Sequence[Option]) -> list[q.Choice]:
     """Choices in two columns, the second broken between words."""
     label = max(len(name) for name, _, _ in listed) + 2
     width = get_terminal_size().columns - label - 6
@@ -110,20 +110,22 @@ def options(listed: Sequence[Option]) -> list[q.Choice]:
     ]
 
 
-def choose(question: str, listed: Sequence[Option], default: Any = None) -> Any:
+def ask_choice(question: str, listed: Sequence[Option], default: Any = None) -> Any:
     """One of several, each with its name, what it is about, and its value."""
     names = {id(value): name for name, _, value in listed}
     known = [value for _, _, value in listed]
     made = q.select(
         question,
-        options(listed),
+        build_choices(listed),
         default=default if default in known else None,
         instruction=HELP,
     )
     return _asked(made, question, lambda value: names.get(id(value), str(value)))
 
 
-def several(question: str, listed: Sequence[Option], chosen: bool = False) -> list[Any]:
+def ask_choices(
+    question: str, listed: Sequence[Option], chosen: bool = False
+) -> list[Any]:
     """At least one of several."""
     width = get_terminal_size().columns - 8
     choices = [
@@ -148,16 +150,16 @@ def several(question: str, listed: Sequence[Option], chosen: bool = False) -> li
         )
         if found:
             return found
-        mistake("none is chosen; choose with the space bar")
+        print_mistake("none is chosen; choose with the space bar")
 
 
-def yes(question: str, default: bool = True) -> bool:
+def ask_yes_no(question: str, default: bool = True) -> bool:
     """Yes or no."""
     made = q.confirm(question, default=default)
     return bool(_asked(made, question, lambda so: "yes" if so else "no"))
 
 
-def walk(steps: Sequence[Callable[[], object]]) -> None:
+def run_steps(steps: Sequence[Callable[[], object]]) -> None:
     """Ask one question after another; Esc goes back to the one before.
 
     A step that answers False had nothing to ask, and is passed in either direction.

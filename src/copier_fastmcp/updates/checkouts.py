@@ -12,20 +12,20 @@ from typing import Any
 
 import yaml
 
-from ..errors import RefusedError, UnableError, one_line, tell
-from ..project import answers, copying
+from ..errors import RefusedError, UnableError, one_line, print_message
+from ..project import answers, copier_process
+from ..project.guarded_writes import Change, read_content, require_clean, write_changes
 from ..project.pinning import PIN, PINNED, project_environment, renew_lock
-from ..project.repository import changed, git
-from ..project.undoable import Change, clean, read_content, write_changes
+from ..project.repository import git, list_changes
 from .conflicts import conflicting_files, describe_conflicts
 from .guard import find_harmful_settings
 from .policy_changes import (
     Consequences,
     describe_consequences,
     find_consequences,
-    load_tables,
+    load_release_tables,
 )
-from .tool_answers import find_outdated_files, parse_tool_files, tool_names
+from .tool_differences import find_outdated_files, parse_tool_files, tool_names
 from .worktrees import Worktree, is_merged, project_prefix, shorten
 
 MOVED = (
@@ -155,7 +155,7 @@ def recorded_version(project: Path) -> str:
     Raises:
         UnableError: It was not made from a template.
     """
-    return _required(answers.read(project / answers.ANSWERS), "_commit")
+    return _required(answers.read_answers(project / answers.ANSWERS), "_commit")
 
 
 def _required(known: dict[str, Any], name: str) -> str:
@@ -274,7 +274,7 @@ def put_into_tree(worktree: Worktree, names: list[str] | None = None) -> None:
     repository = worktree.repository
     worktree.refuse_clashes()
     before = {name: read_content(repository / name) for name in files}
-    clean(repository, "since the change goes into the tree", names or ())
+    require_clean(repository, "since the change goes into the tree", names or ())
     if git(repository, "rev-parse", "HEAD").strip() != worktree.start:
         raise RefusedError(
             "HEAD is another commit by now; nothing was written, try again"
@@ -301,27 +301,31 @@ def bring_release(
         and (worktree.checkout / answers.ANSWERS).is_file()
     ):
         raise UnableError(f"{answers.ANSWERS} is in no commit; commit it first")
-    known = answers.read(project / answers.ANSWERS, shown=worktree.checkout)
+    known = answers.read_answers(project / answers.ANSWERS, shown=worktree.checkout)
     before = _required(known, "_commit")
     recorded_source = _required(known, "_src_path")
     source = release.template or recorded_source
     if not answers.is_absolute(source):
-        raise UnableError(answers.relative_template(source, bool(release.template)))
+        raise UnableError(
+            answers.describe_relative_template(source, bool(release.template))
+        )
     if delivery is Delivery.TREE:
-        clean(worktree.repository, "since the change goes into the tree")
+        require_clean(worktree.repository, "since the change goes into the tree")
     elif release.ref or release.branch:
         worktree.require_free(release.branch_for(release.ref or "", worktree.prefix))
-    code = copying.trusted_code(source, before, release.ref, trust=release.trust)
+    code = copier_process.require_trust(
+        source, before, release.ref, trust=release.trust
+    )
     if code and code not in release.announced:
         release.announced.append(code)
-        tell(code)
+        print_message(code)
     if release.check:
         result.check.append(run_check(project, release.check))
         worktree.restore()
     release.require_running()
     if source != recorded_source:
         _record_template(worktree, source)
-    result.differs = copying.update(
+    result.differs = copier_process.update(
         project,
         release.ref,
         release.data,
@@ -335,7 +339,7 @@ def bring_release(
         worktree, release, known, result.files
     ):
         worktree.restore()
-        result.differs = copying.update(
+        result.differs = copier_process.update(
             project, release.ref, release.data, trust=bool(code)
         )
         conflicts = conflicting_files(worktree.root)
@@ -346,7 +350,7 @@ def bring_release(
         result.detail = [before]
         return
     after = recorded_version(project)
-    fresh = answers.read(project / answers.ANSWERS)
+    fresh = answers.read_answers(project / answers.ANSWERS)
     result.answers = _changed_answers(known, fresh)
     result.behind = find_outdated_files(project, known, fresh)
     result.notes = _notes(worktree, result, delivery)
@@ -382,7 +386,7 @@ def _may_lose_something(
     The guard refuses what an update would lose: an edited file that the release removes, bytes that are not UTF-8,
     answers that are dropped or changed, edits under some git settings. Without any of these signs it refuses nothing.
     """
-    fresh = answers.read(worktree.project / answers.ANSWERS)
+    fresh = answers.read_answers(worktree.project / answers.ANSWERS)
     changes = _changed_answers(known, fresh)
     if "removed" in files.values() or changes.keys() - {*release.data, "_src_path"}:
         return True
@@ -403,10 +407,10 @@ def _consequences(
 ) -> Consequences:
     """Compute what the release's rules mean for the server's tools; nothing where a version has no tables."""
     try:
-        old = load_tables(source, str(known["_commit"]))
-        new = load_tables(source, ref or str(fresh["_commit"]))
+        old = load_release_tables(source, str(known["_commit"]))
+        new = load_release_tables(source, ref or str(fresh["_commit"]))
     except (UnableError, ValueError) as error:
-        tell(f"hints and gates are not computed: {error}")
+        print_message(f"hints and gates are not computed: {error}")
         return Consequences()
     return find_consequences(project, known, fresh, old, new)
 
@@ -415,7 +419,7 @@ def _notes(worktree: Worktree, result: Result, delivery: Delivery) -> list[str]:
     """Name files with uncommitted changes: the branch does not have them, and git would refuse the merge."""
     if delivery is Delivery.TREE:
         return []
-    uncommitted = changed(worktree.repository)
+    uncommitted = list_changes(worktree.repository)
     if not uncommitted:
         return []
     notes = [f"uncommitted, so not on the branch: {shorten(uncommitted)}"]

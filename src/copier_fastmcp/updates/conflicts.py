@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 
 from ..errors import one_line
-from ..project.copying import CONFLICT
-from ..project.repository import changed
+from ..project.copier_process import CONFLICT
+from ..project.repository import list_changes
 
 REJECTED = ".rej"
 WIDTH = 180
@@ -22,7 +22,7 @@ def conflicting_files(root: Path) -> list[str]:
         root: The root of the checkout, just after the update.
     """
     names = []
-    for name, letters in changed(root).items():
+    for name, letters in list_changes(root).items():
         path = root / name
         has_marker = path.is_file() and CONFLICT.encode() in path.read_bytes()
         if "U" in letters or path.suffix == REJECTED or has_marker:

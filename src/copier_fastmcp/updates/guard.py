@@ -19,19 +19,26 @@ from typing import Any
 import yaml
 
 from ..errors import RefusedError, UnableError, one_line
-from ..project.answers import ANSWERS, read
-from ..project.copying import CHECKED, CONFLICT, DIFFERS, LOST, REFUSAL, rendered_both
+from ..project.answers import ANSWERS, read_answers
+from ..project.copier_process import (
+    CHECKED,
+    CONFLICT,
+    DIFFERS,
+    LOST,
+    REFUSAL,
+    render_both,
+)
 from ..project.ownership import (
     OWNERS,
-    edited_engine_files,
-    engine_digests,
-    files_of,
-    policy_files,
-    same,
-    text_of,
+    find_edited_engine_files,
+    is_same_text,
+    list_files,
+    list_policy_files,
+    load_engine_digests,
+    read_text,
 )
-from ..project.repository import changed, git, setting
-from .tool_answers import find_outdated_files
+from ..project.repository import git, list_changes, read_setting
+from .tool_differences import find_outdated_files
 
 SEEN = "copier-fastmcp-update.json"  # in .git, from before an update until after it
 # Under these, git hides a rejected edit from Copier, or changes or refuses its lines.
@@ -62,7 +69,7 @@ class Update:
     release: str
 
 
-def losses(update: Update, old: Path, new: Path, questions: set[str]) -> list[str]:
+def find_losses(update: Update, old: Path, new: Path, questions: set[str]) -> list[str]:
     """What would be lost, a line each: what, why, and the way on.
 
     Args:
@@ -74,7 +81,7 @@ def losses(update: Update, old: Path, new: Path, questions: set[str]) -> list[st
     Raises:
         UnableError: Git cannot be asked, or a render has no answers.
     """
-    fresh = read(new / ANSWERS)
+    fresh = read_answers(new / ANSWERS)
     was, now = update.recorded.get("package_name"), fresh.get("package_name")
     if was != now:
         move = f"rename src/{was}, its imports and the answer by hand"
@@ -100,10 +107,10 @@ def _engine(update: Update, fresh: Answers, old: Path, new: Path) -> Iterator[st
     ):
         why = "the engine's requirement is in your own pyproject.toml, which Copier does not write"
         yield f"engine: {recorded_mode} stays; {why}; use copier-fastmcp update for the switch"
-    digests = engine_digests(old)
-    released = engine_digests(new)
-    for name in edited_engine_files(update.project, digests):
-        held = hashlib.sha256(text_of(update.project / name)).hexdigest()
+    digests = load_engine_digests(old)
+    released = load_engine_digests(new)
+    for name in find_edited_engine_files(update.project, digests):
+        held = hashlib.sha256(read_text(update.project / name)).hexdigest()
         if held != released.get(name):
             way = f"copier-fastmcp restore {name} puts it back, {AGAIN}"
             yield f"{name}: edited here, and the engine is replaced as a whole; {way}"
@@ -135,8 +142,8 @@ def _files(update: Update, old: Path, new: Path) -> Iterator[str]:
     """Files whose bytes would be gone, though git would show no conflict."""
     project, release = update.project, update.release
     tracked = set(git(project, "ls-files", "-z").split("\0"))
-    before, after = files_of(old), files_of(new)
-    engine = engine_digests(old)
+    before, after = list_files(old), list_files(new)
+    engine = load_engine_digests(old)
     for name in sorted((before | after) - set(engine)):
         mine = project / name
         if (
@@ -152,7 +159,8 @@ def _files(update: Update, old: Path, new: Path) -> Iterator[str]:
             if (place / name).is_file()
         ]
         if any(
-            same(held, text) for text in (known if name not in tracked else known[:1])
+            is_same_text(held, text)
+            for text in (known if name not in tracked else known[:1])
         ):
             continue
         if name not in after:
@@ -177,17 +185,17 @@ def is_mergeable(held: bytes) -> bool:
 def find_harmful_settings(project: Path) -> Iterator[str]:
     """Yield a line for each git setting under which an edit vanishes in a merge."""
     for name, values in HARMFUL.items():
-        if (value := setting(project, name)) in values:
+        if (value := read_setting(project, name)) in values:
             yield f"git config {name} is {value}, which loses edits; set it to another, update again"
 
 
-def inventory(project: Path, old: Path, new: Path) -> dict[str, Any]:
+def take_inventory(project: Path, old: Path, new: Path) -> dict[str, Any]:
     """What an update must leave: `kept`, the hash of each file that it has no business with; `lines`,
     those of the owner's in each file that it merges; and `policy`, the hashes of the release's own files.
     """
     kept: dict[str, str] = {}
     lines: dict[str, list[str]] = {}
-    rendered = files_of(old) | files_of(new) | {".copier-answers.yml"}
+    rendered = list_files(old) | list_files(new) | {".copier-answers.yml"}
     for name in filter(None, git(project, "ls-files", "-z").split("\0")):
         mine = project / name
         if not mine.is_file() and not mine.is_symlink():
@@ -198,11 +206,11 @@ def inventory(project: Path, old: Path, new: Path) -> dict[str, Any]:
             added := _added(mine, old / name, new / name)
         ):
             lines[name] = list(added.elements())
-    policy = {name: _digest(text_of(new / name)) for name in policy_files(new)}
+    policy = {name: _digest(read_text(new / name)) for name in list_policy_files(new)}
     return {"kept": kept, "lines": lines, "policy": policy}
 
 
-def missing(project: Path, seen: dict[str, Any]) -> list[str]:
+def find_missing(project: Path, seen: dict[str, Any]) -> list[str]:
     """What an inventory names and the project no longer has, a line each."""
     back = "`git restore --source=HEAD"
     gone = [
@@ -221,7 +229,7 @@ def missing(project: Path, seen: dict[str, Any]) -> list[str]:
     return gone
 
 
-def differing(project: Path, seen: dict[str, Any], release: str) -> list[str]:
+def find_differing(project: Path, seen: dict[str, Any], release: str) -> list[str]:
     """Policy files that an update did not bring to its release, a line each.
 
     Git merges without a conflict where a file was deleted before, or where an answer was changed by hand and the
@@ -234,7 +242,9 @@ def differing(project: Path, seen: dict[str, Any], release: str) -> list[str]:
             lines.append(
                 f"{name}: missing; `copier-fastmcp restore` brings that of {release}"
             )
-        elif _digest(text := text_of(mine)) != known and CONFLICT.encode() not in text:
+        elif (
+            _digest(text := read_text(mine)) != known and CONFLICT.encode() not in text
+        ):
             lines.append(
                 f"{name}: edited; `copier-fastmcp restore` has that of {release}"
             )
@@ -283,12 +293,16 @@ def main(template: Path, answers_file: str, data: str) -> int:
             if not place.exists():
                 return 0
             seen = json.loads(place.read_text(encoding="utf-8"))
-            prefix, lost = LOST, missing(Path(), seen)
+            prefix, lost = LOST, find_missing(Path(), seen)
             place.unlink()
             _remove_bytecode(Path(), seen.get("engine_gone", []))
             recorded = _recorded(answers_file)
-            lines = find_outdated_files(Path(), recorded, read(Path(answers_file)))
-            lines += [DIFFERS + line for line in differing(Path(), seen, _release())]
+            lines = find_outdated_files(
+                Path(), recorded, read_answers(Path(answers_file))
+            )
+            lines += [
+                DIFFERS + line for line in find_differing(Path(), seen, _release())
+            ]
             for line in lines:
                 print(one_line(line), file=sys.stderr)
         else:
@@ -306,7 +320,7 @@ def main(template: Path, answers_file: str, data: str) -> int:
     for line in lost:
         print(prefix + one_line(line), file=sys.stderr)
     if (
-        lost and prefix is REFUSAL and changed(Path(), "--", answers_file)
+        lost and prefix is REFUSAL and list_changes(Path(), "--", answers_file)
     ):  # by a migration
         git(Path(), "restore", "--source=HEAD", "--", answers_file)
     return 1 if lost else 0
@@ -354,16 +368,16 @@ def _before(
     recorded = _recorded(str(answers_file))
     if Path(recorded["_src_path"]).is_dir():  # it may be relative, as seen from here
         recorded["_src_path"] = str(Path(recorded["_src_path"]).resolve())
-    update = Update(Path(), recorded, read(answers_file), said, _release())
+    update = Update(Path(), recorded, read_answers(answers_file), said, _release())
     source = {"_src_path": str(template), "_commit": "HEAD"}
     questions = set(
         yaml.safe_load((template / "copier.yml").read_text(encoding="utf-8"))
     )
-    with rendered_both(recorded, update.wanted | said | source) as (old, new):
-        if not (lost := losses(update, old, new, questions)):
-            seen = inventory(Path(), old, new)
+    with render_both(recorded, update.wanted | said | source) as (old, new):
+        if not (lost := find_losses(update, old, new, questions)):
+            seen = take_inventory(Path(), old, new)
             seen["engine_gone"] = sorted(
-                set(engine_digests(old)) - set(engine_digests(new))
+                set(load_engine_digests(old)) - set(load_engine_digests(new))
             )
             seen["kept"].pop(answers_file.as_posix(), None)  # under whatever name
             place.write_text(json.dumps(seen), encoding="utf-8")

@@ -15,11 +15,11 @@ from typing import Any
 
 from copier_fastmcp_engine.testing import lock
 
-from ..behaviors import declaration_of, policy_of
-from ..errors import UnableError, counted
-from ..listing import behavior_of, entries
-from ..project import copying
-from ..project.tools import FUNCTIONS, declared
+from ..behaviors import build_declaration, build_policy
+from ..errors import UnableError, format_count
+from ..project import copier_process
+from ..project.tool_files import FUNCTIONS, parse_behavior
+from ..tools_answer import infer_behavior, parse_entries
 
 Tables = Mapping[str, Any]
 SEVERAL = "several"  # rules that only together change a tool
@@ -104,7 +104,8 @@ class Consequences:
         """Return each relaxation with the number of its tools."""
         counts = Counter(effect.change for effect in self.effects if effect.is_relaxed)
         return [
-            f"{change}: {counted(count, 'tool')}" for change, count in counts.items()
+            f"{change}: {format_count(count, 'tool')}"
+            for change, count in counts.items()
         ]
 
     def as_json(self) -> dict[str, Any]:
@@ -130,13 +131,13 @@ class Facts:
     is_gated: bool
 
 
-def load_tables(source: str, ref: str | None) -> Tables:
+def load_release_tables(source: str, ref: str | None) -> Tables:
     """Return the tables of a template at a version.
 
     Raises:
         UnableError: The template cannot be reached, or that version has no tables.
     """
-    text = copying.template_text(source, ref, TABLES)
+    text = copier_process.read_template_file(source, ref, TABLES)
     if not text:
         raise UnableError(f"{source} at {ref} has no tables.json")
     tables: Tables = json.loads(text)
@@ -216,9 +217,9 @@ def parse_declarations(
 ) -> dict[str, Declaration]:
     """Return the declaration of each tool, from the source files; from the answers where a file shows none."""
     found = {}
-    for tool in entries(answers.get("tools")):
+    for tool in parse_entries(answers.get("tools")):
         name = str(tool.get("name")).strip()
-        behavior = behavior_of(tool)
+        behavior = infer_behavior(tool)
         if behavior:
             found[name] = Declaration(
                 behavior, {key: tool[key] for key in SAID if key in tool}
@@ -230,7 +231,7 @@ def parse_declarations(
             continue
         for node in ast.walk(tree):
             if isinstance(node, FUNCTIONS):
-                behavior, call = declared(node)
+                behavior, call = parse_behavior(node)
                 if behavior:
                     found[node.name] = Declaration(behavior, _keywords(call))
             elif isinstance(node, ast.Call):
@@ -263,7 +264,7 @@ def _keywords(call: ast.Call | None) -> dict[str, Any]:
     return said
 
 
-def compute(
+def compute_facts(
     name: str, declaration: Declaration, answers: Mapping[str, Any], tables: Tables
 ) -> Facts:
     """Return what a declaration means under the tables of a version.
@@ -271,8 +272,8 @@ def compute(
     Raises:
         KeyError: The version has no such behavior.
     """
-    policy = policy_of(answers, tables)
-    declared_tool = declaration_of(
+    policy = build_policy(answers, tables)
+    declared_tool = build_declaration(
         {"name": name, **declaration.said}, declaration.behavior
     )
     return Facts(policy.hints(declared_tool), policy.is_gated(declared_tool))
@@ -318,8 +319,8 @@ def find_consequences(
     for name in sorted(names):
         declaration = declarations.get(name) or _pinned_declaration(pinned, name)
         try:
-            before = compute(name, declaration, old_answers, old)
-            after = compute(name, declaration, new_answers, new)
+            before = compute_facts(name, declaration, old_answers, old)
+            after = compute_facts(name, declaration, new_answers, new)
         except KeyError:
             result.unknown.append(name)
             continue
@@ -383,13 +384,13 @@ def _cause(
     wanted: str,
 ) -> str:
     """Return the rule that alone causes a change; the answer where an answer does, or `several`."""
-    before = compute(name, declaration, old_answers, old)
+    before = compute_facts(name, declaration, old_answers, old)
     for change in changes:
-        after = compute(name, declaration, old_answers, with_change(old, change))
+        after = compute_facts(name, declaration, old_answers, with_change(old, change))
         if wanted in dict(_differences(before, after)):
             return change.name
     if wanted in dict(
-        _differences(before, compute(name, declaration, new_answers, old))
+        _differences(before, compute_facts(name, declaration, new_answers, old))
     ):
         return "answers"
     return SEVERAL

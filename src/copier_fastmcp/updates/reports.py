@@ -39,7 +39,7 @@ class Section:
     is_folded: bool = False
 
 
-def writable(path: Path | None) -> None:
+def require_writable(path: Path | None) -> None:
     """Require, before anything is updated, that a report can be written.
 
     Raises:
@@ -51,13 +51,13 @@ def writable(path: Path | None) -> None:
         )
 
 
-def write(path: Path | None, results: list[Result]) -> None:
+def write_report(path: Path | None, results: list[Result]) -> None:
     """Write a report in Markdown, if one is wanted."""
     if path:
-        path.write_text(markdown(results), encoding="utf-8", newline="\n")
+        path.write_text(format_markdown(results), encoding="utf-8", newline="\n")
 
 
-def markdown(results: list[Result]) -> str:
+def format_markdown(results: list[Result]) -> str:
     """Return a report on checkouts, a section each."""
     return (
         "\n".join(line for result in results for line in _markdown_lines(result)) + "\n"
@@ -67,10 +67,14 @@ def markdown(results: list[Result]) -> str:
 def _markdown_lines(result: Result) -> Iterator[str]:
     detail = "see below" if result.outcome == CONFLICT else ", ".join(result.detail)
     yield f"## {Path(result.project).name}: {result.outcome}\n"
-    yield from wrap(escape(detail))
+    yield from wrap_line(escape_markdown(detail))
     yield ""
     for section in _sections(result):
-        items = [line for fact in section.lines for line in wrap(f"- {escape(fact)}")]
+        items = [
+            line
+            for fact in section.lines
+            for line in wrap_line(f"- {escape_markdown(fact)}")
+        ]
         if section.is_folded:
             yield f"<details><summary>{section.title} ({len(section.lines)})</summary>\n"
             yield from items
@@ -81,13 +85,13 @@ def _markdown_lines(result: Result) -> Iterator[str]:
             yield ""
 
 
-def as_text(result: Result) -> str:
+def format_text(result: Result) -> str:
     """Return the report on one checkout for a terminal."""
-    lines = wrap(f"{result.outcome}: {', '.join(result.detail)}")
+    lines = wrap_line(f"{result.outcome}: {', '.join(result.detail)}")
     for section in _sections(result):
         lines.append(f"{section.title}:")
         for fact in section.lines:
-            lines += wrap(f"  {fact}")
+            lines += wrap_line(f"  {fact}")
     return "\n".join(lines)
 
 
@@ -144,7 +148,7 @@ def _changed_answer(before: object, after: object) -> str:
     return " -> ".join(texts)
 
 
-def wrap(line: str) -> list[str]:
+def wrap_line(line: str) -> list[str]:
     """Return a line as several that are at most as wide as a report."""
     if len(line) <= WIDTH:
         return [line]
@@ -152,6 +156,6 @@ def wrap(line: str) -> list[str]:
     return textwrap.wrap(line, WIDTH, subsequent_indent=indent, break_on_hyphens=False)
 
 
-def escape(line: str) -> str:
+def escape_markdown(line: str) -> str:
     """Return a line as Markdown shows it: nothing in it is markup."""
     return MARKUP.sub(r"\\\g<0>", line)

@@ -5,8 +5,8 @@ from contextlib import chdir, contextmanager
 from pathlib import Path
 from typing import Any
 
-from ..errors import tell
-from ..project import copying
+from ..errors import print_message
+from ..project import copier_process
 from ..project.pinning import PIN, PINNED, pin
 from ..project.repository import git
 from .checkouts import put_into_tree
@@ -46,11 +46,11 @@ def change_tools(
     """
     if tools is not None:
         source, version = known["_src_path"], known["_commit"]
-        code = copying.trusted_code(source, version, version, trust=trust)
+        code = copier_process.require_trust(source, version, version, trust=trust)
         if code:
-            tell(code)
+            print_message(code)
         # It is the same version, and the worktree has no file in the way: nothing can be lost.
-        copying.update(
+        copier_process.update(
             Path(), version, {"tools": tools}, trust=bool(code), guarded=False
         )
     edit()

@@ -14,8 +14,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO
 
-from ..errors import RefusedError, UnableError, tell
-from ..project.repository import NO_REPOSITORY, changed, git, setting, split_names
+from ..errors import RefusedError, UnableError, print_message
+from ..project.repository import (
+    NO_REPOSITORY,
+    git,
+    list_changes,
+    read_setting,
+    split_names,
+)
 
 PREFIX = (
     "copier-fastmcp-"  # of the temporary folders, so that nothing else is ever removed
@@ -132,7 +138,7 @@ def _remove_folder(root: Path, folder: Path) -> None:
             try:
                 git(root, "worktree", "remove", "--force", "--force", str(path))
             except UnableError as error:
-                tell(f"{path}: {error}")
+                print_message(f"{path}: {error}")
     shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -211,7 +217,7 @@ class Worktree:
                 raise UnableError(
                     f"{self.checkout} is not in the last commit; commit it first"
                 )
-            if unlike := changed(self.root):
+            if unlike := list_changes(self.root):
                 why = "differ from the commit as soon as git checks them out"
                 fix = "`git add --renormalize .` and commit"
                 raise UnableError(f"{shorten(unlike)}: {why}; {fix}")
@@ -231,7 +237,7 @@ class Worktree:
 
     def _check_out(self) -> None:
         """Make a linked worktree; a clone where the repository is sparse or forbids worktrees."""
-        is_sparse = setting(self.repository, "core.sparseCheckout") == "true"
+        is_sparse = read_setting(self.repository, "core.sparseCheckout") == "true"
         if not is_sparse:
             place = str(self.root)
             try:
@@ -260,7 +266,7 @@ class Worktree:
         )
         git(self.repository, *words)
         for name in CLONED_SETTINGS:
-            if value := setting(self.repository, name):
+            if value := read_setting(self.repository, name):
                 git(self.root, "config", name, value)
         git(self.root, "switch", "--quiet", "--detach", self.start)
 
@@ -269,7 +275,7 @@ class Worktree:
         try:
             _remove_folder(self.repository, self._folder)
         except UnableError as error:
-            tell(f"{self._folder}: {error}; the next run removes it")
+            print_message(f"{self._folder}: {error}; the next run removes it")
         finally:
             self._registration.remove()
 

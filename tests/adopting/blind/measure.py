@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from copier_fastmcp.adopting.hints import IDEMPOTENT, READ_ONLY, hints_of, relaxed_hints
-from copier_fastmcp.adopting.proposing import Proposal
+from copier_fastmcp.adopting.proposals import Proposal
 from copier_fastmcp.adopting.survey import survey
 from copier_fastmcp.cli import main
 from copier_fastmcp.errors import RefusedError

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,9 @@ SIDES = ("input", "output")
 READ = ("name", "description", "inputSchema")  # what hosts give to a model
 NULL = {"type": "null"}
 FORM = "2"  # of the schemas that the policy writes
+NEW = "is new"
+UNRELEASED = "once somebody calls these tools, run pin.py --released"
+SHOWN = 6  # names of tools in a summary
 NAMED = ("properties", "patternProperties", "dependentSchemas")
 WORDS = ("default", "deprecated", "description", "examples")
 AT_LEAST = ("exclusiveMinimum", "minimum", "minItems", "minLength")
@@ -72,10 +76,21 @@ def size_of(value: object) -> int:
     return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode())
 
 
-def lock_of(tools: Iterable[Tool], versions: Mapping[str, str]) -> Lock:
-    """The lock of a server's tools; `versions` are those of the libraries that render schemas."""
-    named = {"schemas": FORM, **versions}
-    return {"versions": named, "tools": {tool.name: entry(tool) for tool in tools}}
+def lock_of(
+    tools: Iterable[Tool], versions: Mapping[str, str], *, released: bool = False
+) -> Lock:
+    """Return the lock of a server's tools.
+
+    Args:
+        tools: The tools.
+        versions: The versions of the libraries that render schemas.
+        released: Whether somebody calls these tools already.
+    """
+    return {
+        "released": released,
+        "versions": {"schemas": FORM, **versions},
+        "tools": {tool.name: entry(tool) for tool in tools},
+    }
 
 
 def text_of(lock: Lock) -> str:
@@ -90,7 +105,11 @@ def read(path: Path) -> Lock:
         for name, pin in lock["tools"].items():
             if missing := {"hints", "gated", "scopes", *TEXTS, *SIDES} - pin.keys():
                 raise ValueError(f"{name} has no {min(missing)}")
-        return {"versions": dict(lock["versions"]), "tools": lock["tools"]}
+        return {
+            "released": lock.get("released") is True,
+            "versions": dict(lock["versions"]),
+            "tools": lock["tools"],
+        }
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         reason = " ".join(str(error).split())
         raise ValueError(
@@ -183,6 +202,25 @@ def _fits(wide: Schema, narrow: Schema) -> bool:
     return all(fits(key, limit, narrow.get(key)) for key, limit in wide.items())
 
 
+@dataclass(frozen=True)
+class Difference:
+    """One difference between two locks.
+
+    Attributes:
+        tool: The name of the tool.
+        label: RELAXED, BREAKING, RENAMED, RENDERED, or nothing.
+        text: What changed.
+    """
+
+    tool: str
+    label: str
+    text: str
+
+    def __str__(self) -> str:
+        words = (self.tool, self.label, self.text)
+        return ": ".join(word for word in words if word)
+
+
 def differences(pinned: Lock, running: Lock) -> list[str]:
     """What changed since a lock was written, a line each: `NAME: LABEL: what`.
 
@@ -190,31 +228,76 @@ def differences(pinned: Lock, running: Lock) -> list[str]:
     RENAMED: the same tool under another name. RENDERED: other library versions, or another policy, write
     the same schema otherwise. No label: new tools, stricter hints, words.
     """
+    return [str(difference) for difference in compare_locks(pinned, running)]
+
+
+def report_differences(pinned: Lock, running: Lock) -> list[str]:
+    """Return the lines that an author reads after a change.
+
+    Before the first release there are no callers to break: only what is relaxed is listed, and the rest is one line.
+
+    Args:
+        pinned: The lock that was written before.
+        running: The lock of the running server.
+    """
+    found = compare_locks(pinned, running)
+    if pinned["released"] or running["released"]:
+        return [str(difference) for difference in found]
+    lines = [str(difference) for difference in found if difference.label == "RELAXED"]
+    if summary := _summarize(found, pinned, running):
+        lines.insert(0, f"changed since the scaffold: {summary}; {UNRELEASED}")
+    return lines
+
+
+def _summarize(found: Iterable[Difference], pinned: Lock, running: Lock) -> str:
+    """Return which tools are new, gone, renamed and changed; RENDERED is no change."""
+    groups: dict[str, list[str]] = {"new": [], "gone": [], "renamed": [], "changed": []}
+    for difference in found:
+        group = "changed"
+        if difference.label == "RENAMED":
+            group = "renamed"
+        elif difference.tool not in pinned["tools"] and difference.text == NEW:
+            group = "new"
+        elif difference.tool not in running["tools"]:
+            group = "gone"
+        if difference.label != "RENDERED" and difference.tool not in groups[group]:
+            groups[group].append(difference.tool)
+    parts = []
+    for group, names in groups.items():
+        if names:
+            shown = ", ".join(names[:SHOWN])
+            rest = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+            parts.append(f"{len(names)} {group} ({shown}{rest})")
+    return ", ".join(parts)
+
+
+def compare_locks(pinned: Lock, running: Lock) -> list[Difference]:
+    """Return every difference between two locks, sorted by the lines that they make."""
     old, new = pinned["tools"], running["tools"]
     answers = {was: now for now, pin in new.items() for was in pin.get("formerly", ())}
-    told = {was: answers[was] for was in old.keys() - new.keys() if was in answers}
-    gone, fresh = old.keys() - new.keys() - told.keys(), new.keys() - old.keys()
-    fresh -= {*told.values()}
+    aliases = {was: answers[was] for was in old.keys() - new.keys() if was in answers}
+    gone, fresh = old.keys() - new.keys() - aliases.keys(), new.keys() - old.keys()
+    fresh -= {*aliases.values()}
     pairs = [(was, now) for was in gone for now in fresh if _alike(old[was], new[now])]
     counts = Counter(name for pair in pairs for name in pair)
     renamed = {now: was for was, now in pairs if counts[was] == counts[now] == 1}
-    lines = [f"{was}: RENAMED: is {now} now" for now, was in renamed.items()]
-    lines += [
-        f"{was}: RENAMED: is {now} now, and still answers" for was, now in told.items()
-    ]
-    lines += [f"{name}: BREAKING: is gone" for name in gone - {*renamed.values()}]
-    had = {was for pin in old.values() for was in pin.get("formerly", ())}
-    lines += [
-        f"{was}: BREAKING: no longer answers"
-        for was in had - answers.keys() - new.keys()
-    ]
-    renamed |= {now: was for was, now in told.items() if now not in old}
-    lines += [f"{name}: is new" for name in fresh - renamed.keys()]
-    rendered = "RENDERED: " if pinned["versions"] != running["versions"] else ""
+    found = []
+    for now, was in renamed.items():
+        found.append(Difference(was, "RENAMED", f"is {now} now"))
+    for was, now in aliases.items():
+        found.append(Difference(was, "RENAMED", f"is {now} now, and still answers"))
+    for name in gone - {*renamed.values()}:
+        found.append(Difference(name, "BREAKING", "is gone"))
+    former = {was for pin in old.values() for was in pin.get("formerly", ())}
+    for was in former - answers.keys() - new.keys():
+        found.append(Difference(was, "BREAKING", "no longer answers"))
+    renamed |= {now: was for was, now in aliases.items() if now not in old}
+    for name in fresh - renamed.keys():
+        found.append(Difference(name, "", NEW))
+    rendered = "RENDERED" if pinned["versions"] != running["versions"] else ""
     for name in (old.keys() & new.keys()) | renamed.keys():
-        changes = _changes(old[renamed.get(name, name)], new[name], rendered)
-        lines += [f"{name}: {change}" for change in changes]
-    return sorted(lines)
+        found += _changes(name, old[renamed.get(name, name)], new[name], rendered)
+    return sorted(found, key=str)
 
 
 def _alike(old: Schema, new: Schema) -> bool:
@@ -224,30 +307,41 @@ def _alike(old: Schema, new: Schema) -> bool:
     )
 
 
-def _changes(old: Schema, new: Schema, rendered: str) -> Iterator[str]:
+def _changes(
+    tool: str, old: Schema, new: Schema, rendered: str
+) -> Iterator[Difference]:
     for key, relaxed in RELAXED.items():
         if (was := old["hints"].get(key)) is not (now := new["hints"].get(key)):
             looser = now is relaxed or (key == "destructiveHint" and was is True)
-            yield f"{'RELAXED: ' * looser}{key} {_shown(was)} -> {_shown(now)}"
+            label = "RELAXED" if looser else ""
+            yield Difference(tool, label, f"{key} {_shown(was)} -> {_shown(now)}")
     if old["gated"] != new["gated"]:
-        yield "BREAKING: gate gained" if new["gated"] else "RELAXED: gate lost"
+        label = "BREAKING" if new["gated"] else "RELAXED"
+        yield Difference(tool, label, f"gate {'gained' if new['gated'] else 'lost'}")
     if old.get("probed") and not new["probed"]:
-        yield "RELAXED: it was proven by its probe, and is unprobed now"
+        text = "it was proven by its probe, and is unprobed now"
+        yield Difference(tool, "RELAXED", text)
     for scope in {*old["scopes"]} ^ {*new["scopes"]}:
-        yield f"{'BREAKING: gained' if scope in new['scopes'] else 'RELAXED: lost'} scope {scope}"
+        if scope in new["scopes"]:
+            yield Difference(tool, "BREAKING", f"gained scope {scope}")
+        else:
+            yield Difference(tool, "RELAXED", f"lost scope {scope}")
     for key in TEXTS:
         if (was := old[key]) != (now := new[key]):
-            yield f"{'RELAXED: ' * (now is False)}{key} {_shown(was)} -> {_shown(now)}"
+            label = "RELAXED" if now is False else ""
+            yield Difference(tool, label, f"{key} {_shown(was)} -> {_shown(now)}")
     for key in RARE:
         if (was := old.get(key)) != (now := new.get(key)):
-            label = "RELAXED: " if key == "waivers" and now else ""
-            yield f"{label}{key} {_shown(was)} -> {_shown(now)}"
+            label = "RELAXED" if key == "waivers" and now else ""
+            yield Difference(tool, label, f"{key} {_shown(was)} -> {_shown(now)}")
     for side in SIDES:
         more, less = covers(new[side], old[side]), covers(old[side], new[side])
         fine = more if side == "input" else less
-        label = rendered if more and less else "" if fine else "BREAKING: "
-        for word, step in _steps(old[side], new[side], side):
-            yield step if word else label + step
+        label = "" if fine else "BREAKING"
+        if more and less:
+            label = rendered
+        for is_word, step in _steps(old[side], new[side], side):
+            yield Difference(tool, "" if is_word else label, step)
 
 
 def _steps(

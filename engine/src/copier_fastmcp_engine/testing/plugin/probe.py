@@ -70,11 +70,14 @@ class Probe:
     async def prove(self, *, with_variants: bool) -> None:
         """Run the author's cases, and those that follow from the first one; the test fails where a hint is untrue."""
         backend, cases = await self.prepare()
-        variants = [Variant(case.arguments, loses=case.loses) for case in cases]
-        first = cases[0]
+        data = await self.snapshot(backend)
+        variants = []
+        for case in cases:
+            names = case.identities or self.judge.find_names(case.arguments, data)
+            variants.append(Variant(case.arguments, loses=case.loses, identities=names))
         if with_variants:
-            data = await self.snapshot(backend)
-            names = self.judge.find_names(first.arguments, data)
+            first = cases[0]
+            names = [*variants[0].identities]
             if self.judge.behavior != "read":
                 await self.find_siblings(first, names, data)
             versions = self.suite.tables["versions"]
@@ -88,7 +91,7 @@ class Probe:
             title = f"with {variant.name} " if variant.name else ""
             fail_unless(not problem, f"{self.name}: {title}{problem}")
         if with_variants:
-            problem = self.find_unproven_claim(first.arguments)
+            problem = self.find_unproven_claim(cases[0].arguments)
             fail_unless(not problem, f"{self.name}: {problem}")
 
     async def snapshot(self, backend: Backend) -> Any:

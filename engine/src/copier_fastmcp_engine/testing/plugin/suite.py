@@ -1,10 +1,12 @@
 """What the tests in tests/policy ask: the running server, its tools, their findings, the pins."""
 
+import contextlib
 import importlib
 import inspect
 import re
 import tomllib
-from collections.abc import Callable, Collection
+import warnings
+from collections.abc import Callable, Collection, Iterator
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
@@ -121,6 +123,21 @@ class Suite:
     def note(self, text: str) -> None:
         """Print a line at the end of the run, once."""
         self.notes[text] = None
+
+    @contextlib.contextmanager
+    def noting_warnings(self, subject: str) -> Iterator[None]:
+        """Note the warnings of libraries during a call, whatever the filters of pytest make of others.
+
+        Args:
+            subject: The tool, resource or prompt that runs.
+        """
+        own_code = rf"(?!{re.escape(self.project.package)}(\.|$))"
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.filterwarnings("always", module=own_code)
+            yield
+        for warning in caught:
+            kind = warning.category.__name__
+            self.note(f"{subject}: a library warns: {warning.message} ({kind})")
 
     # Servers and clients of a test's own
 
@@ -298,7 +315,9 @@ class Suite:
         """Fail where the running tools differ from the lock."""
         self._skip_unpinned()
         pinned, problem = self._pinned
-        changed = lock.differences(pinned, self.pins.lock) if pinned else [problem]
+        changed = [problem]
+        if pinned:
+            changed = lock.report_differences(pinned, self.pins.lock)
         changed = [line for line in changed if ": RENDERED: " not in line]
         fail_unless(
             not changed, "\n".join([*changed, f"review it, then run {COMMAND}"])

@@ -1,0 +1,170 @@
+"""Decorators for the tools of a server that was there before: what each does, and why."""
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ..sources.modules import Function, Module
+from ..tables import load_tables
+from .annotations import title_of
+from .edits import Edited
+from .hints import behavior_hints
+from .proposals import Proposal
+
+WORD = "policy"
+WHY = {
+    "create": "each call adds a new one and loses nothing",
+    "ensure": "the same call again finds what is there",
+    "append": "each call adds to what is there and loses nothing",
+    "update": "it changes what is there, and the same call again may fail",
+    "put": "it replaces what is there, and the same call again changes nothing more",
+    "delete": "what is gone stays gone",
+    "pop": "each call takes away another one",
+    "action": "nothing shows that it can be taken back or repeated",
+}
+
+
+def declare(proposal: Proposal, edits: dict[Path, Edited], package: str) -> None:
+    """Put the decorator of a tool right above its function, below all that are there."""
+    function, home = proposal.tool.function, proposal.tool.home
+    if function is None or home is None or declared(function, home, package):
+        return
+    edited = edits.setdefault(home.path, Edited(home))
+    arguments: list[Any] = [
+        f"title={json.dumps(title_of(proposal), ensure_ascii=False)}"
+    ]
+    if why := _why(proposal):
+        arguments.append(f"why={json.dumps(why, ensure_ascii=False)}")
+    arguments += _kept_arguments(proposal)
+    exceptions = [*proposal.exceptions, *_kept_exceptions(proposal)]
+    if exceptions:
+        arguments.append(["exceptions=[", *map(_exception, exceptions), "]"])
+    lines = _lines(f"@{imported(edited, package)}.{proposal.behavior}", arguments)
+    place = edited.starts[function.lineno - 1]
+    if any(
+        start == place and text.lstrip().startswith("@")
+        for start, _, text in edited.edits
+    ):
+        return  # one function, registered under several names
+    note = f"# review: {proposal.asked}" if proposal.asked else ""
+    for text in filter(None, (note, *lines)):
+        edited.above(function.lineno, text)
+
+
+def _kept_hints(proposal: Proposal) -> dict[str, bool]:
+    """The hints that the author wrote and that the behavior alone would change, by the names of decorators."""
+    if proposal.behavior == "read":
+        return {}  # of a read the other hints mean nothing
+    usual = behavior_hints(proposal.tool.name, proposal.behavior, proposal.exceptions)
+    names = {wire: hint for hint, wire in load_tables()["hints"].items()}
+    return {
+        names[wire]: value
+        for wire, value in proposal.kept.items()
+        if usual.get(wire) is not value
+    }
+
+
+def _kept_arguments(proposal: Proposal) -> list[str]:
+    """What an action's author declared of it, which the decorator takes as arguments."""
+    if proposal.behavior != "action":
+        return []
+    return [f"{hint}={value}" for hint, value in _kept_hints(proposal).items()]
+
+
+def _kept_exceptions(proposal: Proposal) -> list[dict[str, Any]]:
+    if proposal.behavior == "action":
+        return []
+    return [
+        {"hint": hint, "value": value, "why": "Its author declared it so."}
+        for hint, value in _kept_hints(proposal).items()
+    ]
+
+
+def _exception(exception: dict[str, Any]) -> list[Any]:
+    return [
+        "{",
+        *(f'"{key}": {_python(value)}' for key, value in exception.items()),
+        "}",
+    ]
+
+
+def _python(value: object) -> str:
+    return (
+        json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
+    )
+
+
+def _lines(call: str, arguments: list[Any]) -> list[str]:
+    """A call on one line where that is short, else as formatters spread it, at any width."""
+    plain = [one for one in arguments if isinstance(one, str)]
+    if plain == arguments and len(line := f"{call}({', '.join(plain)})") <= 75:
+        return [line]
+
+    def spread(parts: list[Any], depth: int) -> list[str]:
+        made = []
+        for part in parts:
+            if isinstance(part, str):
+                made.append(f"{'    ' * depth}{part},")
+            else:
+                made += [f"{'    ' * depth}{part[0]}", *spread(part[1:-1], depth + 1)]
+                made.append(f"{'    ' * depth}{part[-1]},")
+        return made
+
+    return [f"{call}(", *spread(arguments, 1), ")"]
+
+
+def _why(proposal: Proposal) -> str:
+    """One sentence that justifies the hints of a tool that writes: what its body does, and what follows."""
+    if proposal.behavior == "read":
+        return ""
+    shown = next(
+        (text for text in proposal.evidence if text.startswith(("it ", "its SQL"))), ""
+    )
+    seen = re.sub(r" \(\d calls down\)", "", shown)
+    ends = WHY["pop" if proposal.exceptions else proposal.behavior]
+    return (
+        f"{seen[:1].upper()}{seen[1:]}; {ends}."
+        if seen
+        else f"{ends[:1].upper()}{ends[1:]}."
+    )
+
+
+def declared(function: Function, home: Module, package: str) -> bool:
+    """Whether a function says already what it does, by a decorator of policy/ and not by one of that name."""
+    for decorator in function.decorator_list:
+        called = decorator.func if isinstance(decorator, ast.Call) else decorator
+        first, *rest = ast.unparse(called).split(".")
+        dotted = ".".join([home.imports.get(first, first), *rest])
+        if (
+            dotted.removeprefix(f"{package}.") in load_tables()["behaviors"]
+            and dotted != first
+        ):
+            return True
+    return False
+
+
+def imported(edited: Edited, package: str) -> str:
+    """The name of policy/ in a file, which imports it."""
+    module: Module = edited.module
+    above, _, name = package.rpartition(".")
+    for local, target in module.imports.items():
+        if target == package:
+            return local
+    taken = {*_bound(module), *module.imports}
+    word = name
+    while word in taken:
+        word = f"tool_{word}"
+    line = f"from {above} import {name}" if above else f"import {name}"
+    edited.imported(line if word == name else f"{line} as {word}")
+    return word
+
+
+def _bound(module: Module) -> Iterator[str]:
+    """Every name that something in a file may have, at whatever depth."""
+    for node in module.nodes:
+        for key in ("id", "arg", "name"):
+            if isinstance(name := getattr(node, key, None), str):
+                yield name

@@ -1,0 +1,67 @@
+"""What the source of a tool shows of its definition: its name, its words, its parameters."""
+
+import ast
+from typing import Any
+
+from ..auditing.verbs import split_name
+from ..sources.low_level import listed_parameters
+from ..sources.modules import asked
+from ..sources.registrations import SourceTool
+
+# Parameters of a tool that replaces a part of a text.
+OLD = {
+    "old",
+    "old_string",
+    "old_str",
+    "old_text",
+    "find",
+    "find_text",
+    "search_text",
+    "search",
+}
+NEW = {
+    "new",
+    "new_string",
+    "new_str",
+    "new_text",
+    "replace",
+    "replace_text",
+    "replacement",
+    "replace_with",
+}
+
+
+def definition(found: SourceTool) -> dict[str, Any]:
+    """As much of a tool's definition as its source shows."""
+    if found.low_level:
+        listed = {"type": "object", "properties": listed_parameters(found)}
+        return {
+            "name": found.name,
+            "description": found.docstring,
+            "inputSchema": listed,
+        }
+    properties: dict[str, Any] = {}
+    for name, annotation in asked(found.function):
+        boolean = annotation is not None and ast.unparse(annotation).startswith("bool")
+        schema: dict[str, Any] = {"type": "boolean"} if boolean else {}
+        for node in ast.walk(annotation) if annotation else ():
+            if isinstance(node, ast.Subscript) and ast.unparse(node.value).endswith(
+                "Literal"
+            ):
+                values = [
+                    n.value for n in ast.walk(node.slice) if isinstance(n, ast.Constant)
+                ]
+                schema["enum"] = values
+        properties[name] = schema
+    schema = {"type": "object", "properties": properties}
+    return {"name": found.name, "description": found.docstring, "inputSchema": schema}
+
+
+def edits_a_part(found: SourceTool) -> bool:
+    """Whether a change is one of a part, by its parameters: the same call again changes more, or fails."""
+    properties = definition(found)["inputSchema"]["properties"]
+    words = {"_".join(split_name(name)) for name in properties}
+    schemas = {name: one for name, one in properties.items() if isinstance(one, dict)}
+    modes = {str(value) for one in schemas.values() for value in one.get("enum", ())}
+    adds = schemas.get("append", {}).get("type") == "boolean" or "append" in modes
+    return adds or bool(words & OLD and words & NEW)

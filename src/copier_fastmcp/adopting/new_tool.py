@@ -1,0 +1,84 @@
+"""A tool more in a server that was adopted: a file beside its author's, and a line that registers it."""
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ..errors import RefusedError
+from ..project import copier_process
+from ..project.guarded_writes import require_reachable
+from . import layout
+from .edits import Edited
+from .survey import survey
+
+
+def added(
+    known: Mapping[str, Any],
+    tool: Mapping[str, Any],
+    written: Callable[[Path, str], Path],
+) -> tuple[Path, dict[Path, bytes], str]:
+    """What a tool more comes to, in memory.
+
+    Args:
+        known: The answers of the project in this folder.
+        tool: One entry of the answer `tools`.
+        written: Which file of a render is the tool's.
+
+    Returns:
+        Its file, what every file becomes, and what is left to a person; empty: nothing.
+
+    Raises:
+        RefusedError: There is such a tool, or a file or a name in the way.
+    """
+    root, name, place = Path.cwd(), str(tool["name"]), known["adopted"]["place"]
+    if tool.get("module") or tool.get("http"):
+        raise RefusedError(
+            "an adopted server has its own layout and client; leave --module and --http out"
+        )
+    seen = survey(root)
+    for one in seen.proposals:
+        if one.tool.name == name:
+            raise RefusedError(
+                f"{name} is a tool of {seen.place(one.tool)}; choose another name"
+            )
+    path = root / place / f"{name}.py"
+    package = layout.package(place)
+    plain = {key: value for key, value in known.items() if key != "adopted"}
+    with copier_process.render_project(
+        plain | {"tools": [dict(tool)], "backend": "none"}
+    ) as fresh:
+        theirs = written(fresh, name)
+        text = (fresh / theirs).read_text(encoding="utf-8")
+        probe = (fresh / f"tests/tools/test_{name}.py").read_bytes()
+    text = re.sub(r"(?m)^from \.\.+policy import", f"from {package} import", text)
+    text = text.replace(
+        theirs.as_posix(), path.relative_to(root).as_posix()
+    )  # what is to do there
+    files = {path: text.encode(), root / f"tests/tools/test_{name}.py": probe}
+    require_reachable(root, files)
+    if held := [one for one in files if one.exists()]:
+        raise RefusedError(
+            f"{held[0].relative_to(root).as_posix()} is there; choose another name"
+        )
+    server = next(
+        (s for s in layout.servers(seen) if s.serves == known["adopted"]["serves"]),
+        None,
+    )
+    if server is None:
+        return (
+            path.relative_to(root),
+            files,
+            f"register it where your server is made: mcp.tool({name})",
+        )
+    edited = Edited(server.module)
+    if re.search(rf"\b{name}\b", server.module.text):
+        raise RefusedError(
+            f"{name} is a name in {server.module.path.name}; choose another name"
+        )
+    above = package.rpartition(".")[0]
+    edited.imported(f"from {above + '.' if above else ''}{name} import {name}")
+    edited.below(server.statement, f"{server.held}.tool({name})")
+    files[server.module.path] = edited.encoded()
+    require_reachable(root, [server.module.path])
+    return path.relative_to(root), files, ""

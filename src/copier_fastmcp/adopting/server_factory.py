@@ -1,0 +1,98 @@
+"""How the tools of a server come to it where the file that makes it does not register them."""
+
+import ast
+
+from ..sources.modules import FUNCTIONS, Function, Module
+from ..sources.registrations import SourceTool
+from .layout import Server
+from .survey import Survey
+
+SERVER = '''
+
+def server() -> object:
+    """Your server with its tools, as its command makes it; the suite proves this one."""
+{lines}
+'''
+
+
+def registered(seen: Survey, servers: list[Server]) -> str:
+    """A function for tests/tools/backend.py that registers all tools; empty: it needs none, or only a person can tell."""
+    module, _, held = (
+        servers[0].serves.partition(":") if len(servers) == 1 else ("", "", "")
+    )
+    if not held or held != servers[0].held or "." in held:
+        return ""
+    near = _reachable(seen, servers[0].module)
+    imports: set[str] = set()
+    calls: list[str] = []
+    names = {module: {held}}
+    for found in (each.tool for each in seen.proposals):
+        around = _around(found)
+        if around is None:
+            imports |= {found.module.name} - near
+            continue
+        if (said := _call(seen, found.module, around, held)) is None:
+            return ""
+        if said and said not in calls:
+            calls.append(said)
+            names.setdefault(found.module.name, set()).add(around.name)
+    if not imports and not calls:
+        return ""
+    lines = [f"import {name}  # registers its tools" for name in sorted(imports)]
+    lines += [
+        f"from {name} import {', '.join(sorted(of))}" for name, of in names.items()
+    ]
+    spread = [*lines, "", *calls, f"return {held}"]
+    return SERVER.format(lines="\n".join(f"    {line}".rstrip() for line in spread))
+
+
+def _around(found: SourceTool) -> Function | None:
+    """The outermost function in which a tool is registered."""
+    arounds = [n for n in found.module.above(found.site) if isinstance(n, FUNCTIONS)]
+    return next((n for n in reversed(arounds) if n is not found.function), None)
+
+
+def _call(seen: Survey, module: Module, function: Function, held: str) -> str | None:
+    """The call that registers; empty where a file does so when it is imported, None where only a person can tell."""
+    arguments = function.args
+    needed = len(arguments.args) - len(arguments.defaults)
+    needed += sum(default is None for default in arguments.kw_defaults)
+    for other in seen.project.modules.values():
+        for node in other.nodes:
+            place = (
+                seen.project.resolve(other, node.func)
+                if isinstance(node, ast.Call)
+                else None
+            )
+            inner = any(isinstance(n, FUNCTIONS) for n in other.above(node))
+            if place and place.node is function and not inner:
+                return ""
+    top = module.top.get(function.name) is function
+    if not top or needed > 1 or isinstance(function, ast.AsyncFunctionDef):
+        return None
+    return f"{function.name}({held if needed else ''})"
+
+
+def _reachable(seen: Survey, module: Module) -> set[str]:
+    """The modules of the project that importing one imports."""
+    found: set[str] = set()
+    ways = [module]
+    while ways:
+        one = ways.pop()
+        if one.name in found:
+            continue
+        found.add(one.name)
+        names = [one.name.rpartition(".")[0]]  # its package comes first
+        for node in one.tree.body:
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                locals_ = [
+                    name.asname or name.name.split(".")[0] for name in node.names
+                ]
+                targets = [one.imports.get(name, "") for name in locals_]
+                names += [*targets, *(target.rpartition(".")[0] for target in targets)]
+                names += [name.name for name in node.names] * isinstance(
+                    node, ast.Import
+                )
+        others = (seen.project.module(name) for name in names if name)
+        ways += [other for other in others if other is not None]
+    return found

@@ -1,0 +1,47 @@
+"""What is left to do after an adoption, in phases: the tools whose mistakes cost most come first."""
+
+from collections.abc import Iterable
+
+from ..checklist import GATED, Phase, format_checklist
+from .proposals import Proposal
+from .survey import Survey
+
+FILE = "docs/adoption.md"
+TITLE = "Adoption"
+ASK = "read the comment `# review:` and correct the decorator"
+ARRANGE = "write `arrange` in `tests/tools/`, so that the suite proves what the decorator says"
+PHASES: tuple[Phase, ...] = (
+    ("Decide", "critical", ASK, "no comment is left"),
+    (
+        "Declare",
+        "critical",
+        "say what each does, as its reason tells",
+        "it is in the lock",
+    ),
+    ("Prove what asks a person", "high", ARRANGE, "none is `unprobed`"),
+    ("Prove what else writes", "medium", ARRANGE, "none is `unprobed`"),
+    (
+        "Prove and describe reads",
+        "low",
+        f"{ARRANGE}; describe parameters",
+        "nothing is skipped",
+    ),
+)
+
+
+def list_phases(seen: Survey, chosen: Iterable[Proposal]) -> str:
+    """A table in Markdown: a row for each phase that has tools."""
+    asked = [each for each in chosen if each.asked]
+    sure = [each for each in chosen if not each.asked]
+    groups = [
+        [_name(each) for each in asked],
+        [f"`{name}` ({reason})" for name, reason in seen.reasons()],
+        [_name(each) for each in sure if each.behavior in GATED],
+        [_name(each) for each in sure if each.behavior not in (*GATED, "read")],
+        [_name(each) for each in sure if each.behavior == "read"],
+    ]
+    return format_checklist(TITLE, PHASES, groups)
+
+
+def _name(proposal: Proposal) -> str:
+    return f"`{proposal.tool.name}`"

@@ -1,0 +1,163 @@
+"""What a call amounts to where the function that it runs is not the one that it names."""
+
+import ast
+from collections.abc import Iterator
+
+from ..sources.modules import FUNCTIONS, Module, Project, parameters
+from .scopes import Scope, root
+from .vocabulary import calls
+
+# They run what they are given: to_thread(os.remove, path).
+RUNNERS = {
+    "to_thread",
+    "run_in_executor",
+    "run_sync",
+    "run_in_threadpool",
+    "partial",
+    "map",
+}
+RUNNERS |= {
+    "submit",
+    "Thread",
+    "start_soon",
+    "call_soon",
+    "apply",
+    "apply_async",
+    "Process",
+}
+TABLES = (ast.Dict, ast.List, ast.Tuple)
+KNOWN = {"list", "dict", "tuple", "set", "type", "frozenset"}  # list[int]() makes one
+
+
+def reached(
+    project: Project, module: Module, call: ast.Call, scope: Scope
+) -> Iterator[ast.Call]:
+    """The calls that a call comes to: itself, and those of functions that it holds or hands on."""
+    for function in _meant(project, module, call.func, scope):
+        if isinstance(function, ast.Lambda):
+            yield from (n for n in ast.walk(function.body) if isinstance(n, ast.Call))
+        else:
+            yield call if function is call.func else _call(module, call, function)
+    runs = isinstance(call.func, ast.Attribute) and call.func.attr in RUNNERS
+    runs = runs or (isinstance(call.func, ast.Name) and call.func.id in RUNNERS)
+    handing = project.resolve(module, call.func)
+    runs = runs or (handing is not None and _calls_parameter(handing.node))
+    for given in (*call.args, *(word.value for word in call.keywords)):
+        if isinstance(given, ast.Name | ast.Attribute):
+            place = project.resolve(module, given)
+            own = place is not None and isinstance(place.node, FUNCTIONS)
+            known = project.dotted(module, given) in calls("functions")
+            if own or known or (runs and isinstance(given, ast.Attribute)):
+                yield _call(module, call, given)
+
+
+def chosen(project: Project, module: Module, call: ast.Call, scope: Scope) -> str:
+    """What a call takes its function from that is only known when it runs; empty: its source shows it."""
+    for function in _meant(project, module, call.func, scope):
+        if isinstance(function, ast.Call) and _name(function) == "getattr":
+            return ast.unparse(function)
+        if isinstance(function, ast.Subscript):
+            origin = root(function.value)
+            if not (origin[:1].isupper() or origin in KNOWN):
+                return f"what is in {ast.unparse(function.value)}"
+    return ""
+
+
+def _meant(
+    project: Project, module: Module, function: ast.AST, scope: Scope, depth: int = 4
+) -> Iterator[ast.expr]:
+    """The functions that an expression may be: also by another name, out of a table, by its name as a text."""
+    parts: list[ast.expr] = []
+    if not isinstance(function, ast.expr) or not depth:
+        return
+    if isinstance(function, ast.IfExp):
+        parts = [function.body, function.orelse]
+    elif isinstance(function, ast.BoolOp):
+        parts = function.values
+    elif isinstance(function, ast.NamedExpr | ast.Await):
+        parts = [function.value]
+    elif isinstance(function, ast.Name) and function.id not in scope.globals:
+        held: ast.AST | None = scope.assigned.get(function.id)  # remove = os.remove
+        if held is None and function.id not in scope.parameters:
+            place = project.resolve(module, function)
+            held = place.node if place and place.module is module else None
+        if isinstance(
+            held, ast.Name | ast.Attribute | ast.Subscript | ast.IfExp | ast.Lambda
+        ):
+            parts = [held] if held is not function else []
+        elif isinstance(held, ast.Call) and _name(held) in (
+            "getattr",
+            "get",
+            "partial",
+        ):
+            parts = [held]
+    elif isinstance(function, ast.Subscript):
+        parts = _table(project, module, function.value, scope)
+    elif isinstance(function, ast.Call):
+        named = _getattr(module, function)
+        if named:
+            parts = [named]
+        elif _name(function) == "partial":
+            parts = function.args[:1]
+        elif _name(function) == "get" and isinstance(function.func, ast.Attribute):
+            parts = _table(project, module, function.func.value, scope)
+    if not parts:
+        yield function
+    for part in parts:
+        yield from _meant(project, module, part, scope, depth - 1)
+
+
+def _table(
+    project: Project, module: Module, held: ast.expr, scope: Scope
+) -> list[ast.expr]:
+    """What a table of functions holds."""
+    place = project.resolve(module, held)
+    table = held if isinstance(held, TABLES) else place.node if place else None
+    if table is None and isinstance(held, ast.Name):
+        table = scope.assigned.get(held.id)
+    if isinstance(table, ast.Subscript):  # a table of tables
+        inner = _table(project, module, table.value, scope)
+        return [
+            one for each in inner if isinstance(each, ast.Dict) for one in each.values
+        ]
+    if isinstance(table, ast.Dict):
+        return [one for one in table.values if not isinstance(one, ast.Constant)]
+    return [*table.elts] if isinstance(table, ast.List | ast.Tuple) else []
+
+
+def _name(call: ast.Call) -> str:
+    """The last part of what a call names."""
+    return (
+        call.func.attr
+        if isinstance(call.func, ast.Attribute)
+        else ast.unparse(call.func)
+    )
+
+
+def _calls_parameter(node: ast.AST) -> bool:
+    """Whether a function calls what it is given."""
+    if not isinstance(node, FUNCTIONS):
+        return False
+    names = {argument.arg for argument in parameters(node)}
+    called = (n.func for n in ast.walk(node) if isinstance(n, ast.Call))
+    return any(isinstance(one, ast.Name) and one.id in names for one in called)
+
+
+def _getattr(module: Module, call: ast.Call) -> ast.Attribute | None:
+    """The attribute that getattr(held, "name") is."""
+    if _name(call) != "getattr" or len(call.args) < 2:
+        return None
+    held, name = call.args[:2]
+    if not (isinstance(name, ast.Constant) and isinstance(name.value, str)):
+        return None
+    made = ast.copy_location(ast.Attribute(held, name.value, ast.Load()), call)
+    module.parents[made] = call
+    return made
+
+
+def _call(module: Module, call: ast.Call, function: ast.expr) -> ast.Call:
+    """The same arguments for another function."""
+    given = [one for one in call.args if one is not function]
+    made = ast.copy_location(ast.Call(function, given, call.keywords), call)
+    module.parents[made] = module.parents.get(call, call)
+    return made

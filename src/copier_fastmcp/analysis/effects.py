@@ -1,0 +1,414 @@
+"""What the body of a tool does, and the calls below it, up to three down; nothing of it is run."""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from ..auditing.verbs import parse_name
+from ..sources.modules import FUNCTIONS, Function, Module, Place, Project
+from .call_arguments import argument_of, dispatched, sends, written_out
+from .call_targets import chosen, reached
+from .external_calls import KINDS, outside, prepares
+from .memoization import memo_places
+from .pure_calls import computes
+from .scopes import Scope, passing, root, short
+from .statements import RUN, is_setup, named, sql, text_of
+from .stores import Stores
+from .vocabulary import vocabulary, words
+
+DEEPEST = 3
+MAKING = ("__init__", "__post_init__", "__enter__", "__aenter__", "__exit__")
+Learned = tuple[Scope, Stores, list[tuple[str, str]], set[ast.AST], set[str]]
+Seen = set[tuple[ast.AST, frozenset[str]]]
+WRITES = {"create", "ensure", "append", "put", "delete", "consume", "action", "save"}
+
+
+@dataclass(frozen=True)
+class Effect:
+    """One thing that a body does.
+
+    Attributes:
+        kind: What it does: `read`, or one of `WRITES`.
+        sure: Whether it is shown by a method that means one thing, and not by the verb of a method.
+        text: The effect in words.
+        depth: How many calls down it is.
+        callee: The name of what is called, where a call shows it.
+        aside: Whether it only sets up or remembers: tables that may be missing, folders, memos.
+    """
+
+    kind: str
+    sure: bool
+    text: str
+    depth: int = 0
+    callee: str = ""
+    aside: bool = False
+
+    @property
+    def sends(self) -> bool:
+        """Whether it is a POST, by which many an API is only asked."""
+        return self.text.endswith(".post()") or self.text == "it sends POST"
+
+
+@dataclass
+class Body:
+    """What a body does; `whole` says that every call in it and below it is known."""
+
+    effects: list[Effect] = field(default_factory=list)
+    whole: bool = False
+
+    def of(self, *kinds: str) -> list[Effect]:
+        """The effects of some kinds."""
+        return [e for e in self.effects if e.kind in kinds]
+
+    def writes(self, *, sure: bool) -> list[Effect]:
+        """What changes something, the nearest first."""
+        return [e for e in self.effects if e.kind in WRITES and e.sure is sure]
+
+
+class Reader:
+    """Reads bodies of one project."""
+
+    def __init__(self, project: Project) -> None:
+        """Learn the classes of the project."""
+        self.project = project
+        self.whole = True
+        self._learned: dict[ast.AST, Learned] = {}
+        self.classes = {
+            node.name: Place(module, node)
+            for module in project.modules.values()
+            for node in module.nodes
+            if isinstance(node, ast.ClassDef)
+        }
+
+    def body(self, function: Function, home: Module) -> Body:
+        """What a function does."""
+        found: list[Effect] = []
+        seen: Seen = set()
+        self.whole = True
+        self._read(Place(home, function), 0, seen, found, frozenset())
+        return Body(list(dict.fromkeys(found)), self.whole)
+
+    def _read(
+        self,
+        place: Place,
+        depth: int,
+        seen: Seen,
+        found: list[Effect],
+        said: frozenset[str],
+    ) -> None:
+        if (place.node, said) in seen or not isinstance(place.node, FUNCTIONS):
+            return
+        seen.add((place.node, said))
+        module = place.module
+        if place.node not in self._learned:
+            stores, scope = Stores(module, place.node), Scope(module, place.node)
+            stored, ran = [*stores.found()], set(_run(stores, scope))
+            memos = memo_places(place.node, stores.nodes)
+            self._learned[place.node] = scope, stores, stored, ran, memos
+        scope, stores, stored, run, memos = self._learned[place.node]
+        found.extend(Effect(kind, True, text, depth) for kind, text in stored)
+        docs = ast.get_docstring(place.node, clean=False)
+        for node in stores.nodes:
+            if isinstance(node, ast.Call):
+                if text := chosen(self.project, module, node, scope):
+                    self.whole = False
+                    if not _names_method(text, said):
+                        found.append(Effect("action", False, f"it calls {text}", depth))
+                for call in reached(self.project, module, node, scope):
+                    first = len(found)
+                    self._call(module, call, scope, depth, seen, found, said)
+                    all_aside = _is_aside(call, memos)
+                    for position in range(first, len(found)):
+                        effect = found[position]
+                        evicts = any(f" {memo}." in effect.text for memo in memos)
+                        if all_aside or evicts:
+                            found[position] = replace(effect, aside=True)
+                found.extend(self._named(module, node, run, depth))
+            elif isinstance(node, ast.Constant | ast.JoinedStr | ast.BinOp):
+                text = text_of(module, node)
+                if text and text != docs:
+                    found.extend(_statement(text, depth, run=node in run))
+            elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+                if node.target.id in scope.globals and not passing(node.target.id):
+                    found.append(
+                        Effect("action", True, f"it changes {node.target.id}", depth)
+                    )
+            elif isinstance(node, ast.Attribute):
+                self._attribute(module, node, scope, stores, depth, seen, found)
+            elif (
+                isinstance(node, ast.Subscript)
+                and not isinstance(node.ctx, ast.Load)
+                and (scope.lasting(node.value) or self._imported(module, node.value))
+            ):
+                deletes = isinstance(node.ctx, ast.Del)
+                kind = "put" if stores.kind(node) == "sets" else "create"
+                kind = "delete" if deletes else kind
+                text = f"it {'deletes' if deletes else 'sets'} {short(node)}"
+                aside = ast.unparse(node.value) in memos
+                found.append(
+                    Effect(kind, not _noted(node, depth), text, depth, aside=aside)
+                )
+
+    def _named(
+        self, module: Module, call: ast.Call, run: set[ast.AST], depth: int
+    ) -> Iterator[Effect]:
+        """Statements that are handed to a call by name, as in execute(PURGE)."""
+        for given in (*call.args, *(word.value for word in call.keywords)):
+            for node in ast.walk(given):
+                if text := named(self.project, module, node):
+                    yield from _statement(text, depth, run=node in run)
+
+    def _attribute(
+        self,
+        module: Module,
+        node: ast.Attribute,
+        scope: Scope,
+        stores: Stores,
+        depth: int,
+        seen: Seen,
+        found: list[Effect],
+    ) -> None:
+        """A property that is looked at, or an attribute that is set of what is there after the call."""
+        if isinstance(node.ctx, ast.Load):
+            held = self._property(module, node, scope)
+            if held and depth < DEEPEST:
+                self._read(held, depth + 1, seen, found, frozenset())
+            return
+        if node.attr.startswith("_") or passing(ast.unparse(node)):
+            return
+        deletes = isinstance(node.ctx, ast.Del)
+        kind, text = "delete" if deletes else "put", f"it sets {short(node)}"
+        if scope.mapped(node.value):
+            calls = (n.func for n in stores.nodes if isinstance(n, ast.Call))
+            kept = any(getattr(one, "attr", "") in ("commit", "flush") for one in calls)
+            found.append(Effect(kind, kept, text, depth))
+        else:
+            own = depth == 0 and ast.unparse(node.value) == "self"
+            if own or scope.lasting(node.value) or self._imported(module, node.value):
+                found.append(Effect(kind, False, text, depth))
+
+    def _call(
+        self,
+        module: Module,
+        call: ast.Call,
+        scope: Scope,
+        depth: int,
+        seen: Seen,
+        found: list[Effect],
+        said: frozenset[str],
+    ) -> None:
+        below = self._below(module, call, scope)
+        for one in below:
+            if sent := dispatched(one.node, call):
+                found.extend(Effect(*effect, depth + 1) for effect in sent)
+            elif isinstance(one.node, ast.ClassDef):
+                self._made(one, depth, seen, found)
+            elif (
+                depth < DEEPEST
+                and isinstance(one.node, FUNCTIONS)
+                and not prepares(one.node.name)
+            ):
+                found.extend(
+                    Effect(*effect, depth + 1) for effect in sends(one.node, call)
+                )
+                found.extend(_told_methods(one.node, call, depth + 1))
+                more = written_out(one.node, call, scope, said)
+                if _encloses_both(module, one.node, call):
+                    more |= said  # a function in this one shares its parameters
+                self._read(one, depth + 1, seen, found, more)
+            elif depth >= DEEPEST:
+                self.whole = False
+        if not below:
+            effects = [*outside(self.project, module, call, scope, said)]
+            callee = (
+                call.func.attr
+                if isinstance(call.func, ast.Attribute)
+                else ast.unparse(call.func)
+            )
+            found.extend(Effect(*effect, depth, callee) for effect in effects)
+            is_known = any(sure for _, sure, _ in effects)
+            if not is_known and not computes(self.project, module, call, scope, said):
+                self.whole = False
+
+    def _made(self, owner: Place, depth: int, seen: Seen, found: list[Effect]) -> None:
+        """What making an object loses; that it connects, or makes a folder, nobody notices."""
+        inner: list[Effect] = []
+        for name in MAKING:
+            if depth < DEEPEST and (method := self._method(owner, name)):
+                self._read(method, depth + 1, seen, inner, frozenset())
+        found.extend(e for e in inner if e.kind in ("delete", "consume") and e.sure)
+
+    def _below(self, module: Module, call: ast.Call, scope: Scope) -> list[Place]:
+        """The functions of this project that a call may reach."""
+        place = self.project.resolve(module, call.func)
+        if place and isinstance(place.node, FUNCTIONS):
+            return [place]
+        if place and isinstance(place.node, ast.ClassDef):
+            return [place]  # to make an object does nothing that is seen
+        if not isinstance(call.func, ast.Attribute):
+            return []
+        name, held = call.func.attr, call.func.value
+        owner = self._class_of(module, held, scope)
+        if owner and (method := self._method(owner, name)):
+            return [method]
+        places = self.project.methods.get(name, [])
+        if name in words("nothing") or name in vocabulary()["containers"]:
+            return []
+        if root(held) in ("self", "cls") or 0 < len(places) <= 3:
+            return places[:3]
+        return []
+
+    def _imported(self, module: Module, held: ast.expr) -> bool:
+        """Whether another file of the project keeps what is held, as in `from .store import store`."""
+        name = module.imports.get(root(held), "")
+        kept = (
+            self.project.find(name) if name and not passing(ast.unparse(held)) else None
+        )
+        return kept is not None and isinstance(
+            kept.node, ast.Dict | ast.List | ast.Set | ast.Call
+        )
+
+    def _property(
+        self, module: Module, node: ast.Attribute, scope: Scope
+    ) -> Place | None:
+        """The method that runs when an attribute is looked at."""
+        owner = self._class_of(module, node.value, scope)
+        held = self._method(owner, node.attr) if owner else None
+        decorators = getattr(held.node, "decorator_list", ()) if held else ()
+        return held if "property" in map(ast.unparse, decorators) else None
+
+    def _method(self, owner: Place, name: str, depth: int = 4) -> Place | None:
+        if not isinstance(owner.node, ast.ClassDef):
+            return None
+        for node in owner.node.body:
+            if isinstance(node, FUNCTIONS) and node.name == name:
+                return Place(owner.module, node)
+        for base in owner.node.bases if depth else ():
+            above = self.project.resolve(owner.module, base)
+            if above and (found := self._method(above, name, depth - 1)):
+                return found
+        return None
+
+    def _class_of(self, module: Module, held: ast.expr, scope: Scope) -> Place | None:
+        """The class of what an expression holds, where its making or an annotation says so."""
+        value: ast.AST | None = held.value if isinstance(held, ast.Await) else held
+        if isinstance(value, ast.Name):
+            value = scope.assigned.get(value.id) or module.top.get(value.id) or value
+        elif isinstance(value, ast.Attribute) and root(value) == "self":
+            value = scope.attribute(value.attr)
+        if isinstance(value, ast.Await):
+            value = value.value
+        if isinstance(value, ast.Call):
+            place = self.project.resolve(module, value.func)
+            if place and isinstance(place.node, ast.ClassDef):
+                return place
+            if place and isinstance(place.node, FUNCTIONS):
+                return self._annotated(place.node.returns)
+            return None
+        if isinstance(value, ast.Name):
+            return self._annotated(scope.annotations.get(value.id))
+        return self._annotated(value) if value is not None else None
+
+    def _annotated(self, annotation: ast.AST | None) -> Place | None:
+        """The project's class that an annotation names."""
+        for node in ast.walk(annotation) if annotation else ():
+            text = node.id if isinstance(node, ast.Name) else None
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                text = node.value
+            if text and text in self.classes:
+                return self.classes[text]
+        return None
+
+
+def _run(stores: Stores, scope: Scope) -> Iterator[ast.AST]:
+    """The parts of texts that calls run, also by a local name."""
+    for node in stores.nodes:
+        name = getattr(node.func, "attr", "") if isinstance(node, ast.Call) else ""
+        for given in node.args if isinstance(node, ast.Call) and name in RUN else ():
+            for part in ast.walk(given):
+                yield part
+                held = (
+                    scope.assigned.get(part.id) if isinstance(part, ast.Name) else None
+                )
+                yield from ast.walk(held) if held is not None else ()
+
+
+def _statement(text: str, depth: int, *, run: bool) -> list[Effect]:
+    """What a text does that may be a statement."""
+    if not (kind := sql(text, run=run)):
+        return []
+    start = " ".join(text.split())[:40]
+    language = (
+        "GraphQL"
+        if "mutation" in text or text.lstrip().startswith(("query", "{"))
+        else "SQL"
+    )
+    return [
+        Effect(
+            kind, True, f"its {language} says {start!r}", depth, aside=is_setup(text)
+        )
+    ]
+
+
+def _encloses_both(module: Module, function: ast.AST, call: ast.Call) -> bool:
+    """Whether a function is defined in the one that a call is in."""
+    around = next(
+        (node for node in module.above(function) if isinstance(node, FUNCTIONS)), None
+    )
+    return around is not None and around in module.above(call)
+
+
+def _names_method(text: str, said: frozenset[str]) -> bool:
+    """Whether a text is getattr(held, name), and the caller has written the name out."""
+    call = ast.parse(text, mode="eval").body if text.startswith("getattr(") else None
+    named = call.args[1] if isinstance(call, ast.Call) and len(call.args) > 1 else None
+    return isinstance(named, ast.Name) and named.id in said
+
+
+def _told_methods(function: ast.AST, call: ast.Call, depth: int) -> Iterator[Effect]:
+    """What a helper calls by a name that its caller has written out, as in fetch("get_paper")."""
+    if not isinstance(function, FUNCTIONS):
+        return
+    for node in ast.walk(function):
+        if not isinstance(node, ast.Call) or ast.unparse(node.func) != "getattr":
+            continue
+        name = node.args[1] if len(node.args) > 1 else None
+        given = (
+            argument_of(function, call, name.id) if isinstance(name, ast.Name) else None
+        )
+        if not isinstance(given, ast.Constant) or not isinstance(given.value, str):
+            continue
+        for spoken in parse_name(given.value)[:1]:
+            kind = KINDS.get(spoken.kind, "action")
+            yield Effect(kind, False, f"it calls {given.value}()", depth, given.value)
+
+
+def _is_aside(call: ast.Call, memos: set[str]) -> bool:
+    """Whether a call fills or empties a memo, or makes a folder that may be there."""
+    name = (
+        call.func.attr
+        if isinstance(call.func, ast.Attribute)
+        else ast.unparse(call.func)
+    )
+    if isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value) in memos:
+        return True
+    if name in ("open", "dump"):
+        return any(ast.unparse(argument) in memos for argument in call.args)
+    may_exist = any(
+        keyword.arg == "exist_ok"
+        and isinstance(keyword.value, ast.Constant)
+        and keyword.value.value is True
+        for keyword in call.keywords
+    )
+    return may_exist and name in ("mkdir", "makedirs")
+
+
+def _noted(node: ast.Subscript, depth: int) -> bool:  # self._record["rows"] = 3
+    """Whether a class only notes something for itself."""
+    held = node.value
+    own = (
+        isinstance(held, ast.Attribute)
+        and held.attr.startswith("_")
+        and root(held) == "self"
+    )
+    return own and depth > 1 and isinstance(node.slice, ast.Constant)

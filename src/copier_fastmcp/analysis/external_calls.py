@@ -1,0 +1,275 @@
+"""What a call does that leaves the project, by the name of what it calls."""
+
+import ast
+import builtins
+import re
+import sys
+from collections.abc import Iterator
+
+from ..auditing.verbs import parse_name, split_name
+from ..sources.modules import Module, Project
+from .call_arguments import method_said, mode_of, passed
+from .scopes import Scope, passing, root, short
+from .statements import RUN
+from .vocabulary import calls, vocabulary, words
+
+KINDS = {
+    "read": "read",
+    "add": "create",
+    "ensure": "ensure",
+    "change": "put",
+    "remove": "delete",
+}
+Said = tuple[str, bool, str]
+# Objects that stand for what is stored elsewhere.
+STORED = re.compile(
+    r"\.(?:objects|filter|filter_by|where|query|document|doc|collection|table|ref|reference|child|worksheet)\b"
+)
+HELD = re.compile(r"\b(?:StringIO|BytesIO|stdout|stderr|hashlib)\b")
+OURS = {
+    "fastmcp",
+    "mcp",
+    "mcp_types",
+    "pydantic",
+    "typing_extensions",
+    *sys.stdlib_module_names,
+}
+# Modules of Python's own whose functions change nothing, whatever their verbs.
+HARMLESS = {
+    "ssl",
+    "secrets",
+    "math",
+    "re",
+    "json",
+    "datetime",
+    "statistics",
+    "itertools",
+    "copy",
+}
+HARMLESS |= {
+    "functools",
+    "collections",
+    "textwrap",
+    "string",
+    "operator",
+    "decimal",
+    "base64",
+}
+HARMLESS |= {
+    "hashlib",
+    "hmac",
+    "html",
+    "uuid",
+    "inspect",
+    "dataclasses",
+    "contextlib",
+    "struct",
+}
+ASKS = {
+    "request",
+    "command",
+    "mutation",
+}  # a class of a client: DeleteMessageRequest(...)
+MAKES = {
+    "engine",
+    "model",
+    "agent",
+    "app",
+    "server",
+    "tool",
+    "parser",
+    "factory",
+    "pool",
+    "context",
+}
+MAKES |= {
+    "config",
+    "loader",
+    "reader",
+    "chain",
+    "graph",
+    "provider",
+    "transport",
+    "schema",
+    "embeddings",
+}
+
+
+def outside(
+    project: Project, module: Module, call: ast.Call, scope: Scope, said: frozenset[str]
+) -> Iterator[Said]:
+    """What a call does: a kind, whether that is sure, and words for it."""
+    dotted = project.dotted(module, call.func)
+    text = f"it calls {short(call.func)}()"
+    temporary = passing(ast.unparse(call))
+    if kind := calls("functions").get(dotted):
+        if not (
+            temporary
+            and kind in ("ensure", "delete", "put")
+            and dotted != "shutil.move"
+        ):
+            yield kind, True, text
+        return
+    if dotted in ("open", "builtins.open", "io.open", "aiofiles.open") or (
+        isinstance(call.func, ast.Attribute) and call.func.attr == "open" and call.args
+    ):
+        if (mode := mode_of(call)) and not temporary:
+            kind = {"a": "append", "x": "create"}.get(mode, "save")
+            yield kind, True, f"{text} to write"
+        return
+    name = dotted.rpartition(".")[2]
+    if name in ("urlopen", "Request") and (
+        len(call.args) > 1 or any(word.arg == "data" for word in call.keywords)
+    ):
+        yield "create", False, "it sends POST"
+    if dotted.split(".")[0] in HARMLESS & {*module.imports.values()}:
+        return
+    if isinstance(call.func, ast.Attribute):
+        yield from _method(call, call.func, scope, said, text, temporary=temporary)
+    elif kind := vocabulary()["http"].get(verb := method_said(call, scope)):
+        yield kind, True, f"it sends {verb.upper()}"
+    elif isinstance(call.func, ast.Name):
+        yield from _function(module, call.func.id, scope, text)
+
+
+def _function(module: Module, name: str, scope: Scope, text: str) -> Iterator[Said]:
+    """What a function of another package says by its verb."""
+    target = module.imports.get(name)
+    local = name in scope.assigned or name in scope.parameters or name in module.top
+    if target is None and (local or hasattr(builtins, name)):
+        return
+    for star in module.stars if target is None else ():
+        if kind := calls("functions").get(f"{star}.{name}"):
+            yield kind, True, text
+            return
+    if target is None and not module.stars:
+        return
+    if target and target.split(".")[0] in OURS:
+        return
+    parts = split_name((target or name).rpartition(".")[2])
+    makes = MAKES | words("plumbing")
+    if name[:1].isupper() and (not parts or parts[-1] not in ASKS):
+        return
+    spoken = parse_name("_".join(parts))
+    if (
+        len(parts) > 1
+        and spoken
+        and spoken[0].kind != "read"
+        and parts[-1] not in makes
+    ):
+        yield KINDS.get(spoken[0].kind, "action"), False, text
+
+
+def _method(
+    call: ast.Call,
+    function: ast.Attribute,
+    scope: Scope,
+    said: frozenset[str],
+    text: str,
+    *,
+    temporary: bool,
+) -> Iterator[Said]:
+    name, held = function.attr, function.value
+    origin = root(held)
+    if origin in ("logger", "logging", "log", "ctx", "context", "json", "re", "math"):
+        return
+    client = re.search(
+        rf"(?:^|[._])_?(?:{vocabulary()['senders']})", short(held).lower()
+    )
+    if (
+        client
+        and (kind := vocabulary()["http"].get(name))
+        and (call.args or call.keywords)
+    ):
+        yield kind, True, text
+        return
+    if verb := method_said(call, scope):
+        if kind := vocabulary()["http"].get(verb):
+            yield kind, True, f"it sends {verb.upper()}"
+        return
+    if client and name == "request" and call.args:
+        if ast.unparse(call.args[0]) not in said and not isinstance(
+            call.args[0], ast.Constant
+        ):
+            yield "action", False, f"it sends what {short(call.args[0])} says"
+        return
+    if kind := vocabulary()["containers"].get(name):
+        yield from _container(call, kind, name, held, scope, text)
+        return
+    if name in RUN and (given := passed(call, name, scope, said)):
+        yield "action", False, f"it runs what {given!r} says"
+        return
+    if name == "replace" and len(call.args) == 1 and not call.keywords:
+        if not isinstance(call.args[0], ast.Dict):
+            yield "put", True, text  # of a path: that of a text takes two
+        return
+    if kind := calls("calls").get(name):
+        if name == "exists" or not temporary:
+            yield kind, True, text
+        return
+    if name in words("savers") and not temporary:
+        alone = name == "dump" and len(call.args) + len(call.keywords) < 2
+        if not alone and not HELD.search(_made(held, scope)):
+            yield "save", True, text
+        return
+    if name == "close" and call.args:
+        yield "action", False, text
+        return
+    if name in words("nothing") or (
+        name == "send" and "session" in short(held).lower()
+    ):
+        return  # a session sends what a request says
+    if name.startswith("_"):
+        stored = name in ("__setitem__", "__delitem__") and scope.lasting(held)
+        yield from [("put", True, text)] * stored
+        return
+    if name in ("delete", "delete_async", "adelete"):
+        yield "delete", True, text
+        return
+    if spoken := parse_name(name):
+        yield KINDS.get(spoken[0].kind, "action"), False, text
+
+
+def _container(
+    call: ast.Call, kind: str, name: str, held: ast.expr, scope: Scope, text: str
+) -> Iterator[Said]:
+    """What the method of a container does, where that is more than an object of this call."""
+    if (
+        name == "pop"
+        and call.args
+        and not isinstance(call.args[0], ast.Constant | ast.UnaryOp)
+    ):
+        kind = "delete"  # of a named thing
+    if scope.lasting(held):
+        yield kind, True, text
+        return
+    capital = root(held)[:1].isupper()  # Note.update(seen=True)
+    kept = (capital or scope.foreign(held)) and bool(call.keywords)
+    kept = kept or bool(
+        re.search("session|db", root(held)) or STORED.search(_made(held, scope))
+    )
+    if kept and name in ("add", "update", "remove", "insert"):
+        yield (
+            {"add": "create", "insert": "create", "remove": "delete"}.get(name, "put"),
+            True,
+            text,
+        )
+
+
+def _made(held: ast.expr, scope: Scope, depth: int = 3) -> str:
+    """An expression as a text, and what the names in it were made from."""
+    names = {node.id for node in ast.walk(held) if isinstance(node, ast.Name)}
+    made = [
+        scope.assigned[name] for name in sorted(names & scope.assigned.keys()) if depth
+    ]
+    return " ".join(
+        [ast.unparse(held), *(_made(one, scope, depth - 1) for one in made)]
+    )
+
+
+def prepares(name: str) -> bool:
+    """Whether a helper only prepares: a connection, a log, a cache."""
+    parts = split_name(name)
+    return not any(one.kind in ("remove", "run") for one in parse_name(name)) and bool(
+        {*parts[:1], *parts[-1:]} & words("plumbing")
+    )

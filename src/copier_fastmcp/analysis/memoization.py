@@ -1,0 +1,108 @@
+"""What a function remembers so that it need not ask again: containers, attributes and files that are no data.
+
+A memo is looked up by a key, filled under the same key with what was computed, and given back.
+"""
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from ..sources.modules import Function, parameters
+
+LOOKUPS = {"get", "exists", "is_file"}
+
+
+def memo_places(function: Function, nodes: Iterable[ast.AST]) -> set[str]:
+    """The containers and paths of a function that hold memos, as their source reads.
+
+    Args:
+        function: The function.
+        nodes: Every node of its body.
+    """
+    body = list(nodes)
+    looked_up = set(_lookups(body))
+    returned = set(_returned_texts(body))
+    given = {argument.arg for argument in parameters(function)}
+    computed = _computed_names(body)
+    places: set[str] = set()
+    keys: set[str] = set()
+    for node in body:
+        if not isinstance(node, ast.Assign):
+            continue
+        for target in node.targets:
+            if not isinstance(target, ast.Subscript):
+                continue
+            place, key = ast.unparse(target.value), ast.unparse(target.slice)
+            value = ast.unparse(node.value)
+            is_computed = value in computed or isinstance(
+                node.value, ast.Call | ast.Await
+            )
+            is_returned = value in returned or ast.unparse(target) in returned
+            if (
+                (place, key) in looked_up
+                and is_computed
+                and is_returned
+                and value not in given
+            ):
+                places.add(place)
+                keys.add(key)
+    places |= {place for place, key in looked_up if key in keys}  # when each was made
+    places |= set(_memo_files(body))
+    for node in body:  # with open(path, "w") as file
+        if not isinstance(node, ast.withitem) or node.optional_vars is None:
+            continue
+        if any(place in ast.unparse(node.context_expr) for place in places):
+            places.add(ast.unparse(node.optional_vars))
+    return places
+
+
+def _lookups(body: list[ast.AST]) -> Iterator[tuple[str, str]]:
+    """A container and a key for each lookup: `key in it`, `it.get(key)`, `it[key]`."""
+    for node in body:
+        if isinstance(node, ast.Compare) and type(node.ops[0]).__name__.endswith("In"):
+            yield ast.unparse(node.comparators[0]), ast.unparse(node.left)
+            continue
+        if not isinstance(node, ast.Call) or not node.args:
+            continue
+        function, key = node.func, ast.unparse(node.args[0])
+        if isinstance(function, ast.Attribute) and function.attr == "get":
+            yield ast.unparse(function.value), key
+
+
+def _returned_texts(body: list[ast.AST]) -> Iterator[str]:
+    for node in body:
+        if isinstance(node, ast.Return) and node.value is not None:
+            yield ast.unparse(node.value)
+
+
+def _computed_names(body: list[ast.AST]) -> set[str]:
+    """The names that a call gives a value to."""
+    names = set()
+    for node in body:
+        if isinstance(node, ast.Assign) and isinstance(
+            node.value, ast.Call | ast.Await
+        ):
+            names |= {ast.unparse(target) for target in node.targets}
+    return names
+
+
+def _memo_files(body: list[ast.AST]) -> Iterator[str]:
+    """The paths of files that are read and given back where they exist."""
+    for node in body:
+        if (
+            not isinstance(node, ast.If)
+            or not node.body
+            or not isinstance(node.body[-1], ast.Return)
+        ):
+            continue
+        for test in ast.walk(node.test):
+            if not isinstance(test, ast.Call) or not isinstance(
+                test.func, ast.Attribute
+            ):
+                continue
+            if test.func.attr not in LOOKUPS - {"get"}:
+                continue
+            place = ast.unparse(test.args[0] if test.args else test.func.value)
+            is_negated = isinstance(node.test, ast.UnaryOp)
+            reads = any(place in ast.unparse(statement) for statement in node.body)
+            if reads and not is_negated:
+                yield place

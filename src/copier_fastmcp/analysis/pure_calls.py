@@ -1,0 +1,128 @@
+"""Whether a call is known to do nothing but compute, or to ask a database what its source shows."""
+
+import ast
+import builtins
+
+from ..sources.modules import Module, Project
+from .scopes import Scope, root
+from .statements import RUN, joined, named, sql
+from .vocabulary import vocabulary, words
+
+MODULES = {
+    "math",
+    "re",
+    "json",
+    "datetime",
+    "statistics",
+    "itertools",
+    "functools",
+    "collections",
+}
+MODULES |= {
+    "textwrap",
+    "string",
+    "operator",
+    "decimal",
+    "fractions",
+    "copy",
+    "time",
+    "typing",
+}
+MODULES |= {
+    "pathlib",
+    "uuid",
+    "base64",
+    "hashlib",
+    "random",
+    "html",
+    "difflib",
+    "heapq",
+    "bisect",
+}
+# Of the methods that nobody counts as effects, those that may start or keep something.
+STARTS = {
+    "execute",
+    "executemany",
+    "commit",
+    "run",
+    "begin_transaction",
+    "create_task",
+    "submit",
+}
+STARTS |= {
+    "start_soon",
+    "to_thread",
+    "run_sync",
+    "run_in_executor",
+    "set_attribute",
+    "mount",
+}
+STARTS |= {
+    "invalidate",
+    "cache_clear",
+    "getattr",
+    "setattr",
+    "partial",
+    "open",
+    "session",
+}
+RUNS = {
+    "exec",
+    "eval",
+    "open",
+    "setattr",
+    "delattr",
+    "compile",
+    "input",
+    "__import__",
+    "globals",
+}
+LITERALS = (
+    ast.Dict,
+    ast.List,
+    ast.Set,
+    ast.DictComp,
+    ast.ListComp,
+    ast.SetComp,
+    ast.Constant,
+)
+
+
+def computes(
+    project: Project, module: Module, call: ast.Call, scope: Scope, said: frozenset[str]
+) -> bool:
+    """Whether a call that leaves the project only computes; what is not known does not."""
+    dotted = project.dotted(module, call.func)
+    if (
+        dotted.split(".")[0] in MODULES
+        and dotted.split(".")[0] in module.imports.values()
+    ):
+        return True
+    if isinstance(call.func, ast.Name):
+        local = call.func.id in scope.assigned or call.func.id in module.top
+        builtin = hasattr(builtins, call.func.id) and call.func.id not in RUNS
+        return (builtin and not local) or dotted.split(".")[0] in MODULES
+    if not isinstance(call.func, ast.Attribute):
+        return False
+    name = call.func.attr
+    if name in vocabulary()["containers"]:
+        return isinstance(scope.assigned.get(root(call.func.value)), LITERALS)
+    if name in RUN:
+        return all(
+            _shown(project, module, given, scope, said) for given in call.args[:1]
+        )
+    return name in words("nothing") - STARTS
+
+
+def _shown(
+    project: Project,
+    module: Module,
+    given: ast.expr,
+    scope: Scope,
+    said: frozenset[str],
+) -> bool:
+    """Whether a statement that is run stands in the source."""
+    if isinstance(given, ast.Name) and given.id in said:
+        return True  # whoever calls this function has written it out
+    held = scope.assigned.get(given.id, given) if isinstance(given, ast.Name) else given
+    return sql(joined(held) or named(project, module, held), run=True) is not None

@@ -1,0 +1,153 @@
+"""What the names in one function hold: parameters, what is assigned to them, what outlives a call."""
+
+import ast
+import re
+from collections.abc import Iterator
+
+from ..sources.modules import FUNCTIONS, Function, Module, parameters
+
+PASSING = {
+    "tmp",
+    "temp",
+    "tempfile",
+    "temporary",
+    "tmpdir",
+    "tmpfile",
+    "tempdir",
+    "mkdtemp",
+    "mkstemp",
+}
+PASSING |= {
+    "gettempdir",
+    "cache",
+    "caches",
+    "cached",
+    "log",
+    "logs",
+    "logger",
+    "logging",
+    "metric",
+}
+PASSING |= {"metrics", "stats", "statistics"}
+
+
+MAPPED = re.compile(
+    r"(?i)(?:\b|_)(?:session|db|uow)\.(?:\w+\.)*(?:get|query|scalars?|execute|exec)\b|\.query\(|\.objects\.(?:get|filter|first)"
+)
+
+
+class Scope:
+    """What the names of one function hold."""
+
+    def __init__(self, module: Module, function: Function) -> None:
+        """Read what its names are assigned."""
+        self.module = module
+        self.assigned: dict[str, ast.expr] = {}
+        self.annotations: dict[str, ast.expr] = {}
+        self.parameters = {argument.arg for argument in parameters(function)}
+        self.globals: set[str] = set()
+        for argument in parameters(function):
+            if argument.annotation:
+                self.annotations[argument.arg] = argument.annotation
+        for node in ast.walk(function):
+            if isinstance(node, ast.Assign):
+                for target in node.targets:
+                    if isinstance(target, ast.Name):
+                        self.assigned[target.id] = node.value
+            elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+                self.annotations[node.target.id] = node.annotation
+                if node.value:
+                    self.assigned[node.target.id] = node.value
+            elif isinstance(node, ast.withitem) and isinstance(
+                node.optional_vars, ast.Name
+            ):
+                self.assigned[node.optional_vars.id] = node.context_expr
+            elif isinstance(node, ast.For | ast.AsyncFor) and isinstance(
+                node.target, ast.Name
+            ):
+                self.assigned[node.target.id] = node.iter
+            elif isinstance(node, ast.Global):
+                self.globals.update(node.names)
+        self.around = [
+            set(_given(n)) for n in module.above(function) if isinstance(n, FUNCTIONS)
+        ]
+        self.owner = next(
+            (n for n in module.above(function) if isinstance(n, ast.ClassDef)), None
+        )
+
+    def lasting(self, held: ast.expr) -> bool:
+        """Whether an object is there before and after the call: a global one, or one of `self`."""
+        origin = root(held)
+        if passing(ast.unparse(held)):
+            return False
+        if origin == "self":
+            return not isinstance(held, ast.Name)
+        opened = self.assigned.get(origin)
+        if opened is not None and re.match(r"(?:shelve|dbm)\.", ast.unparse(opened)):
+            return True
+        local = origin in self.parameters or (
+            origin in self.assigned and origin not in self.globals
+        )
+        value = self.module.top.get(origin)
+        if not local and any(origin in names for names in self.around):
+            return True  # what the function around it was given, as in register(mcp, store)
+        if local or value is None or origin in self.module.imports:
+            return False
+        plain = isinstance(
+            value, ast.Dict | ast.List | ast.Set | ast.DictComp | ast.Call
+        )
+        return plain and not origin.startswith("__")
+
+    def mapped(self, held: ast.expr) -> bool:
+        """Whether a local name holds what a session of a database gave out, which keeps what is set of it."""
+        value = self.assigned.get(held.id) if isinstance(held, ast.Name) else None
+        return value is not None and bool(MAPPED.search(ast.unparse(value)))
+
+    def foreign(self, held: ast.expr) -> bool:
+        """Whether a local name holds what some other object gave out."""
+        value = self.assigned.get(root(held))
+        value = value.value if isinstance(value, ast.Await) else value
+        return isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute)
+
+    def attribute(self, name: str) -> ast.AST | None:
+        """What `self.name` is made from, as its class says."""
+        for node in ast.walk(self.owner) if self.owner else ():
+            targets = node.targets if isinstance(node, ast.Assign) else ()
+            if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) in (
+                name,
+                f"self.{name}",
+            ):
+                return node.annotation
+            for target in targets:
+                if isinstance(target, ast.Attribute) and target.attr == name:
+                    return node.value if isinstance(node, ast.Assign) else None
+        return None
+
+
+def _given(function: Function) -> Iterator[str]:
+    """The parameters of a function that may hold data."""
+    for argument in parameters(function):
+        if argument.arg not in ("self", "cls", "mcp", "app", "server"):
+            yield argument.arg
+
+
+def passing(text: str) -> bool:
+    """Whether a text names what nobody counts as data: temporary files, caches, logs, counters."""
+    words = re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", text)
+    return not PASSING.isdisjoint(word.lower() for word in words)
+
+
+def root(expression: ast.AST) -> str:
+    """The name that an expression begins with; empty: none."""
+    while isinstance(expression, ast.Attribute | ast.Subscript | ast.Call | ast.Await):
+        inner = (
+            expression.func if isinstance(expression, ast.Call) else expression.value
+        )
+        expression = inner
+    return expression.id if isinstance(expression, ast.Name) else ""
+
+
+def short(expression: ast.AST) -> str:
+    """An expression as a reader sees it, cut in the middle where it is long."""
+    text = " ".join(ast.unparse(expression).split())
+    return text if len(text) <= 40 else f"{text[:18]}...{text[-18:]}"

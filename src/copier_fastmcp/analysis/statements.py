@@ -1,0 +1,172 @@
+"""Statements of SQL, Cypher and GraphQL in a source, and what each does."""
+
+import ast
+import re
+from functools import cache
+
+from ..sources.modules import FUNCTIONS, Module, Project
+from .vocabulary import vocabulary
+
+ORDER = (
+    "action",
+    "delete",
+    "put",
+    "create",
+    "ensure",
+    "read",
+)  # the most cautious first
+# What calls run a text that they are given.
+RUN = {
+    "execute",
+    "executemany",
+    "executescript",
+    "exec",
+    "raw",
+    "command",
+    "raw_query",
+    "text",
+}
+RUN |= {
+    "query",
+    "run",
+    "sql",
+    "fetch",
+    "fetchrow",
+    "fetchval",
+    "fetchall",
+    "fetch_all",
+    "fetch_one",
+}
+RUN |= {"read_sql", "read_sql_query", "execute_query", "run_query", "prepare", "gql"}
+# A statement by its form, however it is written; an English sentence does not have it.
+FORM = re.compile(
+    r"(?is)delete\s+from\s+\S+(?:\s+where\b|\s*;?\s*$)|update\s+\S+\s+set\s+\S+\s*=|(?:insert(?:\s+or\s+\w+)?|replace)\s+into\s+\S+\s*(?:\(|values|select)|"
+    r"(?:drop|truncate|alter)\s+table\s|merge\s+into\s|select\s.*\sfrom\s"
+)
+WORDS = re.compile(
+    r"(?is)\b(from|into|set|where|return|table|index|values)\b|^(show|drop|truncate|explain|pragma|merge|grant|revoke|call|exec|vacuum|alter)\s+\w"
+)
+REMARKS = re.compile(r"(?s)--[^\n]*|/\*.*?\*/")
+
+
+@cache
+def _patterns() -> list[tuple[str, re.Pattern[str]]]:
+    flags = re.IGNORECASE | re.DOTALL
+    return [
+        (kind, re.compile(rf"(?:{text})", flags))
+        for kind, text in vocabulary()["sql"].items()
+    ]
+
+
+def text_of(module: Module, node: ast.expr) -> str:
+    """A text that stands in a source, its parts together, a name for what is filled in; empty: not a text, or a part of one."""
+    if isinstance(
+        module.parents.get(node), ast.JoinedStr | ast.BinOp | ast.FormattedValue
+    ):
+        return ""
+    return joined(node)
+
+
+def joined(node: ast.AST) -> str:
+    """The text that an expression is; empty where it is none."""
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, str) else ""
+    if isinstance(node, ast.JoinedStr):
+        parts = (joined(v) if isinstance(v, ast.Constant) else "x" for v in node.values)
+        return "".join(parts)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return f"{joined(node.left) or 'x'}{joined(node.right) or 'x'}"
+    return joined(node.left) if isinstance(node, ast.BinOp) else ""
+
+
+def named(project: Project, module: Module, node: ast.AST) -> str:
+    """The text that a name stands for: a constant of a file or of a class; empty: none, or not one."""
+    if isinstance(node, ast.Name) and (
+        node.id in module.top or node.id in module.imports
+    ):
+        place = project.resolve(module, node)
+        value = place.node if place else None
+    elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        value = _attribute(project, module, node.value, node.attr)
+    else:
+        return ""
+    return "" if value is None or isinstance(value, FUNCTIONS) else joined(value)
+
+
+def _attribute(
+    project: Project, module: Module, of: ast.Name, name: str
+) -> ast.AST | None:
+    if of.id in ("self", "cls"):
+        owner = next((a for a in module.above(of) if isinstance(a, ast.ClassDef)), None)
+    else:
+        place = project.resolve(module, of)
+        owner = place.node if place and isinstance(place.node, ast.ClassDef) else None
+        if not place and of.id in module.imports:
+            other = project.module(module.imports[of.id])
+            return other.top.get(name) if other else None
+    for node in owner.body if owner else ():
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        if isinstance(node, ast.AnnAssign):
+            targets = [node.target]
+        if any(isinstance(one, ast.Name) and one.id == name for one in targets):
+            return getattr(node, "value", None)
+    return None
+
+
+def sql(text: str, *, run: bool = False) -> str | None:
+    """What statements of SQL, Cypher or GraphQL do, the most cautious of them; None: it is not a statement.
+
+    `run` says that a call runs the text, so that it needs no other sign of being one.
+    """
+    if re.search(r"(?m)^\s*mutation\b\s*\w*\s*[({@]", text):
+        return "action"
+    if GRAPHQL_QUERY.match(text) and text.count("{") == text.count("}"):
+        return "read"
+    plain = REMARKS.sub(" ", text)
+    kinds = {_kind(one.strip(" \t\r\n("), run) for one in plain.split(";")}
+    return next((kind for kind in ORDER if kind in kinds), None)
+
+
+# Statements that only prepare: they lose nothing, and a second run changes nothing.
+SETUP = re.compile(
+    r"(?is)create\s+(?:unique\s+|virtual\s+)?(?:table|index|view|schema|trigger)\s+if\s+not\s+exists\b|"
+    r"create\s+temp(?:orary)?\s+table\b|alter\s+table\s+\S+\s+add\s+(?:column\s+)?\w|pragma\b"
+)
+# A query by its form: its word with variables or a selection, or a selection of fields within fields.
+GRAPHQL_QUERY = re.compile(
+    r"\s*(?:query\b\s*\w*\s*(?:\([^{]*\)\s*)?\{\s*\w|\{\s*[a-z]\w*\s*(?:\([^{]*\)\s*)?\{\s*\w)"
+)
+CACHE = re.compile(
+    "(?i)cache[ds]?(?![a-z])|memo(?:s|ized)?(?![a-z])|migrations?$|schema_version$|alembic_version$"
+)
+TARGET = re.compile(
+    r"(?i)\b(?:into|from|update|table)\s+(?:if\s+not\s+exists\s+)?[\"`\[]?([\w.]+)"
+)
+
+
+def is_setup(text: str) -> bool:
+    """Whether statements only prepare tables, or keep what names itself a cache or the version of a schema."""
+    statements = [part.strip() for part in REMARKS.sub(" ", text).split(";")]
+    changing = []
+    for statement in filter(None, statements):
+        if SETUP.match(statement) or statement.lower().startswith(("begin", "commit")):
+            continue
+        if _kind(statement, run=True) == "read":
+            continue
+        changing.append(statement)
+    targets = [TARGET.search(statement) for statement in changing]
+    return all(
+        target is not None and bool(CACHE.search(target[1])) for target in targets
+    )
+
+
+def _kind(text: str, run: bool) -> str | None:
+    if len(text) < 8 or not WORDS.search(text):
+        return None
+    first = re.match(r"[A-Za-z]+", text)
+    if not first:
+        return None
+    shaped = first[0].isupper() or (first[0].islower() and "\n" in text)
+    if not (shaped or run or FORM.match(text)):
+        return None
+    return next((kind for kind, pattern in _patterns() if pattern.match(text)), None)

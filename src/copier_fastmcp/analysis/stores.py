@@ -1,0 +1,281 @@
+"""How a function stores: what it sets from what it was, only where it was not, or under a key of its own.
+
+The first makes a second call change more, the others lose nothing; no name of a method shows it.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+
+from ..sources.modules import Function, Module
+from .scopes import passing, root, short
+from .statements import text_of
+
+# What makes a key that was not there before.
+FRESH = re.compile(
+    r"\b(?:uuid\d?|hex|token_\w+|rand\w*|max|len|next\w*|now|utcnow|time\w*|new_id)\("
+)
+MADE = {"dict", "list", "set", "defaultdict", "deque"}
+LITERALS = (
+    ast.Dict,
+    ast.List,
+    ast.Set,
+    ast.DictComp,
+    ast.ListComp,
+    ast.SetComp,
+    ast.Constant,
+)
+NAMES_DEEP = 3  # how often a name is followed to what it was given
+ADDS = {"append", "extend", "insert", "appendleft"}
+# These come to the same the second time: a | b, a & b.
+SETTLES = (ast.BitOr, ast.BitAnd)
+COUNTED = re.compile(
+    r"(?is)\b(?:set|update)\b.*?\b(\w+)\W?\s*=\s*(?:not\s+\W?\1\b|(?:\w+\()*\W?(?:\w+\W{1,2})?\1\b[^=]{0,12}?(?:[-+*/]|\|\|))"
+)
+COUNTERS = re.compile("h?(?:incr|decr)(?:by|byfloat|ement)?|zincrby")
+OPERATORS = {"$inc", "$mul", "$push", "$bit"}
+
+
+class Stores:
+    """What one function stores."""
+
+    def __init__(self, module: Module, function: Function) -> None:
+        """Read what its names hold, and which of them it adds to."""
+        self.module, self.function = module, function
+        self.nodes = [n for statement in function.body for n in ast.walk(statement)]
+        self.values: dict[str, list[ast.expr]] = {}
+        self.stepped: set[str] = set()
+        self._leaves: dict[ast.AST, set[str]] = {}
+        for node in self.nodes:
+            if (
+                isinstance(node, ast.Assign | ast.AnnAssign | ast.NamedExpr)
+                and node.value
+            ):
+                for target in (
+                    node.targets if isinstance(node, ast.Assign) else [node.target]
+                ):
+                    self._held(target, node.value)
+            elif isinstance(node, ast.For | ast.AsyncFor):
+                self._held(node.target, node.iter)
+            elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+                self.stepped.add(node.target.id)
+            elif isinstance(held := _added(node), ast.Name):
+                self.stepped.add(held.id)
+        self.guards = set(self._guards())
+
+    def _held(self, target: ast.expr, value: ast.expr) -> None:
+        if isinstance(target, ast.Name):
+            self.values.setdefault(target.id, []).append(value)
+
+    def _guards(self) -> Iterator[tuple[str, str]]:
+        """What it makes sure is not there: a collection and a key, or a file and nothing."""
+        for node in self.nodes:
+            if not isinstance(node, ast.If):
+                continue
+            tests = (
+                node.test.values if isinstance(node.test, ast.BoolOp) else [node.test]
+            )
+            if isinstance(node.test, ast.BoolOp) and isinstance(node.test.op, ast.And):
+                continue  # `and not overwrite`
+            for test in tests:
+                within = isinstance(test, ast.Compare) and test.ops[0]
+                outside = type(within).__name__.startswith("Not")
+                refused = node.orelse if outside else node.body
+                if not _refuses(refused):
+                    continue
+                if isinstance(test, ast.Compare) and (
+                    outside or isinstance(within, ast.In)
+                ):
+                    yield ast.unparse(test.comparators[0]), ast.unparse(test.left)
+                called = test.left if isinstance(test, ast.Compare) else test
+                if isinstance(test, ast.Compare) and not isinstance(within, ast.IsNot):
+                    continue
+                if isinstance(called, ast.Call) and isinstance(
+                    called.func, ast.Attribute
+                ):
+                    held = ast.unparse(called.func.value)
+                    if called.func.attr == "get" and called.args:
+                        yield held, ast.unparse(called.args[0])
+                    elif called.func.attr in ("exists", "is_file"):
+                        yield (ast.unparse(called.args[0]) if called.args else held), ""
+
+    def kind(self, target: ast.Subscript) -> str:
+        """How something is stored under a key: guarded, fresh, or set."""
+        key = (ast.unparse(target.value), ast.unparse(target.slice))
+        if key in self.guards:
+            return "guarded"
+        texts = [ast.unparse(one) for one in self._spread(target.slice)]
+        return "fresh" if any(FRESH.search(text) for text in texts) else "sets"
+
+    def _spread(self, expression: ast.AST) -> Iterator[ast.AST]:
+        """The parts of an expression, and of what its local names were given; each once."""
+        seen: set[ast.AST] = set()
+        level = [expression]
+        for _ in range(1 + NAMES_DEEP):
+            names: dict[str, None] = {}
+            for node in (inner for one in level for inner in ast.walk(one)):
+                if node in seen:
+                    continue
+                seen.add(node)
+                yield node
+                if isinstance(node, ast.Name):
+                    names[node.id] = None
+            level = [value for name in names for value in self.values.get(name, ())]
+
+    def _computed(self, expression: ast.AST) -> Iterator[ast.AST]:
+        """What goes into arithmetic of an expression, texts put together among it."""
+        seen: set[ast.AST] = set()
+        for node in self._spread(expression):
+            step = isinstance(node, ast.Name) and node.id in self.stepped
+            step = step or (
+                isinstance(node, ast.BinOp) and not isinstance(node.op, SETTLES)
+            )
+            step = step or (
+                isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
+            )
+            step = step or isinstance(node, ast.JoinedStr | ast.Starred)
+            for inner in self._spread(node) if step and node not in seen else ():
+                if inner not in seen:
+                    seen.add(inner)
+                    yield inner
+
+    def _from_itself(self, leaf: str, value: ast.AST) -> bool:
+        if value not in self._leaves:
+            self._leaves[value] = {_leaf(node) for node in self._computed(value)}
+        return leaf in self._leaves[value]
+
+    def durable(self, held: ast.AST, depth: int = 4) -> bool:
+        """Whether something is more than what this function made for itself."""
+        name = root(held)
+        if not name or not depth or passing(ast.unparse(held)):
+            return False
+        if (
+            name == "self"
+            and isinstance(held, ast.Attribute)
+            and held.attr.startswith("_")
+        ):
+            return False
+        given = [v for v in self.values.get(name, ()) if root(v) != name]
+        if not given:
+            return True
+        return any(
+            not _own(v) and (not root(v) or self.durable(v, depth - 1)) for v in given
+        )
+
+    def found(self) -> Iterator[tuple[str, str]]:
+        """What storing comes to, each as a kind (again, guarded, fresh, sets) and in words."""
+        docs = ast.get_docstring(self.function, clean=False)
+        for node in self.nodes:
+            if isinstance(node, ast.AugAssign):
+                counted = node.target
+                if isinstance(counted, ast.Name) or isinstance(node.op, SETTLES):
+                    continue
+                if self.durable(counted):
+                    yield "again", f"it counts on from what {short(counted)} was"
+            elif isinstance(node, ast.Assign):
+                for target in node.targets:
+                    yield from self._assigned(target, node.value)
+            elif isinstance(node, ast.Constant) and node.value in OPERATORS:
+                yield "again", f"it says {node.value!r}"
+            elif isinstance(node, ast.Constant | ast.JoinedStr | ast.BinOp):
+                text = text_of(self.module, node)
+                if text and text != docs and (said := COUNTED.search(text)):
+                    yield "again", f"its SQL counts on from what {said[1]} was"
+            elif isinstance(node, ast.Dict):
+                for key, value in zip(node.keys, node.values, strict=True):
+                    if isinstance(key, ast.Constant) and self._from_itself(
+                        repr(key.value), value
+                    ):
+                        yield "again", f"it counts on from what {key.value!r} was"
+            elif isinstance(node, ast.Call):
+                yield from self._called(node)
+
+    def _assigned(self, target: ast.expr, value: ast.expr) -> Iterator[tuple[str, str]]:
+        if not isinstance(target, ast.Subscript | ast.Attribute) or not self.durable(
+            target
+        ):
+            return
+        if self._from_itself(_leaf(target), value):
+            yield "again", f"it counts on from what {short(target)} was"
+        elif isinstance(target, ast.Subscript):
+            kind = self.kind(target)
+            how = {"guarded": "adds", "fresh": "adds"}.get(kind, "sets")
+            yield (
+                kind,
+                f"it {how} {short(target)}" + " where it was not" * (kind == "guarded"),
+            )
+        else:
+            yield "sets", f"it sets {short(target)}"
+
+    def _called(self, call: ast.Call) -> Iterator[tuple[str, str]]:
+        for word in call.keywords:
+            if word.arg and self._from_itself(repr(word.arg), word.value):
+                yield "again", f"it counts on from what {word.arg} was"
+        if not isinstance(call.func, ast.Attribute):
+            return
+        held = call.func.value
+        text = ast.unparse(held)
+        if (text, "") in self.guards and call.func.attr.startswith(
+            ("write", "open", "touch")
+        ):
+            yield "guarded", f"it writes {short(held)} where it was not"
+        if COUNTERS.fullmatch(call.func.attr):
+            yield "again", f"it calls {short(call.func)}()"
+        parts = [n for given in call.args for n in self._computed(given)]
+        for node in parts:
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Attribute)
+                and node.func.attr.startswith(("get", "read", "load", "fetch"))
+                and ast.unparse(node.func.value) == text
+            ):
+                yield "again", f"it counts on from what {short(held)} held"
+                return
+        if _added(call) and root(held) in self.values and self.durable(held):
+            values = " ".join(
+                ast.unparse(v) for v in self._spread(held) if isinstance(v, ast.Call)
+            )
+            if re.search(r"(?i)load|read", values):
+                yield "again", f"it adds to {short(held)}"
+
+
+def _added(node: ast.AST) -> ast.expr | None:
+    """The list that something is added to."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return node.func.value if node.func.attr in ADDS else None
+    return None
+
+
+def _leaf(node: ast.AST) -> str:
+    """The last part of where something is: a key or an attribute."""
+    if isinstance(node, ast.Subscript):
+        return ast.unparse(node.slice)
+    if isinstance(node, ast.Attribute):
+        return repr(node.attr)
+    if isinstance(node, ast.Call) and node.args:
+        name = (
+            node.func.attr
+            if isinstance(node.func, ast.Attribute)
+            else ast.unparse(node.func)
+        )
+        if name in ("get", "pop", "setdefault", "F"):
+            return ast.unparse(node.args[0])
+    return ""
+
+
+def _own(value: ast.expr) -> bool:
+    """Whether this makes something new."""
+    if isinstance(value, ast.Call):
+        name = ast.unparse(value.func).rpartition(".")[2]
+        return name in MADE or name[:1].isupper()
+    return isinstance(value, LITERALS)
+
+
+def _refuses(body: list[ast.stmt]) -> bool:
+    """Whether statements end in saying that it is there."""
+    last = body[-1] if body else None
+    if isinstance(last, ast.Raise):
+        return True
+    return isinstance(last, ast.Return) and bool(
+        re.search(r"(?i)exist|already|taken|duplicate", ast.unparse(last))
+    )

@@ -1,1 +1,0 @@
-"""What `new` asks and shows, and how its files come to their place."""

@@ -1,0 +1,358 @@
+"""The tools of a server, found in its source in every style in which they are written."""
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from .low_level import LowLevelTools
+from .modules import FUNCTIONS, Function, Module, Place, Project, parameters
+from .mounts import mounts, server_of
+from .receivers import Receivers
+from .registrations import RegistrationArguments, SourceTool
+
+SERVERS = ("FastMCP", "MCPServer")
+MADE_ELSEWHERE = {
+    "from_openapi": "the tools of an OpenAPI document",
+    "from_fastapi": "the tools of a FastAPI application",
+    "as_proxy": "the tools of another server",
+    "create_proxy": "the tools of another server",
+}
+DECLARE = "say what each does with declare(name, behavior)"
+LOOP = "it is registered in a loop; call policy.tool(mcp, function, behavior=...) there"
+
+
+class ToolDiscovery(RegistrationArguments):
+    """Finds the tools of a project."""
+
+    def __init__(self, project: Project) -> None:
+        """Learn which server is mounted in which."""
+        self.project = project
+        self.receivers = Receivers(project)
+        self.mounted, self.prefixes = mounts(project)
+
+    def tools(self) -> list[SourceTool]:
+        """Every tool, in the order of the files."""
+        rows: dict[tuple[str, int], SourceTool] = {}
+        for module in self.project.modules.values():
+            for node in module.nodes:
+                for found in (
+                    *self._decorated(module, node),
+                    *self._called(module, node),
+                ):
+                    prefix = self.prefixes.get(found.server, "")
+                    named = replace(
+                        found, name=f"{prefix}{found.name}", local=found.name
+                    )
+                    place = named.function or named.site
+                    rows.setdefault((named.name, id(place)), named)
+        if any(tool.reason for tool in rows.values()):
+            for tool in self._marked():
+                rows.setdefault((tool.name, id(tool.function)), tool)
+        for tool in LowLevelTools(self.project, self.receivers).find():
+            rows.setdefault((tool.name, id(tool.site)), tool)
+        return sorted(
+            rows.values(), key=lambda one: (str(one.module.path), one.site.lineno)
+        )
+
+    def _marked(self) -> Iterator[SourceTool]:
+        """The functions that a decorator of the project marks as tools, for a loop that registers them."""
+        for module in self.project.modules.values():
+            for node in module.nodes:
+                for decorator in (
+                    node.decorator_list if isinstance(node, FUNCTIONS) else ()
+                ):
+                    call = decorator if isinstance(decorator, ast.Call) else None
+                    target = call.func if call else decorator
+                    place = self.project.resolve(module, target)
+                    if place is None or not isinstance(place.node, FUNCTIONS):
+                        continue
+                    name = place.node.name
+                    if "tool" not in name.split("_") or any(self._own(module, target)):
+                        continue
+                    said = (
+                        self.said(module, call)
+                        if call
+                        else SourceTool("", module, decorator)
+                    )
+                    marked = node.name if isinstance(node, FUNCTIONS) else ""
+                    yield replace(
+                        said,
+                        name=said.name or marked,
+                        local=said.name or marked,
+                        site=decorator,
+                        function=node if isinstance(node, FUNCTIONS) else None,
+                        home=module,
+                        own=name,
+                        marked=True,
+                    )
+
+    # decorators
+
+    def _decorated(self, module: Module, node: ast.AST) -> Iterator[SourceTool]:
+        if not isinstance(node, FUNCTIONS):
+            return
+        for decorator in node.decorator_list:
+            call = decorator if isinstance(decorator, ast.Call) else None
+            target = call.func if call else decorator
+            if self._registers(module, target):
+                yield self._made(module, decorator, call, Place(module, node))
+            for inner in (
+                self._own(module, target) if not self._registers(module, target) else ()
+            ):
+                name = ast.unparse(target)
+                made = self._made(module, decorator, call, Place(module, node))
+                below = self.said(inner.module, inner.node)
+                said = (
+                    any(word.arg == "name" for word in call.keywords) if call else False
+                )
+                wire = self._inner_name(inner.node, made.name if said else node.name)
+                yield replace(
+                    made, name=wire, own=name, hints=made.hints or below.hints
+                )
+
+    def _registers(self, module: Module, target: ast.expr) -> bool:
+        """Whether an expression is `mcp.tool`, of whatever holds a server."""
+        if isinstance(target, ast.Name):
+            return module.imports.get(target.id) in (
+                "fastmcp.tools.tool",
+                "fastmcp.tool",
+            )
+        if not (isinstance(target, ast.Attribute) and target.attr == "tool"):
+            return False
+        return self._is_server(module, target.value)
+
+    def _is_server(self, module: Module, expression: ast.expr) -> bool:
+        place = self.project.resolve(module, expression)
+        if place and isinstance(place.node, ast.Call):
+            made = self.project.dotted(place.module, place.node.func)
+            package = made.split(".")[0]
+            known = {name.split(".")[0] for name in self.project.modules}
+            foreign = "." in made and package not in {"fastmcp", "mcp", *known}
+            return not foreign
+        return self.project.dotted(module, expression).split(".")[0] != "pydantic_ai"
+
+    def _inner_name(self, call: ast.AST, name: str) -> str:
+        """The name that a decorator of the project's own gives: the one that it got, or that with more around it."""
+        for value in _keyword(call, "name") if isinstance(call, ast.Call) else ():
+            if isinstance(value, ast.JoinedStr):
+                parts = (
+                    p.value if isinstance(p, ast.Constant) else name
+                    for p in value.values
+                )
+                return "".join(map(str, parts))
+        return name
+
+    def _own(self, module: Module, target: ast.expr) -> Iterator[Place]:
+        """The calls that register inside a decorator of the project's own, one level down."""
+        place = self.project.resolve(module, target)
+        if place is None and isinstance(target, ast.Attribute):
+            place = self.project.method(target.attr)
+        if place is None or not isinstance(place.node, FUNCTIONS):
+            return
+        for node in ast.walk(place.node):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                holds = (
+                    self._registers(place.module, node.func)
+                    or node.func.attr == "add_tool"
+                )
+                if holds and self._takes_parameter(place.module, node, place.node):
+                    yield Place(place.module, node)
+
+    def _takes_parameter(
+        self, module: Module, call: ast.Call, around: Function
+    ) -> bool:
+        """Whether what a call registers comes from outside: it is given, or it is a parameter."""
+        inner = [n for n in ast.walk(around) if isinstance(n, FUNCTIONS)]
+        names = {arg.arg for one in inner for arg in parameters(one)}
+        outer = module.parents.get(call)
+        calls = [call, *([outer] if isinstance(outer, ast.Call) else [])]
+        used = {
+            n.id
+            for c in calls
+            for a in c.args
+            for n in ast.walk(a)
+            if isinstance(n, ast.Name)
+        }
+        returned = isinstance(outer, ast.Return) and not call.args
+        return bool(names & used) or returned
+
+    # calls
+
+    def _called(self, module: Module, node: ast.AST) -> Iterator[SourceTool]:
+        if not isinstance(node, ast.Call):
+            return
+        function = node.func
+        if isinstance(function, ast.Call) and self._registers(module, function.func):
+            yield from self._registered(module, function, node.args[:1])
+        elif isinstance(function, ast.Attribute):
+            of = self.project.dotted(module, function.value)
+            if function.attr in MADE_ELSEWHERE and (
+                of.endswith(SERVERS) or "proxy" in of.lower()
+            ):
+                reason = (
+                    f"{MADE_ELSEWHERE[function.attr]} are known when it runs; {DECLARE}"
+                )
+                yield SourceTool("*", module, node, exact=False, reason=reason)
+            elif function.attr == "from_function" and of.endswith("Tool"):
+                yield from self._registered(
+                    module, node, node.args[:1] or _keyword(node, "fn")
+                )
+            elif (
+                function.attr == "tool"
+                and node.args
+                and not isinstance(node.args[0], ast.Constant | ast.JoinedStr)
+                and self._registers(module, function)
+            ):
+                yield from self._registered(module, node, node.args[:1])
+            elif function.attr == "add_tool":
+                given = node.args[:1] or _keyword(node, "fn") or _keyword(node, "tool")
+                made = isinstance(given[0], ast.Call) if given else True
+                if given and not made and not self._holds_tool(module, given[0]):
+                    yield from self._registered(module, node, given)
+
+    def _holds_tool(self, module: Module, expression: ast.expr) -> bool:
+        """Whether a name holds a Tool that was made elsewhere, and so is found there."""
+        for place in self._values(module, expression):
+            if isinstance(place.node, ast.Call) and isinstance(
+                place.node.func, ast.Attribute
+            ):
+                return place.node.func.attr == "from_function"
+        return False
+
+    def _registered(
+        self, module: Module, call: ast.Call, given: Sequence[ast.expr]
+    ) -> Iterator[SourceTool]:
+        for expression in given:
+            places = list(self._functions(module, expression))
+            if not places and isinstance(expression, ast.Lambda):
+                reason = (
+                    "it is a lambda; write it as a function, or use policy.tool(...)"
+                )
+                yield replace(self._made(module, call, call, None), reason=reason)
+            elif not places and not self._is_parameter(module, expression):
+                known = self._made(module, call, call, None)
+                name = known.name if known.name != "*" else ast.unparse(expression)
+                yield replace(
+                    known, name=name, exact=False, reason=self._why(module, expression)
+                )
+            for place in places:
+                yield self._made(module, call, call, place)
+
+    def _why(self, module: Module, expression: ast.expr) -> str:
+        loops = any(
+            isinstance(node, ast.For | ast.comprehension)
+            for node in module.above(expression)
+        )
+        return (
+            LOOP
+            if loops
+            else f"its function is made while the server starts; {DECLARE}"
+        )
+
+    def _is_parameter(self, module: Module, expression: ast.expr) -> bool:
+        """Whether a name is a parameter of the function around it: an own decorator, found where it is used."""
+        names = {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)}
+        for around in module.above(expression):
+            if isinstance(around, FUNCTIONS):
+                given = {arg.arg for arg in parameters(around)}
+                if names & (given - {"self", "cls", "mcp", "app", "server"}):
+                    return True
+        return False
+
+    def _functions(
+        self, module: Module, expression: ast.expr, depth: int = 4
+    ) -> Iterator[Place]:
+        """The functions that an expression may be: also through a wrapper, and a loop over a list."""
+        place = self.project.resolve(module, expression)
+        if place and isinstance(place.node, FUNCTIONS):
+            yield from self.project.twins(place)
+            return
+        if isinstance(expression, ast.Attribute):
+            if found := self.project.method(expression.attr):
+                yield found
+            return
+        if not depth:
+            return
+        if isinstance(expression, ast.Call):
+            for argument in expression.args[:1]:
+                yield from self._functions(module, argument, depth - 1)
+            return
+        seen: set[int] = set()
+        for value in self._values(module, expression):
+            node = value.node
+            parts = (
+                node.elts
+                if isinstance(node, ast.List | ast.Tuple | ast.Set)
+                else [node]
+            )
+            for part in parts:
+                if (
+                    isinstance(part, ast.Name | ast.Attribute | ast.Call)
+                    and part is not expression
+                ):
+                    for found in self._functions(value.module, part, depth - 1):
+                        if id(found.node) not in seen:
+                            seen.add(id(found.node))
+                            yield found
+
+    def _values(self, module: Module, expression: ast.expr) -> Iterator[Place]:
+        """What is assigned to a name around it, or what a loop takes it from."""
+        if not isinstance(expression, ast.Name):
+            return
+        arounds = [
+            a
+            for a in module.above(expression)
+            if isinstance(a, (*FUNCTIONS, ast.Module))
+        ]
+        for around in arounds:
+            for node in ast.walk(around):
+                if isinstance(node, ast.Assign) and node.value is not expression:
+                    if any(
+                        isinstance(t, ast.Name) and t.id == expression.id
+                        for t in node.targets
+                    ):
+                        yield Place(module, node.value)
+                elif (
+                    isinstance(node, ast.For)
+                    and isinstance(node.target, ast.Name)
+                    and node.target.id == expression.id
+                ):
+                    place = self.project.resolve(module, node.iter)
+                    yield place or Place(module, node.iter)
+
+    # what a registration says
+
+    def _made(
+        self, module: Module, site: ast.expr, call: ast.Call | None, place: Place | None
+    ) -> SourceTool:
+        framework = self.receivers.registration(module, site)
+        said = SourceTool("", module, site)
+        if call:
+            said = self.said(module, call, named_first=bool(framework))
+        function = place.node if place and isinstance(place.node, FUNCTIONS) else None
+        target = call.func if call else site
+        held = target.value if isinstance(target, ast.Attribute) else None
+        server = server_of(self.project, module, held) if held is not None else ""
+        name = said.name or (function.name if function else "*")
+        if (
+            function
+            and place
+            and not said.name
+            and function.name in place.module.renamed
+        ):
+            said = replace(
+                said, exact=False
+            )  # its __name__ is set while the server starts
+        return replace(
+            said,
+            name=name,
+            site=site,
+            function=function,
+            home=place.module if place else None,
+            server=server,
+            framework=framework,
+        )
+
+
+def _keyword(call: ast.Call, name: str) -> list[ast.expr]:
+    return [word.value for word in call.keywords if word.arg == name]

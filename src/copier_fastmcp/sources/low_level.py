@@ -1,0 +1,207 @@
+"""Tools of low-level servers: listed as literals of the protocol's Tool, called by their name in one function."""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from .modules import FUNCTIONS, Function, Module, Place, Project
+from .receivers import SDK_1, SDK_2, Receivers
+from .registrations import RegistrationArguments, SourceTool
+
+NO_FUNCTION = "the low-level Server has no functions to declare; move to FastMCP"
+AT_RUN_TIME = "it is listed from data that is known when the server runs"
+SCHEMA_KEYWORDS = {"inputSchema": SDK_1, "input_schema": SDK_2}
+
+
+class LowLevelTools(RegistrationArguments):
+    """Finds the tools of low-level servers."""
+
+    def __init__(self, project: Project, receivers: Receivers) -> None:
+        """Remember the project."""
+        self.project = project
+        self.receivers = receivers
+
+    def find(self) -> Iterator[SourceTool]:
+        """Every tool that is listed as a literal, and one row for each list that is made at run time."""
+        for module in self.project.modules.values():
+            for node in module.nodes:
+                if not isinstance(node, ast.Call):
+                    continue
+                if self.receivers.is_tool_type(module, node):
+                    yield from self._listed(module, node)
+
+    def _listed(self, module: Module, call: ast.Call) -> Iterator[SourceTool]:
+        keywords = {
+            keyword.arg: keyword.value for keyword in call.keywords if keyword.arg
+        }
+        schema = next((key for key in SCHEMA_KEYWORDS if key in keywords), None)
+        if schema is None or "name" not in keywords:
+            return
+        tool = replace(
+            self.said(module, call, named_first=False),
+            framework=SCHEMA_KEYWORDS[schema],
+            low_level=True,
+            reason=NO_FUNCTION,
+        )
+        name = self.constant_text(module, keywords["name"])
+        if not name:
+            yield replace(tool, name="*", exact=False, reason=AT_RUN_TIME)
+            return
+        handler = self._handler(module, name)
+        yield replace(
+            tool,
+            name=name,
+            local=name,
+            exact=True,
+            schema=_schema(keywords[schema]),
+            function=handler.node
+            if handler and isinstance(handler.node, FUNCTIONS)
+            else None,
+            home=handler.module if handler else None,
+        )
+
+    def constant_text(self, module: Module, expression: ast.expr) -> str:
+        """A text that the source shows: a constant, a name for one, or a member of an enumeration."""
+        if isinstance(expression, ast.Constant):
+            return expression.value if isinstance(expression.value, str) else ""
+        if isinstance(expression, ast.Attribute) and expression.attr == "value":
+            return self.constant_text(module, expression.value)
+        if isinstance(expression, ast.Attribute):
+            owner = self.project.resolve(module, expression.value)
+            if owner is not None and isinstance(owner.node, ast.ClassDef):
+                for node in owner.node.body:
+                    targets = node.targets if isinstance(node, ast.Assign) else []
+                    names = [
+                        target.id for target in targets if isinstance(target, ast.Name)
+                    ]
+                    if isinstance(node, ast.Assign) and expression.attr in names:
+                        return self.constant_text(owner.module, node.value)
+        if isinstance(expression, ast.Name | ast.Attribute):
+            text, is_whole = self._text(module, expression)
+            return text if is_whole else ""
+        return ""
+
+    def _handler(self, module: Module, name: str) -> Place | None:
+        """What runs for a name: a branch, an entry of a table, or a function of that name."""
+        others = [
+            other for other in self.project.modules.values() if other is not module
+        ]
+        for candidate in (module, *others):
+            for node in candidate.nodes:
+                if branch := self._branch(candidate, node, name):
+                    return self._as_function(candidate, node, branch)
+                if isinstance(node, ast.Dict) and (
+                    entry := self._entry(candidate, node, name)
+                ):
+                    return entry
+        plain = name.rpartition(".")[2].replace("-", "_")
+        names = {
+            plain,
+            f"_{plain}",
+            f"handle_{plain}",
+            f"_handle_{plain}",
+            f"{plain}_handler",
+        }
+        names |= {f"{plain}_tool", f"tool_{plain}", f"do_{plain}"}
+        for candidate in (module, *others):
+            for node in candidate.nodes:
+                if isinstance(node, FUNCTIONS) and node.name in names:
+                    return Place(candidate, node)
+        return None
+
+    def _branch(self, module: Module, node: ast.AST, name: str) -> list[ast.stmt]:
+        """The statements that an `if` or a `case` runs for a name."""
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Compare):
+            test = node.test
+            if isinstance(test.ops[0], ast.Eq | ast.In):
+                sides = [test.left, *test.comparators]
+                values = [value for side in sides for value in _elements(side)]
+                if name in [self.constant_text(module, value) for value in values]:
+                    return node.body
+        if isinstance(node, ast.match_case):
+            patterns = [node.pattern]
+            if isinstance(node.pattern, ast.MatchOr):
+                patterns = node.pattern.patterns
+            for pattern in patterns:
+                value = pattern.value if isinstance(pattern, ast.MatchValue) else None
+                if value is not None and self.constant_text(module, value) == name:
+                    return node.body
+        return []
+
+    def _entry(self, module: Module, table: ast.Dict, name: str) -> Place | None:
+        """The function that a table has under a name."""
+        for key, value in zip(table.keys, table.values, strict=True):
+            if key is None or self.constant_text(module, key) != name:
+                continue
+            if isinstance(value, ast.Lambda):
+                statement = ast.copy_location(ast.Expr(value.body), value)
+                return self._as_function(module, value, [statement])
+            place = self.project.resolve(module, value)
+            if place is not None and isinstance(place.node, FUNCTIONS):
+                return place
+        return None
+
+    def _as_function(
+        self, module: Module, node: ast.AST, body: list[ast.stmt]
+    ) -> Place:
+        """A branch as a function of its own, with what the function around it does before any branch."""
+        around = next((a for a in module.above(node) if isinstance(a, FUNCTIONS)), None)
+        before = [] if around is None else _before_branches(around, node)
+        made = ast.parse("async def branch(): ...").body[0]
+        if not isinstance(made, ast.AsyncFunctionDef):
+            raise TypeError("an async function is not parsed as one")
+        made.body = [*before, *body]
+        if around is not None:
+            made.args = around.args
+        ast.copy_location(made, body[0])
+        module.parents[made] = module.parents[around] if around else module.tree
+        return Place(module, made)
+
+
+def listed_parameters(tool: SourceTool) -> dict[str, Any]:
+    """The properties of the schema that a tool is listed with."""
+    properties = (tool.schema or {}).get("properties")
+    return properties if isinstance(properties, dict) else {}
+
+
+def _schema(expression: ast.expr) -> dict[str, Any] | None:
+    """A schema that stands in the source; where parts of it are made elsewhere, the names of its properties."""
+    try:
+        value = ast.literal_eval(expression)
+    except (ValueError, TypeError, SyntaxError, RecursionError):
+        value = None
+    if isinstance(value, dict):
+        return value
+    if not isinstance(expression, ast.Dict):
+        return None
+    for key, part in zip(expression.keys, expression.values, strict=True):
+        is_properties = isinstance(key, ast.Constant) and key.value == "properties"
+        if is_properties and isinstance(part, ast.Dict):
+            names = [
+                str(one.value) for one in part.keys if isinstance(one, ast.Constant)
+            ]
+            return {"type": "object", "properties": {name: {} for name in names}}
+    return None
+
+
+def _elements(expression: ast.expr) -> list[ast.expr]:
+    if isinstance(expression, ast.Tuple | ast.List | ast.Set):
+        return expression.elts
+    return [expression]
+
+
+def _before_branches(function: Function, node: ast.AST) -> list[ast.stmt]:
+    """The plain statements of a function before a branch of it."""
+    found: list[ast.stmt] = []
+    level = list(function.body)
+    while level:
+        statement = level.pop(0)
+        if any(inner is node for inner in ast.walk(statement)):
+            if isinstance(statement, ast.Try | ast.With | ast.AsyncWith):
+                level = list(statement.body)
+                continue
+            break
+        if isinstance(statement, ast.Assign | ast.AnnAssign | ast.Expr):
+            found.append(statement)
+    return found

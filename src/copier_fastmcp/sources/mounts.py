@@ -1,0 +1,59 @@
+"""Servers that are mounted in others, and what that puts in front of the names of their tools."""
+
+import ast
+from collections.abc import Iterator
+
+from .modules import Module, Project
+
+
+def server_of(project: Project, module: Module, held: ast.expr) -> str:
+    """A name for the server that an expression holds: the same for the same one in every file."""
+    if isinstance(held, ast.Name) and held.id in module.top:
+        return f"{module.name}.{held.id}"
+    named = project.dotted(module, held)
+    return named if "." in named else ""
+
+
+def mounts(project: Project) -> tuple[set[str], dict[str, str]]:
+    """The servers that are mounted, and the prefix of each that has one: that of what it is mounted in comes first."""
+    mounted: set[str] = set()
+    found: dict[str, tuple[str, str]] = {}
+    for module in project.modules.values():
+        for call in _calls(module):
+            words = [
+                word.value
+                for word in call.keywords
+                if word.arg in ("namespace", "prefix")
+            ]
+            given = [
+                *call.args,
+                *(word.value for word in call.keywords if word.arg == "server"),
+            ]
+            texts = [
+                str(value.value)
+                for value in (*given, *words)
+                if isinstance(value, ast.Constant) and isinstance(value.value, str)
+            ]
+            held = (
+                call.func.value if isinstance(call.func, ast.Attribute) else call.func
+            )
+            parent = server_of(project, module, held)
+            for child in given:
+                server = server_of(project, module, child)
+                mounted.add(server)
+                if server:
+                    found[server] = (f"{texts[-1]}_" if texts else "", parent)
+    return mounted, {server: _prefix(server, found) for server in found}
+
+
+def _calls(module: Module) -> Iterator[ast.Call]:
+    for node in module.nodes:
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            continue
+        if node.func.attr in ("mount", "import_server"):
+            yield node
+
+
+def _prefix(server: str, found: dict[str, tuple[str, str]], depth: int = 8) -> str:
+    own, parent = found.get(server, ("", ""))
+    return (_prefix(parent, found, depth - 1) if depth else "") + own

@@ -1,0 +1,218 @@
+"""What a registration says of its tool: name, title, description, tags, hints."""
+
+import ast
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from copier_fastmcp_engine.testing.lock import HINTS
+
+from .modules import Function, Module, Project
+
+SNAKE = {
+    "read_only_hint": "readOnlyHint",
+    "destructive_hint": "destructiveHint",
+    "idempotent_hint": "idempotentHint",
+    "open_world_hint": "openWorldHint",
+}
+
+
+FRAMEWORKS = {
+    "fastmcp": "FastMCP",
+    "mcp.server.fastmcp": "SDK 1",
+    "mcp.server.mcpserver": "SDK 2",
+}
+
+
+@dataclass(frozen=True)
+class SourceTool:
+    """A tool as its source registers it.
+
+    Attributes:
+        name: Its name on the wire; `exact` is false where a part is only known when it runs.
+        module: The file that registers it.
+        site: The decorator or the call that registers it.
+        function: Its function, None where there is none to decorate.
+        home: The file of the function.
+        local: Its name without what a mount puts in front of it.
+        hints: The hints that it has, by their names on the wire.
+        framework: The framework whose registration this certainly is; empty where that is not certain.
+        marked: Whether a decorator of the project only marks it, and a loop registers it.
+        low_level: Whether a low-level server lists it as a Tool, and calls it by its name.
+        schema: The input schema that it is listed with, where its source shows that.
+        reason: Why it cannot be adopted.
+    """
+
+    name: str
+    module: Module
+    site: ast.expr
+    function: Function | None = None
+    home: Module | None = None
+    exact: bool = True
+    title: str | None = None
+    description: str | None = None
+    tags: tuple[str, ...] = ()
+    hints: dict[str, bool] = field(default_factory=dict)
+    annotated: ast.expr | None = None
+    own: str = ""
+    server: str = ""
+    local: str = ""
+    framework: str = ""
+    marked: bool = False
+    low_level: bool = False
+    schema: dict[str, Any] | None = None
+    reason: str = ""
+
+    @property
+    def line(self) -> int:
+        """Where it is registered."""
+        if self.low_level or self.function is None:
+            return self.site.lineno
+        return self.function.lineno
+
+    @property
+    def docstring(self) -> str:
+        """What models read."""
+        if self.low_level:
+            return self.description or ""
+        return (
+            self.description
+            or (self.function and ast.get_docstring(self.function))
+            or ""
+        )
+
+
+class RegistrationArguments:
+    """Reads the arguments of registrations of one project."""
+
+    project: Project
+
+    def said(
+        self, module: Module, call: ast.AST, *, named_first: bool = True
+    ) -> SourceTool:
+        """The name, the title, the hints and the tags that a call says.
+
+        Args:
+            module: The file.
+            call: The call that registers.
+            named_first: Whether a text that comes first is the name, as in methods of a known server class.
+        """
+        found = SourceTool(
+            "", module, call if isinstance(call, ast.expr) else ast.Constant(None)
+        )
+        if not isinstance(call, ast.Call):
+            return found
+        named = {word.arg: word.value for word in call.keywords if word.arg}
+        first = call.args[0] if call.args else None
+        text = isinstance(first, ast.Constant) and isinstance(first.value, str)
+        name = named.get("name") or (first if text and named_first else None)
+        if name is not None:
+            value, exact = self._text(module, name)
+            if value and _is_name(value):
+                found = replace(found, name=value, exact=exact)
+        title = self._text(module, named["title"])[0] if "title" in named else None
+        described = (
+            self._text(module, named["description"])[0]
+            if "description" in named
+            else None
+        )
+        hints, inner = self._hints(module, named.get("annotations"))
+        tags = named.get("tags")
+        words = tuple(
+            str(one.value)
+            for one in getattr(tags, "elts", ())
+            if isinstance(one, ast.Constant)
+        )
+        return replace(
+            found,
+            title=" ".join((title or inner or "").split()) or None,
+            description=described,
+            tags=words,
+            hints=hints,
+            annotated=named.get("annotations"),
+        )
+
+    def _text(self, module: Module, value: ast.expr) -> tuple[str, bool]:
+        """A text, and whether it is all of it: of one put together, the last constant part."""
+        if isinstance(value, ast.Constant):
+            return (value.value, True) if isinstance(value.value, str) else ("", False)
+        parts: list[tuple[str, bool]] = []
+        if isinstance(value, ast.Name | ast.Attribute):
+            place = self.project.resolve(module, value)
+            if place and isinstance(
+                place.node, ast.Constant | ast.BinOp | ast.JoinedStr
+            ):
+                return self._text(place.module, place.node)
+        elif isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add):
+            parts = [self._text(module, value.left), self._text(module, value.right)]
+        elif isinstance(value, ast.JoinedStr):
+            inner = (
+                v.value if isinstance(v, ast.FormattedValue) else v
+                for v in value.values
+            )
+            parts = [self._text(module, part) for part in inner]
+        elif isinstance(value, ast.Call):
+            parts = [("", False), *(self._text(module, part) for part in value.args)]
+        return "".join(text for text, _ in parts), bool(parts) and all(
+            sure for _, sure in parts
+        )
+
+    def _hints(
+        self, module: Module, value: ast.expr | None, depth: int = 3
+    ) -> tuple[dict[str, bool], str | None]:
+        """The hints of an `annotations=`: a mapping, a ToolAnnotations, or a name for one of them."""
+        pairs: list[tuple[str, ast.expr]] = []
+        if isinstance(value, ast.Dict):
+            for key, item in zip(value.keys, value.values, strict=True):
+                if isinstance(key, ast.Constant):
+                    pairs.append((str(key.value), item))
+        elif isinstance(value, ast.Call):
+            pairs = [(word.arg, word.value) for word in value.keywords if word.arg]
+        elif isinstance(value, ast.Name | ast.Attribute) and depth:
+            place = self.project.resolve(module, value)
+            if place and isinstance(place.node, ast.expr):
+                return self._hints(place.module, place.node, depth - 1)
+        elif (
+            isinstance(value, ast.Subscript)
+            and isinstance(value.slice, ast.Constant)
+            and depth
+        ):
+            place = self.project.resolve(module, value.value)
+            if place and isinstance(place.node, ast.Dict):
+                for key, item in zip(place.node.keys, place.node.values, strict=True):
+                    if isinstance(key, ast.Constant) and key.value == value.slice.value:
+                        return self._hints(place.module, item, depth - 1)
+        hints: dict[str, bool] = {}
+        title = None
+        for name, item in pairs:
+            plain = item.value if isinstance(item, ast.Constant) else None
+            wire = SNAKE.get(name, name)
+            if wire in HINTS and isinstance(plain, bool):
+                hints[wire] = plain
+            elif name == "title" and isinstance(plain, str):
+                title = plain
+        return hints, title
+
+
+def _is_name(text: str) -> bool:
+    return (
+        text.replace("_", "")
+        .replace("-", "")
+        .replace(".", "")
+        .replace("/", "")
+        .isalnum()
+    )
+
+
+def frameworks(project: Project) -> set[str]:
+    """Which frameworks the files of a project import: FastMCP, SDK 1 or SDK 2."""
+    targets = {
+        target
+        for module in project.modules.values()
+        for target in module.imports.values()
+    }
+    return {
+        FRAMEWORKS[name]
+        for name in FRAMEWORKS
+        for target in targets
+        if target == name or target.startswith(f"{name}.")
+    }

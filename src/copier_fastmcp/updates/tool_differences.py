@@ -1,0 +1,195 @@
+"""Tools whose answers and files differ: an update leaves an author's file, so the difference is reported.
+
+The files are parsed; the server is never imported.
+"""
+
+import ast
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import UnableError, one_line
+from ..project.repository import git
+from ..project.tool_files import FILES, FUNCTIONS, parse_behavior
+from ..tools_answer import infer_behavior, parse_entries
+
+Tool = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class ToolFile:
+    """What a file declares of a tool.
+
+    Attributes:
+        path: The file, as a path in the project.
+        behavior: The name of the decorator.
+        parameters: The names of the function's parameters.
+    """
+
+    path: str
+    behavior: str
+    parameters: frozenset[str]
+
+
+def parse_tool_files(project: Path) -> dict[str, ToolFile]:
+    """Return the tools that the files of a project declare; a file that is not Python declares none."""
+    tools = {}
+    for path in sorted(project.glob(FILES)):
+        try:
+            body = ast.parse(path.read_bytes()).body
+        except (SyntaxError, ValueError):
+            continue
+        for node in body:
+            if not isinstance(node, FUNCTIONS):
+                continue
+            behavior = parse_behavior(node)[0]
+            if behavior:
+                arguments = [*node.args.args, *node.args.kwonlyargs]
+                parameters = frozenset(argument.arg for argument in arguments)
+                name = path.relative_to(project).as_posix()
+                tools[node.name] = ToolFile(name, behavior, parameters)
+    return tools
+
+
+def find_outdated_files(
+    project: Path, old: Mapping[str, Any], new: Mapping[str, Any]
+) -> list[str]:
+    """Return a line for each tool whose answers changed and whose file did not, with the fix.
+
+    Args:
+        project: The project after the update.
+        old: Its answers before.
+        new: Its answers now.
+    """
+    files = parse_tool_files(project)
+    before = _tools_by_name(old)
+    after = _tools_by_name(new)
+    lines = []
+    for name, tool in after.items():
+        if name not in before or name not in files or tool == before[name]:
+            continue
+        changes = _find_clashes(tool, files[name])
+        changes += _describe_changes(before[name], tool, files[name])
+        if changes:
+            lines.append(_format_change(name, changes, files[name]))
+    new_tools = [tool for name, tool in after.items() if name not in before]
+    for name in before.keys() - after.keys() & files.keys():
+        request = before[name].get("http")
+        same_request = ""
+        for tool in new_tools:
+            if request and tool.get("http") == request:
+                same_request = f" beside {tool['name']}, which sends the same request"
+                break
+        lines.append(_format_removal(name, files[name], same_request))
+    return sorted(lines)
+
+
+def find_tool_differences(project: Path, answers: Mapping[str, Any]) -> list[str]:
+    """Return the same lines for a project as it is; git tells whether the answers ever named a tool."""
+    tools = _tools_by_name(answers)
+    lines = []
+    for name, file in parse_tool_files(project).items():
+        if name not in tools:
+            if _was_answered(project, name):
+                lines.append(_format_removal(name, file, ""))
+            continue
+        tool = tools[name]
+        changes = _find_clashes(tool, file)
+        if not tool.get("request_model"):
+            missing = _parameters(tool).keys() - _parameters_in_file(tool, file)
+            for parameter in sorted(missing):
+                changes.append(f"its file has no parameter {parameter}, its answers do")
+        if changes:
+            lines.append(_format_change(name, changes, file))
+    return lines
+
+
+def tool_names(answers: Mapping[str, Any]) -> set[str]:
+    """Return the names of the tools in the answers, former names included."""
+    names = set(_tools_by_name(answers))
+    for tool in _tools_by_name(answers).values():
+        names |= {str(name) for name in tool.get("formerly") or ()}
+    return names
+
+
+def _tools_by_name(answers: Mapping[str, Any]) -> dict[str, Tool]:
+    return {
+        str(tool.get("name")).strip(): tool
+        for tool in parse_entries(answers.get("tools"))
+    }
+
+
+def _find_clashes(tool: Tool, file: ToolFile) -> list[str]:
+    behavior = infer_behavior(tool)
+    if behavior == file.behavior:
+        return []
+    return [f"its answers say {behavior}, its file says {file.behavior}"]
+
+
+def _describe_changes(old: Tool, new: Tool, file: ToolFile) -> list[str]:
+    """Return what else differs between two answers, without what the file has already."""
+    before = _parameters(old)
+    after = _parameters(new)
+    added = (after.keys() - before.keys()) - _parameters_in_file(new, file)
+    removed = (before.keys() - after.keys()) & _parameters_in_file(old, file)
+    changed = {
+        name for name in before.keys() & after.keys() if before[name] != after[name]
+    }
+    lines = []
+    for word, names in (("new", added), ("no more", removed), ("another", changed)):
+        if names:
+            plural = "s" if len(names) > 1 else ""
+            lines.append(
+                f"its answers changed: {word} parameter{plural} {', '.join(sorted(names))}"
+            )
+    keys = {key for key in old.keys() | new.keys() if old.get(key) != new.get(key)}
+    if others := sorted(keys - {"params", "behavior"}):
+        lines.append(f"its answers changed: {', '.join(others)}")
+    return lines
+
+
+def _parameters(tool: Tool) -> dict[str, Any]:
+    listed = tool.get("params")
+    rows = parse_entries(listed if isinstance(listed, list) else None)
+    return {str(row.get("name")): row for row in rows}
+
+
+def _python_name(name: str) -> str:
+    """Return the name that a parameter of the answers has in a Python function."""
+    plain = re.sub("[-.]", "_", name)
+    return f"param_{plain.lstrip('_')}" if plain.startswith(("_", "model_")) else plain
+
+
+def _parameters_in_file(tool: Tool, file: ToolFile) -> set[str]:
+    """Return the parameters of the answers that the file's function has."""
+    found = set()
+    for name in _parameters(tool):
+        python_name = _python_name(name)
+        if {python_name, f"{python_name}_"} & file.parameters:
+            found.add(name)
+    return found
+
+
+def _format_change(name: str, changes: list[str], file: ToolFile) -> str:
+    fix = f"write it there, or have it written anew: copier-fastmcp restore {file.path}"
+    return one_line(
+        f"{name}: {'; '.join(changes)}; {file.path} is yours and stays as it was; {fix}"
+    )
+
+
+def _format_removal(name: str, file: ToolFile, same_request: str) -> str:
+    served = f"{file.path} still serves it{same_request}"
+    fix = f"if it may go: copier-fastmcp remove {name}; if not, put it back into the answers"
+    return one_line(f"{name}: is no longer in the answers, but {served}; {fix}")
+
+
+def _was_answered(project: Path, name: str) -> bool:
+    """Return whether the answers named a tool in an earlier commit."""
+    pattern = rf"(name: |- |^tools:.*[ ,])['\"]?{re.escape(name)}(['\"=, ]|$)"
+    words = ["log", "-1", "--format=%h", "--extended-regexp", "-G", pattern]
+    try:
+        return bool(git(project, *words, "--", ".copier-answers.yml"))
+    except UnableError:
+        return False
