@@ -10,6 +10,7 @@ from fastmcp import FastMCP
 from copier_fastmcp_engine.declarations import collecting, create, declare, delete, put
 from copier_fastmcp_engine.errors import StartError
 from copier_fastmcp_engine.facade import check_api
+from copier_fastmcp_engine.guard import guard_of
 from copier_fastmcp_engine.logs import log_startup
 from copier_fastmcp_engine.policy import Meaning, Policy
 from engine.tests.engine_support.servers import (
@@ -101,7 +102,7 @@ async def test_declare_is_for_the_server_that_is_being_built(era: str) -> None:
         DONE.append(name)
         return name
 
-    with collecting(first.declared_elsewhere):
+    with collecting(guard_of(first).declared_elsewhere):
         declare("look", "read")
     for server in (first, second):
         server.mount(child)

@@ -116,7 +116,10 @@ class ServerCommands:
         gc.freeze()
         gc.enable()
         if http:
-            server.listen(settings)
+            from .guard import guard_of
+            from .http import listen
+
+            listen(guard_of(server), settings)
             return
         from .logs import log_startup
         from .stdio import stops_at_once
@@ -154,9 +157,11 @@ class ServerCommands:
 
     def _rows(self) -> list[dict[str, Any]]:
         """Return a row for each tool of the server, sorted by name."""
+        from .guard import guard_of
         from .tools import declared, run_now
 
         server = self.project.create_server()
+        guard = guard_of(server)
         served = run_now(server.list_tools(run_middleware=False), server)
         rows = []
         for tool in sorted(served, key=lambda tool: str(tool.name)):
@@ -176,7 +181,7 @@ class ServerCommands:
             for key in ("behavior", "gated", "scopes", "exceptions"):
                 row[key] = facts.get(key)
             row["bytes"] = {"model": size, "rest": wire_size - size}
-            row["toolset"] = server.facts(tool).toolset
+            row["toolset"] = guard.facts(tool).toolset
             rows.append(row)
         return rows
 

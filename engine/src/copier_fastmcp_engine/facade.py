@@ -26,7 +26,6 @@ NAMES = {
     "resource": "registry",
     "tool": "existing_server",
     "govern": "existing_server",
-    "PolicyServer": "guard",
     "build_server": "server",
     "shipped_settings": "server",
     "make_cli": "cli",

@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 import pydantic
 from fastmcp import FastMCP
 from fastmcp.exceptions import ToolError, ValidationError
-from fastmcp.server.auth import require_scopes
+from fastmcp.server.auth import AuthCheck, require_scopes
 from fastmcp.server.context import set_transport
 from fastmcp.server.transforms.catalog import CatalogTransform
 from fastmcp.tools import FunctionTool, Tool, ToolResult
@@ -26,7 +26,7 @@ from .confirmation.gate import run_gated, serve
 from .declarations import Declaration, translated
 from .policy import Policy
 from .private_api import collect_generator, disable_catalog, servers_below
-from .runtime import SERVER
+from .runtime import Runtime, current_frame, current_server
 from .signatures import Function, awaited, flattened, resolved, wearing
 from .wire_schemas import Slim
 
@@ -41,19 +41,22 @@ class PolicyTool(Slim, FunctionTool):
 
     declaration: Any = Field(default=None, exclude=True)  # as a tool file makes it
     policy: Any = Field(default=None, exclude=True)
-    _own_confirm: bool = PrivateAttr(
-        default=False
-    )  # whether the author's function has one too
+    # Whether the author's function has an argument `confirm` too
+    _own_confirm: bool = PrivateAttr(default=False)
     _hints: ToolAnnotations = PrivateAttr()
+    _guard: Runtime | None = PrivateAttr(default=None)  # that serves it
 
     async def run(self, arguments: dict[str, Any]) -> ToolResult:
         """Run the tool; a question that its gate or its body asks is the result."""
-        if SERVER.get(None) is None:
+        frame = current_frame()
+        server = self._guard or (frame.server if frame else None)
+        if server is None:
             raise ToolError(
                 f"{self.name} runs through its own server only; mount this one there"
             )
         try:
             return await serve(
+                server,
                 self,
                 self.declaration,
                 arguments,
@@ -114,7 +117,7 @@ def build_tool(
         **worded(declaration, declaration.description or inspect.getdoc(function)),
         icons=[Icon(src=declaration.icon)] if declaration.icon else None,
         annotations=ToolAnnotations.model_validate(hints),
-        auth=require_scopes(*declaration.scopes) if declaration.scopes else None,
+        auth=_scope_check(policy, declaration.scopes),
     )
     tool = cast("PolicyTool", built)
     tool.parameters = dereference_refs(tool.parameters)  # once, and not in each list
@@ -126,6 +129,16 @@ def build_tool(
         tool._own_confirm = "confirm" in tool.parameters["properties"]
         tool.parameters = with_confirm(policy, tool.parameters)
     return tool
+
+
+def _scope_check(policy: Policy, scopes: Sequence[str]) -> AuthCheck | None:
+    """Return the check that hides a tool from callers without its scopes.
+
+    With consent it stays listed, so that its callers are told which scopes they lack.
+    """
+    if not scopes or policy.has_consent:
+        return None
+    return require_scopes(*scopes)
 
 
 def worded(
@@ -148,25 +161,35 @@ def admitted(function: Function, scopes: Sequence[str], name: str) -> Function:
 
     @functools.wraps(function)
     async def admitting(**arguments: Any) -> Any:
-        await SERVER.get().admit(name, scopes, function)
+        await current_server().admit(name, scopes, function)
         return await run(**arguments)
 
     return wearing(admitting, resolved(function))
 
 
-def marked(function: object, mark: str) -> bool:
-    """Tell whether a function or one that it wraps has a mark."""
+def mark_of(function: object, mark: str) -> Any:
+    """Return the value of a mark on a function or one that it wraps; None where there is none."""
     innermost = inspect.unwrap(
         cast("Any", function), stop=lambda wrapped: hasattr(wrapped, mark)
     )
-    return hasattr(innermost, mark)
+    return getattr(innermost, mark, None)
+
+
+def marked(function: object, mark: str) -> bool:
+    """Tell whether a function or one that it wraps has a mark."""
+    return mark_of(function, mark) is not None
+
+
+def function_of(item: FastMCPComponent | None) -> Function | None:
+    """Return the function behind a tool, a resource or a prompt, as it is served; None where there is none here."""
+    source = getattr(item, "guarded_source", None) or item
+    return getattr(source, "fn", None)
 
 
 def demands(item: FastMCPComponent) -> bool:
     """Tell whether a tool or a resource, as it is served, demands anything of its caller."""
     declaration = getattr(item, "declaration", None)
-    function = getattr(item, "fn", None)
-    function = getattr(getattr(item, "_source", None), "fn", function)
+    function = function_of(item)
     scopes = declaration.scopes if declaration else marked(function, SCOPES)
     return bool(scopes) or marked(function, GRANT)
 

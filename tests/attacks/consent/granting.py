@@ -26,7 +26,6 @@ from copier_fastmcp_engine.consent import store as consent_store
 from copier_fastmcp_engine.consent.asking import granted_token, requires_consent
 from copier_fastmcp_engine.consent.commands import ConsentCommands
 from copier_fastmcp_engine.declarations import create, declaration_of, delete, read
-from copier_fastmcp_engine.guard import PolicyServer
 from copier_fastmcp_engine.project import Project
 from copier_fastmcp_engine.tools import build_tool
 
@@ -116,7 +115,7 @@ def settings(provider: Provider, **more: Any) -> Settings:
     return Settings(**(fields | {"metadata": Path("none")} | more))
 
 
-def serving(provider: Provider, **more: Any) -> PolicyServer:
+def serving(provider: Provider, **more: Any) -> FastMCP:
     """The rendered server, with the tools above in it."""
     server = create_server(settings(provider, **more))
     for function in (zz_look, zz_alone, zz_drop, zz_outer):

@@ -27,6 +27,7 @@ from fastmcp.tools.tool_transform import ToolTransformConfig
 from mcp.shared.exceptions import MCPError
 from nextcloud_login_mcp.policy import POLICY, read, requires_consent, resource
 
+from copier_fastmcp_engine.guard import guard_of
 from copier_fastmcp_engine.tools import build_tool
 
 pytestmark = pytest.mark.anyio
@@ -180,6 +181,7 @@ async def test_a_resource_without_its_scope_is_refused_and_the_scope_named(
     def make(base: str) -> FastMCP:
         server = serving(provider, server_url=base)
         server.add_resource(zz_scoped)
+        guard_of(server).check()
         return server
 
     async with http(make) as (base, _):

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from attacks.raw import Message
-from fastmcp import Context
+from fastmcp import Context, FastMCP
 from fastmcp.exceptions import ToolError
 from notes_mcp.policy import POLICY, create, delete, read, require_confirmation
 from notes_mcp.server import create_server
@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field, model_validator
 from copier_fastmcp_engine import declarations
 from copier_fastmcp_engine.audit_log import AuditLog
 from copier_fastmcp_engine.declarations import Exemption, declaration_of
-from copier_fastmcp_engine.guard import PolicyServer
+from copier_fastmcp_engine.guard import guard_of
 from copier_fastmcp_engine.policy import Behavior
 from copier_fastmcp_engine.tools import PolicyTool, build_tool
 
@@ -127,13 +127,13 @@ def audit_log(where: str = "", keys: Sequence[str] = ()) -> AuditLog:
     return AuditLog(POLICY, where, keys)
 
 
-def declare(server: PolicyServer, name: str, behavior: Behavior, **facts: Any) -> None:
+def declare(server: FastMCP, name: str, behavior: Behavior, **facts: Any) -> None:
     """Declare a tool of a server that is built already."""
-    with declarations.collecting(server.declared_elsewhere):
+    with declarations.collecting(guard_of(server).declared_elsewhere):
         declarations.declare(name, behavior, **facts)
 
 
-def serving(seconds: float = 600, settings: Settings = SETTINGS) -> PolicyServer:
+def serving(seconds: float = 600, settings: Settings = SETTINGS) -> FastMCP:
     """The project's own server with these tools in it."""
     # A link of consent, where there is consent, may not outlive a question
     short = {

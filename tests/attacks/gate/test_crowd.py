@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from attacks.gate.attacked import SETTINGS
 from attacks.raw import LEGACY, MODERN
-from fastmcp import Client
+from fastmcp import Client, FastMCP
 from fastmcp.client.elicitation import ElicitResult
 from notes_mcp.backend import backend
 from notes_mcp.server import create_server
 
 from copier_fastmcp_engine.confirmation.pending import COLLECTION
-from copier_fastmcp_engine.guard import PolicyServer
+from copier_fastmcp_engine.guard import guard_of
 
 NUMBERS = range(1, 201)
 # What the persons answer in turn, and what their calls come to.
@@ -43,7 +43,7 @@ async def person(message: str, *rest: object) -> ElicitResult[dict[str, bool]]:
     return ANSWERS[number % 4]
 
 
-async def crowd(server: PolicyServer, era: str) -> int:
+async def crowd(server: FastMCP, era: str) -> int:
     """Ask them all; how many objects Python keeps afterwards."""
     async with Client(server, mode=era, elicitation_handler=person) as client:
         calls = [
@@ -58,7 +58,7 @@ async def crowd(server: PolicyServer, era: str) -> int:
     await backend().delete("send_note", None)
     applied = sorted(record["note_id"] for record in records.values())
     assert applied == [n for n in NUMBERS if n % 4 == 0]
-    store: Any = server.gate.store
+    store: Any = guard_of(server).gate.store
     assert await store.keys(collection=COLLECTION) == []
     gc.collect()
     return len(gc.get_objects())

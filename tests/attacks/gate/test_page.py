@@ -14,9 +14,10 @@ import pytest
 from attacks.gate.attacked import DONE, SETTINGS, serving
 from attacks.gate.paging import CALL, answer, call, link_in, page, text_of
 from attacks.raw import LEGACY, MODERN, Message, connect, outcome, user
+from fastmcp import FastMCP
 
 from copier_fastmcp_engine.confirmation.pending import COLLECTION
-from copier_fastmcp_engine.guard import PolicyServer
+from copier_fastmcp_engine.guard import guard_of
 
 pytestmark = [
     pytest.mark.anyio,
@@ -80,13 +81,13 @@ async def test_a_no_stands_until_its_time_is_over(
             message = await call(raw, arguments={"name": "a", "confirm": confirm})
             assert outcome(message) == "declined"
         assert await answer(browser, link) == 410
-        store: Any = server.gate.store
+        store: Any = guard_of(server).gate.store
         (said,) = [
             n for n in await store.keys(collection=COLLECTION) if n.startswith("said-")
         ]
         entry, left = await store.ttl(said, collection=COLLECTION)
-        assert 0 < left <= server.gate.seconds
-        await server.gate.put(said, entry, 0.01)
+        assert 0 < left <= guard_of(server).gate.seconds
+        await guard_of(server).gate.put(said, entry, 0.01)
         await anyio.sleep(0.02)
         assert link_in(await call(raw)) != link
     assert DONE == []
@@ -253,7 +254,7 @@ async def test_replicas_share_a_page(
     tmp_path: Path, browser: httpx2.AsyncClient, era: str
 ) -> None:
     keys = {"state": str(tmp_path), "state_keys": ["k" * 32]}
-    both: list[PolicyServer] = [
+    both: list[FastMCP] = [
         serving(settings=SETTINGS.model_copy(update=keys)) for _ in range(2)
     ]
     with user("ann"):

@@ -9,6 +9,7 @@ from attacks.gate.attacked import ASK, DONE, STEP, TWO_STEP, serving
 from attacks.raw import ELICITS, LEGACY, MODERN, Message, Raw, connect, outcome, user
 
 from copier_fastmcp_engine.confirmation import pending
+from copier_fastmcp_engine.guard import guard_of
 
 # A call: `who: times* tool names`, then `confirm`, `bare` (never with it), `late` (its time is over), `other` (connection), or how it
 # answers the first question by hand: <sealed, <no-state, <made-up, <altered, <elsewhere. STEP is what a client
@@ -128,7 +129,7 @@ async def test_row(
         pytest.skip("nobody is asked by a first call")
     monkeypatch.setattr(pending, "MAX_ENTRIES", 20)
     server = serving(0.2 if "expired" in row else 600)
-    store: Any = server.gate.store
+    store: Any = guard_of(server).gate.store
     get = store.get
 
     async def slow(*asked: Any, **more: Any) -> Any:

@@ -21,6 +21,8 @@ from pydantic import BaseModel, ValidationError, model_validator
 from copier_fastmcp_engine.cli import explain
 from copier_fastmcp_engine.confirmation.wording import changed_arguments
 from copier_fastmcp_engine.errors import StartError
+from copier_fastmcp_engine.guard import guard_of
+from copier_fastmcp_engine.http import listen
 
 pytestmark = pytest.mark.anyio
 Notes = Client[Any]
@@ -218,7 +220,7 @@ def test_over_http_no_answer_waits_for_the_client(
                 )
 
     monkeypatch.setattr(server, "run", run)
-    server.listen(Settings(host="127.0.0.1", port=0))
+    listen(guard_of(server), Settings(host="127.0.0.1", port=0))
     assert delayed == [False]
 
 

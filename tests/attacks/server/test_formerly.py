@@ -36,7 +36,7 @@ from notes_mcp.policy import POLICY, declare, delete, read
 from notes_mcp.server import create_server
 
 from copier_fastmcp_engine.errors import StartError
-from copier_fastmcp_engine.guard import PolicyServer
+from copier_fastmcp_engine.guard import guard_of
 from copier_fastmcp_engine.metadata.overrides import override
 from copier_fastmcp_engine.subsets import Facts, Subset
 
@@ -57,12 +57,12 @@ async def zz_see(name: Name) -> Wiped:
     return Wiped(name=name)
 
 
-def renamed(**settings: object) -> PolicyServer:
+def renamed(**settings: object) -> FastMCP:
     """A server with tools that had other names."""
     server = serving(settings=SETTINGS.model_copy(update=settings))
     for function in (zz_raze, zz_see):
         server.add_tool(built(function))
-    server.check()
+    guard_of(server).check()
     return server
 
 
@@ -189,7 +189,7 @@ async def test_a_name_is_of_one_tool(monkeypatch: pytest.MonkeyPatch, old: str) 
     server.add_tool(built(zz_mine))
     why = f"(zz_mine|zz_raze) was formerly {old}, which is the name of another tool; take it out of"
     with pytest.raises(StartError, match=why):
-        server.check()
+        guard_of(server).check()
 
 
 async def test_a_mounted_server_answers_to_old_names_behind_its_namespace() -> None:
@@ -212,6 +212,6 @@ async def test_a_users_file_may_have_the_old_name(tmp_path: Path, more: str) -> 
     path = tmp_path / "metadata.yaml"
     path.write_text(f"tools:\n{more}  zz_level: {{title: Old, description: Ours.}}\n")
     server = renamed()
-    override(POLICY, server, path)
+    override(POLICY, server, path, guard_of(server).formerly)
     seen = await wire(server, MODERN, "zz_raze")
     assert seen["title"] == ("Mine" if more else "Old")

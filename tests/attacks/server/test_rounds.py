@@ -14,8 +14,6 @@ from mcp_types import (
 )
 from notes_mcp.policy import delete
 
-from copier_fastmcp_engine.guard import PolicyServer
-
 pytestmark = pytest.mark.anyio
 FORM = {"type": "object", "properties": {"n": {"type": "integer"}}}
 THREE: Message = {"action": "accept", "content": {"n": 3}}
@@ -61,7 +59,7 @@ def mounted(server: FastMCP) -> str:
     return "weigh"
 
 
-def declared(server: PolicyServer) -> str:
+def declared(server: FastMCP) -> str:
     """There, and declared by its name."""
     declare(server, mounted(server), "delete")
     return "weigh"

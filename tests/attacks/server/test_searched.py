@@ -22,7 +22,6 @@ from notes_mcp import extend
 from notes_mcp.server import create_server
 
 from copier_fastmcp_engine.errors import StartError
-from copier_fastmcp_engine.guard import PolicyServer
 
 pytestmark = pytest.mark.anyio
 
@@ -39,7 +38,7 @@ def searched(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extend, "extend", extended)
 
 
-def server(**settings: object) -> PolicyServer:
+def server(**settings: object) -> FastMCP:
     """The server with other settings."""
     return create_server(SETTINGS.model_copy(update=settings))
 

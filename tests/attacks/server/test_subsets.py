@@ -17,7 +17,6 @@ from notes_mcp.server import create_server
 from starlette.requests import Request
 
 from copier_fastmcp_engine.errors import StartError
-from copier_fastmcp_engine.guard import PolicyServer
 from copier_fastmcp_engine.tools import PolicyTool
 
 pytestmark = pytest.mark.anyio
@@ -36,7 +35,7 @@ READS = {"search_notes", "get_note"}
 FOLDER = {"get_note", "delete_note"}  # which these tests put into a folder of their own
 
 
-def server(**settings: object) -> PolicyServer:
+def server(**settings: object) -> FastMCP:
     """The server with a part of its tools, of which two stand in the folder `filed`."""
     return create_server(SETTINGS.model_copy(update=settings))
 
@@ -139,7 +138,7 @@ async def test_what_stands_in_no_toolset_is_left_out_with_them() -> None:
 
 
 @asynccontextmanager
-async def over_http(part: PolicyServer) -> AsyncIterator[Any]:
+async def over_http(part: FastMCP) -> AsyncIterator[Any]:
     """A way to connect to a path of a server, with headers, in an era."""
     app = part.http_app(host_origin_protection=False)
 

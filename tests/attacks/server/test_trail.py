@@ -10,12 +10,10 @@ import pytest
 from attacks.gate.attacked import DONE, SETTINGS, Name, Wiped, audit_log, built, serving
 from attacks.raw import ELICITS, LEGACY, MODERN, Message, connect, outcome, user
 from attacks.server.composing import NO, YES, destroy, each_era, lines
-from fastmcp import Context
+from fastmcp import Context, FastMCP
 from fastmcp.exceptions import ToolError
 from notes_mcp.policy import create, put, require_confirmation
 from pydantic import Field
-
-from copier_fastmcp_engine.guard import PolicyServer
 
 pytestmark = pytest.mark.anyio
 SECRET = "nobody-may-read-this"
@@ -66,7 +64,7 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "trail.jsonl"
 
 
-def watched(file: Path, **settings: Any) -> PolicyServer:
+def watched(file: Path, **settings: Any) -> FastMCP:
     """A server with a trail, and a tool that nobody declared."""
     changed = {"audit": str(file), **settings}
     server = serving(settings=SETTINGS.model_copy(update=changed))
@@ -75,7 +73,7 @@ def watched(file: Path, **settings: Any) -> PolicyServer:
 
 
 async def calls(
-    server: PolicyServer,
+    server: FastMCP,
     era: str,
     tool: str,
     answer: Message | None,

@@ -10,7 +10,6 @@ chooses the way of asking, and each way of asking is one function that returns a
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any, Literal
@@ -27,7 +26,7 @@ from ..arguments import find_type_mistakes
 from ..audit_log import recording
 from ..declarations import Declaration
 from ..private_api import replaced_round
-from ..runtime import SERVER
+from ..runtime import Runtime, current_frame, current_server, running
 from . import elicitation
 from .elicitation import Asked, caller_of, digest
 from .envelope import (
@@ -94,6 +93,9 @@ class Call:
     """One tool's run within a request, with its arguments as the client sent them.
 
     Attributes:
+        ctx: The request's context.
+        server: The server that runs the tool.
+        tool: The tool's name, with its version if it has one.
         confirm: The client's `confirm`; None where the tool has no such parameter to set.
         schema: The schema of the arguments.
         remedy: What a refusal tells the client to do.
@@ -105,6 +107,7 @@ class Call:
     """
 
     ctx: Context
+    server: Runtime
     tool: str
     declaration: Declaration | None = None
     arguments: Mapping[str, Any] = field(default_factory=dict)
@@ -123,7 +126,7 @@ class Call:
     def __post_init__(self) -> None:
         """Remember the request, which is another one in another task, and where its questions wait."""
         self.request = self.ctx.request_context
-        self.gate: PendingStore = SERVER.get().gate
+        self.gate: PendingStore = self.server.gate
 
     @cached_property
     def key(self) -> str:
@@ -146,13 +149,11 @@ class Call:
         self.loaded = {"way": way, "round": hidden_round, **entry}
 
 
-_running: ContextVar[Call | None] = ContextVar("gated_call", default=None)
-
-
 # 1. Validate and run --------------------------------------------------------------------------------------------------
 
 
 async def serve(
+    server: Runtime,
     tool: Tool,
     declaration: Declaration,
     arguments: dict[str, Any],
@@ -165,6 +166,7 @@ async def serve(
     """Run a tool as a `Call`; a question out of a body, however deep, becomes the result of the outermost tool.
 
     Args:
+        server: The server that serves it.
         tool: The tool as it is served.
         declaration: What it declares.
         arguments: The arguments as the client sent them.
@@ -182,6 +184,7 @@ async def serve(
         own_arguments.pop("confirm", None)
     call = Call(
         ctx=get_context(),
+        server=server,
         tool=_versioned_name(tool),
         declaration=declaration,
         arguments=own_arguments,
@@ -195,9 +198,8 @@ async def serve(
         call.confirm = None
         call.answers = outer.answers
         call.applied = outer.applied
-    token = _running.set(call)
     try:
-        with recording(call, tool) as record_outcome:
+        with running(server, call), recording(call, tool) as record_outcome:
             if mistake := find_type_mistakes(arguments, tool.parameters):
                 raise ToolError(mistake)
             if not isinstance(confirm, bool | None):
@@ -209,8 +211,6 @@ async def serve(
         if outer:
             raise
         return asked.instead
-    finally:
-        _running.reset(token)
 
 
 def _versioned_name(tool: Tool) -> str:
@@ -220,7 +220,8 @@ def _versioned_name(tool: Tool) -> str:
 
 def _call_of(ctx: Context) -> Call | None:
     """Return the run that `ctx` belongs to; a context variable alone would follow into other requests."""
-    call = _running.get()
+    frame = current_frame()
+    call = frame.call if frame else None
     if call and call.request is ctx.request_context:
         return call
     return None
@@ -310,7 +311,7 @@ async def require_confirmation(
     `confirm=`, else an error. `preview`, what would happen, is shown below the question.
     Only the answer CONFIRMED allows the action; ToolError: this client cannot be asked.
     """
-    call = _call_of(ctx) or Call(ctx, "this tool")
+    call = _call_of(ctx) or Call(ctx, current_server(), "this tool")
     call.questions += 1
     key = digest(call.key, call.questions, message)
     return await confirm(call, key, message, to_jsonable_python(preview, fallback=str))
@@ -358,7 +359,11 @@ def _report(call: Call, settlement: Settlement, started: float) -> None:
     }
     milliseconds = round((time.perf_counter() - started) * 1000, 1)
     elicitation.log_step(
-        "confirmation", call.ctx, call.tool, {**facts, "ms": milliseconds}
+        "confirmation",
+        call.server.policy,
+        call.ctx,
+        call.tool,
+        {**facts, "ms": milliseconds},
     )
     attributes = {
         f"mcp.confirmation.{name}": value for name, value in facts.items() if value
@@ -379,7 +384,7 @@ async def settle(call: Call, question: Question) -> Settlement:
     """Decide how a question is settled in this request: by an earlier answer, or in one of the ways of asking."""
     is_modern = elicitation.is_modern(call.ctx)
     way: Way = "input_required" if is_modern else "elicitation"
-    if not await elicitation.shows_forms(call.ctx):
+    if not await elicitation.shows_forms(call.ctx, call.gate):
         way = call.fallback
     await _load_answer(call, way)
     if (
@@ -441,7 +446,9 @@ def _parse_response(response: object) -> ConfirmationResult:
 async def _ask_during_call(call: Call, question: Question) -> ConfirmationResult | None:
     """Show a form while the call waits (up to 2025-11-25); None where the client could not show it."""
     try:
-        response = await elicitation.elicit(call.ctx, question.form, call.gate.seconds)
+        response = await elicitation.elicit(
+            call.ctx, call.gate, question.form, call.gate.seconds
+        )
         decision = None if response is None else _parse_response(response)
     except TimeoutError:
         decision = ConfirmationResult.TIMED_OUT

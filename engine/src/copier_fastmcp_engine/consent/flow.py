@@ -20,7 +20,6 @@ from fastmcp.server.dependencies import get_access_token
 from mcp.server.session import ServerSession
 
 from ..pages.listener import REDACTED
-from ..runtime import SERVER
 from .grants import Grants
 from .oauth import Provider
 from .oauth_errors import ProviderError, report
@@ -48,20 +47,6 @@ def known_user(ctx: Context) -> User | None:
         return LOCAL
     subject = token and (token.subject or token.claims.get("sub"))
     return User(f"user:{subject}", str(subject)) if subject else None
-
-
-def user_of(ctx: Context) -> User:
-    """Who calls: the user of the verified token; over stdio, whoever started the server.
-
-    Raises:
-        ToolError: The call came over HTTP and names nobody.
-    """
-    if user := known_user(ctx):
-        return user
-    prefix = SERVER.get().policy.env_prefix
-    raise ToolError(
-        f"no verified token names a user; set {prefix}JWT_AUDIENCE and send one"
-    )
 
 
 class Consent(Grants):
@@ -97,6 +82,19 @@ class Consent(Grants):
         if self.mode == "offline":
             for path, work in routes(self).items():
                 server.custom_route(path, methods=["GET"])(work)
+
+    def user_of(self, ctx: Context) -> User:
+        """Who calls: the user of the verified token; over stdio, whoever started the server.
+
+        Raises:
+            ToolError: The call came over HTTP and names nobody.
+        """
+        if user := known_user(ctx):
+            return user
+        prefix = self.policy.env_prefix
+        raise ToolError(
+            f"no verified token names a user; set {prefix}JWT_AUDIENCE and send one"
+        )
 
     def refuse_strangers(self, ctx: Context) -> None:
         """Serve the credentials of single-user mode to no one else, however the server was started.

@@ -375,8 +375,24 @@ class Overrides(Transform):
     get_tool = get_resource = get_resource_template = cast("Any", _look_up)
 
 
-def override(policy: Policy, mcp: FastMCP, setting: Path | None) -> None:
-    """Lay the packaged and the user's file over a server; StartError if one is wrong."""
+def override(
+    policy: Policy,
+    mcp: FastMCP[Any],
+    setting: Path | None,
+    formerly: Mapping[str, str] | None = None,
+) -> None:
+    """Lay the packaged and the user's file over a server.
+
+    Args:
+        policy: The server's policy.
+        mcp: The server.
+        setting: The setting `metadata`.
+        formerly: The present names of its tools by former ones.
+
+    Raises:
+        StartError: A file is wrong.
+    """
+    former = formerly or {}
     lists: Any = (
         Provider.list_tools,
         Provider.list_resources,
@@ -386,7 +402,7 @@ def override(policy: Policy, mcp: FastMCP, setting: Path | None) -> None:
     packaged = packaged_file(policy)
     for path, config in layers(policy, setting):
         if config is not None:
-            said, former = config.get("tools", {}), getattr(mcp, "formerly", {})
+            said = config.get("tools", {})
             old_first = sorted(said, key=lambda name: name not in former)
             config = {
                 **config,

@@ -185,7 +185,7 @@ class Pages:
             "until": until,
             "base": base,
         }
-        shows = await shows_links(ctx)
+        shows = await shows_links(ctx, self._gate)
         opened = (
             not shows
             and self._opens(ctx)
@@ -199,7 +199,7 @@ class Pages:
 
     async def _refused(self, ctx: Context, page: Mapping[str, Any]) -> bool:
         """Show the link through a client that can; whether the person refused to open it."""
-        if not await shows_links(ctx):
+        if not await shows_links(ctx, self._gate):
             return False
         answer = elicitation.response_to(ctx, "confirmation")
         if answer is None:
@@ -211,7 +211,9 @@ class Pages:
             if elicitation.is_modern(ctx):
                 raise elicitation.input_required("confirmation", link, str(page["key"]))
             try:
-                answer = await elicitation.elicit(ctx, link, self._gate.seconds)
+                answer = await elicitation.elicit(
+                    ctx, self._gate, link, self._gate.seconds
+                )
             except TimeoutError:
                 return False
         return isinstance(answer, ElicitResult) and answer.action == "decline"

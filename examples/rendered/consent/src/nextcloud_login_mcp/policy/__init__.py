@@ -26,7 +26,6 @@ if TYPE_CHECKING:
         read,
         update,
     )
-    from ..engine.guard import PolicyServer
     from ..engine.registry import resource
     from ..engine.server import build_server, shipped_settings
     from ..engine.settings import DatabaseSettings, PageSettings, settings_config
@@ -44,7 +43,6 @@ __all__ = [
     "DatabaseSettings",
     "Granted",
     "PageSettings",
-    "PolicyServer",
     "action",
     "append",
     "build_server",

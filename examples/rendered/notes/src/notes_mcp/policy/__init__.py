@@ -24,7 +24,6 @@ if TYPE_CHECKING:
         read,
         update,
     )
-    from ..engine.guard import PolicyServer
     from ..engine.registry import resource
     from ..engine.server import build_server, shipped_settings
     from ..engine.settings import DatabaseSettings, PageSettings, settings_config
@@ -40,7 +39,6 @@ __all__ = [
     "ConfirmationSchema",
     "DatabaseSettings",
     "PageSettings",
-    "PolicyServer",
     "action",
     "append",
     "build_server",

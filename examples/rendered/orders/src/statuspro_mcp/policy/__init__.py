@@ -25,7 +25,6 @@ if TYPE_CHECKING:
         read,
         update,
     )
-    from copier_fastmcp_engine.guard import PolicyServer
     from copier_fastmcp_engine.registry import resource
     from copier_fastmcp_engine.server import build_server, shipped_settings
     from copier_fastmcp_engine.settings import DatabaseSettings, PageSettings, settings_config
@@ -41,7 +40,6 @@ __all__ = [
     "ConfirmationSchema",
     "DatabaseSettings",
     "PageSettings",
-    "PolicyServer",
     "action",
     "append",
     "build_server",
