@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import compiled
 import warm
@@ -132,10 +133,11 @@ def _started() -> tuple[str, object]:
 
 def stop() -> None:
     """End the processes that fork, and wait for them: their CPU time counts as this process's."""
-    for process in [*_servers, *warm.servers]:
+    processes: list[subprocess.Popen[Any]] = [*_servers, *warm.servers]
+    for process in processes:
         assert process.stdin
         process.stdin.close()
-    for process in [*_servers, *warm.servers]:
+    for process in processes:
         process.wait()
 
 

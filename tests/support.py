@@ -230,7 +230,12 @@ def _kept_render(
     """
     used = to.exists() and any(to.iterdir())
     shared = os.environ.get("COMPILED_TEMPLATES")  # set where pytest runs
-    if used or not shared or settings.get("vcs_ref") == "HEAD" or not (template / ".git").is_dir():
+    if (
+        used
+        or not shared
+        or settings.get("vcs_ref") == "HEAD"
+        or not (template / ".git").is_dir()
+    ):
         return None
     references = git(template, "show-ref", "--head")
     key = repr((str(template), references, answers, sorted(settings.items())))

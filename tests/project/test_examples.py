@@ -68,9 +68,7 @@ async def ask(client: Client[Any], wanted: Specs, hidden: Collection[str] = ()) 
     assert {tool.name: found for tool in tools if (found := faults(tool, wanted))} == {}
 
 
-@pytest.mark.parametrize(
-    "name", nightly_but({"unusual"})
-)  # CI has a job for each
+@pytest.mark.parametrize("name", nightly_but({"unusual"}))  # CI has a job for each
 def test_it_passes_its_own_gate(example: Renders, name: str) -> None:
     assert check(example(name)) == {}
 

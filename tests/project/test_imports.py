@@ -82,7 +82,9 @@ def written_layers() -> dict[str, set[str]]:
 
 
 @pytest.mark.parametrize(
-    "said", [answers("notes"), answers("unusual"), HTTP], ids=["notes", "unusual", "http"]
+    "said",
+    [answers("notes"), answers("unusual"), HTTP],
+    ids=["notes", "unusual", "http"],
 )
 def test_a_part_imports_only_lower_ones(said: Answers, tmp_path: Path) -> None:
     layers = written_layers()
