@@ -92,7 +92,7 @@ def import_(
         else {}
     )
     before = before.moved(matches)
-    mine = load_answers(out) if out else {}
+    previous = load_answers(out) if out else {}
     selection = Selection(tag or [], path or [], method or [], operation or [])
     if not selection and before.selection:
         selection = remembered_selection(document, before)
@@ -101,14 +101,16 @@ def import_(
     )
     options = Options(max(budget, 600), scopes, request_model, dict(before.behaviors))
     options.names = {key: tool["name"] for key, tool in before.tools.items()}
-    own = [
-        str(one.get("name"))
-        for one in parse_entries(mine.get("tools"))
-        if one.get("name") not in options.names.values()
-        and (options.names or not one.get("http"))
+    own_names = [
+        str(entry.get("name"))
+        for entry in parse_entries(previous.get("tools"))
+        if entry.get("name") not in options.names.values()
+        and (options.names or not entry.get("http"))
     ]
     try:
-        rows, selection = gathered(document, selection, options, own, asking=asking)
+        rows, selection = gathered(
+            document, selection, options, own_names, asking=asking
+        )
     except BackError as error:
         raise KeyboardInterrupt from error
     for row in rows:
@@ -117,26 +119,28 @@ def import_(
     answers, notes = answers_of(document, rows)
     record = record_of(document, rows, options, selection)
     record.answers = {key: value for key, value in answers.items() if key != "tools"}
-    merged = merge(mine.get("tools") or [], before, record.tools) if mine else None
+    merged = (
+        merge(previous.get("tools") or [], before, record.tools) if previous else None
+    )
     if merged:
-        answers, kept = merge_answers(mine, before, answers)
-        merged.kept[:0] = kept
+        answers, kept_edits = merge_answers(previous, before, answers)
+        merged.kept[:0] = kept_edits
         answers["tools"] = merged.tools
     text = written(answers, file.name)
-    old = out.read_text(encoding="utf-8") if out and mine else ""
+    old = out.read_text(encoding="utf-8") if out and previous else ""
     if out and not dry_run and answers["tools"]:
         _write(out, text, record)
     if json_output:
-        print(json.dumps([one.row() for one in rows], indent=1, ensure_ascii=False))
+        print(json.dumps([entry.row() for entry in rows], indent=1, ensure_ascii=False))
         for line in to_look_at(rows):
             print_message(one_line(line))
         return 0
     if not out and answers["tools"]:
         print(text, end="")
-    elif out and merged and (shown := diff(old, text, out.name)):
-        print(shown)
+    elif out and merged and (changes := diff(old, text, out.name)):
+        print(changes)
     # What callers notice comes first, then what became of each operation.
-    for line in [*report_changes(merged, mine.get("tools")), *report(rows), *notes]:
+    for line in [*report_changes(merged, previous.get("tools")), *report(rows), *notes]:
         print_message(fit_line(one_line(line)))
     if not answers["tools"]:
         raise RefusedError(
@@ -145,11 +149,13 @@ def import_(
     if out and merged and text == old:
         print_message(f"{out} stays as it is")
     elif out:
-        then = f"copier-fastmcp new --from {shlex.quote(str(out))}"
+        next_command = f"copier-fastmcp new --from {shlex.quote(str(out))}"
         if merged:
-            whole = shlex.quote(str(out.resolve()))
-            then = f"copier-fastmcp update --from {whole} in the server's folder, or {then}"
-        print_message(f"{'would write' if dry_run else 'wrote'} {out}; then: {then}")
+            full_path = shlex.quote(str(out.resolve()))
+            next_command = f"copier-fastmcp update --from {full_path} in the server's folder, or {next_command}"
+        print_message(
+            f"{'would write' if dry_run else 'wrote'} {out}; then: {next_command}"
+        )
     return 0
 
 

@@ -126,8 +126,8 @@ def _load_answers(file: Path) -> dict[str, Any]:
     """
     from .openapi.merging import load_answers
 
-    if found := load_answers(file):
-        return strip_copier_keys(found)
+    if answers := load_answers(file):
+        return strip_copier_keys(answers)
     raise RefusedError(
         f"--from {file}: holds no answers; `import --out {file}` writes them"
     )

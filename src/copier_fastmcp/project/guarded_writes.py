@@ -73,8 +73,8 @@ def require_clean(root: Path, why: str, names: Sequence[str] = ()) -> None:
             raise
         raise RefusedError(f"{error}, {why}") from error
     if held:
-        more = f" and {len(held) - 3} more" if len(held) > 3 else ""
-        raise RefusedError(f"commit {', '.join(held[:3])}{more} first, {why}")
+        rest_count = f" and {len(held) - 3} more" if len(held) > 3 else ""
+        raise RefusedError(f"commit {', '.join(held[:3])}{rest_count} first, {why}")
 
 
 def require_reachable(root: Path, paths: Iterable[Path]) -> None:
@@ -274,8 +274,8 @@ class _Replacement:
         if read_content(self.aside) == self.change.before:
             self.aside.unlink(missing_ok=True)
             return
-        kept = self.path.with_name(f"{self.path.name}.yours")
-        os.replace(self.aside, kept)
+        backup = self.path.with_name(f"{self.path.name}.yours")
+        os.replace(self.aside, backup)
         raise RefusedError(
-            f"{self.path} was saved meanwhile; what was saved is in {kept}"
+            f"{self.path} was saved meanwhile; what was saved is in {backup}"
         )

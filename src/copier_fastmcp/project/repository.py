@@ -40,8 +40,8 @@ def isolated_environment() -> dict[str, str]:
         name: value for name, value in os.environ.items() if name not in LOCATIONS
     }
     environment.update(VARIABLES)
-    given = environment.get("GIT_CONFIG_COUNT", "0")
-    count = int(given) if given.isdigit() else 0
+    recorded_count = environment.get("GIT_CONFIG_COUNT", "0")
+    count = int(recorded_count) if recorded_count.isdigit() else 0
     for key, value in SETTINGS.items():
         environment[f"GIT_CONFIG_KEY_{count}"] = key
         environment[f"GIT_CONFIG_VALUE_{count}"] = value
@@ -84,10 +84,10 @@ def _run(folder: Path, *words: str) -> str:
         fatal = [
             line for line in lines if line.startswith("fatal: ")
         ]  # a hint may follow it
-        why = one_line((fatal or lines or [error])[-1])
-        if why.startswith("fatal: not a git repository"):
-            why = NO_REPOSITORY
-        raise UnableError(f"git: {why}") from error
+        reason = one_line((fatal or lines or [error])[-1])
+        if reason.startswith("fatal: not a git repository"):
+            reason = NO_REPOSITORY
+        raise UnableError(f"git: {reason}") from error
     except OSError as error:
         raise UnableError(f"git: {error}") from error
     return done.stdout

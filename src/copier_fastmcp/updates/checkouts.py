@@ -155,13 +155,13 @@ def recorded_version(project: Path) -> str:
     Raises:
         UnableError: It was not made from a template.
     """
-    return _required(answers.read_answers(project / answers.ANSWERS), "_commit")
+    return _require_answer(answers.read_answers(project / answers.ANSWERS), "_commit")
 
 
-def _required(known: dict[str, Any], name: str) -> str:
-    if name not in known:
+def _require_answer(recorded: dict[str, Any], name: str) -> str:
+    if name not in recorded:
         raise UnableError(f"{answers.ANSWERS} has no {name}")
-    return str(known[name])
+    return str(recorded[name])
 
 
 def check_command(project: Path, check: str) -> str:
@@ -301,9 +301,11 @@ def bring_release(
         and (worktree.checkout / answers.ANSWERS).is_file()
     ):
         raise UnableError(f"{answers.ANSWERS} is in no commit; commit it first")
-    known = answers.read_answers(project / answers.ANSWERS, shown=worktree.checkout)
-    before = _required(known, "_commit")
-    recorded_source = _required(known, "_src_path")
+    recorded = answers.read_answers(
+        project / answers.ANSWERS, shown_folder=worktree.checkout
+    )
+    before = _require_answer(recorded, "_commit")
+    recorded_source = _require_answer(recorded, "_src_path")
     source = release.template or recorded_source
     if not answers.is_absolute(source):
         raise UnableError(
@@ -335,9 +337,7 @@ def bring_release(
     conflicts = conflicting_files(worktree.root)
     worktree.stage()
     result.files = worktree.files()
-    if release.is_preview and _may_lose_something(
-        worktree, release, known, result.files
-    ):
+    if release.is_preview and _may_lose_work(worktree, release, recorded, result.files):
         worktree.restore()
         result.differs = copier_process.update(
             project, release.ref, release.data, trust=bool(code)
@@ -351,14 +351,14 @@ def bring_release(
         return
     after = recorded_version(project)
     fresh = answers.read_answers(project / answers.ANSWERS)
-    result.answers = _changed_answers(known, fresh)
-    result.behind = find_outdated_files(project, known, fresh)
-    result.notes = _notes(worktree, result, delivery)
+    result.answers = _changed_answers(recorded, fresh)
+    result.behind = find_outdated_files(project, recorded, fresh)
+    result.notes = _describe_delivery(worktree, result, delivery)
     if unanswered := sorted(parse_tool_files(project).keys() - tool_names(fresh)):
         result.notes.append(
             f"tools that you added by hand, and the answers do not name: {shorten(unanswered)}"
         )
-    consequences = _consequences(project, source, release.ref, known, fresh)
+    consequences = _compute_consequences(project, source, release.ref, recorded, fresh)
     result.consequences = consequences.as_json()
     result.rules = describe_consequences(consequences)
     worktree.refuse_clashes()
@@ -378,8 +378,11 @@ def bring_release(
     result.detail = [f"{before} -> {after}"]
 
 
-def _may_lose_something(
-    worktree: Worktree, release: Release, known: dict[str, Any], files: dict[str, str]
+def _may_lose_work(
+    worktree: Worktree,
+    release: Release,
+    recorded: dict[str, Any],
+    files: dict[str, str],
 ) -> bool:
     """Return whether the guard has to look at an update: it costs as much as the update itself.
 
@@ -387,7 +390,7 @@ def _may_lose_something(
     answers that are dropped or changed, edits under some git settings. Without any of these signs it refuses nothing.
     """
     fresh = answers.read_answers(worktree.project / answers.ANSWERS)
-    changes = _changed_answers(known, fresh)
+    changes = _changed_answers(recorded, fresh)
     if "removed" in files.values() or changes.keys() - {*release.data, "_src_path"}:
         return True
     if any(True for _ in find_harmful_settings(worktree.project)):
@@ -398,24 +401,26 @@ def _may_lose_something(
     return False
 
 
-def _consequences(
+def _compute_consequences(
     project: Path,
     source: str,
     ref: str | None,
-    known: dict[str, Any],
+    recorded: dict[str, Any],
     fresh: dict[str, Any],
 ) -> Consequences:
     """Compute what the release's rules mean for the server's tools; nothing where a version has no tables."""
     try:
-        old = load_release_tables(source, str(known["_commit"]))
+        old = load_release_tables(source, str(recorded["_commit"]))
         new = load_release_tables(source, ref or str(fresh["_commit"]))
     except (UnableError, ValueError) as error:
         print_message(f"hints and gates are not computed: {error}")
         return Consequences()
-    return find_consequences(project, known, fresh, old, new)
+    return find_consequences(project, recorded, fresh, old, new)
 
 
-def _notes(worktree: Worktree, result: Result, delivery: Delivery) -> list[str]:
+def _describe_delivery(
+    worktree: Worktree, result: Result, delivery: Delivery
+) -> list[str]:
     """Name files with uncommitted changes: the branch does not have them, and git would refuse the merge."""
     if delivery is Delivery.TREE:
         return []

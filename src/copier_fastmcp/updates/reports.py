@@ -60,16 +60,16 @@ def write_report(path: Path | None, results: list[Result]) -> None:
 def format_markdown(results: list[Result]) -> str:
     """Return a report on checkouts, a section each."""
     return (
-        "\n".join(line for result in results for line in _markdown_lines(result)) + "\n"
+        "\n".join(line for result in results for line in _format_result(result)) + "\n"
     )
 
 
-def _markdown_lines(result: Result) -> Iterator[str]:
+def _format_result(result: Result) -> Iterator[str]:
     detail = "see below" if result.outcome == CONFLICT else ", ".join(result.detail)
     yield f"## {Path(result.project).name}: {result.outcome}\n"
     yield from wrap_line(escape_markdown(detail))
     yield ""
-    for section in _sections(result):
+    for section in _build_sections(result):
         items = [
             line
             for fact in section.lines
@@ -88,19 +88,19 @@ def _markdown_lines(result: Result) -> Iterator[str]:
 def format_text(result: Result) -> str:
     """Return the report on one checkout for a terminal."""
     lines = wrap_line(f"{result.outcome}: {', '.join(result.detail)}")
-    for section in _sections(result):
+    for section in _build_sections(result):
         lines.append(f"{section.title}:")
         for fact in section.lines:
             lines += wrap_line(f"  {fact}")
     return "\n".join(lines)
 
 
-def _sections(result: Result) -> list[Section]:
+def _build_sections(result: Result) -> list[Section]:
     """Return what there is to report on a checkout, in the order of its weight."""
     relaxed = [line for line in result.tools if RELAXED_LABEL in line]
-    others = [line for line in result.tools if RELAXED_LABEL not in line]
+    other_changes = [line for line in result.tools if RELAXED_LABEL not in line]
     answers = [
-        f"{name}: {_changed_answer(*pair)}" for name, pair in result.answers.items()
+        f"{name}: {_format_answer(*pair)}" for name, pair in result.answers.items()
     ]
     yours = [name for name in result.files if OWNERS.fullmatch(name)]
     is_conflict = result.outcome == CONFLICT
@@ -111,19 +111,19 @@ def _sections(result: Result) -> list[Section]:
             "Conflicts", result.conflicts or (result.detail if is_conflict else [])
         ),
         Section("Next steps", NEXT_STEPS if is_conflict else []),
-        Section("Other changes for clients", others),
+        Section("Other changes for clients", other_changes),
         Section("Before you merge", result.notes),
         Section("Tools that the answers changed and your files did not", result.behind),
         Section("Answers", answers),
         Section("Policy files that are not as this release has them", result.differs),
         Section("Check, before and after", result.check),
-        Section("Policy and shared files", _file_lines(result), is_folded=True),
+        Section("Policy and shared files", _format_files(result), is_folded=True),
         Section("Files that are yours now", yours, is_folded=True),
     ]
     return [section for section in sections if section.lines]
 
 
-def _file_lines(result: Result) -> list[str]:
+def _format_files(result: Result) -> list[str]:
     """Count the policy and shared files by what happened to them, and name those that are new or removed."""
     states = {
         name: state
@@ -140,7 +140,7 @@ def _file_lines(result: Result) -> list[str]:
     return lines
 
 
-def _changed_answer(before: object, after: object) -> str:
+def _format_answer(before: object, after: object) -> str:
     texts = []
     for value in (before, after):
         text = json.dumps(value, ensure_ascii=False, default=str)
