@@ -13,6 +13,7 @@ from .converting import (
     remembered_selection,
 )
 from .document import Document
+from .large import group_by_tag, is_grouped, offer_search
 from .matching import keep_path_parameters, match_endpoints
 from .merging import Before, Merged, merge, merge_answers
 from .selecting import Selection
@@ -79,6 +80,10 @@ def import_document(
         if row.tool and earlier:
             row.tool = keep_path_parameters(row.tool, earlier)
     answers, notes = answers_of(document, rows)
+    if not mine:
+        notes += offer_search(answers, rows, asking=asking)
+    elif is_grouped(before.tools.values()):
+        group_by_tag(rows)
     record = record_of(document, rows, options, selection)
     record.answers = {key: value for key, value in answers.items() if key != "tools"}
     if not mine:
