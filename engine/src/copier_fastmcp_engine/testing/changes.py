@@ -24,7 +24,7 @@ OVER = re.compile(
 )
 
 
-def plain(value: Any) -> Any:
+def to_json_data(value: Any) -> Any:
     """Return a deep copy as JSON; what a snapshot() returns may be the very data that a call changes."""
     from pydantic_core import (
         to_jsonable_python,
@@ -37,17 +37,17 @@ def plain(value: Any) -> Any:
     )
 
 
-def values(data: Any, place: Place = ()) -> Iterator[tuple[Place, Any]]:
+def iterate_values(data: Any, place: Place = ()) -> Iterator[tuple[Place, Any]]:
     """Yield every value with its place; an element of a list is placed under its ID, or under itself."""
     if isinstance(data, dict) and data:
         for name, value in data.items():
-            yield from values(value, (*place, name))
+            yield from iterate_values(value, (*place, name))
     elif isinstance(data, list) and data:
         again: Counter[str] = Counter()
         for item in data:
             name = _name_of(item)
             again[name] += 1
-            yield from values(item, (*place, "[]" * again[name], name))
+            yield from iterate_values(item, (*place, "[]" * again[name], name))
     elif place:
         yield place, data
 
@@ -62,7 +62,7 @@ def _name_of(item: Any) -> str:
     return str(item)
 
 
-def element(place: Place) -> bool:
+def is_element(place: Place) -> bool:
     """Tell whether a place is that of an element of a list by itself, as a tag is."""
     return "".join(place[-2:-1])[:2] == "[]"
 
@@ -89,7 +89,7 @@ class Change:
     @property
     def kind(self) -> str:
         """The name of its field."""
-        return self.place[-3 if element(self.place) else -1]
+        return self.place[-3 if is_element(self.place) else -1]
 
     @property
     def step(self) -> float | None:
@@ -130,16 +130,16 @@ class Step:
 
     def __init__(self, before: Any, after: Any) -> None:
         self.data = (before, after)
-        self.old, self.new = (dict(values(data)) for data in self.data)
+        self.old, self.new = (dict(iterate_values(data)) for data in self.data)
         there = {place[:n] for place in self.new for n in range(1, len(place) + 1)}
-        self.records = {p[: -2 if element(p) else -1] for p in self.old} - {()}
+        self.records = {p[: -2 if is_element(p) else -1] for p in self.old} - {()}
         self.changes: list[Change] = []
         self.lost: list[Change] = []
         self.moved: list[Change] = []  # what stands elsewhere now, or stood there
         for place in sorted(self.old.keys() | self.new.keys()):
             old, new = self.old.get(place), self.new.get(place)
             if old != new and not any(map(CLOCK.search, place)):
-                record = place if element(place) else place[:-1] or place
+                record = place if is_element(place) else place[:-1] or place
                 gone = place in self.old and record not in there
                 self.changes.append(Change(place, old, new, gone))
         came = Counter((c.kind, repr(c.new)) for c in self.changes if c.new is not None)
@@ -173,7 +173,7 @@ class Step:
         )
 
 
-def shown(changes: Iterable[Change]) -> str:
+def format_changes(changes: Iterable[Change]) -> str:
     """Some changes by their places, the first few."""
     names = list(
         dict.fromkeys(".".join(p for p in c.place if p[:2] != "[]") for c in changes)
@@ -183,7 +183,7 @@ def shown(changes: Iterable[Change]) -> str:
     )
 
 
-def story(first: Step, again: Step, declared: str) -> str:
+def describe_calls(first: Step, again: Step, declared: str) -> str:
     """What the two calls did, and which behavior would be true of them."""
     if any(c.gone for c in first.lost):
         true = "action" if again.changes else "delete"
