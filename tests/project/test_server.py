@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from fastmcp import Client
 from inside import ATTACKS, attack, guards, insist_on
-from support import PYTEST, python, render, server
+from support import PYTEST, nightly_but, python, render, server
 from wire import ERAS, agree, http, stdio
 
 ROWS = (
@@ -98,7 +98,7 @@ def test_a_tool_that_comes_with_the_lifespan_is_named_by_the_suite(mine: Path) -
 
 
 @pytest.mark.parametrize("era", ERAS)
-@pytest.mark.parametrize("way", ["stdio", "http"])
+@pytest.mark.parametrize("way", nightly_but(["http"], ["stdio", "http"]))
 def test_what_nobody_declared_is_asked_for_over_each_transport(
     mine: Path, tmp_path: Path, way: str, era: str
 ) -> None:

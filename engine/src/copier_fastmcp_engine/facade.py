@@ -13,6 +13,7 @@ NAMES = {
     "AuditLog": "audit_log",
     "ConfirmationResult": "confirmation.envelope",
     "ConfirmationSchema": "confirmation.envelope",
+    "ask": "confirmation.questions",
     "require_confirmation": "confirmation.gate",
     "action": "declarations",
     "append": "declarations",

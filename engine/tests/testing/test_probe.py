@@ -2,7 +2,7 @@
 
 import copy
 import warnings
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -51,7 +51,7 @@ class StubSuite:
         self,
         folder: Path,
         arrange: Callable[..., Any],
-        body: Callable[..., None],
+        body: Callable[..., Any],
         **parameters: Any,
     ) -> None:
         """Take the two functions, and parameters besides `note_id`."""
@@ -71,6 +71,7 @@ class StubSuite:
             )
         }
         self.gated: set[str] = set()
+        self.on_question: Callable[[], Awaitable[None]] | None = None
         self.tables = TABLES
         self.notes: list[str] = []
 
@@ -87,7 +88,10 @@ class StubSuite:
     async def call(
         self, name: str, arguments: dict[str, Any], agree: bool = True
     ) -> dict[str, Any]:
-        self.body(self.store, **arguments)
+        for step in self.body(self.store, **arguments) or ():
+            assert step == "asks"
+            assert self.on_question is not None
+            await self.on_question()
         return {}
 
     async def prove(self) -> None:
@@ -208,6 +212,47 @@ async def test_a_case_says_which_argument_names_the_record(
         with pytest.raises(pytest.fail.Exception, match=problem):
             await suite.prove()
     else:
+        await suite.prove()
+
+
+async def test_a_tool_that_writes_before_its_last_question_is_found(
+    tmp_path: Path,
+) -> None:
+    """In each era: where the body runs again it would write twice."""
+
+    def delete_and_ask(store: Store, note_id: int) -> Iterator[str]:
+        yield "asks"
+        store.notes.pop(f"note/{note_id}", None)
+        yield "asks"
+
+    with pytest.raises(
+        pytest.fail.Exception, match="before its last question it removed note/5; ask"
+    ):
+        await StubSuite(tmp_path, by_parameter, delete_and_ask).prove()
+
+    def ask_and_delete(store: Store, note_id: int) -> Iterator[str]:
+        yield "asks"
+        store.notes.pop(f"note/{note_id}", None)
+
+    suite = StubSuite(tmp_path, by_parameter, ask_and_delete)
+    await suite.prove()
+    assert suite.on_question is None
+
+
+async def asks_the_client(ctx: Any) -> None:
+    await ctx.elicit("Which?", str)
+
+
+async def asks_through_the_policy(ctx: Any, ask: Any) -> None:
+    await ask(ctx, "Which?")
+
+
+async def test_elicit_in_a_body_is_a_finding_that_names_ask(tmp_path: Path) -> None:
+    suite = StubSuite(tmp_path, by_parameter, delete)
+    suite.served["delete_note"].fn = asks_through_the_policy
+    await suite.prove()
+    suite.served["delete_note"].fn = asks_the_client
+    with pytest.raises(pytest.fail.Exception, match="use `ask` from the policy"):
         await suite.prove()
 
 

@@ -10,7 +10,10 @@ from attacks.server.composing import YES, called, each_era
 from fastmcp import Client
 from notes_mcp.server import create_server
 
-from copier_fastmcp_engine.wire_schemas import slim
+from copier_fastmcp_engine.wire_schemas import (
+    shorten_input_schema,
+    shorten_output_schema,
+)
 
 pytestmark = pytest.mark.anyio
 NULL, TEXT = {"type": "null"}, {"type": "string"}
@@ -64,7 +67,7 @@ PARTS: list[tuple[Any, Any]] = [
 @pytest.mark.parametrize(("part", "shorter"), PARTS, ids=str)
 def test_a_result_is_described_in_fewer_words(part: Any, shorter: Any) -> None:
     before = {"type": "object", "properties": {"part": part}, "required": ["part"]}
-    after = slim(before, {"get", "note"})
+    after = shorten_output_schema(before, {"get", "note"})
     assert after["properties"]["part"] == (part if shorter is None else shorter)
     was, now = (jsonschema.Draft202012Validator(each) for each in (before, after))
     assert [was.is_valid({"part": v}) for v in VALUES] == [
@@ -87,9 +90,11 @@ def test_an_argument_that_may_be_left_out_is_not_also_null(
     part: Any, shorter: Any
 ) -> None:
     schema = {"type": "object", "properties": {"part": part}}
-    assert slim(schema)["properties"]["part"] == (part if shorter is None else shorter)
+    assert shorten_input_schema(schema)["properties"]["part"] == (
+        part if shorter is None else shorter
+    )
     needed = {**schema, "required": ["part"]}
-    assert slim(needed)["properties"]["part"] == (
+    assert shorten_input_schema(needed)["properties"]["part"] == (
         part if part is not NESTED else shorter
     )
 

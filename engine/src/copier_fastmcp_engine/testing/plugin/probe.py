@@ -1,7 +1,9 @@
 """The proof of one tool: what its author arranges, run between snapshots."""
 
+import ast
 import contextlib
 import inspect
+import textwrap
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from inspect import iscoroutinefunction
@@ -21,7 +23,8 @@ from .verdict import KEEPS, Judge
 
 MOST = 12  # cases of a tool
 WAY = "write `async def arrange(backend)` that returns its arguments, or unprobed = 'why not'"
-UNAVAILABLE = "elicitation via server-initiated requests is unavailable"
+SAMPLES = "sampling/createMessage"
+ASK = "use `ask` from the policy, which works in every protocol"
 Call = Callable[..., Awaitable[dict[str, Any]]]
 Prepare = Callable[[Any], Awaitable[Any]]
 
@@ -32,6 +35,36 @@ class Siblings:
 
     before: Prepare | None = None
     after: Prepare | None = None
+
+
+def calls_elicit(function: Callable[..., Any]) -> bool:
+    """Tell whether the source of a function calls `elicit` of a context."""
+    try:
+        source = inspect.getsource(inspect.unwrap(function))
+        tree = ast.parse(textwrap.dedent(source))
+    except (OSError, TypeError, SyntaxError):
+        return False
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if node.func.attr == "elicit":
+                return True
+    return False
+
+
+class EarlyWrites:
+    """What a call has written at the time of its last question."""
+
+    def __init__(self, probe: "Probe", backend: Backend, before: Any) -> None:
+        """Take the data as it was before the call."""
+        self.probe = probe
+        self.backend = backend
+        self.before = before
+        self.found = ""
+
+    async def check(self) -> None:
+        """Compare the data at the time of a question."""
+        step = Step(self.before, await self.probe.snapshot(self.backend))
+        self.found = str(step) if step.changes else self.found
 
 
 class Probe:
@@ -55,6 +88,10 @@ class Probe:
         path = suite.project.probes / f"test_{tool.name}.py"
         missing = f"{tool.name} has no probe: in tests/tools/{path.name} {WAY}"
         fail_unless(path.exists(), missing)
+        function = getattr(suite.served[tool.name], "fn", None)
+        elicits = function is not None and calls_elicit(function)
+        text = f"{tool.name} calls ctx.elicit, which fails in 2026-07-28; {ASK}"
+        fail_unless(not elicits, text)
         self.module = suite.probe_module(tool.name)
         if reason := getattr(self.module, "unprobed", None):
             pytest.skip(f"{tool.name} is unprobed: {reason}")
@@ -205,14 +242,21 @@ class Probe:
         refused = ""
         for arguments in self._calls(variant):
             before = find_running(self.suite.project.source)
+            early = EarlyWrites(self, backend, states[-1])
+            self.suite.on_question = early.check
             try:
                 await self.call(self.name, arguments)
             except (ToolError, MCPError) as error:
                 refused = str(error) or "without a word"
-            if UNAVAILABLE in refused:
+            finally:
+                self.suite.on_question = None
+            if SAMPLES in refused:
                 pytest.skip(
-                    f"{self.name} asks by itself, and only clients up to 2025-11-25"
+                    f"{self.name} asks the client's model (sampling), which 2026-07-28 does not have"
                 )
+            if early.found:
+                way = "ask all questions before the first side effect: with each answer the body runs again"
+                return f"before its last question it {early.found}; {way}"
             if refused and len(states) == 1 and not variant.name:
                 pytest.fail(self.explain_refusal(arguments, refused), pytrace=False)
             if left := await wait_for_leftovers(self.suite.project.source, before):

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ..engine.cli import make_cli, run_cli
     from ..engine.confirmation.envelope import ConfirmationResult, ConfirmationSchema
     from ..engine.confirmation.gate import require_confirmation
+    from ..engine.confirmation.questions import ask
     from ..engine.consent.asking import Granted, granted_token, requires_consent
     from ..engine.consent.settings import ConsentSettings
     from ..engine.declarations import (
@@ -45,6 +46,7 @@ __all__ = [
     "PageSettings",
     "action",
     "append",
+    "ask",
     "build_server",
     "create",
     "declare",

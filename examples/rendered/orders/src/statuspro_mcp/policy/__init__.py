@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from copier_fastmcp_engine.cli import make_cli, run_cli
     from copier_fastmcp_engine.confirmation.envelope import ConfirmationResult, ConfirmationSchema
     from copier_fastmcp_engine.confirmation.gate import require_confirmation
+    from copier_fastmcp_engine.confirmation.questions import ask
     from copier_fastmcp_engine.declarations import (
         action,
         append,
@@ -42,6 +43,7 @@ __all__ = [
     "PageSettings",
     "action",
     "append",
+    "ask",
     "build_server",
     "create",
     "declare",
