@@ -25,6 +25,7 @@ from .project.guarded_writes import (
     require_reachable,
     write_files,
 )
+from .project.origin import find_template
 from .project.repository import list_changes
 from .sources.registrations import SourceTool
 
@@ -49,7 +50,7 @@ def adopt(
     ref: str | None = None,
     live: str | None = None,
     pin: bool = False,
-    engine: Literal["vendored", "package"] = "vendored",
+    engine: Literal["vendored", "package"] | None = None,
     raise_floors: Annotated[bool, Parameter("--raise")] = False,
     remove: bool = False,
     json_output: Annotated[bool, Parameter("--json")] = False,
@@ -68,7 +69,8 @@ def adopt(
         ref: A version of the template.
         live: A command that starts the server over stdio: run it, and compare what it lists with what was read.
         pin: Write the lock and the tool table at once; this installs the project and imports the server.
-        engine: Whether the repository contains the engine, or pyproject.toml depends on it.
+        engine: Whether the repository contains the engine, or pyproject.toml depends on it; asked in a terminal
+            where others can reach the template, else vendored.
         raise_floors: Accept higher lower bounds of FastMCP and of Python, which are printed without it.
         remove: Take everything of ours out again, and leave your files as they were.
         json_output: Print JSON: a row for each tool.
@@ -98,6 +100,8 @@ def adopt(
         [] if json_output and dry_run else answered(_undeclared(seen), unattended=quiet)
     )
     if not (json_output and dry_run):
+        if engine is None:
+            engine = _choose_engine(root, template, ref, ask=not (quiet or dry_run))
         made = adoption(seen, chosen, template, ref, engine)
         if not dry_run and list_changes(root) != beside:
             raise RefusedError(
@@ -111,6 +115,37 @@ def adopt(
     if not dry_run:
         _pinned(root, pin=pin, ask=not quiet)
     return 0
+
+
+def _choose_engine(
+    root: Path, template: str | None, ref: str | None, *, ask: bool
+) -> Literal["vendored", "package"]:
+    """Choose where the engine is: as a dependency only where others can fetch it.
+
+    Args:
+        root: The folder of the server.
+        template: The template's address, if it is not this command's own.
+        ref: A version of the template.
+        ask: Whether there is a user to ask.
+
+    Raises:
+        UnableError: The template is not found.
+    """
+    listed = dependencies.described(root).get("project", {}).get("dependencies")
+    if not ask or recorded(root) or not isinstance(listed, list):
+        return "vendored"
+    address = find_template(template, ref).source
+    is_reachable = "://" in address and not address.startswith("file:")
+    is_reachable = is_reachable or address.startswith(("git@", "gh:", "gl:"))
+    if not is_reachable:
+        return "vendored"
+    from .terminal import prompts
+
+    package = f"a dozen files; installing needs git and {address}, and wheels an index"
+    vendored = "about 80 files more, with the engine among them; nothing to fetch"
+    options = [("package", package, "package"), ("vendored", vendored, "vendored")]
+    chosen = prompts.ask_choice("Where is the engine that asks and proves?", options)
+    return "package" if chosen == "package" else "vendored"
 
 
 def _remove(root: Path, *, dry_run: bool) -> int:

@@ -121,14 +121,43 @@ def _prove(made: Adoption, chosen: Iterable[Proposal], root: Path) -> None:
             made.by_hand[proposal.tool.name] = why
         elif not (root / name).exists():
             made.files[name] = skeletons.probe(proposal).encode()
-    if not (root / "tests/tools").exists() and _twins(root, made.files):
-        made.files["tests/tools/conftest.py"] = skeletons.APART.encode()
+    if not (root / "tests/tools").exists():
+        _separate_names(made, root)
 
 
-def _twins(root: Path, files: Iterable[str]) -> bool:
-    """Whether the author has a test of the name of one of ours; pytest would confuse the two."""
-    own = {Path(name).name for name in files if name.startswith("tests/tools/")}
-    return any(path.name in own for path in root.rglob("test_*.py"))
+def _separate_names(made: Adoption, root: Path) -> None:
+    """Keep the author's tests collectable where a file of ours has the name of one of theirs.
+
+    Outside of packages, pytest imports both under the same name. A package `tools` below tests/ separates them,
+    unless it would hide a package `tools` of the author's: then the author names the file.
+    """
+    names = {path.name: path for path in root.rglob("test_*.py")}
+    folder = "tests/tools/"
+    clashing = [
+        name
+        for name in made.files
+        if name.startswith(folder) and Path(name).name in names
+    ]
+    if not clashing:
+        return
+    is_hidden = not (root / "tests/__init__.py").exists() and _has_tools_package(root)
+    if not is_hidden:
+        made.files[f"{folder}__init__.py"] = skeletons.PACKAGE.encode()
+        return
+    for name in clashing:
+        del made.files[name]
+        own = names[Path(name).name].relative_to(root).as_posix()
+        made.by_hand[name] = (
+            f"{own} has the same name; rename that, then write this proof"
+        )
+
+
+def _has_tools_package(root: Path) -> bool:
+    """Whether Python may import `tools` from the author's folders."""
+    for folder in (root, root / "src", root / "tests"):
+        if (folder / "tools.py").exists() or (folder / "tools").is_dir():
+            return True
+    return False
 
 
 def _rendered(

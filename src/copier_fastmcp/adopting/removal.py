@@ -2,6 +2,7 @@
 
 import ast
 import re
+import tempfile
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -11,14 +12,17 @@ from copier_fastmcp_engine.testing.lock import FILE as LOCK
 from ..errors import RefusedError, UnableError
 from ..project import copier_process
 from ..project.answers import ANSWERS
+from ..project.engine_requirement import ENGINE, pin_engine
 from ..project.pinning import TABLE
 from ..project.repository import git
 from ..sources.modules import FUNCTIONS, Module, Project
 from ..tables import load_tables
 from . import layout, todo
 from .edits import Edited
+from .skeletons import PACKAGE
 
 UNPROBED = 'unprobed = "it was adopted, and nobody has arranged data for it yet"'
+EARLIER_CONFTEST = '"""Your own `pytest` leaves this folder out:'
 REVIEW = "# review: "
 BLANKS = 3  # the most blank lines that an import of ours brings with it
 
@@ -68,8 +72,11 @@ def plan_removal(root: Path, known: dict[str, Any]) -> Removal:
     removal.deleted = [root / name for name in sorted(names) if (root / name).is_file()]
     for path in sorted((root / "tests/tools").glob("*.py")):
         held = path.read_text(encoding="utf-8")
-        if UNPROBED in held or (
-            '"""Yours: ' in held[:12] and "raise NotImplementedError" in held
+        if (
+            held == PACKAGE
+            or held.startswith(EARLIER_CONFTEST)
+            or UNPROBED in held
+            or ('"""Yours: ' in held[:12] and "raise NotImplementedError" in held)
         ):
             removal.deleted.append(path)
         elif '"""Yours: ' in held[:12]:
@@ -174,11 +181,38 @@ def _plan_settings(root: Path, removal: Removal) -> None:
             "pyproject.toml: take out the dependencies that adopt added"
         )
         return
-    held = path.read_bytes()
-    if held == after.encode("utf-8", "surrogateescape"):
-        if before != after:
-            removal.written[path] = before.encode("utf-8", "surrogateescape")
-    elif before != after:
+    held = path.read_bytes().decode("utf-8", "surrogateescape")
+    if ENGINE in held:  # an update has moved its pin
+        held, after = pin_engine(held, ""), pin_engine(after, "")
+    if before == after:
+        return
+    merged = _merge(held, after, before)
+    if merged is None:
         removal.left.append(
             "pyproject.toml: it was edited since; take out what adopt added"
         )
+    else:
+        removal.written[path] = merged.encode("utf-8", "surrogateescape")
+
+
+def _merge(held: str, after: str, before: str) -> str | None:
+    """Take the adoption's change out of a text, and keep what its author changed since.
+
+    Args:
+        held: The present text.
+        after: The text that the adoption wrote.
+        before: The text from before it.
+
+    Returns:
+        The text, or None where both changed the same lines.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        names = []
+        for name, text in (("held", held), ("after", after), ("before", before)):
+            path = Path(folder, name)
+            path.write_bytes(text.encode("utf-8", "surrogateescape"))
+            names.append(str(path))
+        try:
+            return git(Path(folder), "merge-file", "--stdout", *names)
+        except UnableError:
+            return None

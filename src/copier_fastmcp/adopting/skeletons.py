@@ -33,10 +33,8 @@ def connect(settings: object) -> Backend:
     """Fresh, empty data for one case."""
     return Backend()
 '''
-# An author's tests of the same names would not be collected beside these.
-APART = '''"""Your own `pytest` leaves this folder out: its files prove tools, and tests/policy runs them."""
-
-collect_ignore_glob = ["*"]
+# With it, pytest tells the files of this folder from an author's tests of the same names.
+PACKAGE = '''"""The proofs of the tools, which tests/policy/check.py runs."""
 '''
 CHOICE = re.compile(
     r"\bLiteral\[('[^'\\]*'|-?\d+|True|False)[,\]]"
