@@ -11,12 +11,17 @@ from cyclopts import Parameter
 from copier_fastmcp_engine.testing.lock import FILE
 
 from .adopting import dependencies, layout
-from .adopting.adoption import Adoption, adoption, recorded
-from .adopting.declarations import declared
-from .adopting.live_comparison import announce, compare_with_source, list_tools
+from .adopting.adoption import Adoption, load_adoption, plan_adoption
+from .adopting.declarations import is_declared
+from .adopting.live_comparison import announce_command, compare_with_source, list_tools
 from .adopting.proposals import Proposal
 from .adopting.removal import plan_removal
-from .adopting.survey import Survey, answered, survey, tell_what_is_left
+from .adopting.survey import (
+    Survey,
+    answer_questions,
+    print_remaining_work,
+    survey_server,
+)
 from .checklist import GATED
 from .errors import RefusedError, UnableError, format_count
 from .project.guarded_writes import (
@@ -77,7 +82,7 @@ def adopt(
     """
     if remove:
         return _remove(folder.resolve(), dry_run=dry_run)
-    seen = survey(folder)
+    seen = survey_server(folder)
     root = seen.project.root
     if all(
         tool.low_level for tool in (*(each.tool for each in seen.proposals), *seen.left)
@@ -87,22 +92,24 @@ def adopt(
         require_clean(root, "so that git can undo what adopt writes")
     floors: list[str] = []
     if not (json_output and dry_run):
-        dependencies.recent(root, seen.frameworks)
+        dependencies.require_recent_fastmcp(root, seen.frameworks)
         floors = _accepted_floors(root, accepted=raise_floors or dry_run)
     if live is not None:
-        announce(live)
+        announce_command(live)
         seen = compare_with_source(seen, list_tools(live))
     beside = {} if dry_run else list_changes(root)  # what a running server left
     quiet = unattended or json_output or not sys.stdin.isatty()
     if not json_output and not (dry_run and quiet):
         seen.show()
     chosen = (
-        [] if json_output and dry_run else answered(_undeclared(seen), unattended=quiet)
+        []
+        if json_output and dry_run
+        else answer_questions(_undeclared(seen), unattended=quiet)
     )
     if not (json_output and dry_run):
         if engine is None:
             engine = _choose_engine(root, template, ref, ask=not (quiet or dry_run))
-        made = adoption(seen, chosen, template, ref, engine)
+        made = plan_adoption(seen, chosen, template, ref, engine)
         if not dry_run and list_changes(root) != beside:
             raise RefusedError(
                 "files were changed in the meantime; commit them and do it again"
@@ -131,8 +138,8 @@ def _choose_engine(
     Raises:
         UnableError: The template is not found.
     """
-    listed = dependencies.described(root).get("project", {}).get("dependencies")
-    if not ask or recorded(root) or not isinstance(listed, list):
+    listed = dependencies.load_pyproject(root).get("project", {}).get("dependencies")
+    if not ask or load_adoption(root) or not isinstance(listed, list):
         return "vendored"
     address = find_template(template, ref).source
     is_reachable = "://" in address and not address.startswith("file:")
@@ -150,7 +157,7 @@ def _choose_engine(
 
 def _remove(root: Path, *, dry_run: bool) -> int:
     """Remove an adoption; 1 where something is left to a person."""
-    removal = plan_removal(root, recorded(root))
+    removal = plan_removal(root, load_adoption(root))
     if not dry_run:
         require_clean(root, "so that git can undo the removal")
         write_files(removal.written)
@@ -174,7 +181,7 @@ def _accepted_floors(root: Path, *, accepted: bool) -> list[str]:
     Raises:
         RefusedError: There are some, and nobody accepted them.
     """
-    floors = [] if recorded(root) else dependencies.raised_floors(root)
+    floors = [] if load_adoption(root) else dependencies.list_raised_floors(root)
     if floors and not accepted:
         raise RefusedError(f"{'; '.join(floors)}: accept that with --raise")
     return floors
@@ -182,15 +189,15 @@ def _accepted_floors(root: Path, *, accepted: bool) -> list[str]:
 
 def _undeclared(seen: Survey) -> Survey:
     """What is left of a server's tools where it was adopted before."""
-    if not (known := recorded(seen.project.root)):
+    if not (known := load_adoption(seen.project.root)):
         return seen
-    package = layout.package(known["adopted"]["place"])
+    package = layout.policy_package(known["adopted"]["place"])
 
     def says(found: SourceTool) -> bool:
         return bool(
             found.function
             and found.home
-            and declared(found.function, found.home, package)
+            and is_declared(found.function, found.home, package)
         )
 
     return replace(
@@ -239,7 +246,7 @@ def _write(
     if not written and not new:
         print("adopted already; nothing changed", file=sys.stderr)
         return
-    tell_what_is_left(seen, chosen, made.by_hand.items())
+    print_remaining_work(seen, chosen, made.by_hand.items())
     if gated := [each.tool.name for each in chosen if each.behavior in GATED]:
         print(f"{', '.join(gated)}: {ANSWERS_CHANGE}", file=sys.stderr)
     verb = "would be changed" if dry_run else "changed"

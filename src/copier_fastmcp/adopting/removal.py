@@ -56,11 +56,11 @@ def plan_removal(root: Path, known: dict[str, Any]) -> Removal:
     if not known.get("adopted"):
         raise RefusedError(f"there is no adoption in {root.name}; nothing to remove")
     removal = Removal()
-    package = layout.package(known["adopted"]["place"])
+    package = layout.policy_package(known["adopted"]["place"])
     for module in Project(root).modules.values():
-        text = _without_policy(module, package)
+        text = _remove_policy(module, package)
         if text != module.text:
-            removal.written[module.path] = _encoded(module, text)
+            removal.written[module.path] = _encode_edit(module, text)
     _plan_settings(root, removal)
     with copier_process.render_project(known) as fresh:
         names = {
@@ -86,7 +86,7 @@ def plan_removal(root: Path, known: dict[str, Any]) -> Removal:
     return removal
 
 
-def _without_policy(module: Module, package: str) -> str:
+def _remove_policy(module: Module, package: str) -> str:
     """The text of a file without the decorators, the govern line and the import of the policy."""
     words = {local for local, target in module.imports.items() if target == package}
     if not words:
@@ -108,7 +108,7 @@ def _without_policy(module: Module, package: str) -> str:
     text = "".join(kept)
     if any(re.search(rf"\b{word}\.", text) for word in words):
         return text  # its author uses it too, and keeps the import
-    return _without_import(module, text, package)
+    return _remove_import(module, text, package)
 
 
 def _names_policy(function: ast.expr, words: set[str]) -> bool:
@@ -116,7 +116,7 @@ def _names_policy(function: ast.expr, words: set[str]) -> bool:
     return above in words and name in load_tables()["behaviors"]
 
 
-def _without_import(module: Module, text: str, package: str) -> str:
+def _remove_import(module: Module, text: str, package: str) -> str:
     """A text without the import of the policy: the one that an adoption makes this text of."""
     above, _, name = package.rpartition(".")
     wanted = f"from {above} import {name}" if above else f"import {name}"
@@ -132,7 +132,7 @@ def _without_import(module: Module, text: str, package: str) -> str:
                     if start < 0 or any(one.strip() for one in around):
                         continue
                     candidate = "".join(lines[:start] + lines[end:])
-                    if _imported(module, candidate, plain) == text:
+                    if _insert_import(module, candidate, plain) == text:
                         return candidate
             return plainest
         if above and plain.startswith(f"from {above} import ") and name in plain:
@@ -145,7 +145,7 @@ def _without_import(module: Module, text: str, package: str) -> str:
     return text
 
 
-def _imported(module: Module, text: str, line: str) -> str:
+def _insert_import(module: Module, text: str, line: str) -> str:
     """A text with an import that an adoption adds."""
     try:
         tree = ast.parse(text)
@@ -156,7 +156,7 @@ def _imported(module: Module, text: str, line: str) -> str:
     return edited.text
 
 
-def _encoded(module: Module, text: str) -> bytes:
+def _encode_edit(module: Module, text: str) -> bytes:
     edited = Edited(module)
     edited.edits.append((0, len(module.text), text))
     return edited.encoded()
