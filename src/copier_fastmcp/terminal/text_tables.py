@@ -27,16 +27,16 @@ def print_table(
     from rich.table import Table
     from rich.text import Text
 
-    # Rich assumes 80 columns if TERM is dumb, also for a console of another width.
-    width = get_terminal_size().columns
-    console = Console(width=width)
+    # Without both, Rich assumes 80 columns if TERM is dumb.
+    size = get_terminal_size()
+    console = Console(width=size.columns, height=size.lines)
     table = Table(show_lines=True) if ruled else Table(box=box.SIMPLE, pad_edge=False)
     table.add_column(heads[0], no_wrap=True)  # names are broken last
     for head in heads[1:]:
         table.add_column(head, overflow="fold")
-    name_width = max(4, width // 3)
+    name_width = max(4, console.width // 3)
     for row in rows:
         name = "\n".join(wrap(one_line(row[0]), name_width))
         cells = [Text(one_line(cell)) for cell in row[1:]]
         table.add_row(Text(name), *cells)
-    console.print(table, width=width)
+    console.print(table)
