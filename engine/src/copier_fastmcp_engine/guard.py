@@ -258,7 +258,7 @@ class Guard(Transform):
             return None
         facts = self.facts(tool)
         for part in parts:
-            if reason := part.without(facts):
+            if reason := part.reason_left_out(facts):
                 return reason
         return None
 

@@ -38,7 +38,7 @@ from .private_api import (
 )
 from .runtime import Runtime, running
 from .tools import SCOPES, PolicyTool, mark_of
-from .wire_schemas import Slim
+from .wire_schemas import CompactTool
 
 Function = Callable[..., Any]
 REMEDY = 'say what it does, with declare("{}", ...) in extend.py, or name it in TRUST_READS if it says read-only'
@@ -46,7 +46,7 @@ REMEDY = 'say what it does, with declare("{}", ...) in extend.py, or name it in 
 NO_TASKS = TaskConfig(mode="forbidden")
 
 
-class GuardedTool(Slim):
+class GuardedTool(CompactTool):
     """A tool that the registry did not build, behind what its declaration or the protocol's defaults ask.
 
     Attributes:

@@ -28,7 +28,7 @@ from .policy import Policy
 from .private_api import collect_generator, disable_catalog, servers_below
 from .runtime import Runtime, current_frame, current_server
 from .signatures import Function, awaited, flattened, resolved, wearing
-from .wire_schemas import Slim
+from .wire_schemas import CompactTool
 
 T = TypeVar("T")
 # The marks of what a function demands of its caller
@@ -36,7 +36,7 @@ GRANT = "__grant__"
 SCOPES = "__scopes__"
 
 
-class PolicyTool(Slim, FunctionTool):
+class PolicyTool(CompactTool, FunctionTool):
     """A tool that knows its declaration and its policy, and can ask a person."""
 
     declaration: Any = Field(default=None, exclude=True)  # as a tool file makes it

@@ -433,6 +433,11 @@ async def settle(call: Call, question: Question) -> Settlement:
         return _settled(way, call.answers[question.key])
     if call.applied:
         return _refuse_rest(call)
+    return await _ask(call, question, way)
+
+
+async def _ask(call: Call, question: Question, way: Way) -> Settlement:
+    """Ask in a way that answers the call without a decision, or with that of a page."""
     if way == "input_required" and not question.is_preview:
         return await _ask_by_result(call, question)
     if way == "page":

@@ -58,7 +58,7 @@ class Consent(Grants):
         Raises:
             ValueError: They are not safe to serve with; one line says why.
         """
-        for mistake in settings.wrong(settings.state, settings.confirm_seconds):
+        for mistake in settings.find_mistakes(settings.state, settings.confirm_seconds):
             raise ValueError(mistake)
         self.settings, self.mode = settings, settings.mode
         self.policy = settings.policy
