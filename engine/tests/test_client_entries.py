@@ -1,12 +1,12 @@
 """`connect`: what each client's file gets, and what is left alone."""
 
 import json
+import shutil
 import sys
 from pathlib import Path
 
 import pytest
 
-from copier_fastmcp_engine import client_entries
 from copier_fastmcp_engine.client_entries import (
     ClientFile,
     Entry,
@@ -30,7 +30,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / "__init__.py").touch()
     monkeypatch.syspath_prepend(folder.parent)
     monkeypatch.delitem(sys.modules, "notes_mcp", raising=False)
-    monkeypatch.setattr(client_entries.shutil, "which", lambda name: f"/bin/{name}")
+    monkeypatch.setattr(shutil, "which", lambda name: f"/bin/{name}")
     return folder
 
 
@@ -54,7 +54,7 @@ def test_a_package_is_started_by_its_program(
     }
     cached = "/home/u/.cache/uv/archive-v0/abc/bin/notes-mcp"
     monkeypatch.setattr(
-        client_entries.shutil,
+        shutil,
         "which",
         lambda name: cached if name == "notes-mcp" else "/bin/uvx",
     )
