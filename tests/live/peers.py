@@ -9,7 +9,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -165,7 +164,7 @@ def _generator(
     source = (out / "src/index.ts").read_text(encoding="utf-8")
     entry = re.compile(
         r'name: "([^"]+)",(?:(?!name: ").)*?method: "(\w+)",\s*pathTemplate: "([^"]+)"',
-        re.S,
+        re.DOTALL,
     )
     tools = {shape(f"{m[2].upper()} {m[3]}"): m[1] for m in entry.finditer(source)}
     environment = {"PATH": os.environ["PATH"], "API_BASE_URL": address}
