@@ -48,7 +48,14 @@ from .logs import log_tool_call
 from .policy import Policy
 from .private_api import move_transform_last
 from .settings import PolicySettings
-from .tools import PolicyTool, declared, function_of, run_now, with_confirm, worded
+from .tools import (
+    PolicyTool,
+    add_confirm_argument,
+    declared,
+    describe_tool,
+    function_of,
+    run_now,
+)
 
 # Modules of FastMCP whose tools call other tools of the server
 CALLING_MODULES = ("fastmcp.server.transforms.", "fastmcp.experimental.transforms.")
@@ -300,9 +307,9 @@ class Guard(Transform):
             hints = {"title": fields["title"], **self.policy.hints(declaration)}
             fields["annotations"] = ToolAnnotations.model_validate(hints)
         if declaration and not is_own:
-            fields.update(worded(declaration, tool.description, tool.meta))
+            fields.update(describe_tool(declaration, tool.description, tool.meta))
         if declaration and asks and not asks_itself:
-            fields["parameters"] = with_confirm(self.policy, tool.parameters)
+            fields["parameters"] = add_confirm_argument(self.policy, tool.parameters)
             fields["output_schema"] = ENVELOPE_SCHEMA
         guarded = GuardedTool.model_construct(**fields)
         guarded._guard = self
