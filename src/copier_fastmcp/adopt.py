@@ -15,11 +15,16 @@ from .adopting.adoption import Adoption, adoption, recorded
 from .adopting.declarations import declared
 from .adopting.live_comparison import announce, compare_with_source, list_tools
 from .adopting.proposals import Proposal
-from .adopting.removal import delete_empty_folders, plan_removal
+from .adopting.removal import plan_removal
 from .adopting.survey import Survey, answered, survey, tell_what_is_left
 from .checklist import GATED
 from .errors import RefusedError, UnableError, format_count
-from .project.guarded_writes import require_clean, require_reachable, write_files
+from .project.guarded_writes import (
+    delete_empty_folders,
+    require_clean,
+    require_reachable,
+    write_files,
+)
 from .project.repository import list_changes
 from .sources.registrations import SourceTool
 

@@ -22,6 +22,7 @@ from .openapi.converting import (
     remembered_selection,
 )
 from .openapi.document import read
+from .openapi.large import group_by_tag, is_grouped, offer_search
 from .openapi.matching import keep_path_parameters, match_endpoints
 from .openapi.merging import (
     Before,
@@ -117,6 +118,10 @@ def import_(
         if row.tool and row.operation.key in before.tools:
             row.tool = keep_path_parameters(row.tool, before.tools[row.operation.key])
     answers, notes = answers_of(document, rows)
+    if not previous:
+        notes += offer_search(answers, rows, asking=asking)
+    elif is_grouped(before.tools.values()):
+        group_by_tag(rows)
     record = record_of(document, rows, options, selection)
     record.answers = {key: value for key, value in answers.items() if key != "tools"}
     merged = (

@@ -258,5 +258,5 @@ def test_many_tools_say_what_they_cost(
     many: dict[str, Any] = {f"/a{n}": {"get": {}} for n in range(41)}
     assert imported(document(tmp_path, paths=many)) == 0
     printed = capsys.readouterr()
-    assert "41 tools are about" in printed.err
+    assert "of 41 tools, " in printed.err
     assert len(yaml.safe_load(printed.out)["tools"]) == 41

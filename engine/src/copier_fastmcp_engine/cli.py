@@ -73,6 +73,7 @@ class ServerCommands:
         exclude: str | None = None,
         read_only: bool | None = None,
         no_destructive: bool | None = None,
+        search: bool | None = None,
         metadata: Path | None = None,
     ) -> None:
         """Serve over stdio, or over HTTP.
@@ -86,6 +87,7 @@ class ServerCommands:
             exclude: Leave out tools of these names.
             read_only: Serve only what changes nothing.
             no_destructive: Leave out what may destroy.
+            search: List a tool that finds tools and one that calls them, in place of all tools.
             metadata: A metadata file to use instead of your own; `none` for no file.
         """
         gc.disable()  # what is loaded now stays: looking for garbage in it is a tenth of the start
@@ -100,6 +102,7 @@ class ServerCommands:
             "exclude": exclude,
             "read_only": read_only,
             "no_destructive": no_destructive,
+            "search": search,
         }
         given = {name: value for name, value in flags.items() if value is not None}
         server_module = self.project.load("server")

@@ -88,13 +88,25 @@ def build_server(
         extend.extend(mcp)
     guard.check()
     override(policy, mcp, settings.metadata, guard.formerly)
+    if settings.search:
+        _add_search(mcp, guard, settings, tools)
     guard.install()
     return mcp
 
 
+def _add_search(
+    mcp: FastMCP[Any], guard: Guard, settings: PolicySettings, tools: list[Any]
+) -> None:
+    """List a search in place of the tools: what is listed costs a model in every conversation."""
+    from .search import ToolSearch
+
+    toolsets = {guard.facts(tool).toolset for tool in tools}
+    mcp.add_transform(ToolSearch(toolsets - {""}, read_only=settings.read_only))
+
+
 def shipped_settings(settings: type[PolicySettings]) -> Any:
     """Return settings without the user's own texts: with them, tables, locks and exports are written."""
-    values: dict[str, Any] = {"metadata": Path("none")}
+    values: dict[str, Any] = {"metadata": Path("none"), "search": False}
     if settings.policy.has_consent:
         values.update(
             state="memory",

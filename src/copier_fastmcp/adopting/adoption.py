@@ -9,6 +9,7 @@ from typing import Any
 from ..errors import RefusedError
 from ..project import copier_process, origin
 from ..project.answers import ANSWERS, guess_domain, read_answers
+from ..project.engine_requirement import ENGINE_PIN, pin_engine
 from ..project.template_version import find_recordable_version
 from . import dependencies, layout, skeletons, todo
 from .declarations import WORD, declare, imported
@@ -80,12 +81,12 @@ def adoption(
         made.files = _rendered(seen, servers, where, template, ref, engine)
         text, by_hand = dependencies.depends(root)
         made.by_hand |= {"(dependencies)": by_hand} if by_hand else {}
-        if needed := made.files.get(dependencies.ENGINE_PIN):
+        if needed := made.files.get(ENGINE_PIN):
             project_file = root / "pyproject.toml"
             present = text or (
                 project_file.read_text("utf-8") if project_file.is_file() else ""
             )
-            text = dependencies.pin_engine(present, needed.decode())
+            text = pin_engine(present, needed.decode())
         if text is not None:
             made.files["pyproject.toml"] = text.encode()
     _prove(made, chosen, root)

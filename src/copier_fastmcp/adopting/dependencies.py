@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from packaging.requirements import InvalidRequirement, Requirement
+from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from ..errors import RefusedError
+from ..project.engine_requirement import append_requirement, parse_requirement
 
-ENGINE = "copier-fastmcp-engine"
-ENGINE_PIN = "tests/policy/engine.toml"
 FASTMCP = "fastmcp>=4.1,<5"
 SCRIPT = re.compile(r"(?m)^# /// script\s*$\n((?:^#(?: .*)?$\n?)*?)^# ///\s*$")
 OLD_PYTHON = re.compile(r">=\s*3\.(?:[6-9]|10)(?:\.\d+)?(?![.\d])")
@@ -60,7 +59,7 @@ def recent(root: Path, frameworks: set[str]) -> None:
         names = " and ".join(sorted(frameworks)) or "no FastMCP"
         raise RefusedError(f"this server is written with {names}; {PORT}")
     for file, text in _declared(root):
-        wanted = _requirement(text)
+        wanted = parse_requirement(text)
         if not wanted or canonicalize_name(wanted.name) != "fastmcp":
             continue
         if not any(wanted.specifier.contains(version) for version in RECENT):
@@ -114,13 +113,6 @@ def _poetry_bounds(version: str) -> str:
     return ",".join(filter(None, bounds))
 
 
-def _requirement(text: str) -> Requirement | None:
-    try:
-        return Requirement(text)
-    except InvalidRequirement:
-        return None
-
-
 def depends(root: Path) -> tuple[str | None, str]:
     """pyproject.toml with what the policy needs, and what is left to a person.
 
@@ -138,7 +130,7 @@ def depends(root: Path) -> tuple[str | None, str]:
     document = tomlkit.parse(before)
     project: Any = document["project"]
     listed: Any = project["dependencies"]
-    wanted = [(at, _requirement(str(text))) for at, text in enumerate(listed)]
+    wanted = [(at, parse_requirement(str(text))) for at, text in enumerate(listed)]
     places = {canonicalize_name(one.name): at for at, one in wanted if one}
     by_hand = ""
     if (at := places.get(canonicalize_name("fastmcp"))) is not None:
@@ -151,58 +143,18 @@ def depends(root: Path) -> tuple[str | None, str]:
     if needed and "\n" not in listed.as_string():
         listed.multiline(True)
     for need in needed:
-        _append(listed, need)
+        append_requirement(listed, need)
     asked = str(project.get("requires-python", ""))
     if (least := OLD_PYTHON.sub(">=3.11", asked)) != asked:
         project["requires-python"] = least
     groups: Any = document.setdefault("dependency-groups", tomlkit.table())
     dev = groups.setdefault("dev", tomlkit.array())
     if not any(str(one).startswith("pytest") for one in dev):
-        _append(dev, "pytest>=8.4")
+        append_requirement(dev, "pytest>=8.4")
     after = tomlkit.dumps(document)
     if "\r\n" in before:
         after = re.sub("\r?\n", "\r\n", after)
     return (after if after != before else None), by_hand
-
-
-def pin_engine(text: str, needed: str) -> str:
-    """Write into a pyproject.toml what the engine as a dependency needs, in place of what is there of it.
-
-    Args:
-        text: The author's pyproject.toml.
-        needed: The rendered tests/policy/engine.toml; empty where the project contains the engine.
-
-    Returns:
-        The new text; all else of it stays as it is.
-
-    Raises:
-        RefusedError: It lists no dependencies.
-    """
-    import tomlkit
-
-    document = tomlkit.parse(text)
-    wanted = tomlkit.parse(needed) if needed else tomlkit.document()
-    project: Any = document.get("project", {})
-    listed = project.get("dependencies")
-    if listed is None:
-        raise RefusedError(
-            "pyproject.toml lists no [project] dependencies; add them, then say --engine"
-        )
-    for index in reversed(range(len(listed))):
-        requirement = _requirement(str(listed[index]))
-        if requirement and canonicalize_name(requirement.name) == ENGINE:
-            del listed[index]
-    sources: Any = document.get("tool", {}).get("uv", {}).get("sources", {})
-    sources.pop(ENGINE, None)
-    if needed:
-        pinned: Any = wanted
-        _append(listed, str(pinned["project"]["dependencies"][0]))
-        tool = document.setdefault("tool", tomlkit.table(is_super_table=True))
-        uv = tool.setdefault("uv", tomlkit.table(is_super_table=True))
-        uv.setdefault("sources", tomlkit.table())[ENGINE] = pinned["tool"]["uv"][
-            "sources"
-        ][ENGINE]
-    return tomlkit.dumps(document)
 
 
 def _other_place(root: Path) -> str:
@@ -225,7 +177,7 @@ def raised_floors(root: Path) -> list[str]:
     project = described(root).get("project", {})
     listed = project.get("dependencies")
     for text in listed if isinstance(listed, list) else ():
-        wanted = _requirement(str(text))
+        wanted = parse_requirement(str(text))
         if wanted and canonicalize_name(wanted.name) == "fastmcp":
             raised, _ = _raised(str(text))
             if raised != str(text):
@@ -252,11 +204,3 @@ def _raised(text: str) -> tuple[str, str]:
     extras = f"[{','.join(sorted(wanted.extras))}]" if wanted.extras else ""
     marker = f"; {wanted.marker}" if wanted.marker else ""
     return f"{wanted.name}{extras}{','.join(bounds)}{marker}", ""
-
-
-def _append(listed: Any, need: str) -> None:
-    """Add a text to a list, on a line of its own where the others have one."""
-    if "\n" in listed.as_string():
-        listed.add_line(need)
-    else:
-        listed.append(need)

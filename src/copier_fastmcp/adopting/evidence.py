@@ -172,9 +172,22 @@ class Evidence:
 
     @property
     def besides_its_name(self) -> str:
-        """The strongest evidence that is not its name."""
-        others = (text for text in self.texts if text != self.name_says)
-        return next(others, "something else says that it writes")
+        """The strongest evidence of a write that is not the tool's name."""
+        effects = [*self.stores, *self.sure, *self.weak]
+        if effects:
+            return in_words(effects[0])
+        if self.by_words not in ("read", ""):
+            return self.description_says
+        if self.against:
+            return self.against[0].text
+        said = {self.name_says, self.description_says if self.described else ""}
+        others = [text for text in self.texts if text not in said]
+        return others[-1] if others else "something else says that it writes"
+
+    @property
+    def names_a_target(self) -> bool:
+        """Whether a parameter names the place that it writes to."""
+        return any(each.text.startswith("it can write to") for each in self.against)
 
     @property
     def besides_hints(self) -> str:

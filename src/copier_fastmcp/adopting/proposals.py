@@ -261,6 +261,8 @@ def _without_a_verb(of: Evidence) -> Proposal:
         return _made(of, told)
     if pure:
         return _made(of, "read")
+    if of.names_a_target and not of.weak:
+        return _made(of, "put")
     if of.reads and not of.weak:
         why = "only its body shows that it reads, and not that it keeps nothing"
     else:

@@ -79,22 +79,6 @@ def plan_removal(root: Path, known: dict[str, Any]) -> Removal:
     return removal
 
 
-def delete_empty_folders(root: Path, deleted: list[Path]) -> None:
-    """Delete the folders that held nothing but deleted files, and what Python compiled of these."""
-    for path in deleted:
-        for cached in (path.parent / "__pycache__").glob(f"{path.stem}.*.pyc"):
-            cached.unlink()
-        for folder in path.parents:
-            if folder == root:
-                break
-            caches = folder / "__pycache__"
-            if caches.is_dir() and not any(caches.iterdir()):
-                caches.rmdir()
-            if not folder.is_dir() or any(folder.iterdir()):
-                break
-            folder.rmdir()
-
-
 def _without_policy(module: Module, package: str) -> str:
     """The text of a file without the decorators, the govern line and the import of the policy."""
     words = {local for local, target in module.imports.items() if target == package}

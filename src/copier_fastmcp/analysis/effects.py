@@ -1,6 +1,7 @@
 """What the body of a tool does, and the calls below it, up to three down; nothing of it is run."""
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
@@ -18,6 +19,10 @@ from .vocabulary import vocabulary, words
 
 DEEPEST = 3
 MAKING = ("__init__", "__post_init__", "__enter__", "__aenter__", "__exit__")
+CREDENTIAL = re.compile(
+    r"(?i)(?:token|credential|creds|oauth)s?(?:_?(?:file|path|json))?\b"
+)
+CREDENTIAL_CALLS = {"open", "write", "write_text", "dump", "remove", "unlink", "chmod"}
 Learned = tuple[Scope, Stores, list[tuple[str, str]], set[ast.AST], set[str]]
 Seen = set[tuple[ast.AST, frozenset[str]]]
 WRITES = {"create", "ensure", "append", "put", "delete", "consume", "action", "save"}
@@ -118,6 +123,8 @@ class Reader:
                     first = len(found)
                     self._call(module, call, scope, depth, seen, found, said)
                     all_aside = _is_aside(call, memos)
+                    if depth > 0 and not all_aside:
+                        all_aside = _keeps_credentials(call)
                     for position in range(first, len(found)):
                         effect = found[position]
                         evicts = any(f" {memo}." in effect.text for memo in memos)
@@ -401,6 +408,20 @@ def _is_aside(call: ast.Call, memos: set[str]) -> bool:
         for keyword in call.keywords
     )
     return may_exist and name in ("mkdir", "makedirs")
+
+
+def _keeps_credentials(call: ast.Call) -> bool:
+    """Whether a call stores or removes what a sign-in leaves: a helper does so before any request."""
+    function = call.func
+    name = function.attr if isinstance(function, ast.Attribute) else ""
+    if isinstance(function, ast.Name):
+        name = function.id
+    if name not in CREDENTIAL_CALLS:
+        return False
+    places = [ast.unparse(argument) for argument in call.args]
+    if isinstance(function, ast.Attribute):
+        places.append(ast.unparse(function.value))
+    return any(CREDENTIAL.search(place) for place in places)
 
 
 def _noted(node: ast.Subscript, depth: int) -> bool:  # self._record["rows"] = 3

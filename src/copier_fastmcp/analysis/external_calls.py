@@ -20,6 +20,7 @@ KINDS = {
     "change": "put",
     "remove": "delete",
 }
+HTTP_METHODS = {"get", "head", "options", "post", "put", "patch", "delete"}
 Said = tuple[str, bool, str]
 # Objects that stand for what is stored elsewhere.
 STORED = re.compile(
@@ -196,6 +197,9 @@ def _method(
     if kind := vocabulary()["containers"].get(name):
         yield from _container(call, kind, name, held, scope, text)
         return
+    if name in RUN and _is_routed_to_readers(call):
+        yield "read", True, text
+        return
     if name in RUN and (given := passed(call, name, scope, said)):
         yield "action", False, f"it runs what {given!r} says"
         return
@@ -208,7 +212,9 @@ def _method(
             yield kind, True, text
         return
     if name in words("savers") and not temporary:
-        alone = name == "dump" and len(call.args) + len(call.keywords) < 2
+        count = len(call.args) + len(call.keywords)
+        alone = name == "dump" and count < 2
+        alone = alone or (name.startswith("to_") and not count)  # gives back a text
         if not alone and not HELD.search(_made(held, scope)):
             yield "save", True, text
         return
@@ -226,8 +232,23 @@ def _method(
     if name in ("delete", "delete_async", "adelete"):
         yield "delete", True, text
         return
+    if _is_constant(name):
+        return  # a template of an address, as endpoints.BUILD(number=1)
     if spoken := parse_name(name):
         yield KINDS.get(spoken[0].kind, "action"), False, text
+
+
+def _is_constant(name: str) -> bool:
+    """Whether what is called is named as a constant, and not as a method of HTTP."""
+    return name.isupper() and len(name) > 1 and name.lower() not in HTTP_METHODS
+
+
+def _is_routed_to_readers(call: ast.Call) -> bool:
+    """Whether a query names the members of a cluster that only read, which refuse to write."""
+    for keyword in call.keywords:
+        if keyword.arg == "routing_control":
+            return ast.unparse(keyword.value).rpartition(".")[2] == "READ"
+    return False
 
 
 def _container(

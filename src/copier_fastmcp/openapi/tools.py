@@ -18,6 +18,7 @@ from .operations import Operation
 from .parameters import inputs
 from .results import ALWAYS, Answer, answer
 from .server import place
+from .sizes import model_bytes
 from .texts import clean, sentence, sentences
 
 BUDGET = 3000
@@ -269,7 +270,7 @@ def _fit(found: Imported, result: Answer, budget: int) -> None:
     returns = result.returns()
     if returns is not None:
         made["returns"] = returns
-    found.bytes = _size(made, fields)
+    found.bytes = model_bytes(made)
 
 
 def _cut_fields(

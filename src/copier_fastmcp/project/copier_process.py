@@ -40,6 +40,8 @@ DIFFERS = (
     "differs: "  # and those of policy files that an update did not bring to its release
 )
 CHECKED = "COPIER_FASTMCP_CHECKED"  # set, the guard trusts that somebody has looked
+# Set, the guard accepts a switch of `engine` in an adopted server: the caller writes the requirement.
+PINS_ENGINE = "COPIER_FASTMCP_PINS_ENGINE"
 PYTHON, SOURCE = "{{ _copier_python }}", "{{ _copier_conf.src_path }}/"
 WHEN = {"{{ _copier_operation == 'copy' }}": "in a new project only"}
 CONFLICT = "<<<<<<< before updating"
@@ -176,7 +178,9 @@ def update(
     """
     version = ["--vcs-ref", ref] if ref else []
     trust_option = ["--trust"] if trust else []
-    environ = {} if guarded else {CHECKED: "1"}
+    environ = {PINS_ENGINE: "1"}
+    if not guarded:
+        environ[CHECKED] = "1"
     output = _run_copier(
         "update", *trust_option, *version, ".", data=data, folder=project, **environ
     )

@@ -279,3 +279,26 @@ class _Replacement:
         raise RefusedError(
             f"{self.path} was saved meanwhile; what was saved is in {backup}"
         )
+
+
+def delete_empty_folders(root: Path, deleted: Iterable[Path]) -> None:
+    """Delete the folders that held nothing but deleted files, and what Python compiled of these.
+
+    A folder that stays would be imported as an empty package.
+
+    Args:
+        root: The folder in which the files were.
+        deleted: The deleted files.
+    """
+    for path in deleted:
+        for compiled in (path.parent / "__pycache__").glob(f"{path.stem}.*.pyc"):
+            compiled.unlink()
+        for folder in path.parents:
+            if folder == root:
+                break
+            caches = folder / "__pycache__"
+            if caches.is_dir() and not any(caches.iterdir()):
+                caches.rmdir()
+            if not folder.is_dir() or any(folder.iterdir()):
+                break
+            folder.rmdir()

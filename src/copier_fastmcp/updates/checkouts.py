@@ -14,7 +14,14 @@ import yaml
 
 from ..errors import RefusedError, UnableError, one_line, print_message
 from ..project import answers, copier_process
-from ..project.guarded_writes import Change, read_content, require_clean, write_changes
+from ..project.engine_requirement import ENGINE_PIN, pin_adopted_engine
+from ..project.guarded_writes import (
+    Change,
+    delete_empty_folders,
+    read_content,
+    require_clean,
+    write_changes,
+)
 from ..project.pinning import PIN, PINNED, project_environment, renew_lock
 from ..project.repository import git, list_changes
 from .conflicts import conflicting_files, describe_conflicts
@@ -284,6 +291,8 @@ def put_into_tree(worktree: Worktree, names: list[str] | None = None) -> None:
         after = read_content(worktree.root / name)
         changes[repository / name] = Change(before[name], after)
     write_changes(changes)
+    deleted = [path for path, change in changes.items() if change.after is None]
+    delete_empty_folders(repository, deleted)
 
 
 def bring_release(
@@ -334,6 +343,7 @@ def bring_release(
         trust=bool(code),
         guarded=not release.is_preview,
     )
+    _move_engine_pin(project, recorded)
     conflicts = conflicting_files(worktree.root)
     worktree.stage()
     result.files = worktree.files()
@@ -342,6 +352,7 @@ def bring_release(
         result.differs = copier_process.update(
             project, release.ref, release.data, trust=bool(code)
         )
+        _move_engine_pin(project, recorded)
         conflicts = conflicting_files(worktree.root)
         worktree.stage()
         result.files = worktree.files()
@@ -376,6 +387,20 @@ def bring_release(
     is_relaxed = is_relaxed or any(": RELAXED: " in line for line in result.tools)
     result.outcome = RELAXED if is_relaxed else CLEAN
     result.detail = [f"{before} -> {after}"]
+
+
+def _move_engine_pin(project: Path, recorded: dict[str, Any]) -> None:
+    """Bring the engine's requirement of an adopted server to the release that Copier has just rendered.
+
+    Copier never writes an adopted server's pyproject.toml, which is its author's.
+    """
+    if not recorded.get("adopted"):
+        return
+    fresh = answers.read_answers(project / answers.ANSWERS)
+    if "package" in (recorded.get("engine"), fresh.get("engine")):
+        pin_adopted_engine(project)
+        if (project / ENGINE_PIN).is_file():
+            git(project, "add", "--", ENGINE_PIN)  # a conflict in it is resolved
 
 
 def _may_lose_work(

@@ -25,9 +25,11 @@ from ..project.copier_process import (
     CONFLICT,
     DIFFERS,
     LOST,
+    PINS_ENGINE,
     REFUSAL,
     render_both,
 )
+from ..project.engine_requirement import ENGINE_PIN
 from ..project.ownership import (
     OWNERS,
     find_edited_engine_files,
@@ -106,9 +108,11 @@ def _find_engine_losses(
 ) -> Iterator[str]:
     """Name edited files of the engine, which a release replaces as a whole, and a switch that Copier cannot make."""
     recorded_mode = update.recorded.get("engine", "vendored")
+    is_switched = fresh.get("engine", "vendored") != recorded_mode
     if (
-        update.recorded.get("adopted")
-        and fresh.get("engine", "vendored") != recorded_mode
+        is_switched
+        and update.recorded.get("adopted")
+        and not os.environ.get(PINS_ENGINE)
     ):
         problem = "the engine's requirement is in your own pyproject.toml, which Copier does not write"
         yield f"engine: {recorded_mode} stays; {problem}; use copier-fastmcp update for the switch"
@@ -213,7 +217,9 @@ def take_inventory(project: Path, old: Path, new: Path) -> dict[str, Any]:
             added := _count_added_lines(mine, old / name, new / name)
         ):
             lines[name] = list(added.elements())
-    policy = {name: _digest(read_text(new / name)) for name in list_policy_files(new)}
+    # The engine's pin names the template's address, which the guard's own render has from elsewhere.
+    names = [name for name in list_policy_files(new) if name != ENGINE_PIN]
+    policy = {name: _digest(read_text(new / name)) for name in names}
     return {"kept": hashes, "lines": lines, "policy": policy}
 
 

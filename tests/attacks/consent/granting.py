@@ -13,7 +13,6 @@ from typing import Any
 import httpx2
 import pytest
 from attacks.consent.provider import Provider
-from attacks.raw import LEGACY, MODERN, Message, Raw, connect, user
 from fastmcp import Context, FastMCP
 from listening import redis as redis
 from nextcloud_login_mcp.policy import POLICY
@@ -28,6 +27,7 @@ from copier_fastmcp_engine.consent.commands import ConsentCommands
 from copier_fastmcp_engine.declarations import create, declaration_of, delete, read
 from copier_fastmcp_engine.project import Project
 from copier_fastmcp_engine.tools import build_tool
+from engine.tests.engine_support.raw import LEGACY, MODERN, Message, Raw, connect, user
 
 Grant = consent_store.Grant
 commands = ConsentCommands(Project(POLICY))

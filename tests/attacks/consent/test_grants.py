@@ -27,12 +27,12 @@ from attacks.consent.granting import (
     text_of,
 )
 from attacks.consent.provider import Browser, Provider, heading, http
-from attacks.raw import LEGACY, MODERN
 from fastmcp import FastMCP
 from fastmcp.exceptions import ToolError
 
 from copier_fastmcp_engine.consent.routes import cookie
 from copier_fastmcp_engine.guard import guard_of
+from engine.tests.engine_support.raw import LEGACY, MODERN
 
 pytestmark = pytest.mark.anyio
 

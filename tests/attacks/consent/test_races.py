@@ -23,11 +23,11 @@ from attacks.consent.granting import (
     text_of,
 )
 from attacks.consent.provider import Browser, Provider, heading
-from attacks.raw import LEGACY, Message, connect, user
 from fastmcp import FastMCP
 
 from copier_fastmcp_engine.consent import store as consent_store
 from copier_fastmcp_engine.guard import guard_of
+from engine.tests.engine_support.raw import LEGACY, Message, connect, user
 
 pytestmark = pytest.mark.anyio
 ANN = consent_store.User("user:ann", "ann")

@@ -17,7 +17,6 @@ from attacks.consent.granting import (
     zz_look,
 )
 from attacks.consent.provider import Browser, Provider, http
-from attacks.raw import LEGACY, MODERN, Message, Raw, connect, user
 from fastmcp import Client, FastMCP
 from fastmcp.client.transports import StreamableHttpTransport
 from fastmcp.server.middleware.error_handling import ErrorHandlingMiddleware
@@ -29,6 +28,7 @@ from nextcloud_login_mcp.policy import POLICY, read, requires_consent, resource
 
 from copier_fastmcp_engine.guard import guard_of
 from copier_fastmcp_engine.tools import build_tool
+from engine.tests.engine_support.raw import LEGACY, MODERN, Message, Raw, connect, user
 
 pytestmark = pytest.mark.anyio
 SECRET = "what only its user may read"
