@@ -68,6 +68,13 @@ def one_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     del os.environ["UV_PROJECT_ENVIRONMENT"]
 
 
+@pytest.fixture
+def forks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the Python programs that a test starts fork from a process with the slow imports behind it."""
+    for name, value in forked.handing_on().items():
+        monkeypatch.setenv(name, value)
+
+
 @pytest.fixture(scope="session")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """This template as a tagged repository, one for all workers; tests must not write in it."""

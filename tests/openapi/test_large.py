@@ -8,7 +8,7 @@ import yaml
 
 from copier_fastmcp.cli import main
 from copier_fastmcp.openapi.sizes import SERVER_BYTES, model_bytes
-from copier_fastmcp_engine.testing.lock import size_of
+from copier_fastmcp_engine.testing.lock import count_bytes
 
 LISTED = {
     "name": "delete_parcel",
@@ -76,7 +76,7 @@ def test_a_tool_has_the_bytes_that_its_server_lists() -> None:
         "description": "Delete a parcel that was not sent.",
         "params": [param],
     }
-    assert model_bytes(tool) == size_of(LISTED)
+    assert model_bytes(tool) == count_bytes(LISTED)
 
 
 def test_a_large_document_gets_folders_and_a_search(tmp_path: Path) -> None:

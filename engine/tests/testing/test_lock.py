@@ -23,7 +23,7 @@ def make_tool(name: str, *parameters: str, read_only: bool = False) -> Tool:
 
 
 def lock_of(*tools: Tool, released: bool = False) -> lock.Lock:
-    return lock.lock_of(tools, {"fastmcp": "4.1.2"}, released=released)
+    return lock.build_lock(tools, {"fastmcp": "4.1.2"}, released=released)
 
 
 def test_nothing_breaks_before_the_first_release() -> None:
@@ -53,18 +53,18 @@ def test_many_tools_are_summarized_in_a_line() -> None:
 def test_everything_is_listed_after_a_release() -> None:
     released = lock_of(make_tool("get_note", "note_id"), released=True)
     running = lock_of(make_tool("get_note", "note_id", "title"))
-    assert lock.report_differences(released, running) == lock.differences(
+    assert lock.report_differences(released, running) == lock.format_differences(
         released, running
     )
-    assert "BREAKING" in "".join(lock.differences(released, running))
+    assert "BREAKING" in "".join(lock.format_differences(released, running))
 
 
 def test_a_lock_without_the_field_is_not_released(tmp_path: Path) -> None:
     path = tmp_path / lock.FILE
     path.write_text(json.dumps({"versions": {}, "tools": {}}))
-    assert lock.read(path)["released"] is False
-    path.write_text(lock.text_of(lock_of(released=True)))
-    assert lock.read(path)["released"] is True
+    assert lock.load_lock(path)["released"] is False
+    path.write_text(lock.format_lock(lock_of(released=True)))
+    assert lock.load_lock(path)["released"] is True
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def read_released(project: Any) -> bool:
-    return bool(lock.read(project.root / lock.FILE)["released"])
+    return bool(lock.load_lock(project.root / lock.FILE)["released"])
 
 
 def test_pinning_lists_what_breaks_once_it_is_released(project: Any) -> None:

@@ -5,7 +5,7 @@ from functools import cache
 from typing import Any
 
 from copier_fastmcp_engine.policy import Policy
-from copier_fastmcp_engine.testing.lock import size_of
+from copier_fastmcp_engine.testing.lock import count_bytes
 
 from ..behaviors import build_declaration, build_policy
 
@@ -68,7 +68,7 @@ def model_bytes(tool: Mapping[str, Any]) -> int:
         "description": tool.get("description", ""),
         "inputSchema": schema,
     }
-    return size_of(read)
+    return count_bytes(read)
 
 
 @cache

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from copier_fastmcp_engine.testing.rules import contrary
+from copier_fastmcp_engine.testing.rules import find_contradiction
 
 from ..tables import load_tables
 from .behavior import derive
@@ -168,7 +168,7 @@ def _sends(given: Inputs) -> bool:
 
 def _contradicts(text: str, name: str, reads: bool) -> bool:
     """Whether a text begins with the contrary of what its tool does."""
-    return bool(contrary(text, name, load_tables(), reads=reads))
+    return bool(find_contradiction(text, name, load_tables(), reads=reads))
 
 
 def _title(operation: Operation, name: str, derived: Derived) -> str:

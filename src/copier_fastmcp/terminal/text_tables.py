@@ -27,8 +27,9 @@ def print_table(
     from rich.table import Table
     from rich.text import Text
 
-    # Rich assumes 80 columns if TERM is dumb.
-    console = Console(width=get_terminal_size().columns)
+    # Without both, Rich assumes 80 columns if TERM is dumb.
+    size = get_terminal_size()
+    console = Console(width=size.columns, height=size.lines)
     table = Table(show_lines=True) if ruled else Table(box=box.SIMPLE, pad_edge=False)
     table.add_column(heads[0], no_wrap=True)  # names are broken last
     for head in heads[1:]:

@@ -320,7 +320,7 @@ def find_consequences(
     result = Consequences({change.name: change.describe() for change in changes})
     pinned: Mapping[str, Any] = {}
     try:
-        pinned = lock.read(project / lock.FILE)["tools"]
+        pinned = lock.load_lock(project / lock.FILE)["tools"]
     except ValueError:
         result.is_static = True
     declarations = parse_declarations(project, old_answers)

@@ -80,7 +80,7 @@ def collect(project: ProjectUnderTest, server: Any, tables: Mapping[str, Any]) -
         )
     versions = {name: version(name) for name in LIBRARIES}
     released = is_released(project)
-    pinned = lock.lock_of(tools, versions, released=released)
+    pinned = lock.build_lock(tools, versions, released=released)
     return Pins(tools, pinned, format_table(pinned["tools"], tools, tables))
 
 
@@ -124,7 +124,7 @@ def read_pinned(root: Path) -> lock.Lock | None:
     """
     path = root / lock.FILE
     if path.exists():
-        return lock.read(path)
+        return lock.load_lock(path)
     git = shutil.which("git")
     is_known = bool(os.environ.get("CI"))
     for words in ("ls-files", "log -1 --format=%H --all") if git else ():
@@ -161,7 +161,7 @@ def pin(project: ProjectUnderTest, words: Sequence[str] = ()) -> str:
     pins = collect(project, project.create_server(), load_tables(project))
     was_released = before is not None and before["released"]
     pins.lock["released"] |= was_released or "--released" in words
-    path.write_text(lock.text_of(pins.lock), encoding="utf-8", newline="\n")
+    path.write_text(lock.format_lock(pins.lock), encoding="utf-8", newline="\n")
     (project.root / PAGE).write_text(pins.table, encoding="utf-8", newline="\n")
     lines = lock.report_differences(before, pins.lock) if before else []
     if pins.lock["released"] and not was_released:

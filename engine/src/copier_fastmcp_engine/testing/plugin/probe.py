@@ -15,7 +15,7 @@ from mcp.shared.exceptions import MCPError
 
 from ..backend import Backend
 from ..cases import BEFORE, BEHIND, Case, Variant, Variants, list_cases, other_identity
-from ..changes import Step, plain, shown, story
+from ..changes import Step, describe_calls, format_changes, to_json_data
 from ..rules import Tool
 from .leftovers import find_running, wait_for_leftovers
 from .suite import Suite, fail_unless
@@ -134,12 +134,12 @@ class Probe:
     async def snapshot(self, backend: Backend) -> Any:
         """Return a copy of all data, with or without what the author's `outside` names."""
         try:
-            data = plain(await backend.snapshot())
+            data = to_json_data(await backend.snapshot())
         except NotImplementedError as error:
             pytest.fail(str(error), pytrace=False)
         outside = getattr(self.module, "outside", {})
         if callable(outside):
-            more = plain(await outside(backend.client))
+            more = to_json_data(await outside(backend.client))
             return data | {f"outside/{key}": value for key, value in more.items()}
         kept = {}
         for key, value in data.items():
@@ -297,7 +297,7 @@ class Probe:
             again = Step(states[1], states[1])
         elif not variant.again:
             self.repeated.append(refused or again)
-        told = story(first, again, self.judge.behavior)
+        told = describe_calls(first, again, self.judge.behavior)
         self.story = self.story or told
         self.has_changed = self.has_changed or states[0] != states[-1]
         if self.judge.truth["read_only"]:
@@ -305,9 +305,7 @@ class Probe:
             return "" if is_same else f"it says read-only, but {told}"
         problem = self.judge.find_untruth(variant, first, again, told, refused)
         if believed := self.judge.find_believed(first, again):
-            text = (
-                f"its exception to destructive is believed; it lost {shown(believed)}"
-            )
+            text = f"its exception to destructive is believed; it lost {format_changes(believed)}"
             self.suite.note(f"{self.name}: {text}")
         return problem
 

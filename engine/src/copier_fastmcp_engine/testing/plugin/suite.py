@@ -18,7 +18,7 @@ from ..cases import parse_probe, sample_values
 from ..existing import FOUND_BEFORE
 from ..pin import COMMAND, PAGE, collect, list_on_the_wire, load_tables, read_pinned
 from ..project import ProjectUnderTest
-from ..rules import Finding, Tool, amiss, early, examine
+from ..rules import Finding, Tool, examine, find_waiver_mistake, only_warns
 
 # The rules that a named test of tests/policy checks tool by tool; the others have one test together
 NAMED_RULES = {
@@ -230,7 +230,7 @@ class Suite:
         waiver = self._waivers.get((finding.tool, finding.rule))
         if waiver:
             reason = f"waived until {waiver['until']}: {waiver['why']}"
-        if early(rule.get("fails", ""), self.today, self._release):
+        if only_warns(rule.get("fails", ""), self.today, self._release):
             reason = f"a warning since {rule['warns']}, fails from {rule['fails']}"
         if reason:
             text = f"{finding.tool}: {finding.message}; {finding.mend}"
@@ -242,7 +242,7 @@ class Suite:
         waivers = {}
         for tool in self.tools:
             for waiver in tool.waivers:
-                if not amiss(waiver, self.tables):
+                if not find_waiver_mistake(waiver, self.tables):
                     waivers[tool.name, waiver["rule"]] = waiver
         return waivers
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..cases import Variant
-from ..changes import Change, Step, element, is_now, shown, values
+from ..changes import Change, Step, format_changes, is_element, is_now, iterate_values
 from ..rules import Tool
 from ..tool_table import record_of
 
@@ -54,7 +54,7 @@ class Judge:
                     return [name]
         if keyed:
             return keyed
-        keys = {key for place, _ in values(data) for key in place}
+        keys = {key for place, _ in iterate_values(data) for key in place}
         keys |= {key.rpartition("/")[2] for key in keys}
         texts = [name for name in names if isinstance(arguments[name], str)]
         return [name for name in texts if arguments[name] in keys]
@@ -63,7 +63,7 @@ class Judge:
         self, names: list[str], arguments: Mapping[str, Any], data: Any
     ) -> list[str]:
         """Return the parameters whose values are keys of records."""
-        records = {key for place, _ in values(data) for key in place[:-1]}
+        records = {key for place, _ in iterate_values(data) for key in place[:-1]}
         records |= {key.rpartition("/")[2] for key in records}
         keyed = []
         for name in names:
@@ -126,7 +126,9 @@ class Judge:
         if self.believed and not (self.behavior in KEEPS and is_whole):
             return ""
         way = "; leave out destructive=False" if self.behavior == "action" else ""
-        return f"it says not destructive, but lost {shown(losses)}: {story}{way}"
+        return (
+            f"it says not destructive, but lost {format_changes(losses)}: {story}{way}"
+        )
 
     def _losses(self, first: Step, again: Step) -> list[Change]:
         """Return what a tool lost that says it loses nothing; a number that goes on by the same step only counts."""
@@ -155,7 +157,9 @@ class Judge:
         if not odd or not (named.is_known() or variant.name.partition("=")[0] in names):
             return ""
         shown_names = ", ".join(f"{name}={variant.arguments[name]!r}" for name in names)
-        return f"it also changed {shown(odd)}, which {shown_names} does not name"
+        return (
+            f"it also changed {format_changes(odd)}, which {shown_names} does not name"
+        )
 
 
 class Named:
@@ -211,7 +215,7 @@ class Named:
 
     def _removes_a_neighbor(self, change: Change) -> bool:
         """Tell whether an element of a list is gone though the call names another one in it."""
-        if not (change.gone and element(change.place) and self.behavior == "delete"):
+        if not (change.gone and is_element(change.place) and self.behavior == "delete"):
             return False
         neighbors = {
             place[-1] for place in self.step.old if place[:-1] == change.place[:-1]
