@@ -227,3 +227,32 @@ def test_finer_rows_apply_to_a_name_and_the_declaration_overrules_them() -> None
     own = {"hint": "idempotent", "value": False, "why": "They are not."}
     changed = create(title="Add", exceptions=[own]).named("add")  # type: ignore[list-item]
     assert policy.truth(changed)["idempotent"] is False
+
+
+@pytest.mark.anyio
+async def test_metadata_files_word_the_tools_of_a_mounted_server(era: str) -> None:
+    server = make_server(make_policy())
+    child = FastMCP("child")
+
+    @child.tool
+    def drop(name: str) -> str:
+        return name
+
+    server.mount(child)
+    guard = guard_of(server)
+    with collecting(guard.declared_elsewhere):
+        declare("drop", "delete", title="Drop")
+    guard.check()
+    assert guard.gated_names() == ["drop"]
+    guard.texts = {
+        "drop": {
+            "title": "Drop One",
+            "arguments": {"confirm": {"description": "Mine."}},
+        }
+    }
+    async with client_of(server, era) as client:
+        (tool,) = await client.list_tools()
+    assert tool.title == "Drop One"
+    assert tool.annotations is not None
+    assert tool.annotations.title == "Drop One"
+    assert tool.input_schema["properties"]["confirm"]["description"] == "Mine."

@@ -6,7 +6,7 @@ import logging
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from cyclopts import App, Parameter, validators
 
@@ -15,6 +15,7 @@ from .project import Project
 
 EXITS = "Exit codes: 0 done, 1 refused or findings (a line on stderr), 2 not understood or not possible."
 PLAIN = Parameter(negative=())
+ClientName = Literal["claude-code", "claude-desktop", "cursor", "vscode", "json"]
 Port = Annotated[int | None, Parameter(validator=validators.Number(gte=0, lte=65535))]
 
 
@@ -50,6 +51,7 @@ def make_cli(policy: Policy, description: str) -> App:
             help="Look at and take back what was granted on this machine.",
         )
     app.command(commands.run)
+    app.command(commands.connect)
     tools_app.command(commands.list_tools, name="list")
     tools_app.command(commands.wire)
     return app
@@ -130,6 +132,34 @@ class ServerCommands:
         log_startup(settings, "stdio")
         stops_at_once()
         server.run("stdio", show_banner=False)
+
+    def connect(
+        self,
+        client: ClientName,
+        *,
+        dry_run: bool = False,
+        name: str = "",
+        env: list[str] | None = None,
+    ) -> None:
+        """Give a client the entry that starts this server from any folder.
+
+        Args:
+            client: Whose settings get it; `json` prints it.
+            dry_run: Show what would be written, and write nothing.
+            name: What the client calls the server; else its own name.
+            env: A setting for it, as NAME=VALUE. Repeat it for more.
+        """
+        from . import client_entries
+
+        entry = client_entries.build_entry(self.policy, name, env or [])
+        if client == "json":
+            servers = {entry.name: entry.to_json()}
+            print(json.dumps({"mcpServers": servers}, indent=2))
+        elif client == "claude-code":
+            print(client_entries.connect_claude_code(entry, dry_run=dry_run))
+        else:
+            file = client_entries.find_client_file(client, Path.home(), sys.platform)
+            print(client_entries.connect_file(entry, file, dry_run=dry_run))
 
     def list_tools(
         self,

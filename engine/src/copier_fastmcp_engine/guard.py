@@ -7,7 +7,7 @@ transforms wrap those before them. Tools that a middleware injects pass no trans
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from fnmatch import fnmatchcase
 from typing import Any, TypeGuard
@@ -78,9 +78,11 @@ class Guard(Transform):
         policy: Its policy.
         gate: Where its pending confirmations are.
         consent: Its consent; None where its policy has none.
+        trust_reads: Names of undeclared tools whose own readOnlyHint is believed.
         declared_elsewhere: The declarations that `declare()` makes for this server.
         formerly: The former names of its tools, with their present ones.
         declarations: The declarations of its tools by name, as the log shows them.
+        texts: What the metadata files say of each tool; those of tools of ours are applied before.
     """
 
     consent: Any = None
@@ -98,7 +100,8 @@ class Guard(Transform):
         self.declared_elsewhere: dict[str, Declaration] = {}
         self.formerly: dict[str, str] = {}
         self.declarations: dict[str, Declaration] = {}
-        self._trust_reads = settings.trust_reads
+        self.texts: Mapping[str, Any] = {}
+        self.trust_reads = settings.trust_reads
         fields = settings.model_dump(include={*subsets.Subset.__dataclass_fields__})
         self._subset = subsets.Subset(**fields)
         # Outside extend(), as when a module is imported
@@ -303,13 +306,16 @@ class Guard(Transform):
         fields["declaration"] = declaration
         fields["policy"] = self.policy
         if declaration:
-            fields["title"] = tool.title if is_own else declaration.title
+            fields["title"] = tool.title if is_own else self._title_of(declaration)
             hints = {"title": fields["title"], **self.policy.hints(declaration)}
             fields["annotations"] = ToolAnnotations.model_validate(hints)
         if declaration and not is_own:
             fields.update(describe_tool(declaration, tool.description, tool.meta))
         if declaration and asks and not asks_itself:
-            fields["parameters"] = add_confirm_argument(self.policy, tool.parameters)
+            texts = self.texts.get(tool.name, {}).get("arguments", {}).get("confirm")
+            fields["parameters"] = add_confirm_argument(
+                self.policy, tool.parameters, texts
+            )
             fields["output_schema"] = ENVELOPE_SCHEMA
         guarded = GuardedTool.model_construct(**fields)
         guarded._guard = self
@@ -319,6 +325,19 @@ class Guard(Transform):
         guarded._asks_itself = asks_itself
         guarded._hints = guarded.annotations
         return guarded
+
+    def _title_of(self, declaration: Declaration) -> str:
+        """Return the title of a tool that `declare` declares: that of the metadata files, else of its declaration."""
+        title = self.texts.get(declaration.name, {}).get("title")
+        return str(title or declaration.title)
+
+    def gated_names(self) -> list[str]:
+        """Return the names of the declared tools that ask; `check` collects the declarations."""
+        names = []
+        for name, declaration in self.declarations.items():
+            if self.policy.is_gated(declaration):
+                names.append(name)
+        return names
 
     def _find_declaration(self, tool: Tool, source: Tool) -> Declaration | None:
         """Return what declares a tool: its decorator, wherever it was registered, or `declare` by its name here."""
@@ -366,7 +385,7 @@ class Guard(Transform):
         """Tell whether the settings believe what a tool says of itself."""
         if not (tool.annotations and tool.annotations.read_only_hint):
             return False
-        return any(fnmatchcase(tool.name, pattern) for pattern in self._trust_reads)
+        return any(fnmatchcase(tool.name, pattern) for pattern in self.trust_reads)
 
     # Tools that a middleware injects ---------------------------------------------------------------------------------
 

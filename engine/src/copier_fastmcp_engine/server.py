@@ -87,7 +87,9 @@ def build_server(
     with collecting(guard.declared_elsewhere):
         extend.extend(mcp)
     guard.check()
-    override(policy, mcp, settings.metadata, guard.formerly)
+    guard.texts = override(
+        policy, mcp, settings.metadata, guard.formerly, guard.gated_names()
+    )
     if settings.search:
         _add_search(mcp, guard, settings, tools)
     guard.install()

@@ -3,7 +3,7 @@
 import asyncio
 import functools
 import inspect
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar, cast
 
@@ -83,13 +83,23 @@ def declared(tool: Tool | None) -> Declaration | None:
     return translate_declaration(getattr(tool, "declaration", None))
 
 
-def add_confirm_argument(policy: Policy, parameters: dict[str, Any]) -> dict[str, Any]:
-    """Return an input schema with the gate's own argument, which keeps an author's description of it."""
+def add_confirm_argument(
+    policy: Policy,
+    parameters: dict[str, Any],
+    texts: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """Return an input schema with the gate's own argument, which keeps an author's description of it.
+
+    Args:
+        policy: The policy.
+        parameters: The schema without it.
+        texts: What a metadata file says of the argument.
+    """
     description = "Answers no question; leave it out."
     if policy.confirm_fallback == "two_step":
         description = "True applies what was previewed."
     properties = dict(parameters.get("properties", {}))
-    own = properties.pop("confirm", {})
+    own = properties.pop("confirm", {}) | (texts or {})
     properties["confirm"] = {
         "default": False,
         "description": own.get("description", description),

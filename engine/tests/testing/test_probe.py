@@ -1,6 +1,8 @@
 """Probes of hand-written tools on a store in memory: siblings, and what they bring to light."""
 
+import contextlib
 import copy
+import socket
 import warnings
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
@@ -63,8 +65,11 @@ class StubSuite:
         self.project = SimpleNamespace(
             probes=folder, connect=self.connect, source=folder
         )
-        truth = dict.fromkeys(WIRE_NAMES, True) | {"read_only": False}
-        self.policy = SimpleNamespace(truth=lambda _: truth, is_exempt=lambda *_: False)
+        self.truth: dict[str, bool] = dict.fromkeys(WIRE_NAMES, True)
+        self.truth["read_only"] = False
+        self.policy = SimpleNamespace(
+            truth=lambda _: self.truth, is_exempt=lambda *_: False
+        )
         self.served = {
             "delete_note": SimpleNamespace(
                 declaration=SimpleNamespace(behavior="delete")
@@ -212,6 +217,25 @@ async def test_a_case_says_which_argument_names_the_record(
         with pytest.raises(pytest.fail.Exception, match=problem):
             await suite.prove()
     else:
+        await suite.prove()
+
+
+@pytest.mark.parametrize("is_open", [True, False])
+async def test_a_closed_world_opens_no_connection(
+    tmp_path: Path, is_open: bool
+) -> None:
+    def delete_and_tell(store: Store, note_id: int) -> None:
+        store.notes.pop(f"note/{note_id}", None)
+        with socket.socket() as closed, contextlib.suppress(OSError):
+            closed.connect(("127.0.0.1", 9))
+
+    suite = StubSuite(tmp_path, by_parameter, delete_and_tell)
+    suite.truth["open_world"] = is_open
+    if is_open:
+        await suite.prove()
+        return
+    words = "it says open_world=False, but connected to 127.0.0.1:9; leave out"
+    with pytest.raises(pytest.fail.Exception, match=words):
         await suite.prove()
 
 

@@ -395,7 +395,8 @@ def override(
     mcp: FastMCP[Any],
     setting: Path | None,
     formerly: Mapping[str, str] | None = None,
-) -> None:
+    gated: Iterable[str] = (),
+) -> dict[str, Any]:
     """Lay the packaged and the user's file over a server.
 
     Args:
@@ -403,6 +404,10 @@ def override(
         mcp: The server.
         setting: The setting `metadata`.
         formerly: The present names of its tools by former ones.
+        gated: The names of the tools that ask, and so have an argument `confirm`.
+
+    Returns:
+        What the files say of each tool.
 
     Raises:
         StartError: A file is wrong.
@@ -414,6 +419,9 @@ def override(
         Provider.list_resource_templates,
     )
     overrides = Overrides([item for each in lists for item in run_now(each(mcp), mcp)])
+    for name in gated:
+        if name in overrides.texts["tools"]:
+            overrides.texts["tools"][name]["arguments"].setdefault("confirm", {})
     packaged = packaged_file(policy)
     for path, config in layers(policy, setting):
         if config is not None:
@@ -429,3 +437,4 @@ def override(
             line = "%s: no such file, so it overrides nothing"
             policy.logger("metadata").warning(line, path)
     mcp.add_transform(overrides)
+    return overrides.layered.get("tools", {})

@@ -18,6 +18,7 @@ from ..cases import BEFORE, BEHIND, Case, Variant, Variants, list_cases, other_i
 from ..changes import Step, describe_calls, format_changes, to_json_data
 from ..rules import Tool
 from .leftovers import find_running, wait_for_leftovers
+from .sockets import watching_connections
 from .suite import Suite, fail_unless
 from .verdict import KEEPS, Judge
 
@@ -245,7 +246,8 @@ class Probe:
             early = EarlyWrites(self, backend, states[-1])
             self.suite.on_question = early.check
             try:
-                await self.call(self.name, arguments)
+                with watching_connections() as connections:
+                    await self.call(self.name, arguments)
             except (ToolError, MCPError) as error:
                 refused = str(error) or "without a word"
             finally:
@@ -254,6 +256,9 @@ class Probe:
                 pytest.skip(
                     f"{self.name} asks the client's model (sampling), which 2026-07-28 does not have"
                 )
+            if connections and not self.judge.truth["open_world"]:
+                way = "leave out open_world=False, or keep to the server's own data"
+                return f"it says open_world=False, but connected to {connections[0]}; {way}"
             if early.found:
                 way = "ask all questions before the first side effect: with each answer the body runs again"
                 return f"before its last question it {early.found}; {way}"

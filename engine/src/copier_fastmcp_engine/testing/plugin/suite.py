@@ -230,12 +230,19 @@ class Suite:
         waiver = self._waivers.get((finding.tool, finding.rule))
         if waiver:
             reason = f"waived until {waiver['until']}: {waiver['why']}"
+        if finding.rule in FOUND_BEFORE and self._is_served_elsewhere(finding.tool):
+            reason = "of another server"
         if only_warns(rule.get("fails", ""), self.today, self._release):
             reason = f"a warning since {rule['warns']}, fails from {rule['fails']}"
         if reason:
             text = f"{finding.tool}: {finding.message}; {finding.mend}"
             self.note(f"{text} ({finding.rule}, {reason})")
         return bool(reason)
+
+    def _is_served_elsewhere(self, name: str) -> bool:
+        """Tell whether a declared tool comes from a server that the project mounts, whose texts it cannot change."""
+        served = self.served.get(name)
+        return not self.project.is_existing and not self.project.is_own(served)
 
     @cached_property
     def _waivers(self) -> dict[tuple[str, str], Any]:
