@@ -246,9 +246,9 @@ def _add_to_adopted(
     show: bool,
 ) -> Added:
     """Add a tool to a server with a layout of its own; no code of the template runs."""
-    from .adopting.new_tool import added
+    from .adopting.new_tool import plan_new_tool
 
-    place, contents, by_hand = added(answers, tool, _find_rendered_file)
+    place, contents, by_hand = plan_new_tool(answers, tool, _find_rendered_file)
     _show_file(
         place, contents[place.resolve()].decode(), is_asking=is_asking, show=show
     )

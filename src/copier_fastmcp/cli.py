@@ -18,6 +18,7 @@ NAME = "copier-fastmcp"
 VERBS = {
     "new": "Make a server: from names, from an OpenAPI document, or from an answers file.",
     "import": "Write answers for a server from an OpenAPI document, each behavior with its reason.",
+    "sync": "Bring a later OpenAPI document to a server: answers, tool files and lock, on a branch.",
     "try": "Call the reads of this server's API, and compare its responses with the tools.",
     "add": "Add a tool to a server, by questions in the terminal or in one line.",
     "rename": "Rename a tool everywhere: answer, file, test, lock and tool table.",

@@ -14,23 +14,13 @@ from cyclopts import Parameter
 
 from .errors import BackError, RefusedError, UnableError, one_line, print_message
 from .openapi.changes import fit_line
-from .openapi.converting import (
-    answers_of,
-    endpoints_of,
-    gathered,
-    record_of,
-    remembered_selection,
-)
 from .openapi.document import read
-from .openapi.large import group_by_tag, is_grouped, offer_search
-from .openapi.matching import keep_path_parameters, match_endpoints
+from .openapi.imports import import_document
 from .openapi.merging import (
     Before,
     diff,
     load_answers,
     load_before,
-    merge,
-    merge_answers,
     remembered,
     sidecar,
     written,
@@ -38,7 +28,8 @@ from .openapi.merging import (
 from .openapi.reporting import report, report_changes, to_look_at
 from .openapi.selecting import Selection
 from .openapi.tools import BUDGET, Options
-from .tools_answer import parse_entries
+
+LEAST_BUDGET = 600
 
 
 def import_(
@@ -87,54 +78,23 @@ def import_(
             f"{out} cannot be written: make the folder {out.parent} first"
         )
     before = load_before(out) if out else Before()
-    matches = (
-        match_endpoints(before.endpoints(), endpoints_of(document))
-        if before.tools
-        else {}
-    )
-    before = before.moved(matches)
     previous = load_answers(out) if out else {}
     selection = Selection(tag or [], path or [], method or [], operation or [])
-    if not selection and before.selection:
-        selection = remembered_selection(document, before)
     asking = (
         sys.stdin.isatty() and sys.stderr.isatty() and not (unattended or json_output)
     )
-    options = Options(max(budget, 600), scopes, request_model, dict(before.behaviors))
-    options.names = {key: tool["name"] for key, tool in before.tools.items()}
-    own_names = [
-        str(entry.get("name"))
-        for entry in parse_entries(previous.get("tools"))
-        if entry.get("name") not in options.names.values()
-        and (options.names or not entry.get("http"))
-    ]
+    options = Options(max(budget, LEAST_BUDGET), scopes, request_model)
     try:
-        rows, selection = gathered(
-            document, selection, options, own_names, asking=asking
+        made = import_document(
+            document, before, previous, selection, options, asking=asking
         )
     except BackError as error:
         raise KeyboardInterrupt from error
-    for row in rows:
-        if row.tool and row.operation.key in before.tools:
-            row.tool = keep_path_parameters(row.tool, before.tools[row.operation.key])
-    answers, notes = answers_of(document, rows)
-    if not previous:
-        notes += offer_search(answers, rows, asking=asking)
-    elif is_grouped(before.tools.values()):
-        group_by_tag(rows)
-    record = record_of(document, rows, options, selection)
-    record.answers = {key: value for key, value in answers.items() if key != "tools"}
-    merged = (
-        merge(previous.get("tools") or [], before, record.tools) if previous else None
-    )
-    if merged:
-        answers, kept_edits = merge_answers(previous, before, answers)
-        merged.kept[:0] = kept_edits
-        answers["tools"] = merged.tools
+    rows, answers, merged = made.rows, made.answers, made.merged
     text = written(answers, file.name)
     old = out.read_text(encoding="utf-8") if out and previous else ""
     if out and not dry_run and answers["tools"]:
-        _write(out, text, record)
+        _write(out, text, made.record)
     if json_output:
         print(json.dumps([entry.row() for entry in rows], indent=1, ensure_ascii=False))
         for line in to_look_at(rows):
@@ -145,7 +105,11 @@ def import_(
     elif out and merged and (changes := diff(old, text, out.name)):
         print(changes)
     # What callers notice comes first, then what became of each operation.
-    for line in [*report_changes(merged, previous.get("tools")), *report(rows), *notes]:
+    for line in [
+        *report_changes(merged, previous.get("tools")),
+        *report(rows),
+        *made.notes,
+    ]:
         print_message(fit_line(one_line(line)))
     if not answers["tools"]:
         raise RefusedError(
@@ -157,7 +121,7 @@ def import_(
         next_command = f"copier-fastmcp new --from {shlex.quote(str(out))}"
         if merged:
             full_path = shlex.quote(str(out.resolve()))
-            next_command = f"copier-fastmcp update --from {full_path} in the server's folder, or {next_command}"
+            next_command = f"copier-fastmcp update --merge --from {full_path} in the server's folder, or {next_command}"
         print_message(
             f"{'would write' if dry_run else 'wrote'} {out}; then: {next_command}"
         )

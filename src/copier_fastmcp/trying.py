@@ -201,4 +201,6 @@ def _report(findings: Sequence[Finding], line: str, out: Path | None) -> None:
         f"{format_count(total, 'request')}: {right} right, {len(wrong)} differ, {len(failed)} failed"
     )
     if out:
-        print(f"wrote {out}; look at it, then: copier-fastmcp update --from {out}")
+        print(
+            f"wrote {out}; look at it, then: copier-fastmcp update --merge --from {out}"
+        )

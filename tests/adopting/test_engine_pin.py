@@ -12,9 +12,11 @@ from adopting.test_adopt import server
 from lifecycle import commit, released
 from support import ROOT, git
 
+from copier_fastmcp.adopt import _choose_engine
 from copier_fastmcp.cli import main
 from copier_fastmcp.errors import RefusedError
 from copier_fastmcp.project.engine_requirement import ENGINE, pin_engine
+from copier_fastmcp.terminal import prompts
 
 PIN = """[project]
 dependencies = ["copier-fastmcp-engine==1.2.3"]
@@ -58,6 +60,35 @@ def test_only_the_engine_s_lines_change(text: str) -> None:
 def test_without_a_list_of_dependencies_it_is_refused() -> None:
     with pytest.raises(RefusedError, match="lists no"):
         pin_engine('[tool.poetry.dependencies]\nfastmcp = "^4.1"\n', PIN)
+
+
+@pytest.mark.parametrize(
+    ("address", "offered"),
+    [
+        ("git+https://git.example/t.git", ["package", "vendored"]),
+        (".", []),
+        ("file:///home/ann/template", []),
+    ],
+)
+def test_the_package_is_offered_first_where_others_can_fetch_it(
+    address: str,
+    offered: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (tmp_path / "pyproject.toml").write_text(SHORT)
+    options: list[str] = []
+
+    def ask_choice(question: str, rows: list[tuple[str, str, str]]) -> str:
+        options.extend(name for name, _, _ in rows)
+        assert address in rows[0][1]
+        return rows[0][2]
+
+    monkeypatch.setattr(prompts, "ask_choice", ask_choice)
+    engine = _choose_engine(tmp_path, address, None, ask=True)
+    assert options == offered
+    assert engine == ("package" if offered else "vendored")
+    assert _choose_engine(tmp_path, address, None, ask=False) == "vendored"
 
 
 def pins(project: Path) -> list[str]:

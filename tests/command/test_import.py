@@ -233,7 +233,10 @@ def test_a_later_document_changes_what_is_not_yours(
         "kept: get_note: your title stays, the document changed it",
     ):
         assert line in shown.err
-    assert f"copier-fastmcp update --from {out} in the server's folder" in shown.err
+    assert (
+        f"copier-fastmcp update --merge --from {out} in the server's folder"
+        in shown.err
+    )
     assert imported(tmp_path / "api.json", "--out", out) == 0
     said = capsys.readouterr().err
     assert "nothing has changed" in said

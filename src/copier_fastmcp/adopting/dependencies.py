@@ -36,7 +36,7 @@ PORT = (
 )
 
 
-def described(root: Path) -> dict[str, Any]:
+def load_pyproject(root: Path) -> dict[str, Any]:
     """What pyproject.toml says of a project; nothing where there is none.
 
     Raises:
@@ -49,7 +49,7 @@ def described(root: Path) -> dict[str, Any]:
         raise RefusedError(f"pyproject.toml: {error}; mend it") from error
 
 
-def recent(root: Path, frameworks: set[str]) -> None:
+def require_recent_fastmcp(root: Path, frameworks: set[str]) -> None:
     """Make sure that the server can run on FastMCP 4.1.
 
     Raises:
@@ -58,7 +58,7 @@ def recent(root: Path, frameworks: set[str]) -> None:
     if "FastMCP" not in frameworks:
         names = " and ".join(sorted(frameworks)) or "no FastMCP"
         raise RefusedError(f"this server is written with {names}; {PORT}")
-    for file, text in _declared(root):
+    for file, text in _list_requirements(root):
         wanted = parse_requirement(text)
         if not wanted or canonicalize_name(wanted.name) != "fastmcp":
             continue
@@ -66,17 +66,19 @@ def recent(root: Path, frameworks: set[str]) -> None:
             raise RefusedError(f"{file} asks for {text}; {PORT}")
 
 
-def _declared(root: Path) -> Iterator[tuple[str, str]]:
+def _list_requirements(root: Path) -> Iterator[tuple[str, str]]:
     """The requirements of a project, each with its file."""
-    of = described(root).get("project", {}).get("dependencies", ())
+    of = load_pyproject(root).get("project", {}).get("dependencies", ())
     yield from (("pyproject.toml", str(text)) for text in of if isinstance(of, list))
-    poetry = described(root).get("tool", {}).get("poetry", {}).get("dependencies", {})
+    poetry = (
+        load_pyproject(root).get("tool", {}).get("poetry", {}).get("dependencies", {})
+    )
     for name, wanted in poetry.items() if isinstance(poetry, dict) else ():
         version = wanted.get("version", "") if isinstance(wanted, dict) else wanted
         if isinstance(version, str):
-            yield "pyproject.toml", f"{name}{_poetry_bounds(version)}"
+            yield "pyproject.toml", f"{name}{_convert_poetry_bounds(version)}"
     for path in sorted(root.glob("*.py")):
-        for text in script_dependencies(path):
+        for text in read_script_dependencies(path):
             yield path.name, text
     file = root / "requirements.txt"
     for line in (
@@ -85,7 +87,7 @@ def _declared(root: Path) -> Iterator[tuple[str, str]]:
         yield file.name, line.partition(" #")[0].strip()
 
 
-def script_dependencies(path: Path) -> list[str]:
+def read_script_dependencies(path: Path) -> list[str]:
     """The dependencies that a script declares in a comment of its own (PEP 723)."""
     if not (found := SCRIPT.search(path.read_text("utf-8", "replace"))):
         return []
@@ -97,7 +99,7 @@ def script_dependencies(path: Path) -> list[str]:
     return [str(text) for text in listed] if isinstance(listed, list) else []
 
 
-def _poetry_bounds(version: str) -> str:
+def _convert_poetry_bounds(version: str) -> str:
     """The bounds of a version as Poetry writes it, as everybody else does: `^2.3` is `>=2.3,<3`."""
     bounds = []
     for part in version.replace(" ", "").split(","):
@@ -113,16 +115,18 @@ def _poetry_bounds(version: str) -> str:
     return ",".join(filter(None, bounds))
 
 
-def depends(root: Path) -> tuple[str | None, str]:
+def add_dependencies(root: Path) -> tuple[str | None, str]:
     """pyproject.toml with what the policy needs, and what is left to a person.
 
     Returns:
         Its new text, None where it stays; and what to add by hand, if anything.
     """
     path = root / "pyproject.toml"
-    if not isinstance(described(root).get("project", {}).get("dependencies"), list):
+    if not isinstance(
+        load_pyproject(root).get("project", {}).get("dependencies"), list
+    ):
         names = ", ".join(NEEDS.values())
-        place = _other_place(root)
+        place = _name_other_place(root)
         return None, f"add to {place}: {names}; and pytest to those of development"
     import tomlkit
 
@@ -134,7 +138,7 @@ def depends(root: Path) -> tuple[str | None, str]:
     places = {canonicalize_name(one.name): at for at, one in wanted if one}
     by_hand = ""
     if (at := places.get(canonicalize_name("fastmcp"))) is not None:
-        raised, by_hand = _raised(str(listed[at]))
+        raised, by_hand = _raise_floor(str(listed[at]))
         if raised != str(listed[at]):
             listed[at] = raised
     needed = [
@@ -157,29 +161,29 @@ def depends(root: Path) -> tuple[str | None, str]:
     return (after if after != before else None), by_hand
 
 
-def _other_place(root: Path) -> str:
+def _name_other_place(root: Path) -> str:
     """Where a project without `[project] dependencies` declares them, in words."""
-    if described(root).get("tool", {}).get("poetry", {}).get("dependencies"):
+    if load_pyproject(root).get("tool", {}).get("poetry", {}).get("dependencies"):
         return "[tool.poetry.dependencies] of pyproject.toml"
     for path in sorted(root.glob("*.py")):
-        if script_dependencies(path):
+        if read_script_dependencies(path):
             return f"the dependencies in the `# /// script` comment of {path.name}"
     return "your dependencies"
 
 
-def raised_floors(root: Path) -> list[str]:
+def list_raised_floors(root: Path) -> list[str]:
     """The lower bounds that an adoption raises, each as it is and as it becomes.
 
     Args:
         root: The folder of the server.
     """
     floors = []
-    project = described(root).get("project", {})
+    project = load_pyproject(root).get("project", {})
     listed = project.get("dependencies")
     for text in listed if isinstance(listed, list) else ():
         wanted = parse_requirement(str(text))
         if wanted and canonicalize_name(wanted.name) == "fastmcp":
-            raised, _ = _raised(str(text))
+            raised, _ = _raise_floor(str(text))
             if raised != str(text):
                 floors.append(f"{text} becomes {raised}")
     asked = str(project.get("requires-python", ""))
@@ -188,7 +192,7 @@ def raised_floors(root: Path) -> list[str]:
     return floors
 
 
-def _raised(text: str) -> tuple[str, str]:
+def _raise_floor(text: str) -> tuple[str, str]:
     """A requirement of FastMCP that takes nothing before 4.1, and what only a person can change of it.
 
     Its extras, its marker, what it leaves out and its upper bound stay.

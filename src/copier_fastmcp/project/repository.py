@@ -2,7 +2,9 @@
 
 import os
 import subprocess
+import tempfile
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import UnableError, one_line
@@ -27,6 +29,9 @@ VARIABLES = {
     "GIT_OPTIONAL_LOCKS": "0",  # `git status` does not write the index
     "GIT_LFS_SKIP_SMUDGE": "1",  # a worktree needs no large files
 }
+# The lines above and below a conflict, the same as Copier writes.
+CONFLICT_LABELS = ("before updating", "last update", "after updating")
+MOST_CONFLICTS = 127  # git's exit code for that many or more; a higher one is an error
 NO_REPOSITORY = "not a git repository; run `git init` and commit first"
 
 
@@ -126,3 +131,43 @@ def list_ignored(folder: Path, names: Sequence[str]) -> list[str]:
     if done.returncode > 1:
         raise UnableError(f"git: {one_line(done.stderr.decode(errors='replace'))}")
     return split_names(done.stdout.decode("utf-8", "surrogateescape"))
+
+
+@dataclass(frozen=True)
+class MergedContent:
+    """The bytes of a file after a merge; with markers where both sides changed the same lines."""
+
+    data: bytes
+    has_conflict: bool
+
+
+def merge_contents(mine: bytes, base: bytes, theirs: bytes) -> MergedContent:
+    """Merge two changes of a text.
+
+    Args:
+        mine: The author's text.
+        base: The text that both come from.
+        theirs: The text with the change to apply.
+
+    Raises:
+        UnableError: Git is not installed, or one of them is not a text.
+    """
+    words = ["git", "merge-file", "--stdout", "--quiet"]
+    for label in CONFLICT_LABELS:
+        words += ["-L", label]
+    with tempfile.TemporaryDirectory() as place:
+        for name, data in (("mine", mine), ("base", base), ("theirs", theirs)):
+            path = Path(place) / name
+            path.write_bytes(data)
+            words.append(str(path))
+        try:
+            done = subprocess.run(
+                words, capture_output=True, check=False, env=isolated_environment()
+            )
+        except OSError as error:
+            raise UnableError(f"git: {error}") from error
+    if not 0 <= done.returncode <= MOST_CONFLICTS:
+        raise UnableError(
+            f"git merge-file: {one_line(done.stderr.decode(errors='replace'))}"
+        )
+    return MergedContent(done.stdout, bool(done.returncode))

@@ -25,6 +25,7 @@ from ..project.guarded_writes import (
 from ..project.pinning import PIN, PINNED, project_environment, renew_lock
 from ..project.repository import git, list_changes
 from .conflicts import conflicting_files, describe_conflicts
+from .file_merges import merge_changed_answers
 from .guard import find_harmful_settings
 from .policy_changes import (
     Consequences,
@@ -45,6 +46,7 @@ OWN_CHECKS = {  # of a generated server, and of an adopted one
     "scripts/check": "uv run python scripts/check",
     "tests/policy/check.py": "uv run tests/policy/check.py",
 }
+TOOL_ANSWERS = {"tools", "description", "api", "api_auth"}
 CLEAN, RELAXED, CONFLICT, CURRENT, FAILED = (
     "clean",
     "relaxed",
@@ -78,6 +80,7 @@ class Result:
         tools: What changed for clients, from the lock.
         check: What the check printed last, before and after.
         behind: Tools whose answers changed, and whose files stay as they are.
+        merged: Files of the author that have the change of their answers.
         differs: Policy files that are not as the release has them.
         conflicts: What the release changes in each file with a conflict.
         notes: What the author should know before merging.
@@ -96,6 +99,7 @@ class Result:
     tools: list[str] = field(default_factory=list)
     check: list[str] = field(default_factory=list)
     behind: list[str] = field(default_factory=list)
+    merged: list[str] = field(default_factory=list)
     differs: list[str] = field(default_factory=list)
     conflicts: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -117,6 +121,9 @@ class Release:
         template: The template's address, where it has moved.
         data: Answers that replace recorded ones.
         branch: The branch's name; None is template-VERSION.
+        merge: Whether changed answers are also applied to the author's files.
+        files: Texts that the change brings besides, by their paths in the project.
+        subject: The subject of the commit; None names the version.
         announced: The code of templates that was printed already.
         is_preview: Whether the guard runs only where the update shows a sign of a loss; nothing is delivered.
         stop: Set when the user interrupts: what runs ends at its next step, and delivers nothing.
@@ -130,6 +137,9 @@ class Release:
     template: str | None = None
     data: dict[str, Any] = field(default_factory=dict)
     branch: str | None = None
+    merge: bool = False
+    files: dict[str, str] = field(default_factory=dict)
+    subject: str | None = None
     announced: list[str] = field(default_factory=list)
     is_preview: bool = False
     stop: Event = field(default_factory=Event)
@@ -336,18 +346,21 @@ def bring_release(
     release.require_running()
     if source != recorded_source:
         _record_template(worktree, source)
+    # The guard looks for what a release or other answers would lose; these answers alone lose nothing.
+    is_same_version = release.ref == before and release.data.keys() <= TOOL_ANSWERS
     result.differs = copier_process.update(
         project,
         release.ref,
         release.data,
         trust=bool(code),
-        guarded=not release.is_preview,
+        guarded=not (release.is_preview or is_same_version),
     )
     _move_engine_pin(project, recorded)
     conflicts = conflicting_files(worktree.root)
     worktree.stage()
     result.files = worktree.files()
-    if release.is_preview and _may_lose_work(worktree, release, recorded, result.files):
+    may_lose = release.is_preview and not is_same_version
+    if may_lose and _may_lose_work(worktree, release, recorded, result.files):
         worktree.restore()
         result.differs = copier_process.update(
             project, release.ref, release.data, trust=bool(code)
@@ -356,20 +369,32 @@ def bring_release(
         conflicts = conflicting_files(worktree.root)
         worktree.stage()
         result.files = worktree.files()
+    fresh = answers.read_answers(project / answers.ANSWERS)
+    if release.merge:
+        conflicts += _merge_into_files(worktree, recorded, fresh, result)
+    else:
+        result.behind = find_outdated_files(project, recorded, fresh)
+    for name, text in release.files.items():
+        (project / name).write_text(text, encoding="utf-8", newline="\n")
+    worktree.stage()
+    result.files = worktree.files()
     if not result.files:
         result.outcome = CURRENT
         result.detail = [before]
         return
     after = recorded_version(project)
-    fresh = answers.read_answers(project / answers.ANSWERS)
+    subject = release.subject or f"Update the template to {after}"
     result.answers = _changed_answers(recorded, fresh)
-    result.behind = find_outdated_files(project, recorded, fresh)
     result.notes = _describe_delivery(worktree, result, delivery)
     if unanswered := sorted(parse_tool_files(project).keys() - tool_names(fresh)):
         result.notes.append(
             f"tools that you added by hand, and the answers do not name: {shorten(unanswered)}"
         )
-    consequences = _compute_consequences(project, source, release.ref, recorded, fresh)
+    consequences = Consequences()
+    if not is_same_version:
+        consequences = _compute_consequences(
+            project, source, release.ref, recorded, fresh
+        )
     result.consequences = consequences.as_json()
     result.rules = describe_consequences(consequences)
     worktree.refuse_clashes()
@@ -377,16 +402,34 @@ def bring_release(
         result.outcome = CONFLICT
         result.detail = conflicts
         result.conflicts = describe_conflicts(worktree.root, conflicts)
-        worktree.commit(f"Update the template to {after}, with conflicts to resolve")
+        worktree.commit(f"{subject}, with conflicts to resolve")
         return
     release.require_running()
     _pin_and_check(worktree, release, result)
     release.require_running()
-    worktree.commit(f"Update the template to {after}")
+    worktree.commit(subject)
     is_relaxed = consequences.has_relaxations()
     is_relaxed = is_relaxed or any(": RELAXED: " in line for line in result.tools)
     result.outcome = RELAXED if is_relaxed else CLEAN
-    result.detail = [f"{before} -> {after}"]
+    is_same = before == after
+    result.detail = [
+        f"the template stays at {after}" if is_same else f"{before} -> {after}"
+    ]
+
+
+def _merge_into_files(
+    worktree: Worktree, recorded: dict[str, Any], fresh: dict[str, Any], result: Result
+) -> list[str]:
+    """Apply changed answers to the author's files.
+
+    Returns:
+        The files with a conflict, as paths in the repository.
+    """
+    merges = merge_changed_answers(worktree.project, recorded, fresh)
+    result.merged = merges.merged
+    result.behind = merges.kept
+    prefix = f"{worktree.prefix}/" if worktree.prefix else ""
+    return [f"{prefix}{name}" for name in merges.conflicts]
 
 
 def _move_engine_pin(project: Path, recorded: dict[str, Any]) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from copier_fastmcp.adopting.hints import IDEMPOTENT, READ_ONLY, hints_of, relaxed_hints
 from copier_fastmcp.adopting.proposals import Proposal
-from copier_fastmcp.adopting.survey import survey
+from copier_fastmcp.adopting.survey import survey_server
 from copier_fastmcp.cli import main
 from copier_fastmcp.errors import RefusedError
 from copier_fastmcp_engine.testing.lock import HINTS
@@ -106,7 +106,7 @@ def measure(server: str, source: Path, letters: dict[str, str]) -> Figures:
     """Compare the proposals for a server with its labels."""
     figures = Figures(server)
     try:
-        seen = survey(source, low_level=True)
+        seen = survey_server(source, low_level=True)
     except RefusedError:
         figures.missing = list(letters)
         return figures
