@@ -301,6 +301,31 @@ def _print_table(results: list[Result]) -> None:
     )
 
 
+def _require_checkouts(names: list[str]) -> None:
+    """Refuse addresses of repositories, of which only a plan can be made.
+
+    Raises:
+        UnableError: A name is an address.
+    """
+    for name in names:
+        if is_address(name):
+            raise UnableError(f"{name} is an address; clone it first, or say --plan")
+
+
+def _require_repeatable(ref: str | None, *, dry_run: bool) -> None:
+    """Refuse options with which a state file makes no sense.
+
+    Raises:
+        UnableError: Nothing is done, or the release is not named.
+    """
+    if dry_run:
+        raise UnableError("--state keeps what was done; with --dry-run nothing is")
+    if not ref:
+        raise UnableError(
+            "--state goes with --ref: without it a newer release would look done"
+        )
+
+
 def fleet(
     *projects: str,
     ref: str | None = None,
@@ -357,17 +382,10 @@ def fleet(
     names = [
         name if is_address(name) else _resolve(name) for name in list_projects(projects)
     ]
-    if state and dry_run:
-        raise UnableError("--state keeps what was done; with --dry-run nothing is")
-    addresses = [name for name in names if is_address(name)]
-    if addresses and not plan:
-        raise UnableError(
-            f"{addresses[0]} is an address; clone it first, or say --plan"
-        )
-    if state and not ref:
-        raise UnableError(
-            "--state goes with --ref: without it a newer release would look done"
-        )
+    if not plan:
+        _require_checkouts(names)
+    if state:
+        _require_repeatable(ref, dry_run=dry_run)
     require_writable(report)
     release = Release(
         ref,

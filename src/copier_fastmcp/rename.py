@@ -173,6 +173,19 @@ def _rename_entry(entry: Any, new: str, behavior: str, old: str) -> Any:
     return tool
 
 
+def _rename_entries(
+    tools: list[Any], old: str, new: str, behavior: str, alias: str
+) -> list[Any]:
+    """Return the entries of the answers with one tool under its new name."""
+    entries = []
+    for tool in tools:
+        if get_tool_name(tool) == old:
+            entries.append(_rename_entry(tool, new, behavior, alias))
+        else:
+            entries.append(tool)
+    return entries
+
+
 def rename(
     old: str,
     new: str,
@@ -225,11 +238,7 @@ def rename(
             final_text = add_alias(new_text, new, old)
         alias = old if final_text != new_text else ""
         before = list_tools(answers.get("tools"))
-        after = []
-        for tool in before:
-            if get_tool_name(tool) == old:
-                tool = _rename_entry(tool, new, behavior, alias)
-            after.append(tool)
+        after = _rename_entries(before, old, new, behavior, alias)
         moved = _moved_files(path, old, new)
 
         def move() -> None:
@@ -245,9 +254,7 @@ def rename(
         branch = branch or f"rename-{old}-{new}"
         place = deliver(worktree, branch, f"Rename the tool {old} to {new}", here=here)
     if json_output:
-        files = {}
-        for source, target in moved.items():
-            files[source.as_posix()] = target.as_posix()
+        files = _format_paths(moved)
         result: dict[str, Any] = {
             "tool": new,
             "moved": files,
@@ -266,6 +273,13 @@ def rename(
     print(stat, end="")
     print(place)
     return 1 if mentioned else 0
+
+
+def _format_paths(moved: Mapping[Path, Path]) -> dict[str, str]:
+    files = {}
+    for source, target in moved.items():
+        files[source.as_posix()] = target.as_posix()
+    return files
 
 
 def _supports_aliases() -> bool:

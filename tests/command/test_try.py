@@ -272,7 +272,8 @@ def test_what_changes_by_itself_is_no_change(
 
 
 def test_a_table_by_identity_documents_no_fields() -> None:
-    compared = compare([{"id": "str"}], [{"u1": {"id": "u1"}, "u2": {"id": "u2"}}])
+    table = {"u1": {"id": "u1"}, "u2": {"id": "u2"}}
+    compared = compare([{"id": "str"}], [table, table])
     assert compared.is_changed
     assert compared.returns is None
     assert compared.lines == ["a list of objects is documented, an object was received"]

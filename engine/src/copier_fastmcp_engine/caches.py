@@ -10,7 +10,7 @@ from fastmcp.utilities.components import FastMCPComponent
 from .errors import StartError
 from .guarded_components import find_source
 from .private_api import CACHED_CALLS, CACHED_PROMPTS, CACHED_READS, servers_below
-from .tools import declared, demands
+from .tools import declared, has_demands
 
 RESOURCE_LISTS = ("list_resources", "list_resource_templates")
 # The lists of what each kind of setting answers for
@@ -41,7 +41,7 @@ async def check_caches(mcp: FastMCP[Any], pairs: Sequence[tuple[Tool, Tool]]) ->
     for tool, served in pairs:
         declaration = declared(served)
         policy = getattr(served, "policy", None)
-        if not declaration or not policy or demands(served):
+        if not declaration or not policy or has_demands(served):
             continue
         if policy.truth(declaration)["read_only"]:
             source = await find_source(mcp, tool)
@@ -68,6 +68,6 @@ async def _wrongly_cached(
         if name == CACHED_CALLS:
             wrong |= {*(settings.get("included_tools") or ["every tool"])} - reads
         for item in await list_components(server, lists):
-            if demands(item):
+            if has_demands(item):
                 wrong.add(item.name)
     return wrong

@@ -13,7 +13,7 @@ from .declarations import made
 from .guard import Guard, find_guard
 from .policy import Behavior
 from .settings import PolicySettings
-from .signatures import awaited, resolved, wearing
+from .signatures import make_async, resolve_signature, with_signature
 
 Server = TypeVar("Server", bound=FastMCP[Any])
 
@@ -79,12 +79,12 @@ def tool(
     """
     name = name or function.__name__
     declaration = made(name, behavior, title=title, **facts)
-    run = awaited(function)
+    run = make_async(function)
 
     @functools.wraps(function)
     async def declared(**arguments: Any) -> Any:
         return await run(**arguments)
 
     vars(declared)["__declaration__"] = declaration
-    served = wearing(declared, resolved(function))
+    served = with_signature(declared, resolve_signature(function))
     return mcp.add_tool(Tool.from_function(served, name=name))

@@ -48,7 +48,14 @@ from .logs import log_tool_call
 from .policy import Policy
 from .private_api import move_transform_last
 from .settings import PolicySettings
-from .tools import PolicyTool, declared, function_of, run_now, with_confirm, worded
+from .tools import (
+    PolicyTool,
+    add_confirm_argument,
+    declared,
+    describe_tool,
+    function_of,
+    run_now,
+)
 
 # Modules of FastMCP whose tools call other tools of the server
 CALLING_MODULES = ("fastmcp.server.transforms.", "fastmcp.experimental.transforms.")
@@ -71,6 +78,7 @@ class Guard(Transform):
         policy: Its policy.
         gate: Where its pending confirmations are.
         consent: Its consent; None where its policy has none.
+        trust_reads: Names of undeclared tools whose own readOnlyHint is believed.
         declared_elsewhere: The declarations that `declare()` makes for this server.
         formerly: The former names of its tools, with their present ones.
         declarations: The declarations of its tools by name, as the log shows them.
@@ -93,7 +101,7 @@ class Guard(Transform):
         self.formerly: dict[str, str] = {}
         self.declarations: dict[str, Declaration] = {}
         self.texts: Mapping[str, Any] = {}
-        self._trust_reads = settings.trust_reads
+        self.trust_reads = settings.trust_reads
         fields = settings.model_dump(include={*subsets.Subset.__dataclass_fields__})
         self._subset = subsets.Subset(**fields)
         # Outside extend(), as when a module is imported
@@ -302,10 +310,12 @@ class Guard(Transform):
             hints = {"title": fields["title"], **self.policy.hints(declaration)}
             fields["annotations"] = ToolAnnotations.model_validate(hints)
         if declaration and not is_own:
-            fields.update(worded(declaration, tool.description, tool.meta))
+            fields.update(describe_tool(declaration, tool.description, tool.meta))
         if declaration and asks and not asks_itself:
             texts = self.texts.get(tool.name, {}).get("arguments", {}).get("confirm")
-            fields["parameters"] = with_confirm(self.policy, tool.parameters, texts)
+            fields["parameters"] = add_confirm_argument(
+                self.policy, tool.parameters, texts
+            )
             fields["output_schema"] = ENVELOPE_SCHEMA
         guarded = GuardedTool.model_construct(**fields)
         guarded._guard = self
@@ -375,7 +385,7 @@ class Guard(Transform):
         """Tell whether the settings believe what a tool says of itself."""
         if not (tool.annotations and tool.annotations.read_only_hint):
             return False
-        return any(fnmatchcase(tool.name, pattern) for pattern in self._trust_reads)
+        return any(fnmatchcase(tool.name, pattern) for pattern in self.trust_reads)
 
     # Tools that a middleware injects ---------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from .errors import CouldNotError, StartError
 from .logs import log_startup
 from .private_api import CACHED_TOOL_LISTS, servers_below
 from .settings import PolicySettings
-from .tools import demands, run_now
+from .tools import has_demands, run_now
 
 if TYPE_CHECKING:
     from .guard import Guard
@@ -62,7 +62,7 @@ def warn_unusable_scopes(guard: "Guard") -> None:
         return
     tools = [tool for _, tool in run_now(guard.tool_pairs(), server)]
     items = [*tools, *run_now(list_components(server, RESOURCE_LISTS))]
-    names = ", ".join(item.name for item in items if demands(item))
+    names = ", ".join(item.name for item in items if has_demands(item))
     if names:
         guard.policy.logger("guard").warning(
             "no token is verified, so nobody can use over HTTP: %s", names

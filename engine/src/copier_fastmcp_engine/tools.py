@@ -23,11 +23,17 @@ from pydantic import Field, PrivateAttr
 from .arguments import describe_errors
 from .confirmation.envelope import Envelope
 from .confirmation.gate import run_gated, serve
-from .declarations import Declaration, translated
+from .declarations import Declaration, translate_declaration
 from .policy import Policy
 from .private_api import collect_generator, disable_catalog, servers_below
 from .runtime import Runtime, current_frame, current_server
-from .signatures import Function, awaited, flattened, resolved, wearing
+from .signatures import (
+    Function,
+    flatten_model,
+    make_async,
+    resolve_signature,
+    with_signature,
+)
 from .wire_schemas import CompactTool
 
 T = TypeVar("T")
@@ -74,10 +80,10 @@ class PolicyTool(CompactTool, FunctionTool):
 
 def declared(tool: Tool | None) -> Declaration | None:
     """Return the declaration of a served tool, or None where there is none."""
-    return translated(getattr(tool, "declaration", None))
+    return translate_declaration(getattr(tool, "declaration", None))
 
 
-def with_confirm(
+def add_confirm_argument(
     policy: Policy,
     parameters: dict[str, Any],
     texts: Mapping[str, str] | None = None,
@@ -121,10 +127,14 @@ def build_tool(
     is_gated = policy.is_gated(declaration)
     hints = {"title": declaration.title, **policy.hints(declaration)}
     built = PolicyTool.from_function(
-        admitted(_served(policy, function, declaration), declaration.scopes, name),
+        require_admission(
+            _wrap_function(policy, function, declaration), declaration.scopes, name
+        ),
         name=name,
         title=declaration.title,
-        **worded(declaration, declaration.description or inspect.getdoc(function)),
+        **describe_tool(
+            declaration, declaration.description or inspect.getdoc(function)
+        ),
         icons=[Icon(src=declaration.icon)] if declaration.icon else None,
         annotations=ToolAnnotations.model_validate(hints),
         auth=_scope_check(policy, declaration.scopes),
@@ -137,7 +147,7 @@ def build_tool(
     tool._hints = cast("ToolAnnotations", tool.annotations)
     if is_gated:
         tool._own_confirm = "confirm" in tool.parameters["properties"]
-        tool.parameters = with_confirm(policy, tool.parameters)
+        tool.parameters = add_confirm_argument(policy, tool.parameters)
     return tool
 
 
@@ -151,7 +161,7 @@ def _scope_check(policy: Policy, scopes: Sequence[str]) -> AuthCheck | None:
     return require_scopes(*scopes)
 
 
-def worded(
+def describe_tool(
     declaration: Declaration,
     description: str | None,
     meta: dict[str, Any] | None = None,
@@ -163,18 +173,18 @@ def worded(
     return {"description": description, "meta": meta}
 
 
-def admitted(function: Function, scopes: Sequence[str], name: str) -> Function:
+def require_admission(function: Function, scopes: Sequence[str], name: str) -> Function:
     """Return the function behind what it demands of its caller; itself where that is nothing."""
-    if not scopes and not marked(function, GRANT):
+    if not scopes and not has_mark(function, GRANT):
         return function
-    run = awaited(function)
+    run = make_async(function)
 
     @functools.wraps(function)
     async def admitting(**arguments: Any) -> Any:
         await current_server().admit(name, scopes, function)
         return await run(**arguments)
 
-    return wearing(admitting, resolved(function))
+    return with_signature(admitting, resolve_signature(function))
 
 
 def mark_of(function: object, mark: str) -> Any:
@@ -185,7 +195,7 @@ def mark_of(function: object, mark: str) -> Any:
     return getattr(innermost, mark, None)
 
 
-def marked(function: object, mark: str) -> bool:
+def has_mark(function: object, mark: str) -> bool:
     """Tell whether a function or one that it wraps has a mark."""
     return mark_of(function, mark) is not None
 
@@ -196,27 +206,29 @@ def function_of(item: FastMCPComponent | None) -> Function | None:
     return getattr(source, "fn", None)
 
 
-def demands(item: FastMCPComponent) -> bool:
+def has_demands(item: FastMCPComponent) -> bool:
     """Tell whether a tool or a resource, as it is served, demands anything of its caller."""
     declaration = getattr(item, "declaration", None)
     function = function_of(item)
-    scopes = declaration.scopes if declaration else marked(function, SCOPES)
-    return bool(scopes) or marked(function, GRANT)
+    scopes = declaration.scopes if declaration else has_mark(function, SCOPES)
+    return bool(scopes) or has_mark(function, GRANT)
 
 
-def _served(policy: Policy, function: Function, declaration: Declaration) -> Function:
+def _wrap_function(
+    policy: Policy, function: Function, declaration: Declaration
+) -> Function:
     """Return the function that FastMCP validates and calls: its arguments flat, and the gate before its body."""
-    signature, from_wire = flattened(function)
+    wire = flatten_model(function)
     is_gated = policy.is_gated(declaration)
-    if not from_wire and not is_gated:
+    if not wire.bind and not is_gated:
         return function
-    run = awaited(function)
-    bind = from_wire or dict
-    preview = awaited(declaration.preview) if declaration.preview else None
-    result_type = signature.return_annotation
+    run = make_async(function)
+    bind = wire.bind or dict
+    preview = make_async(declaration.preview) if declaration.preview else None
+    result_type = wire.signature.return_annotation
     # What FastMCP makes of a result of this type where nothing is gated
     plain = FunctionTool.from_function(
-        wearing(lambda: None, inspect.Signature(return_annotation=result_type)),
+        with_signature(lambda: None, inspect.Signature(return_annotation=result_type)),
         name="plain",
     )
 
@@ -234,17 +246,16 @@ def _served(policy: Policy, function: Function, declaration: Declaration) -> Fun
         values = bind(arguments)
         if not is_gated:
             return await run(**values)
-        previewed = functools.partial(preview, **values) if preview else None
-        return await run_gated(
-            declaration, functools.partial(run_plain, values), previewed
-        )
+        run_bound = functools.partial(run_plain, values)
+        preview_bound = functools.partial(preview, **values) if preview else None
+        return await run_gated(declaration, run_bound, preview_bound)
 
+    signature = wire.signature
     if is_gated:
-        envelope = Envelope.__class_getitem__(
-            Any if plain.output_schema is None else result_type
-        )
+        value_type = Any if plain.output_schema is None else result_type
+        envelope = Envelope.__class_getitem__(value_type)
         signature = signature.replace(return_annotation=envelope)
-    return wearing(served, signature)
+    return with_signature(served, signature)
 
 
 def run_now(work: Coroutine[Any, Any, T], mcp: FastMCP[Any] | None = None) -> T:

@@ -243,6 +243,7 @@ def _print_next_steps(
     if answers.get("backend") == "http":
         setting = f"{str(answers['package_name']).upper()}_API_TOKEN"
         steps.append((f"export {setting}=...", "the secret that the API wants, if any"))
+        steps.append(("copier-fastmcp try", "compare it with the real API; asks first"))
     steps.append((f"uv run {server} run", "serve over stdio; --http: over HTTP"))
     width = max(len(command) for command, _ in steps)
     print(f"\nNow, in {destination}:\n")

@@ -111,7 +111,7 @@ def compare(returns: Any, bodies: Sequence[Any]) -> Comparison:
             if isinstance(items, list):
                 shape, rows = documented, [r for r in items if isinstance(r, dict)]
         if documented.kind != shape.kind:
-            if documented.kind != UNKNOWN:
+            if documented.kind not in (UNKNOWN, OTHER):
                 line = f"{documented.kind} is documented, {shape.kind} was received"
                 _add(found, line)
             documented = _narrowed(shape, rows)

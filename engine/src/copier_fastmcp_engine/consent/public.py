@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..declarations import Declaration
 from ..guarded_components import function_at, prompt_function
-from ..tools import GRANT, SCOPES, function_of, marked
+from ..tools import GRANT, SCOPES, function_of, has_mark
 
 NAMED = {"tools/call": "name", "resources/read": "uri", "prompts/get": "name"}
 
@@ -87,7 +87,7 @@ class PublicFront:
             function = await prompt_function(await self.server.get_prompt(name))
         marks = vars(inspect.unwrap(function)) if function else {}
         scopes = declaration.scopes if declaration else marks.get(SCOPES, ())
-        return [*scopes] if scopes or marked(function, GRANT) else None
+        return [*scopes] if scopes or has_mark(function, GRANT) else None
 
 
 def _door(scope: Scope) -> RequireAuthMiddleware | None:

@@ -22,7 +22,7 @@ from ..confirmation.elicitation import Asked
 from ..guard import Guard, missing_scopes
 from ..policy import Policy
 from ..settings import PolicySettings
-from ..tools import GRANT, SCOPES, function_of, marked, run_now
+from ..tools import GRANT, SCOPES, function_of, has_mark, run_now
 from .asking import Refusal, require, required_text
 from .public import PublicFront
 from .tokens import metadata_address
@@ -56,7 +56,7 @@ class ConsentGuard(Guard):
         templates = await provider.list_resource_templates()
         components: list[Resource | ResourceTemplate] = [*resources, *templates]
         for component in components:
-            if marked(function_of(component), SCOPES):
+            if has_mark(function_of(component), SCOPES):
                 component.auth = None
 
     async def admit(
@@ -73,7 +73,7 @@ class ConsentGuard(Guard):
         except ToolError as error:
             meta = {"mcp/www_authenticate": [self._challenge(missing_scopes(scopes))]}
             raise Asked(ToolResult(str(error), meta=meta, is_error=True)) from error
-        if marked(function, GRANT):
+        if has_mark(function, GRANT):
             await require(self.consent, self.gate, get_context(), name)
 
     def _challenge(self, scopes: str) -> str:

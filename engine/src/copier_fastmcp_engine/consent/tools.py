@@ -17,7 +17,7 @@ from ..confirmation.elicitation import log_step
 from ..declarations import DECLARED, Declaration, Exemption, action, delete, read
 from ..policy import Policy
 from ..runtime import current_server
-from ..signatures import resolved, wearing
+from ..signatures import resolve_signature, with_signature
 from .asking import TIMED_OUT, Answer, ask, required_text, track
 from .flow import Consent
 
@@ -250,4 +250,4 @@ def _make_function(
 
     run.__name__ = name
     run.__qualname__ = name
-    return wearing(run, resolved(body))
+    return with_signature(run, resolve_signature(body))
