@@ -43,14 +43,14 @@ def server(count: int) -> FastMCP:
 
     from copier_fastmcp_engine.audit_log import AuditLog
     from copier_fastmcp_engine.confirmation.pending import PendingStore
-    from copier_fastmcp_engine.guard import PolicyServer
+    from copier_fastmcp_engine.guard import Guard
     from copier_fastmcp_engine.tools import build_tool
 
     settings = Settings(state="memory")
-    mcp = PolicyServer("bench")
+    mcp: FastMCP = FastMCP("bench")
     audit_log = AuditLog(POLICY, settings.audit, settings.state_keys)
     gate = PendingStore(POLICY, settings.state, settings.confirm_seconds, audit_log)
-    mcp.govern(POLICY, gate, settings)
+    Guard(mcp, POLICY, gate, settings).install()
     tool = build_tool(POLICY, say, read(title="Say"))
     for number in range(count):
         mcp.add_tool(tool.model_copy(update={"name": f"say_{number:04}"}))

@@ -36,16 +36,16 @@ def answer(answers: dict[str, Any], name: str, value: str) -> dict[str, Any]:
 
 def _refuses(answers: dict[str, Any], name: str) -> bool:
     """Whether the release refuses an answer; what it says of others does not count."""
-    known = dict(answers)
-    while name in known:
+    data = dict(answers)
+    while name in data:
         with tempfile.TemporaryDirectory() as folder:
             try:
-                _copy(str(RELEASE), known, Path(folder), pretend=True)
+                _copy(str(RELEASE), data, Path(folder), pretend=True)
             except ValueError as error:
-                found = REFUSED.search(str(error))
-                if found is None or found[1] == name:
-                    return found is not None
-                del known[found[1]]
+                match = REFUSED.search(str(error))
+                if match is None or match[1] == name:
+                    return match is not None
+                del data[match[1]]
             else:
                 return False
     return False

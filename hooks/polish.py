@@ -19,10 +19,10 @@ def ruff() -> list[str] | None:
     """The command that runs ruff: Copier's own interpreter, PATH, or uvx; None when there is none."""
     if importlib.util.find_spec("ruff"):
         return [sys.executable, "-m", "ruff"]
-    if found := shutil.which("ruff"):
-        return [found]
-    if found := shutil.which("uvx"):
-        return [found, "--quiet", "ruff"]
+    if program := shutil.which("ruff"):
+        return [program]
+    if program := shutil.which("uvx"):
+        return [program, "--quiet", "ruff"]
     return None
 
 

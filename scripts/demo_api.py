@@ -43,11 +43,11 @@ async def main(folder: Path) -> None:
                 tool.name, *("yes" if hints.get(hint) else "no" for hint in HINTS)
             )
         console.print(table)
-        made = await call(client, "create_parcel", recipient="Ann", weight=2.5)
+        parcel = await call(client, "create_parcel", recipient="Ann", weight=2.5)
         await call(client, "list_parcels", limit=5)
-        await call(client, "update_parcel", parcel_id=made["id"], note="Ring twice")
-        await call(client, "delete_parcel", parcel_id=made["id"])
-        await call(client, "get_parcel", parcel_id=made["id"])
+        await call(client, "update_parcel", parcel_id=parcel["id"], note="Ring twice")
+        await call(client, "delete_parcel", parcel_id=parcel["id"])
+        await call(client, "get_parcel", parcel_id=parcel["id"])
     console.print(f"\n[bold]It is yours, too:[/] {folder}")
 
 

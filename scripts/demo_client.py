@@ -22,7 +22,7 @@ HINTS = {
 }
 
 
-async def person(message: str, *asked: object) -> ElicitResult[dict[str, bool]]:
+async def person(message: str, *arguments: object) -> ElicitResult[dict[str, bool]]:
     """Answer for the person in front of the client: by asking in the terminal with --ask, else yes."""
     console.print(f"  [bold]the server asks a person:[/] {message}", highlight=False)
     if "--ask" in sys.argv:

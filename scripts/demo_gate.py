@@ -46,12 +46,12 @@ async def outcome(server: FastMCP[Any], era: str, asks: bool) -> tuple[str, str]
             call = await client.call_tool("delete_note", {"note_id": 1})
         except ToolError as error:
             return "red", f"error: {error}"
-    said = call.structured_content or {}
-    if said["outcome"] == "preview":
-        return "yellow", f"preview: {said['preview']['next']}"
+    envelope = call.structured_content or {}
+    if envelope["outcome"] == "preview":
+        return "yellow", f"preview: {envelope['preview']['next']}"
     return (
         "green" if questions else "red"
-    ), f"{'a' if questions else 'no'} person was asked; {said['outcome']}"
+    ), f"{'a' if questions else 'no'} person was asked; {envelope['outcome']}"
 
 
 async def main() -> None:

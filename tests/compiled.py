@@ -116,6 +116,30 @@ def once() -> None:
     Environment.compile = _once  # type: ignore[method-assign]
 
 
+def ask_git_once() -> None:
+    """Have Copier ask git once for each run, not once for each file, whether `core.fileMode` is off.
+
+    The answer is the same for all files of a run, and asking is nearly half of what a render costs.
+    """
+    main: Any = importlib.import_module("copier._main")
+    failed: Any = importlib.import_module("plumbum").ProcessExecutionError
+    original = main.Worker._sync_git_index_executable_bit
+
+    def synchronize(worker: Any, path: Path, mode: int) -> None:
+        kept = vars(worker.subproject)
+        if "file_mode_is_off" not in kept:
+            git = main.get_git(context_dir=worker.subproject.local_abspath)
+            try:
+                setting = git("config", "--type=bool", "--get", "core.fileMode")
+            except failed:
+                setting = ""
+            kept["file_mode_is_off"] = setting.strip() == "false"
+        if kept["file_mode_is_off"]:
+            original(worker, path, mode)
+
+    main.Worker._sync_git_index_executable_bit = synchronize
+
+
 def shared(folder: Path) -> None:
     """Share them with every process that is started from now on and that keeps PYTHONPATH."""
     os.environ["COMPILED_TEMPLATES"] = str(folder)

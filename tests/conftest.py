@@ -6,9 +6,11 @@ import shutil
 import signal
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import compiled
+import forked
 import pytest
 from loud import pytest_runtest_makereport
 from support import ROOT, Renders, answers, clone_template, render
@@ -40,6 +42,11 @@ if "COMPILED_TEMPLATES" not in os.environ:
     os.environ["no_proxy"] = "127.0.0.1,localhost"
 
 
+def pytest_unconfigure() -> None:
+    """Wait for the processes that fork programs: the CPU time of a run of the tests includes theirs."""
+    forked.stop()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def mypy_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """One store of mypy's for all projects of a test process, begun with what it knows of the libraries from here."""
@@ -61,10 +68,23 @@ def one_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     del os.environ["UV_PROJECT_ENVIRONMENT"]
 
 
+@pytest.fixture
+def forks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the Python programs that a test starts fork from a process with the slow imports behind it."""
+    for name, value in forked.handing_on().items():
+        monkeypatch.setenv(name, value)
+
+
 @pytest.fixture(scope="session")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """This template as a tagged repository."""
-    return clone_template(tmp_path_factory.mktemp("template"))
+    """This template as a tagged repository, one for all workers; tests must not write in it."""
+    shared = Path(os.environ["COMPILED_TEMPLATES"], "template")
+    if shared.is_dir():
+        return shared
+    clone = clone_template(tmp_path_factory.mktemp("template"))
+    with suppress(OSError):  # another worker was faster, or it is another file system
+        clone.rename(shared)
+    return shared if shared.is_dir() else clone
 
 
 @pytest.fixture(scope="session")

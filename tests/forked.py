@@ -8,7 +8,6 @@ import atexit
 import json
 import os
 import select
-import signal
 import socket
 import subprocess
 import sys
@@ -18,7 +17,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from typing import Any
 
+import compiled
 import warm
 
 # What Copier and the programs of makers import; not our own modules, of which a template brings its release's.
@@ -52,11 +53,10 @@ def _wait(
     here: socket.socket, watched: int, serve: Callable[[list[str]], object]
 ) -> None:
     """Fork for each program that connects, until the tests are over."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while watched not in select.select([here.fileno(), watched], [], [])[0]:
         there, _ = here.accept()
+        _reap()
         if not os.fork():
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             if child := os.fork():
                 _tell(there, child)
             atexit._clear()  # what the tests clean up at their end, such as the folder of the socket
@@ -66,7 +66,15 @@ def _wait(
             finally:
                 warm.leave(1)
         there.close()
+    _reap()
     os._exit(0)
+
+
+def _reap() -> None:
+    """Collect the programs that have ended, so that their CPU time counts as this process's."""
+    with suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
 
 
 def _tell(there: socket.socket, child: int) -> None:
@@ -103,6 +111,9 @@ def _become(there: socket.socket) -> list[str]:
     return words
 
 
+_servers: list[subprocess.Popen[bytes]] = []
+
+
 @cache
 def _started() -> tuple[str, object]:
     """The address of a process that forks Python programs; it ends with this one, and its folder goes."""
@@ -116,7 +127,18 @@ def _started() -> tuple[str, object]:
     )
     assert process.stdout
     process.stdout.readline()
+    _servers.append(process)
     return address, (folder, process)
+
+
+def stop() -> None:
+    """End the processes that fork, and wait for them: their CPU time counts as this process's."""
+    processes: list[subprocess.Popen[Any]] = [*_servers, *warm.servers]
+    for process in processes:
+        assert process.stdin
+        process.stdin.close()
+    for process in processes:
+        process.wait()
 
 
 def handing_on() -> dict[str, str]:
@@ -135,6 +157,7 @@ if __name__ == "__main__":
         str(Path(__file__).parent)
     )  # no program finds what is beside this file
     warm.imported(*MAKERS)
+    compiled.ask_git_once()
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(sys.argv[1])
         listening.listen()

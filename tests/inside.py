@@ -60,7 +60,7 @@ def environment(project: Path) -> dict[str, str]:
     """The variables with which a process imports the project's package and `attacks`, and few plugins."""
     return {
         "PYTHONPATH": os.pathsep.join(
-            map(str, (project / "src", ENGINE, ROOT / "tests"))
+            map(str, (project / "src", ENGINE, ROOT / "tests", ROOT))
         ),
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
     }

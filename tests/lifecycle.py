@@ -2,12 +2,14 @@
 
 import hashlib
 import json
+import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import copier
+import forked
 import yaml
 from support import PYTEST, Answers, git, packed, python, render
 
@@ -42,15 +44,21 @@ def start(template: Path, to: Path, tag: str = "v1.0.0", **answers: object) -> P
 
 def update(project: Path, tag: str, answers: Answers | None = None) -> None:
     """Bring a release to a project, as `copier update --defaults` does, and commit it."""
-    copier.run_update(
-        project,
-        data=answers,
-        defaults=True,
-        overwrite=True,
-        unsafe=True,
-        quiet=True,
-        vcs_ref=tag,
-    )
+    before = dict(os.environ)
+    os.environ |= forked.handing_on()  # the guard starts Copier twice
+    try:
+        copier.run_update(
+            project,
+            data=answers,
+            defaults=True,
+            overwrite=True,
+            unsafe=True,
+            quiet=True,
+            vcs_ref=tag,
+        )
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
     commit(project, tag)
 
 

@@ -1,5 +1,6 @@
 """What every tier uses: the macros' environment, the template as a tagged clone, renders, their programs."""
 
+import hashlib
 import json
 import os
 import re
@@ -8,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,7 @@ from jinja2.sandbox import SandboxedEnvironment
 from pydantic_core import to_jsonable_python
 
 compiled.once()
+compiled.ask_git_once()
 ROOT = Path(__file__).parent.parent
 Answers = dict[str, Any]
 Renders = Callable[[str], Path]
@@ -199,10 +202,47 @@ def packed(repository: Path) -> None:
 def render(
     template: Path, to: Path, answers: Answers | None = None, **options: Any
 ) -> Path:
-    """A project from answers, without trust and so without the hook."""
+    """A project from answers, without trust and so without the hook.
+
+    What one test has rendered is copied for the next one, also in another process: see `_kept_render`.
+    """
     settings = {"defaults": True, "skip_tasks": True, "quiet": True} | options
+    kept = _kept_render(template, to, answers or {}, settings)
+    if kept and kept.is_dir():
+        return Path(shutil.copytree(kept, to, symlinks=True, dirs_exist_ok=True))
     copier.run_copy(str(template), to, data=answers or {}, **settings)
+    if kept:
+        with tempfile.TemporaryDirectory(dir=kept.parent) as folder:
+            whole = shutil.copytree(to, Path(folder, "render"), symlinks=True)
+            with suppress(OSError):  # another process was faster
+                Path(whole).rename(kept)
     return to
+
+
+def _kept_render(
+    template: Path, to: Path, answers: Answers, settings: dict[str, Any]
+) -> Path | None:
+    """The folder that keeps a render for all tests of a run.
+
+    Returns:
+        The folder, which exists where the same was rendered before; None where the result depends on more than the
+        commits and tags of the template: what `to` contains, or what is not committed.
+    """
+    used = to.exists() and any(to.iterdir())
+    shared = os.environ.get("COMPILED_TEMPLATES")  # set where pytest runs
+    if (
+        used
+        or not shared
+        or settings.get("vcs_ref") == "HEAD"
+        or not (template / ".git").is_dir()
+    ):
+        return None
+    references = git(template, "show-ref", "--head")
+    key = repr((str(template), references, answers, sorted(settings.items())))
+    name = hashlib.sha256(key.encode()).hexdigest()
+    folder = Path(shared, "renders")
+    folder.mkdir(exist_ok=True)
+    return folder / name
 
 
 def rendered_example(template: Path, to: Path, name: str, **more: object) -> Path:
@@ -321,8 +361,8 @@ def check(project: Path) -> dict[str, str]:
     return {n: (r.stdout + r.stderr)[-4000:] for n, r in done.items() if r.returncode}
 
 
-def pin(project: Path) -> str:
+def pin(project: Path, *words: str) -> str:
     """Write the lock and the tool table, and return what changed."""
-    done = python(project, "tests/policy/pin.py")
+    done = python(project, "tests/policy/pin.py", *words)
     assert done.returncode == 0, done.stderr
     return done.stdout

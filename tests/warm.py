@@ -62,6 +62,7 @@ READ_AT_IMPORT = ("FASTMCP_", "PYTHON")
 _idle: list[
     subprocess.Popen[str]
 ] = []  # one for each program that ran at the same time
+servers: list[subprocess.Popen[str]] = []  # all of them, also while a program runs
 
 
 def run(
@@ -117,13 +118,15 @@ def environment() -> dict[str, str]:
 
 def _started() -> subprocess.Popen[str]:
     """A process that forks; it ends with this one."""
-    return subprocess.Popen(
+    process = subprocess.Popen(
         [sys.executable, __file__],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
         env=environment(),
     )
+    servers.append(process)
+    return process
 
 
 def _serve() -> list[str]:

@@ -1,8 +1,26 @@
 """Fixtures of the engine's tests."""
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
+from fastmcp.server.context import reset_transport, set_transport
+from loud import pytest_runtest_makereport
 
 from engine.tests.engine_support.servers import ERAS
+
+__all__ = ["pytest_runtest_makereport"]  # a hook: on CI no skip is silent
+HERE = Path(__file__).parent
+# What libraries of the tests use and their makers deprecate
+ALLOWED_WARNINGS = "ignore::DeprecationWarning:(oidc_provider_mock|authlib|key_value)"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let a warning fail a test of the engine."""
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.filterwarnings(ALLOWED_WARNINGS), append=False)
+            item.add_marker(pytest.mark.filterwarnings("error"), append=False)
 
 
 @pytest.fixture(scope="session")
@@ -15,3 +33,11 @@ def anyio_backend() -> str:
 def era(request: pytest.FixtureRequest) -> str:
     """Each protocol era in turn."""
     return str(request.param)
+
+
+@pytest.fixture(autouse=True)
+def _stdio_transport() -> Iterator[None]:
+    """Let a test's clients count as clients over stdio, where no scope hides a tool."""
+    token = set_transport("stdio")
+    yield
+    reset_transport(token)

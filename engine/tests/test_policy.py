@@ -10,6 +10,7 @@ from fastmcp import FastMCP
 from copier_fastmcp_engine.declarations import collecting, create, declare, delete, put
 from copier_fastmcp_engine.errors import StartError
 from copier_fastmcp_engine.facade import check_api
+from copier_fastmcp_engine.guard import guard_of
 from copier_fastmcp_engine.logs import log_startup
 from copier_fastmcp_engine.policy import Meaning, Policy
 from engine.tests.engine_support.servers import (
@@ -101,7 +102,7 @@ async def test_declare_is_for_the_server_that_is_being_built(era: str) -> None:
         DONE.append(name)
         return name
 
-    with collecting(first.declared_elsewhere):
+    with collecting(guard_of(first).declared_elsewhere):
         declare("look", "read")
     for server in (first, second):
         server.mount(child)
@@ -226,3 +227,32 @@ def test_finer_rows_apply_to_a_name_and_the_declaration_overrules_them() -> None
     own = {"hint": "idempotent", "value": False, "why": "They are not."}
     changed = create(title="Add", exceptions=[own]).named("add")  # type: ignore[list-item]
     assert policy.truth(changed)["idempotent"] is False
+
+
+@pytest.mark.anyio
+async def test_metadata_files_word_the_tools_of_a_mounted_server(era: str) -> None:
+    server = make_server(make_policy())
+    child = FastMCP("child")
+
+    @child.tool
+    def drop(name: str) -> str:
+        return name
+
+    server.mount(child)
+    guard = guard_of(server)
+    with collecting(guard.declared_elsewhere):
+        declare("drop", "delete", title="Drop")
+    guard.check()
+    assert guard.gated_names() == ["drop"]
+    guard.texts = {
+        "drop": {
+            "title": "Drop One",
+            "arguments": {"confirm": {"description": "Mine."}},
+        }
+    }
+    async with client_of(server, era) as client:
+        (tool,) = await client.list_tools()
+    assert tool.title == "Drop One"
+    assert tool.annotations is not None
+    assert tool.annotations.title == "Drop One"
+    assert tool.input_schema["properties"]["confirm"]["description"] == "Mine."

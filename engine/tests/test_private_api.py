@@ -7,22 +7,29 @@ from typing import Any
 import pytest
 from fastmcp import Client, Context, FastMCP
 from fastmcp.server.middleware.caching import ResponseCachingMiddleware
+from fastmcp.server.transforms import Transform
 from fastmcp.server.transforms.catalog import CatalogTransform
 from fastmcp.tools import FunctionTool, Tool
 
 from copier_fastmcp_engine import private_api
 from engine.tests.engine_support.graph import SOURCE
 
-# Our own private attributes of tools of ours, which the guard sets and reads
+# Our own private attributes of components of ours, which the guard sets and reads
 OWN = {
     "_asks",
     "_asks_itself",
     "_body",
     "_error",
+    "_guard",
     "_hints",
     "_own_confirm",
+    "_parameters",
+    "_prompt",
+    "_resource",
     "_source",
+    "_template",
     "_tool",
+    "_uri",
     # of the standard library
     "_current_frames",
     "_getframe",
@@ -111,6 +118,40 @@ async def test_a_tool_runs_as_its_server_would_run_it() -> None:
     tool = Tool.from_function(lambda: "done", name="work")
     result = await private_api.run_unchecked(tool, {})
     assert getattr(result.content[0], "text", None) == "done"
+
+
+@pytest.mark.anyio
+async def test_a_resource_is_read_as_its_server_would_read_it() -> None:
+    parent = await _mounted()
+    resource: Any = await parent.get_resource("data://inner/one")
+    result = await private_api.read_resource(resource)
+    assert result.contents[0].content == "one"
+
+
+@pytest.mark.anyio
+async def test_a_template_is_read_as_its_server_would_read_it() -> None:
+    parent = await _mounted()
+    uri = "data://inner/x/all"
+    template: Any = await parent.get_resource_template(uri)
+    result = await private_api.read_template(template, uri, {"name": "x"})
+    assert result.contents[0].content == "x"
+
+
+@pytest.mark.anyio
+async def test_a_prompt_is_rendered_as_its_server_would_render_it() -> None:
+    parent = await _mounted()
+    prompt: Any = await parent.get_prompt("inner_say")
+    result = await private_api.render_prompt(prompt, {})
+    assert getattr(result.messages[0].content, "text", None) == "said"
+
+
+def test_a_transform_is_moved_behind_the_others() -> None:
+    server: FastMCP[Any] = FastMCP("transforms")
+    first, second = Transform(), Transform()
+    server.add_transform(first)
+    server.add_transform(second)
+    private_api.move_transform_last(server, first)
+    assert server.transforms == [second, first]
 
 
 @pytest.mark.anyio

@@ -37,31 +37,33 @@ REQUEST = re.compile(r'\bapi\(\)\.(\w+)\(\s*f?"([^"]*)"')
 
 
 def parse_parameter(text: str) -> dict[str, Any]:
-    """A parameter from `name:type:description`; `name?` is optional, the type is str when unsaid.
+    """Parse a parameter written as `name:type:description`; `name?` is optional, the default type is str.
 
     Raises:
-        RefusedError: It has no name.
+        RefusedError: The parameter has no name.
     """
-    name, _, rest = text.partition(":")
-    kind, _, about = rest.partition(":")
+    name, _, remainder = text.partition(":")
+    type_name, _, description = remainder.partition(":")
     if not name.rstrip("?"):
         raise RefusedError(
             f"--param {text!r} has no name; write it as note_id:int:The ID."
         )
-    made: dict[str, Any] = {
+    parameter: dict[str, Any] = {
         "name": name.rstrip("?").strip(),
-        "type": kind.strip() or "str",
+        "type": type_name.strip() or "str",
     }
-    if about.strip():
-        made["description"] = about.strip()
-    return made | ({"required": False} if name.endswith("?") else {})
+    if description.strip():
+        parameter["description"] = description.strip()
+    if name.endswith("?"):
+        parameter["required"] = False
+    return parameter
 
 
-def _written(fresh: Path, name: str) -> Path:
-    """The file that a render has for a tool.
+def _find_rendered_file(fresh: Path, name: str) -> Path:
+    """Return the file of a tool in a rendered project.
 
     Raises:
-        RefusedError: It has none, or several: that was not one name.
+        RefusedError: There is none, or several: the name was not a single name.
     """
     files = list(fresh.glob(f"src/*/tools/**/{name}.py"))
     if len(files) != 1:
@@ -71,12 +73,14 @@ def _written(fresh: Path, name: str) -> Path:
     return files[0].relative_to(fresh)
 
 
-def _facts(pinned: Mapping[str, Any]) -> str:
-    """What clients are told of a tool, in one line."""
-    hints = " ".join(
-        f"{hint}={str(value).lower()}" for hint, value in pinned["hints"].items()
-    )
-    return f"{hints or 'no hints'}; {'asks a person first' if pinned['gated'] else 'asks nobody'}"
+def _format_facts(pinned: Mapping[str, Any]) -> str:
+    """Return the hints and the gate of a tool, in one line."""
+    words = []
+    for hint, value in pinned["hints"].items():
+        words.append(f"{hint}={str(value).lower()}")
+    hints = " ".join(words) or "no hints"
+    gate = "asks a person first" if pinned["gated"] else "asks nobody"
+    return f"{hints}; {gate}"
 
 
 def add(
@@ -122,7 +126,7 @@ def add(
         RefusedError: The tool is not possible as described, or a file has uncommitted changes.
         UnableError: Copier, git or the new server fails; nothing has changed.
     """
-    known = read_recorded_answers()
+    answers = read_recorded_answers()
     name, _, verb = (name or "").partition("=")  # archive_note=put, as in the answers
     options: dict[str, Any] = {
         "name": name,
@@ -161,15 +165,15 @@ def add(
     try:
         with inside_worktree() as worktree:
             if is_asking:
-                source, version = known["_src_path"], known["_commit"]
+                source, version = answers["_src_path"], answers["_commit"]
                 copier_process.require_trust(
                     source, version, version, trust=trust
                 )  # refused before it asks
-                tool = _asked(known)
-            make = _add_to_adopted if known.get("adopted") else _add_to_generated
+                tool = _ask_tool(answers)
+            make = _add_to_adopted if answers.get("adopted") else _add_to_generated
             added = make(
                 worktree,
-                known,
+                answers,
                 tool,
                 trust=trust,
                 is_asking=is_asking,
@@ -189,7 +193,7 @@ def add(
         }
         print(json.dumps({**row, "pinned": pinned}, indent=2, ensure_ascii=False))
     else:
-        _report(tool["name"], added.place, pinned, diff)
+        _print_report(tool["name"], added.place, pinned, diff)
     if added.remark:
         print_message(added.remark)
     return 0
@@ -206,7 +210,7 @@ class Added:
 
 def _add_to_generated(
     worktree: Worktree,
-    known: Mapping[str, Any],
+    answers: Mapping[str, Any],
     tool: Mapping[str, Any],
     *,
     trust: bool,
@@ -214,18 +218,18 @@ def _add_to_generated(
     show: bool,
 ) -> Added:
     """Add a tool to a generated server: Copier writes its files."""
-    tools = [*list_tools(known.get("tools")), *shorten_entries([dict(tool)])]
-    with copier_process.render_project({**known, "tools": tools}) as fresh:
-        place = _written(fresh, tool["name"])
+    tools = [*list_tools(answers.get("tools")), *shorten_entries([dict(tool)])]
+    with copier_process.render_project({**answers, "tools": tools}) as fresh:
+        place = _find_rendered_file(fresh, tool["name"])
         text = (fresh / place).read_text(encoding="utf-8")
     if place.exists() or (worktree.checkout / place).exists():
         raise RefusedError(f"{place.as_posix()} is there; choose another name")
-    source, version = known["_src_path"], known["_commit"]
+    source, version = answers["_src_path"], answers["_commit"]
     copier_process.require_trust(source, version, version, trust=trust)
-    _show(place, text, is_asking=is_asking, show=show)
-    files = change_tools(worktree, known, tools, trust=trust)
+    _show_file(place, text, is_asking=is_asking, show=show)
+    files = change_tools(worktree, answers, tools, trust=trust)
     request = REQUEST.search(text)
-    if known.get("backend") != "http" or "http" in tool or request is None:
+    if answers.get("backend") != "http" or "http" in tool or request is None:
         return Added(place.as_posix(), files)
     path = re.sub(r"quoted\((\w+)\)", r"\1", request[2])
     guess = f"the request {request[1].upper()} {path} is a guess, since --http did not say it"
@@ -234,7 +238,7 @@ def _add_to_generated(
 
 def _add_to_adopted(
     worktree: Worktree,
-    known: Mapping[str, Any],
+    answers: Mapping[str, Any],
     tool: Mapping[str, Any],
     *,
     trust: bool,
@@ -242,19 +246,21 @@ def _add_to_adopted(
     show: bool,
 ) -> Added:
     """Add a tool to a server with a layout of its own; no code of the template runs."""
-    from .adopting.new_tool import added
+    from .adopting.new_tool import plan_new_tool
 
-    place, contents, by_hand = added(known, tool, _written)
-    _show(place, contents[place.resolve()].decode(), is_asking=is_asking, show=show)
+    place, contents, by_hand = plan_new_tool(answers, tool, _find_rendered_file)
+    _show_file(
+        place, contents[place.resolve()].decode(), is_asking=is_asking, show=show
+    )
 
     def edit() -> None:
         write_files(contents)
 
-    files = change_tools(worktree, known, None, trust=trust, edit=edit)
+    files = change_tools(worktree, answers, None, trust=trust, edit=edit)
     return Added(place.as_posix(), files, by_hand)
 
 
-def _show(place: Path, text: str, *, is_asking: bool, show: bool) -> None:
+def _show_file(place: Path, text: str, *, is_asking: bool, show: bool) -> None:
     """Show a tool's file, and ask whether to write it.
 
     Raises:
@@ -262,7 +268,7 @@ def _show(place: Path, text: str, *, is_asking: bool, show: bool) -> None:
     """
     if show:
         print(f"{place.as_posix()}\n\n{text}")
-    if is_asking and not _agreed():
+    if is_asking and not _confirm():
         raise KeyboardInterrupt
 
 
@@ -274,47 +280,47 @@ def _add_from(file: Path, branch: str, *, trust: bool, json_output: bool) -> int
     """
     from .openapi.merging import load_answers
 
-    wanted = parse_entries(load_answers(file).get("tools"))
+    tools = parse_entries(load_answers(file).get("tools"))
     with inside_worktree() as worktree:
-        known = read_recorded_answers()
-        if known.get("adopted"):
+        answers = read_recorded_answers()
+        if answers.get("adopted"):
             raise RefusedError(
                 "an adopted server has its own layout; add its tools one by one"
             )
-        before = list_tools(known.get("tools"))
-        names = {get_tool_name(tool) for tool in before}
-        new = [tool for tool in wanted if get_tool_name(tool) not in names]
-        if not new:
+        before = list_tools(answers.get("tools"))
+        present = {get_tool_name(tool) for tool in before}
+        missing = [tool for tool in tools if get_tool_name(tool) not in present]
+        if not missing:
             raise RefusedError(f"--from {file}: has no tool that this server lacks")
         files = change_tools(
-            worktree, known, [*before, *shorten_entries(new)], trust=trust
+            worktree, answers, [*before, *shorten_entries(missing)], trust=trust
         )
-        added = [get_tool_name(tool) for tool in new]
+        names = [get_tool_name(tool) for tool in missing]
         place = deliver(
-            worktree, branch, f"Add {format_count(len(added), 'tool')}", here=False
+            worktree, branch, f"Add {format_count(len(names), 'tool')}", here=False
         )
     if json_output:
-        row = {"tools": added, "changed": sorted(files), "branch": branch}
+        row = {"tools": names, "changed": sorted(files), "branch": branch}
         print(json.dumps(row, indent=2, ensure_ascii=False))
         return 0
-    for name in added:
+    for name in names:
         print(f"{name}: added")
     print(place)
     return 0
 
 
-def _asked(known: Mapping[str, Any]) -> dict[str, Any]:
+def _ask_tool(answers: Mapping[str, Any]) -> dict[str, Any]:
     from .terminal.tool_questions import ask_tool
 
     try:
         return ask_tool(
-            [str(tool.get("name")) for tool in parse_entries(known.get("tools"))]
+            [str(tool.get("name")) for tool in parse_entries(answers.get("tools"))]
         )
     except BackError as error:
         raise KeyboardInterrupt from error
 
 
-def _agreed() -> bool:
+def _confirm() -> bool:
     from .terminal.tool_questions import confirm_write
 
     try:
@@ -323,11 +329,13 @@ def _agreed() -> bool:
         return False
 
 
-def _report(name: str, place: str, pinned: Mapping[str, Any] | None, diff: str) -> None:
+def _print_report(
+    name: str, place: str, pinned: Mapping[str, Any] | None, diff: str
+) -> None:
     """Print what is new; what no pinning script wrote cannot be shown."""
     if pinned is None:
         print(f"{PIN.as_posix()} is not here, so {LOCK} does not hold {name} yet")
     else:
         print(diff)
-        print(_facts(pinned))
+        print(_format_facts(pinned))
     print(f"{place} is yours now, as is its test in tests/tools; then `git add -A`")

@@ -11,15 +11,26 @@ from cyclopts import Parameter
 from copier_fastmcp_engine.testing.lock import FILE
 
 from .adopting import dependencies, layout
-from .adopting.adoption import Adoption, adoption, recorded
-from .adopting.declarations import declared
-from .adopting.live_comparison import announce, compare_with_source, list_tools
+from .adopting.adoption import Adoption, load_adoption, plan_adoption
+from .adopting.declarations import is_declared
+from .adopting.live_comparison import announce_command, compare_with_source, list_tools
 from .adopting.proposals import Proposal
-from .adopting.removal import delete_empty_folders, plan_removal
-from .adopting.survey import Survey, answered, survey, tell_what_is_left
+from .adopting.removal import plan_removal
+from .adopting.survey import (
+    Survey,
+    answer_questions,
+    print_remaining_work,
+    survey_server,
+)
 from .checklist import GATED
 from .errors import RefusedError, UnableError, format_count
-from .project.guarded_writes import require_clean, require_reachable, write_files
+from .project.guarded_writes import (
+    delete_empty_folders,
+    require_clean,
+    require_reachable,
+    write_files,
+)
+from .project.origin import find_template
 from .project.repository import list_changes
 from .sources.registrations import SourceTool
 
@@ -44,7 +55,7 @@ def adopt(
     ref: str | None = None,
     live: str | None = None,
     pin: bool = False,
-    engine: Literal["vendored", "package"] = "vendored",
+    engine: Literal["vendored", "package"] | None = None,
     raise_floors: Annotated[bool, Parameter("--raise")] = False,
     remove: bool = False,
     json_output: Annotated[bool, Parameter("--json")] = False,
@@ -63,14 +74,15 @@ def adopt(
         ref: A version of the template.
         live: A command that starts the server over stdio: run it, and compare what it lists with what was read.
         pin: Write the lock and the tool table at once; this installs the project and imports the server.
-        engine: Whether the repository contains the engine, or pyproject.toml depends on it.
+        engine: Whether the repository contains the engine, or pyproject.toml depends on it; asked in a terminal
+            where others can reach the template, else vendored.
         raise_floors: Accept higher lower bounds of FastMCP and of Python, which are printed without it.
         remove: Take everything of ours out again, and leave your files as they were.
         json_output: Print JSON: a row for each tool.
     """
     if remove:
         return _remove(folder.resolve(), dry_run=dry_run)
-    seen = survey(folder)
+    seen = survey_server(folder)
     root = seen.project.root
     if all(
         tool.low_level for tool in (*(each.tool for each in seen.proposals), *seen.left)
@@ -80,20 +92,24 @@ def adopt(
         require_clean(root, "so that git can undo what adopt writes")
     floors: list[str] = []
     if not (json_output and dry_run):
-        dependencies.recent(root, seen.frameworks)
+        dependencies.require_recent_fastmcp(root, seen.frameworks)
         floors = _accepted_floors(root, accepted=raise_floors or dry_run)
     if live is not None:
-        announce(live)
+        announce_command(live)
         seen = compare_with_source(seen, list_tools(live))
     beside = {} if dry_run else list_changes(root)  # what a running server left
     quiet = unattended or json_output or not sys.stdin.isatty()
     if not json_output and not (dry_run and quiet):
         seen.show()
     chosen = (
-        [] if json_output and dry_run else answered(_undeclared(seen), unattended=quiet)
+        []
+        if json_output and dry_run
+        else answer_questions(_undeclared(seen), unattended=quiet)
     )
     if not (json_output and dry_run):
-        made = adoption(seen, chosen, template, ref, engine)
+        if engine is None:
+            engine = _choose_engine(root, template, ref, ask=not (quiet or dry_run))
+        made = plan_adoption(seen, chosen, template, ref, engine)
         if not dry_run and list_changes(root) != beside:
             raise RefusedError(
                 "files were changed in the meantime; commit them and do it again"
@@ -108,9 +124,40 @@ def adopt(
     return 0
 
 
+def _choose_engine(
+    root: Path, template: str | None, ref: str | None, *, ask: bool
+) -> Literal["vendored", "package"]:
+    """Choose where the engine is: as a dependency only where others can fetch it.
+
+    Args:
+        root: The folder of the server.
+        template: The template's address, if it is not this command's own.
+        ref: A version of the template.
+        ask: Whether there is a user to ask.
+
+    Raises:
+        UnableError: The template is not found.
+    """
+    listed = dependencies.load_pyproject(root).get("project", {}).get("dependencies")
+    if not ask or load_adoption(root) or not isinstance(listed, list):
+        return "vendored"
+    address = find_template(template, ref).source
+    is_reachable = "://" in address and not address.startswith("file:")
+    is_reachable = is_reachable or address.startswith(("git@", "gh:", "gl:"))
+    if not is_reachable:
+        return "vendored"
+    from .terminal import prompts
+
+    package = f"a dozen files; installing needs git and {address}, and wheels an index"
+    vendored = "about 80 files more, with the engine among them; nothing to fetch"
+    options = [("package", package, "package"), ("vendored", vendored, "vendored")]
+    chosen = prompts.ask_choice("Where is the engine that asks and proves?", options)
+    return "package" if chosen == "package" else "vendored"
+
+
 def _remove(root: Path, *, dry_run: bool) -> int:
     """Remove an adoption; 1 where something is left to a person."""
-    removal = plan_removal(root, recorded(root))
+    removal = plan_removal(root, load_adoption(root))
     if not dry_run:
         require_clean(root, "so that git can undo the removal")
         write_files(removal.written)
@@ -134,7 +181,7 @@ def _accepted_floors(root: Path, *, accepted: bool) -> list[str]:
     Raises:
         RefusedError: There are some, and nobody accepted them.
     """
-    floors = [] if recorded(root) else dependencies.raised_floors(root)
+    floors = [] if load_adoption(root) else dependencies.list_raised_floors(root)
     if floors and not accepted:
         raise RefusedError(f"{'; '.join(floors)}: accept that with --raise")
     return floors
@@ -142,15 +189,15 @@ def _accepted_floors(root: Path, *, accepted: bool) -> list[str]:
 
 def _undeclared(seen: Survey) -> Survey:
     """What is left of a server's tools where it was adopted before."""
-    if not (known := recorded(seen.project.root)):
+    if not (known := load_adoption(seen.project.root)):
         return seen
-    package = layout.package(known["adopted"]["place"])
+    package = layout.policy_package(known["adopted"]["place"])
 
     def says(found: SourceTool) -> bool:
         return bool(
             found.function
             and found.home
-            and declared(found.function, found.home, package)
+            and is_declared(found.function, found.home, package)
         )
 
     return replace(
@@ -199,7 +246,7 @@ def _write(
     if not written and not new:
         print("adopted already; nothing changed", file=sys.stderr)
         return
-    tell_what_is_left(seen, chosen, made.by_hand.items())
+    print_remaining_work(seen, chosen, made.by_hand.items())
     if gated := [each.tool.name for each in chosen if each.behavior in GATED]:
         print(f"{', '.join(gated)}: {ANSWERS_CHANGE}", file=sys.stderr)
     verb = "would be changed" if dry_run else "changed"

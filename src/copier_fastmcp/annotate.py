@@ -13,12 +13,12 @@ from .adopting.edits import Edited
 from .adopting.live_comparison import (
     Backup,
     Listing,
-    announce,
+    announce_command,
     compare_with_source,
     find_differences,
     list_tools,
 )
-from .adopting.survey import answered, survey, tell_what_is_left
+from .adopting.survey import answer_questions, print_remaining_work, survey_server
 from .errors import UnableError, format_count
 from .project.guarded_writes import require_clean, require_reachable
 
@@ -50,16 +50,16 @@ def annotate(
     Raises:
         UnableError: With --live, the server does not start, or differs afterwards; everything is restored.
     """
-    seen = survey(folder, low_level=True)
+    seen = survey_server(folder, low_level=True)
     root = seen.project.root
     if not dry_run:  # before anything is asked or started
         _require_committed(root, annotate_survey(seen, seen.proposals).files)
     before: Listing = []
     if live is not None:
-        announce(live)
+        announce_command(live)
         before = list_tools(live)
         seen = compare_with_source(seen, before)
-    chosen = answered(
+    chosen = answer_questions(
         seen, unattended=unattended or json_output or not sys.stdin.isatty()
     )
     annotations = annotate_survey(seen, chosen)
@@ -76,7 +76,7 @@ def annotate(
         for edited in annotations.files:
             print(edited.diff(edited.module.path.relative_to(root).as_posix()), end="")
     if not json_output:
-        tell_what_is_left(seen, chosen, annotations.by_hand)
+        print_remaining_work(seen, chosen, annotations.by_hand)
         _tell_result(len(written), dry_run=dry_run, live=live is not None)
     return 1 if annotations.by_hand else 0
 

@@ -278,15 +278,15 @@ def _print_patch(audited: Sequence[Server]) -> int:
         1 with a diff, 0 without.
     """
     from .adopting.annotations import annotate_survey
-    from .adopting.survey import answered, survey, tell_what_is_left
+    from .adopting.survey import answer_questions, print_remaining_work, survey_server
 
-    source = survey(Path())
-    proposals = answered(source, unattended=True)
+    source = survey_server(Path())
+    proposals = answer_questions(source, unattended=True)
     annotations = annotate_survey(source, proposals)
     for edited in annotations.files:
         path = edited.module.path.relative_to(source.project.root)
         print(edited.diff(path.as_posix()), end="")
-    tell_what_is_left(source, proposals, annotations.by_hand)
+    print_remaining_work(source, proposals, annotations.by_hand)
     shown = {row["tool"] for row in source.rows()}
     for server in audited:
         for tool in server.tools:

@@ -59,8 +59,8 @@ def resolve_profile(
     """
     profiles: dict[str, dict[str, Any]] = (release or load_tables())["profiles"]
     default = profiles["explicit"]
-    own = {key: value for key, value in answers.items() if key in default}
-    return {**default, **profiles.get(str(answers.get("profile", "explicit")), own)}
+    custom = {key: value for key, value in answers.items() if key in default}
+    return {**default, **profiles.get(str(answers.get("profile", "explicit")), custom)}
 
 
 def build_policy(

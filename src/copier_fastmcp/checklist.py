@@ -1,4 +1,4 @@
-"""What is left to do on a server, in phases: the tools whose mistakes cost most come first."""
+"""The remaining work on a server, in phases: tools whose errors cost most come first."""
 
 from collections.abc import Sequence
 
@@ -9,21 +9,26 @@ What is left to do, in the order in which a mistake costs most. Yours: tick off,
 | --- | --- | --- | --- | --- |
 """
 GATED = ("delete", "action")
-Phase = tuple[
-    str, str, str, str
-]  # what it is called, its priority, what is to do, when it is done
+Phase = tuple[str, str, str, str]  # its title, its priority, its task, its end
 
 
 def format_checklist(
-    title: str, known: Sequence[Phase], groups: Sequence[Sequence[str]]
+    title: str, phases: Sequence[Phase], groups: Sequence[Sequence[str]]
 ) -> str:
-    """A page in Markdown with a row for each phase that has anything in its group."""
-    some = [
-        (*phase, group) for phase, group in zip(known, groups, strict=True) if group
-    ]
-    rows = [(number, *row) for number, row in enumerate(some, start=1)]
-    lines = [
-        f"| {number}. {what} | {priority} | {len(tools)}: {', '.join(tools)} | {todo} | {ready} |"
-        for number, what, priority, todo, ready, tools in rows
-    ]
-    return f"# {title}\n{HEAD}" + "\n".join(lines).replace("\r", " ") + "\n"
+    """Return a page in Markdown with a row for each phase that has tools.
+
+    Args:
+        title: The title of the page.
+        phases: The phases, in order.
+        groups: The tools of each phase.
+    """
+    lines: list[str] = []
+    for (phase, priority, task, end), tools in zip(phases, groups, strict=True):
+        if not tools:
+            continue
+        number = len(lines) + 1
+        names = f"{len(tools)}: {', '.join(tools)}"
+        line = f"| {number}. {phase} | {priority} | {names} | {task} | {end} |"
+        lines.append(line.replace("\r", " "))
+    rows = "\n".join(lines)
+    return f"# {title}\n{HEAD}{rows}\n"

@@ -18,6 +18,8 @@ NAME = "copier-fastmcp"
 VERBS = {
     "new": "Make a server: from names, from an OpenAPI document, or from an answers file.",
     "import": "Write answers for a server from an OpenAPI document, each behavior with its reason.",
+    "sync": "Bring a later OpenAPI document to a server: answers, tool files and lock, on a branch.",
+    "try": "Call the reads of this server's API, and compare its responses with the tools.",
     "add": "Add a tool to a server, by questions in the terminal or in one line.",
     "rename": "Rename a tool everywhere: answer, file, test, lock and tool table.",
     "remove": "Remove a tool everywhere: answer, file, test, lock and tool table.",
@@ -32,14 +34,14 @@ VERBS = {
     "explain": "Say what a rule asks, who asks for it, and how to mend what it finds.",
 }
 # A verb that Python keeps for itself is another name in code.
-NAMES = {"import": ("importing", "import_")}
+NAMES = {"import": ("importing", "import_"), "try": ("trying", "try_")}
 EXITS = "Exit codes: 0 done or clean, 1 findings or refused, 2 could not; an error is one line."
 # Git and ssh must not ask in the middle of something: their questions would wait unseen.
 QUIET_GIT = {"GIT_TERMINAL_PROMPT": "0"}
 QUIET_SSH = {"GIT_SSH_COMMAND": "ssh -oBatchMode=yes"}
 
 
-def overview() -> str:
+def format_overview() -> str:
     """The page that `--help` prints."""
     width = max(map(len, VERBS)) + 2
     rows = [f"  {verb:{width}}{text}" for verb, text in VERBS.items()]
@@ -57,7 +59,7 @@ def overview() -> str:
     return "\n".join(lines)
 
 
-def version() -> str:
+def format_version() -> str:
     """This command's version, and the template that it belongs to."""
     from .project.origin import find_template, get_installed_version
 
@@ -69,12 +71,12 @@ def version() -> str:
     return f"{NAME} {get_installed_version()}\n{origin}"
 
 
-def _worth_saying(default: object) -> object:
+def _format_default(default: object) -> object:
     """A default, for the help; an option that is off unless said needs none."""
     return None if default is False else default
 
 
-def _purpose(function: Callable[..., object]) -> str:
+def _read_purpose(function: Callable[..., object]) -> str:
     """What a docstring says before its sections, a paragraph on a line: the terminal wraps it."""
     from inspect import getdoc
 
@@ -90,12 +92,12 @@ def call(verb: str, words: Sequence[str]) -> int:
     function = getattr(import_module(f"{__package__}.{module}"), name)
     app = App(
         name=f"{NAME} {verb}",
-        help=_purpose(function),
+        help=_read_purpose(function),
         help_format="plaintext",
         help_formatter="plain",
         help_epilogue=EXITS,
         version_flags=(),
-        default_parameter=Parameter(negative=(), show_default=_worth_saying),
+        default_parameter=Parameter(negative=(), show_default=_format_default),
         result_action="return_value",
         suppress_keyboard_interrupt=False,
     )
@@ -111,30 +113,30 @@ def call(verb: str, words: Sequence[str]) -> int:
 
 def _dispatch(words: Sequence[str]) -> int:
     if not words or words[0] in ("--help", "-h", "help"):
-        print(overview())
+        print(format_overview())
         return 0
     if words[0] == "--version":
-        print(version())
+        print(format_version())
         return 0
     if words[0] not in VERBS:
         from difflib import get_close_matches
 
         close = get_close_matches(words[0], VERBS, 1)
-        known = f"did you mean {close[0]}? The" if close else "the"
+        suggestion = f"did you mean {close[0]}? The" if close else "the"
         raise UnableError(
-            f"{words[0]!r} is not a verb; {known} verbs are {', '.join(VERBS)}"
+            f"{words[0]!r} is not a verb; {suggestion} verbs are {', '.join(VERBS)}"
         )
     return call(words[0], words[1:])
 
 
-def _without_debug(words: Sequence[str]) -> tuple[list[str], bool]:
+def _split_debug(words: Sequence[str]) -> tuple[list[str], bool]:
     """The words but for `--debug`, which stands anywhere in front of a `--`."""
     end = words.index("--") if "--" in words else len(words)
-    kept = [word for word in words[:end] if word != "--debug"]
-    return [*kept, *words[end:]], len(kept) < end
+    remaining = [word for word in words[:end] if word != "--debug"]
+    return [*remaining, *words[end:]], len(remaining) < end
 
 
-def _reason(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     """What went wrong, on one line."""
     if isinstance(error, (RefusedError, UnableError)):
         return one_line(error)
@@ -148,7 +150,7 @@ def _reason(error: Exception) -> str:
 
 def main(words: Sequence[str] | None = None) -> int:
     """Run the command; the exit code is 0 done or clean, 1 findings or refused, 2 could not."""
-    words, debug = _without_debug(sys.argv[1:] if words is None else words)
+    words, debug = _split_debug(sys.argv[1:] if words is None else words)
     os.environ.update(QUIET_SSH | os.environ | QUIET_GIT)
     with suppress(ValueError):  # outside the main thread
         signal.signal(
@@ -166,6 +168,6 @@ def main(words: Sequence[str] | None = None) -> int:
     except Exception as error:
         if debug:
             traceback.print_exception(error)
-        print(f"{NAME}: {_reason(error)}", file=sys.stderr)
+        print(f"{NAME}: {_describe_error(error)}", file=sys.stderr)
         return 1 if isinstance(error, RefusedError) else 2
     return code

@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -15,20 +16,33 @@ from .updates.tool_differences import find_tool_differences
 
 
 def find_unknown_files(fresh: Path, project: Path) -> list[str]:
-    """Files in the template's own folders that it does not have: left over, or somebody's."""
-    known = list_files(fresh)
-    folders = {
-        str(Path(name).parent) for name in known if Path(name).parent.name == "policy"
-    }
-    if engine := [
-        name for name in load_engine_digests(fresh) if not name.startswith("tests/")
-    ]:
+    """Return files in the template's own folders that the template does not have.
+
+    Args:
+        fresh: The recorded version, rendered.
+        project: The project.
+    """
+    rendered_names = list_files(fresh)
+    folders: set[str] = set()
+    for name in rendered_names:
+        parent = Path(name).parent
+        if parent.name == "policy":
+            folders.add(str(parent))
+    engine = []
+    for name in load_engine_digests(fresh):
+        if not name.startswith("tests/"):
+            engine.append(name)
+    if engine:
         folders.add(os.path.commonpath(engine))
-    found = (path for folder in folders for path in (project / folder).rglob("*"))
-    names = (path.relative_to(project).as_posix() for path in found if path.is_file())
-    return sorted(
-        name for name in names if name not in known and "__pycache__" not in name
-    )
+    unknown = []
+    for folder in folders:
+        for path in (project / folder).rglob("*"):
+            name = path.relative_to(project).as_posix()
+            if not path.is_file() or "__pycache__" in name:
+                continue
+            if name not in rendered_names:
+                unknown.append(name)
+    return sorted(unknown)
 
 
 def drift(
@@ -54,45 +68,54 @@ def drift(
         UnableError: The recorded version cannot be rendered.
     """
     try:
-        known = read_recorded_answers(template)
-        with render_project(known) as fresh:
+        answers = read_recorded_answers(template)
+        with render_project(answers) as fresh:
             states = compare_policy_files(fresh, Path())
             states |= dict.fromkeys(find_unknown_files(fresh, Path()), "unknown")
             engine = load_engine_digests(fresh)
     except (RefusedError, UnableError, OSError) as error:
         raise UnableError(f"could not compare with the template: {error}") from error
-    source, version = known["_src_path"], known["_commit"]
-    tools = find_tool_differences(Path(), known)
+    source, version = answers["_src_path"], answers["_commit"]
+    tools = find_tool_differences(Path(), answers)
     if json_output:
-        found = {
+        result = {
             "template": source,
             "version": version,
             "files": states,
             "tools": tools,
         }
-        print(json.dumps(found, indent=2, ensure_ascii=False))
+        print(json.dumps(result, indent=2, ensure_ascii=False))
     else:
         for line in tools:
             print(line)
-        for name, state in states.items():
-            print(one_line(f"{name}: {state}"))
-        if edited := [
-            name
-            for name, state in states.items()
-            if name in engine and state == "edited"
-        ]:
-            print(
-                f"engine: {format_count(len(edited), 'file')} edited; no update runs until they are restored"
-            )
-        ours = [name for name, state in states.items() if state != "unknown"]
-        if ours:
-            print(
-                "to put them back: copier-fastmcp restore, or name the files after it"
-            )
-        if len(ours) < len(states):
-            print(
-                "unknown: the template has no such file; move it out of its folder, or delete it"
-            )
-        differ = f"{format_count(len(states), 'policy file')} {'differs' if len(states) == 1 else 'differ'}"
-        print(f"{differ} from {source} at {version}")
+        _print_states(states, engine)
+        count = format_count(len(states), "policy file")
+        verb = "differs" if len(states) == 1 else "differ"
+        print(f"{count} {verb} from {source} at {version}")
     return 1 if states else 0
+
+
+def _print_states(states: Mapping[str, str], engine: Collection[str]) -> None:
+    """Print the state of each file, and how to restore them.
+
+    Args:
+        states: The state of each file that differs.
+        engine: The files of the engine.
+    """
+    edited = 0
+    unknown = 0
+    for name, state in states.items():
+        print(one_line(f"{name}: {state}"))
+        if state == "unknown":
+            unknown += 1
+        elif state == "edited" and name in engine:
+            edited += 1
+    if edited:
+        count = format_count(edited, "file")
+        print(f"engine: {count} edited; no update runs until they are restored")
+    if unknown < len(states):
+        print("to put them back: copier-fastmcp restore, or name the files after it")
+    if unknown:
+        print(
+            "unknown: the template has no such file; move it out of its folder, or delete it"
+        )

@@ -1,35 +1,42 @@
-"""How a command ends that does not end well; each is one line on stderr."""
+"""Errors of the command, each printed as one line on stderr, and the format of its messages."""
 
 import sys
 
 
 class RefusedError(Exception):
-    """It was asked for something that it does not do as things stand: exit code 1."""
+    """The request cannot be carried out in the present state: exit code 1."""
 
 
 class UnableError(Exception):
-    """It could not find out or could not do it: exit code 2."""
+    """The command could not obtain a result or complete the change: exit code 2."""
 
 
 class BackError(Exception):
-    """Somebody in a dialog wants the question before this one."""
+    """The user of a dialog wants to return to the previous question."""
 
 
 def one_line(text: object) -> str:
-    """A text on one line, without what a terminal would obey."""
+    """Return a text on one line, without control characters."""
     return escape_controls(" ".join(str(text).split()))
 
 
 def escape_controls(line: str) -> str:
-    """A line with an escape for each character that nobody sees, or that a terminal would obey."""
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
+    """Return a line with an escape for each invisible or control character."""
+    characters = []
+    for character in line:
+        if character.isprintable():
+            characters.append(character)
+        else:
+            characters.append(ascii(character)[1:-1])
+    return "".join(characters)
 
 
 def format_count(count: int, noun: str) -> str:
-    """So many of something, as in `1 tool` and `2 tools`."""
-    return f"{count} {noun}{'s' * (count != 1)}"
+    """Return a count with its noun, as in `1 tool` and `2 tools`."""
+    plural = "" if count == 1 else "s"
+    return f"{count} {noun}{plural}"
 
 
 def print_message(text: str) -> None:
-    """Say something to a person; what a program reads is on stdout."""
+    """Print a message for the user on stderr; output for programs goes to stdout."""
     print(f"copier-fastmcp: {one_line(text)}", file=sys.stderr)

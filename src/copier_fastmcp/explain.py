@@ -27,15 +27,15 @@ def explain(
         raise RefusedError(
             f"{rule!r} is not a rule; the rules are {', '.join(load_rules())}"
         )
-    known = load_rules()[rule]
+    entry = load_rules()[rule]
     if json_output:
-        print(json.dumps({"id": rule, **known}, indent=2, ensure_ascii=False))
+        print(json.dumps({"id": rule, **entry}, indent=2, ensure_ascii=False))
         return
-    print(f"{rule}: {known['text']}\nMend: {known['mend']}")
-    print(f"Source: {known['source']}\nApplies to: {', '.join(known['profiles'])}")
-    if "fails" in known:
-        print(f"When: it warns since {known['warns']}, and fails from {known['fails']}")
-    if "policy" in known["profiles"] and rule != "waiver-valid":
+    print(f"{rule}: {entry['text']}\nMend: {entry['mend']}")
+    print(f"Source: {entry['source']}\nApplies to: {', '.join(entry['profiles'])}")
+    if "fails" in entry:
+        print(f"When: it warns since {entry['warns']}, and fails from {entry['fails']}")
+    if "policy" in entry["profiles"] and rule != "waiver-valid":
         print(
             f"Waive: in tests/tools/test_NAME.py write {WAIVER.replace('RULE', rule)}"
         )

@@ -55,8 +55,8 @@ def _read_results(path: Path, key: str | None) -> list[Result]:
             Path(result.project), Consequences.from_json(result.consequences)
         return results if state["ref"] == key else []
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-        why = f"--state: {path} holds no results of an earlier run; delete it"
-        raise UnableError(why) from error
+        problem = f"--state: {path} holds no results of an earlier run; delete it"
+        raise UnableError(problem) from error
 
 
 def _load_state(path: Path, ref: str | None, release: Release) -> dict[str, Result]:
@@ -93,8 +93,8 @@ def list_projects(words: tuple[str, ...]) -> list[str]:
         try:
             text = Path(word[1:]).read_text(encoding="utf-8")
         except (OSError, ValueError) as error:
-            why = getattr(error, "strerror", None) or "not UTF-8"
-            raise UnableError(f"{word}: {why}") from error
+            reason = getattr(error, "strerror", None) or "not UTF-8"
+            raise UnableError(f"{word}: {reason}") from error
         if text.lstrip().startswith("["):
             names += _list_repositories(word, text)
             continue
@@ -121,8 +121,10 @@ def _list_repositories(word: str, text: str) -> list[str]:
             keys = [key for key in ADDRESS_KEYS if row.get(key)]
             addresses.append(str(row[keys[0]]))
     except (ValueError, AttributeError, IndexError, TypeError) as error:
-        why = "not a listing of repositories; each row has a clone_url, ssh_url or url"
-        raise UnableError(f"{word}: {why}") from error
+        problem = (
+            "not a listing of repositories; each row has a clone_url, ssh_url or url"
+        )
+        raise UnableError(f"{word}: {problem}") from error
     return addresses
 
 
@@ -194,18 +196,20 @@ def _plan(
     def run(name: str) -> Result:
         return plan_server(name, release)
 
-    def done(name: str, result: Result) -> None:
+    def record_result(name: str, result: Result) -> None:
         results[name] = result
         relaxed = Consequences.from_json(result.consequences).relaxations()
-        more = f", {'; '.join(relaxed)}" if relaxed else ""
-        line = f"[{len(results)}/{len(names)}] {name}: {result.outcome}{more}"
+        relaxations = f", {'; '.join(relaxed)}" if relaxed else ""
+        line = f"[{len(results)}/{len(names)}] {name}: {result.outcome}{relaxations}"
         print("\n".join(wrap_line(one_line(line))), file=sys.stderr)
         if state:
             _save_state(state, _plan_key(release), results.values())
 
     code = 0
     try:
-        run_in_parallel(waiting, jobs or os.cpu_count() or 1, run, done, release.stop)
+        run_in_parallel(
+            waiting, jobs or os.cpu_count() or 1, run, record_result, release.stop
+        )
     except KeyboardInterrupt:
         code = STOPPED
     listed = [results[name] for name in dict.fromkeys(names) if name in results]
@@ -290,9 +294,36 @@ def _print_table(results: list[Result]) -> None:
     counts = {
         name: sum(r.outcome == name for r in results) for name in (CLEAN, CURRENT)
     }
-    other = len(results) - sum(counts.values())
-    spread = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
-    print(f"{format_count(len(results), 'project')}: {spread}, {other} to look at")
+    remaining = len(results) - sum(counts.values())
+    outcomes = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
+    print(
+        f"{format_count(len(results), 'project')}: {outcomes}, {remaining} to look at"
+    )
+
+
+def _require_checkouts(names: list[str]) -> None:
+    """Refuse addresses of repositories, of which only a plan can be made.
+
+    Raises:
+        UnableError: A name is an address.
+    """
+    for name in names:
+        if is_address(name):
+            raise UnableError(f"{name} is an address; clone it first, or say --plan")
+
+
+def _require_repeatable(ref: str | None, *, dry_run: bool) -> None:
+    """Refuse options with which a state file makes no sense.
+
+    Raises:
+        UnableError: Nothing is done, or the release is not named.
+    """
+    if dry_run:
+        raise UnableError("--state keeps what was done; with --dry-run nothing is")
+    if not ref:
+        raise UnableError(
+            "--state goes with --ref: without it a newer release would look done"
+        )
 
 
 def fleet(
@@ -351,17 +382,10 @@ def fleet(
     names = [
         name if is_address(name) else _resolve(name) for name in list_projects(projects)
     ]
-    if state and dry_run:
-        raise UnableError("--state keeps what was done; with --dry-run nothing is")
-    addresses = [name for name in names if is_address(name)]
-    if addresses and not plan:
-        raise UnableError(
-            f"{addresses[0]} is an address; clone it first, or say --plan"
-        )
-    if state and not ref:
-        raise UnableError(
-            "--state goes with --ref: without it a newer release would look done"
-        )
+    if not plan:
+        _require_checkouts(names)
+    if state:
+        _require_repeatable(ref, dry_run=dry_run)
     require_writable(report)
     release = Release(
         ref,
@@ -387,7 +411,7 @@ def fleet(
     def run(name: str) -> Result:
         return update_checkout(Path(name), release, delivery)
 
-    def done(name: str, result: Result) -> None:
+    def record_result(name: str, result: Result) -> None:
         results[name] = result
         print(
             f"[{len(results)}/{len(names)}] {name}: {result.outcome}", file=sys.stderr
@@ -395,7 +419,9 @@ def fleet(
         if state:
             _save_state(state, ref, results.values())
 
-    run_in_parallel(waiting, jobs or os.cpu_count() or 1, run, done, release.stop)
+    run_in_parallel(
+        waiting, jobs or os.cpu_count() or 1, run, record_result, release.stop
+    )
     listed = [results[name] for name in names]
     write_report(report, listed)
     if json_output:

@@ -14,22 +14,13 @@ from cyclopts import Parameter
 
 from .errors import BackError, RefusedError, UnableError, one_line, print_message
 from .openapi.changes import fit_line
-from .openapi.converting import (
-    answers_of,
-    endpoints_of,
-    gathered,
-    record_of,
-    remembered_selection,
-)
 from .openapi.document import read
-from .openapi.matching import keep_path_parameters, match_endpoints
+from .openapi.imports import import_document
 from .openapi.merging import (
     Before,
     diff,
     load_answers,
     load_before,
-    merge,
-    merge_answers,
     remembered,
     sidecar,
     written,
@@ -37,7 +28,8 @@ from .openapi.merging import (
 from .openapi.reporting import report, report_changes, to_look_at
 from .openapi.selecting import Selection
 from .openapi.tools import BUDGET, Options
-from .tools_answer import parse_entries
+
+LEAST_BUDGET = 600
 
 
 def import_(
@@ -86,57 +78,38 @@ def import_(
             f"{out} cannot be written: make the folder {out.parent} first"
         )
     before = load_before(out) if out else Before()
-    matches = (
-        match_endpoints(before.endpoints(), endpoints_of(document))
-        if before.tools
-        else {}
-    )
-    before = before.moved(matches)
-    mine = load_answers(out) if out else {}
+    previous = load_answers(out) if out else {}
     selection = Selection(tag or [], path or [], method or [], operation or [])
-    if not selection and before.selection:
-        selection = remembered_selection(document, before)
     asking = (
         sys.stdin.isatty() and sys.stderr.isatty() and not (unattended or json_output)
     )
-    options = Options(max(budget, 600), scopes, request_model, dict(before.behaviors))
-    options.names = {key: tool["name"] for key, tool in before.tools.items()}
-    own = [
-        str(one.get("name"))
-        for one in parse_entries(mine.get("tools"))
-        if one.get("name") not in options.names.values()
-        and (options.names or not one.get("http"))
-    ]
+    options = Options(max(budget, LEAST_BUDGET), scopes, request_model)
     try:
-        rows, selection = gathered(document, selection, options, own, asking=asking)
+        made = import_document(
+            document, before, previous, selection, options, asking=asking
+        )
     except BackError as error:
         raise KeyboardInterrupt from error
-    for row in rows:
-        if row.tool and row.operation.key in before.tools:
-            row.tool = keep_path_parameters(row.tool, before.tools[row.operation.key])
-    answers, notes = answers_of(document, rows)
-    record = record_of(document, rows, options, selection)
-    record.answers = {key: value for key, value in answers.items() if key != "tools"}
-    merged = merge(mine.get("tools") or [], before, record.tools) if mine else None
-    if merged:
-        answers, kept = merge_answers(mine, before, answers)
-        merged.kept[:0] = kept
-        answers["tools"] = merged.tools
+    rows, answers, merged = made.rows, made.answers, made.merged
     text = written(answers, file.name)
-    old = out.read_text(encoding="utf-8") if out and mine else ""
+    old = out.read_text(encoding="utf-8") if out and previous else ""
     if out and not dry_run and answers["tools"]:
-        _write(out, text, record)
+        _write(out, text, made.record)
     if json_output:
-        print(json.dumps([one.row() for one in rows], indent=1, ensure_ascii=False))
+        print(json.dumps([entry.row() for entry in rows], indent=1, ensure_ascii=False))
         for line in to_look_at(rows):
             print_message(one_line(line))
         return 0
     if not out and answers["tools"]:
         print(text, end="")
-    elif out and merged and (shown := diff(old, text, out.name)):
-        print(shown)
+    elif out and merged and (changes := diff(old, text, out.name)):
+        print(changes)
     # What callers notice comes first, then what became of each operation.
-    for line in [*report_changes(merged, mine.get("tools")), *report(rows), *notes]:
+    for line in [
+        *report_changes(merged, previous.get("tools")),
+        *report(rows),
+        *made.notes,
+    ]:
         print_message(fit_line(one_line(line)))
     if not answers["tools"]:
         raise RefusedError(
@@ -145,11 +118,13 @@ def import_(
     if out and merged and text == old:
         print_message(f"{out} stays as it is")
     elif out:
-        then = f"copier-fastmcp new --from {shlex.quote(str(out))}"
+        next_command = f"copier-fastmcp new --from {shlex.quote(str(out))}"
         if merged:
-            whole = shlex.quote(str(out.resolve()))
-            then = f"copier-fastmcp update --from {whole} in the server's folder, or {then}"
-        print_message(f"{'would write' if dry_run else 'wrote'} {out}; then: {then}")
+            full_path = shlex.quote(str(out.resolve()))
+            next_command = f"copier-fastmcp update --merge --from {full_path} in the server's folder, or {next_command}"
+        print_message(
+            f"{'would write' if dry_run else 'wrote'} {out}; then: {next_command}"
+        )
     return 0
 
 

@@ -32,6 +32,7 @@ from .scaffolding.tool_preview import find_name_mistake
 from .tools_answer import parse_entries, shorten_entries
 
 Render = Callable[[Mapping[str, Any]], Path]
+ADDRESS = re.compile(r"https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?(/[A-Za-z0-9._~@-]+)*/?")
 
 
 def new(
@@ -91,130 +92,192 @@ def new(
     if dest:
         require_usable(dest)
     globs = {"tag": tag, "path": path, "method": method, "operation": operation}
-    more = parse_data_options(data)
-    given = more | _options(tools, domain, server_name, profile)
+    data_answers = parse_data_options(data)
+    options = data_answers | _collect_options(tools, domain, server_name, profile)
     notes = ImportNotes()
     plan = Plan(dest, conflicts, asking, install, json_output)
-    try:
-        with open_renderer(origin, more, notes) as render:
-            known = (
-                load_source(from_, globs, notes, asking=asking) | given
-                if from_
-                else given
-            )
-            if "server_name" not in known and (known.get("tools") or not asking):
-                known = guess_domain(dest) | known
-            known = complete_address(known, asking=asking)
-            if not asking:
-                if not known.get("tools"):
-                    raise RefusedError(
-                        'no tool is named; say --tools "search_notes, get_note", or --from FILE'
-                    )
-                settle_plan(plan, render(known))
-            else:
-                from .scaffolding.dialog import Dialog
 
+    def load(file: Path) -> dict[str, Any]:
+        answers = load_source(file, globs, notes, asking=asking)
+        return answers | options
+
+    try:
+        with open_renderer(origin, data_answers, notes) as render:
+            answers = load(from_) if from_ else options
+            if "server_name" not in answers and (answers.get("tools") or not asking):
+                answers = guess_domain(dest) | answers
+            answers = complete_address(answers, asking=asking)
+            if asking:
                 if from_:
-                    render(known)
-                ask = Dialog(
-                    known,
-                    lambda file: complete_address(
-                        load_source(file, globs, notes, asking=True) | given,
-                        asking=True,
-                    ),
-                    render,
-                    lambda answers: settle_plan(plan, render(answers)),
-                    dest,
-                    given,
-                ).ask
-                try:
-                    known = ask()
-                except BackError as error:
-                    raise KeyboardInterrupt from error
-            return write_server(plan, known, render(known))
+                    render(answers)
+                answers = _run_dialog(plan, answers, options, load, render)
+            elif answers.get("tools"):
+                settle_plan(plan, render(answers))
+            else:
+                raise RefusedError(
+                    'no tool is named; say --tools "search_notes, get_note", or --from FILE'
+                )
+            return write_server(plan, answers, render(answers))
     except KeyboardInterrupt:
         print_message("nothing was written")
         return 130
 
 
-def _options(
-    tools: str | None, domain: str | None, server_name: str | None, profile: str | None
+def _run_dialog(
+    plan: Plan,
+    answers: dict[str, Any],
+    options: dict[str, Any],
+    load: Callable[[Path], dict[str, Any]],
+    render: Render,
 ) -> dict[str, Any]:
-    """The answers that have options of their own.
+    """Ask for everything that is missing, and return the answers.
+
+    Args:
+        plan: The decisions about the server, which the dialog makes.
+        answers: The answers of the command line, and of the file that it names.
+        options: The answers of the command line, which are not asked.
+        load: Loads answers from a file.
+        render: Renders answers.
 
     Raises:
-        RefusedError: A name is not one.
+        KeyboardInterrupt: The user left, or went back from the first question.
     """
-    named = {"domain": domain, "server_name": server_name, "profile": profile}
-    found: dict[str, Any] = {key: value for key, value in named.items() if value}
+    from .scaffolding.dialog import Dialog
+
+    dialog = Dialog(
+        answers,
+        lambda file: complete_address(load(file), asking=True),
+        render,
+        lambda reviewed: settle_plan(plan, render(reviewed)),
+        plan.dest,
+        options,
+    )
+    try:
+        return dialog.ask()
+    except BackError as error:
+        raise KeyboardInterrupt from error
+
+
+def _collect_options(
+    tools: str | None, domain: str | None, server_name: str | None, profile: str | None
+) -> dict[str, Any]:
+    """Return the answers that have their own options.
+
+    Raises:
+        RefusedError: A name is not valid.
+    """
+    values = {"domain": domain, "server_name": server_name, "profile": profile}
+    answers: dict[str, Any] = {key: value for key, value in values.items() if value}
     if tools:
-        if wrong := find_name_mistake(tools):
-            raise RefusedError(f"--tools: {wrong}")
-        found["tools"] = shorten_entries(parse_entries(tools))
-    return found
+        mistake = find_name_mistake(tools)
+        if mistake:
+            raise RefusedError(f"--tools: {mistake}")
+        answers["tools"] = shorten_entries(parse_entries(tools))
+    return answers
+
+
+class _Renderer:
+    """Renders answers into a temporary folder; the same answers again are not rendered twice.
+
+    Attributes:
+        origin: The template.
+        typed: Answers whose names the user typed.
+        notes: The notes of an import.
+        stack: Removes the folder.
+    """
+
+    def __init__(
+        self,
+        origin: Template,
+        typed: Mapping[str, Any],
+        notes: ImportNotes,
+        stack: ExitStack,
+    ) -> None:
+        self.origin = origin
+        self.typed = typed
+        self.notes = notes
+        self.stack = stack
+        self._answers: dict[str, Any] | None = None
+        self._project = Path()
+
+    def render(self, answers: Mapping[str, Any]) -> Path:
+        """Return the folder of the rendered project.
+
+        Raises:
+            RefusedError: The template refuses an answer, or has no question for a typed one.
+        """
+        if self._answers == answers:
+            return self._project
+        self.stack.close()
+        self._answers = None
+        full = dict(answers)
+        full["_src_path"] = self.origin.source
+        full["_commit"] = self.origin.ref
+        project = self.stack.enter_context(copier_process.render_project(full))
+        recorded = read_answers(project / ANSWERS)
+        self._require_questions(recorded)
+        remaining = page(recorded, self.notes.lines)
+        if remaining:
+            (project / FILE).write_text(remaining, encoding="utf-8", newline="\n")
+        if self.notes.record:
+            (project / RECORD).write_text(
+                self.notes.record, encoding="utf-8", newline="\n"
+            )
+        self._answers = deepcopy(dict(answers))
+        self._project = project
+        return project
+
+    def _require_questions(self, recorded: Mapping[str, Any]) -> None:
+        for name in self.typed:
+            if name not in recorded:
+                names = ", ".join(key for key in recorded if not key.startswith("_"))
+                raise RefusedError(
+                    f"--data {name}: is not asked here; the answers are {names}"
+                )
 
 
 @contextmanager
 def open_renderer(
-    origin: Template, asked: Mapping[str, Any], notes: ImportNotes | None = None
+    origin: Template, typed: Mapping[str, Any], notes: ImportNotes | None = None
 ) -> Iterator[Render]:
-    """Render answers in a folder that goes away; the same answers again cost nothing.
+    """Provide a function that renders answers in a temporary folder.
 
-    `asked` are answers whose names somebody typed: one that the template does not know is refused. `notes` are
-    those of an import, for its page.
+    Args:
+        origin: The template.
+        asked: Answers whose names the user typed; a name without a question is refused.
+        notes: The notes of an import, for its page.
     """
     with ExitStack() as stack:
-        held: list[tuple[dict[str, Any], Path]] = []
-
-        def render(known: Mapping[str, Any]) -> Path:
-            if held and held[0][0] == known:
-                return held[0][1]
-            stack.close()
-            held.clear()
-            full = {**known, "_src_path": origin.source, "_commit": origin.ref}
-            project = stack.enter_context(copier_process.render_project(full))
-            kept = read_answers(project / ANSWERS)
-            if lost := [name for name in asked if name not in kept]:
-                names = ", ".join(name for name in kept if not name.startswith("_"))
-                raise RefusedError(
-                    f"--data {lost[0]}: is not asked here; the answers are {names}"
-                )
-            said = notes or ImportNotes()
-            if left := page(kept, said.lines):
-                (project / FILE).write_text(left, encoding="utf-8", newline="\n")
-            if said.record:
-                (project / RECORD).write_text(
-                    said.record, encoding="utf-8", newline="\n"
-                )
-            held.append((deepcopy(dict(known)), project))
-            return project
-
-        yield render
+        yield _Renderer(origin, typed, notes or ImportNotes(), stack).render
 
 
-def complete_address(known: dict[str, Any], *, asking: bool) -> dict[str, Any]:
-    """Answers for an API with its address, which some documents do not have.
+def _find_address_mistake(address: str) -> str:
+    if ADDRESS.fullmatch(address):
+        return ""
+    return (
+        "write a whole address without user and query, as in https://api.example.com/v1"
+    )
 
-    Without somebody to ask, the address is left to the setting of the server that is made.
+
+def complete_address(answers: dict[str, Any], *, asking: bool) -> dict[str, Any]:
+    """Return answers for an API with its address, which some documents do not have.
+
+    Args:
+        answers: The answers.
+        asking: Whether there is a user to ask; otherwise the address is left to the new server's setting.
     """
-    if known.get("backend") != "http" or known.get("api"):
-        return known
+    if answers.get("backend") != "http" or answers.get("api"):
+        return answers
     if not asking:
-        package = str(known.get("package_name", "")).upper()
+        package = str(answers.get("package_name", "")).upper()
         print_message(
             f"the document names no address of the API; set {package}_API where the server runs"
         )
-        return known
+        return answers
     from .terminal.prompts import ask_text
 
-    wrong = (
-        "write a whole address without user and query, as in https://api.example.com/v1"
-    )
-    form = re.compile(r"https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?(/[A-Za-z0-9._~@-]+)*/?")
-    said = ask_text(
-        "The address of the API:", "", lambda one: "" if form.fullmatch(one) else wrong
-    )
-    return {**known, "api": said.rstrip("/")}
+    address = ask_text("The address of the API:", "", _find_address_mistake)
+    return {**answers, "api": address.rstrip("/")}
 
 
 def load_source(
@@ -224,12 +287,16 @@ def load_source(
     *,
     asking: bool,
 ) -> dict[str, Any]:
-    """The answers in a file: an answers file, or an OpenAPI document read as `import` does.
+    """Return the answers in a file: an answers file, or an OpenAPI document as `import` reads it.
 
-    `notes` receives what an import has to say besides, and what a later one merges with.
+    Args:
+        file: The file.
+        globs: The operations that are selected from a document.
+        notes: Receives the notes of an import, and its record for a later merge.
+        asking: Whether there is a user to ask.
 
     Raises:
-        RefusedError: It is neither.
+        RefusedError: The file is neither.
     """
     from .openapi.converting import from_document
     from .openapi.reading import load
@@ -242,6 +309,8 @@ def load_source(
             f"{file} is neither an OpenAPI document nor an answers file with tools"
         )
     notes.lines.clear()
-    beside = sidecar(file)
-    notes.record = beside.read_text(encoding="utf-8") if beside.is_file() else ""
+    notes.record = ""
+    record = sidecar(file)
+    if record.is_file():
+        notes.record = record.read_text(encoding="utf-8")
     return strip_copier_keys(load_answers(file))

@@ -21,19 +21,22 @@ from .tools_answer import get_tool_name, list_tools
 from .updates.tool_changes import change_tools, deliver, inside_worktree
 
 
-def _files(name: str) -> list[Path]:
+def _find_files(name: str) -> list[Path]:
     """Return the files of a tool: its own and its test's.
 
     Raises:
-        RefusedError: It shares its file with others.
+        RefusedError: The tool shares its file with others.
     """
-    path, test = find_tool_file(name), Path(f"tests/tools/test_{name}.py")
-    if path and (others := [one for one in list_tool_functions(path) if one != name]):
-        why = f"{path.as_posix()} holds {name} and {', '.join(others)}"
-        raise RefusedError(
-            f"{why}; take {name} out of it by hand, then say remove again"
-        )
-    return [one for one in (path, test) if one and one.is_file()]
+    path = find_tool_file(name)
+    if path:
+        siblings = [tool for tool in list_tool_functions(path) if tool != name]
+        if siblings:
+            problem = f"{path.as_posix()} holds {name} and {', '.join(siblings)}"
+            raise RefusedError(
+                f"{problem}; take {name} out of it by hand, then say remove again"
+            )
+    files = [path, Path(f"tests/tools/test_{name}.py")]
+    return [file for file in files if file and file.is_file()]
 
 
 def remove(
@@ -66,9 +69,9 @@ def remove(
     """
     read_recorded_answers()
     with inside_worktree() as worktree:
-        known = read_recorded_answers()
-        before = list_tools(known.get("tools"))
-        files = _files(name)
+        answers = read_recorded_answers()
+        before = list_tools(answers.get("tools"))
+        files = _find_files(name)
         after = [tool for tool in before if get_tool_name(tool) != name]
         if len(after) == len(before) and not files:
             raise unknown_tool_error(name)
@@ -78,7 +81,7 @@ def remove(
                 path.unlink()
 
         tools = after if len(after) < len(before) else None
-        changes = change_tools(worktree, known, tools, trust=trust, edit=delete)
+        changes = change_tools(worktree, answers, tools, trust=trust, edit=delete)
         mentioned = find_mentions(name)
         is_pinned = PIN.is_file()
         branch = branch or f"remove-{name}"

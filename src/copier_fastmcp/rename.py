@@ -24,110 +24,166 @@ from .updates.tool_changes import change_tools, deliver, inside_worktree, new_fi
 
 # Where a project's decorators are: in its vendored engine, in the policy of older releases
 DECLARATIONS = ("src/*/engine/declarations.py", "src/*/policy/declarations.py")
-FACADE, PACKAGE = (
-    "src/*/policy/__init__.py",
-    "copier_fastmcp_engine",
-)  # or in a dependency
-WIDTH = 100
+# ... or in a dependency, which the facade names
+FACADE = "src/*/policy/__init__.py"
+PACKAGE = "copier_fastmcp_engine"
+WIDTH = 100  # of generated code
+
+
+def _class_prefix(name: str) -> str:
+    return "".join(part.title() for part in name.split("_"))
 
 
 def rename_identifier(text: str, old: str, new: str) -> str:
-    """A file with a tool's name, and that of its classes, replaced wherever it is a whole word."""
-    was, now = (
-        "".join(part.title() for part in name.split("_")) for name in (old, new)
-    )
+    """Replace the name of a tool, and those of its classes, wherever they are whole words."""
+    old_class = _class_prefix(old)
     text = re.sub(rf"\b{old}\b", new, text)
-    return re.sub(rf"\b{was}(?=Result\b|Item\b|Request\b)", now, text)
+    classes = rf"\b{old_class}(?=Result\b|Item\b|Request\b)"
+    return re.sub(classes, _class_prefix(new), text)
 
 
-def _declared(text: bytes, name: str) -> tuple[str, ast.Call | None]:
-    """The behavior that a tool's file declares, and the decorator; empty where none says one."""
-    for node in ast.walk(ast.parse(text)):
-        if (
-            isinstance(node, FUNCTIONS)
-            and node.name == name
-            and (found := parse_behavior(node))[0]
-        ):
-            return found
+def _find_declaration(source: bytes, name: str) -> tuple[str, ast.Call | None]:
+    """Return the behavior that a tool's file declares, and the decorator; empty if there is none."""
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, FUNCTIONS) or node.name != name:
+            continue
+        behavior, call = parse_behavior(node)
+        if behavior:
+            return behavior, call
     return "", None
 
 
-def _names(value: ast.expr | None) -> list[str] | None:
-    """The texts of a list that is written out; None where it is another thing."""
+def _parse_names(value: ast.expr | None) -> list[str] | None:
+    """Return the texts of a literal list; None for any other expression."""
+    if value is None:
+        return []
     try:
-        found = [] if value is None else ast.literal_eval(value)
+        names = ast.literal_eval(value)
     except ValueError:
         return None
-    listed = isinstance(found, (list, tuple)) and all(
-        isinstance(one, str) for one in found
-    )
-    return [*found] if listed else None
+    if not isinstance(names, (list, tuple)):
+        return None
+    for name in names:
+        if not isinstance(name, str):
+            return None
+    return list(names)
+
+
+class _Source:
+    """The source of a file, with the byte offsets of its nodes."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.raw = text.encode()
+        self._line_starts = [0]
+        for line in self.raw.splitlines(keepends=True):
+            self._line_starts.append(self._line_starts[-1] + len(line))
+
+    def start(self, node: ast.expr | ast.keyword) -> int:
+        return self._line_starts[node.lineno - 1] + node.col_offset
+
+    def end(self, node: ast.expr | ast.keyword) -> int:
+        line = (node.end_lineno or 1) - 1
+        return self._line_starts[line] + (node.end_col_offset or 0)
+
+    def replace(self, start: int, end: int, replacement: bytes) -> str:
+        return (self.raw[:start] + replacement + self.raw[end:]).decode()
+
+    def insert_keyword(self, call: ast.Call, keyword: bytes) -> str:
+        """Return the text with a further keyword at the end of a call, formatted like the call."""
+        start = self.start(call)
+        end = self.end(call)
+        closing_line = self.raw.rfind(b"\n", start, end) + 1
+        last = max(self.end(argument) for argument in call.keywords)
+        separator = re.sub(b"#.*", b"", self.raw[last:closing_line])
+        indent = self.raw[closing_line : end - 1]
+        is_exploded = closing_line > last and b"," in separator and not indent.strip()
+        if is_exploded:
+            line = indent + b"    " + keyword + b",\n"
+            return self.replace(closing_line, closing_line, line)
+        flat = self.raw[start:last] + b", " + keyword + self.raw[last:end]
+        if b"\n" not in flat and len(flat) > WIDTH:
+            flat = self._explode(call, keyword)
+        return self.replace(start, end, flat)
+
+    def _explode(self, call: ast.Call, keyword: bytes) -> bytes:
+        """Return a call with a line for each argument and a further keyword."""
+        head = self.raw[self.start(call) : self.end(call)].partition(b"(")[0]
+        lines = [head, b"(\n"]
+        for argument in (*call.args, *call.keywords):
+            segment = ast.get_source_segment(self.text, argument) or ""
+            lines.append(f"    {segment},\n".encode())
+        lines += [b"    ", keyword, b",\n)"]
+        return b"".join(lines)
 
 
 def add_alias(text: str, new: str, old: str) -> str:
-    """A tool's file whose decorator says also the name that it had; as it was where none can say it."""
-    raw = text.encode()
-    call = _declared(raw, new)[1]
+    """Add a former name to the decorator in a tool's file.
+
+    Args:
+        text: The file.
+        new: The name of the tool.
+        old: Its former name.
+
+    Returns:
+        The file; unchanged if the decorator cannot hold a former name.
+    """
+    call = _find_declaration(text.encode(), new)[1]
     if call is None or not call.keywords:
         return text
-    said = next((one.value for one in call.keywords if one.arg == "formerly"), None)
-    names = _names(said)
-    if names is None:
+    value = None
+    for keyword in call.keywords:
+        if keyword.arg == "formerly":
+            value = keyword.value
+            break
+    aliases = _parse_names(value)
+    if aliases is None:
         return text
-    value = json.dumps(
-        [*(name for name in names if name not in (old, new)), old]
-    ).encode()
-    lines = raw.splitlines(keepends=True)
-
-    def at(line: int, column: int) -> int:
-        return sum(map(len, lines[: line - 1])) + column
-
-    start, end = (
-        at(call.lineno, call.col_offset),
-        at(call.end_lineno or 0, call.end_col_offset or 0),
-    )
-    if said:
-        first = at(said.lineno, said.col_offset)
-        last = at(said.end_lineno or 0, said.end_col_offset or 0)
-        return (raw[:first] + value + raw[last:]).decode()
-    closing = raw.rfind(b"\n", start, end) + 1
-    final = max(
-        at(one.end_lineno or 0, one.end_col_offset or 0) for one in call.keywords
-    )
-    comma = b"," in re.sub(b"#.*", b"", raw[final:closing])
-    if closing > final and comma and not raw[closing : end - 1].strip():
-        margin = raw[closing : end - 1] + b"    "
-        return (
-            raw[:closing] + margin + b"formerly=" + value + b",\n" + raw[closing:]
-        ).decode()
-    flat = raw[start:final] + b", formerly=" + value + raw[final:end]
-    if b"\n" not in flat and len(flat) > WIDTH:
-        parts = [
-            ast.get_source_segment(text, one) or ""
-            for one in (*call.args, *call.keywords)
-        ]
-        head = raw[start:end].partition(b"(")[0]
-        body = "".join(
-            f"    {part},\n" for part in [*parts, f"formerly={value.decode()}"]
-        ).encode()
-        flat = head + b"(\n" + body + b")"
-    return (raw[:start] + flat + raw[end:]).decode()
+    names = [name for name in aliases if name not in (old, new)]
+    literal = json.dumps([*names, old]).encode()
+    source = _Source(text)
+    if value is not None:
+        return source.replace(source.start(value), source.end(value), literal)
+    return source.insert_keyword(call, b"formerly=" + literal)
 
 
-def _entry(one: Any, new: str, behavior: str, old: str) -> Any:
-    """A tool of the answers under its new name; its behavior is said where the name says another.
+def _rename_entry(entry: Any, new: str, behavior: str, old: str) -> Any:
+    """Return a tool of the answers under its new name, with its behavior if the name implies another.
 
-    `old` is the name that it still answers to, empty where it does not.
+    Args:
+        entry: The entry of the answer `tools`.
+        new: The new name.
+        behavior: The behavior that the file of the tool declares.
+        old: The former name that remains callable; empty without one.
     """
-    says = infer_from_name(new)
-    given = "" if isinstance(one, Mapping) else parse_entry(one).get("behavior", "")
-    given = given or (behavior if behavior != says else "")
-    if not isinstance(one, Mapping) and not old:
-        return f"{new}={given}" if given else new
-    known = dict(one) if isinstance(one, Mapping) else {}
-    said = {"behavior": given} if given and "behavior" not in known else {}
-    had = [name for name in known.get("formerly") or [] if name not in (old, new)]
-    return {**known, "name": new} | said | ({"formerly": [*had, old]} if old else {})
+    is_mapping = isinstance(entry, Mapping)
+    declared = "" if is_mapping else parse_entry(entry).get("behavior", "")
+    if not declared and behavior != infer_from_name(new):
+        declared = behavior
+    if not is_mapping and not old:
+        return f"{new}={declared}" if declared else new
+    tool = dict(entry) if is_mapping else {}
+    tool["name"] = new
+    if declared:
+        tool.setdefault("behavior", declared)
+    if old:
+        names = tool.get("formerly") or []
+        aliases = [name for name in names if name not in (old, new)]
+        tool["formerly"] = [*aliases, old]
+    return tool
+
+
+def _rename_entries(
+    tools: list[Any], old: str, new: str, behavior: str, alias: str
+) -> list[Any]:
+    """Return the entries of the answers with one tool under its new name."""
+    entries = []
+    for tool in tools:
+        if get_tool_name(tool) == old:
+            entries.append(_rename_entry(tool, new, behavior, alias))
+        else:
+            entries.append(tool)
+    return entries
 
 
 def rename(
@@ -164,7 +220,7 @@ def rename(
     """
     read_recorded_answers()
     with inside_worktree() as worktree:
-        known = read_recorded_answers()
+        answers = read_recorded_answers()
         path = find_tool_file(old)
         if path is None:
             raise unknown_tool_error(old)
@@ -175,36 +231,30 @@ def rename(
                 f"{new!r} is not a name for a tool; write it as archive_note"
             )
         text = path.read_text("utf-8")
-        behavior = _declared(text.encode(), old)[0]
+        behavior = _find_declaration(text.encode(), old)[0]
         new_text = rename_identifier(text, old, new)
         final_text = new_text
         if not forget and _supports_aliases():
             final_text = add_alias(new_text, new, old)
         alias = old if final_text != new_text else ""
-        before = list_tools(known.get("tools"))
-        after = []
-        for tool in before:
-            after.append(
-                _entry(tool, new, behavior, alias)
-                if get_tool_name(tool) == old
-                else tool
-            )
+        before = list_tools(answers.get("tools"))
+        after = _rename_entries(before, old, new, behavior, alias)
         moved = _moved_files(path, old, new)
 
         def move() -> None:
             _move_files(moved, path, final_text, old, new)
 
         tools = after if after != before else None
-        changes = change_tools(worktree, known, tools, trust=trust, edit=move)
-        own = (f"{moved[path].as_posix()}:", f"{ANSWERS}:") if alias else ()
-        mentioned = [place for place in find_mentions(old) if not place.startswith(own)]
+        changes = change_tools(worktree, answers, tools, trust=trust, edit=move)
+        own_places = (f"{moved[path].as_posix()}:", f"{ANSWERS}:") if alias else ()
+        mentioned = [
+            place for place in find_mentions(old) if not place.startswith(own_places)
+        ]
         stat = git(Path(), "diff", "--cached", "--stat", "--no-color")
         branch = branch or f"rename-{old}-{new}"
         place = deliver(worktree, branch, f"Rename the tool {old} to {new}", here=here)
     if json_output:
-        files = {
-            source.as_posix(): target.as_posix() for source, target in moved.items()
-        }
+        files = _format_paths(moved)
         result: dict[str, Any] = {
             "tool": new,
             "moved": files,
@@ -223,6 +273,13 @@ def rename(
     print(stat, end="")
     print(place)
     return 1 if mentioned else 0
+
+
+def _format_paths(moved: Mapping[Path, Path]) -> dict[str, str]:
+    files = {}
+    for source, target in moved.items():
+        files[source.as_posix()] = target.as_posix()
+    return files
 
 
 def _supports_aliases() -> bool:

@@ -23,18 +23,19 @@ from .project.repository import git, list_changes, split_names
 TOOLS = re.compile("(src/[^/]+|tests)/tools/.+")  # their authors', so only by name
 
 
-def _named(paths: tuple[Path, ...], policy: list[str]) -> list[str]:
-    """Paths that a person typed, as the names of files that can be restored.
+def _resolve_names(paths: tuple[Path, ...], policy: list[str]) -> list[str]:
+    """Return the paths of the command line as names of files that can be restored.
 
     Raises:
-        RefusedError: The recorded version has none of that name to restore.
+        RefusedError: The recorded version has no file of that name to restore.
     """
-    here = Path.cwd().resolve()
+    root = Path.cwd().resolve()
     names = []
     for path in paths:
-        whole = Path(os.path.abspath(path))  # a link is taken by its own name
-        inside = whole.is_relative_to(here)
-        name = whole.relative_to(here).as_posix() if inside else str(path)
+        full_path = Path(os.path.abspath(path))  # a link is taken by its own name
+        name = str(path)
+        if full_path.is_relative_to(root):
+            name = full_path.relative_to(root).as_posix()
         if name not in policy:
             raise RefusedError(
                 f"{name} is not a policy file of the template's recorded version"
@@ -43,42 +44,40 @@ def _named(paths: tuple[Path, ...], policy: list[str]) -> list[str]:
     return names
 
 
-def _tools(names: set[str], fresh: Path) -> dict[str, str]:
-    """Files of tools that are not as their answers have them, in the words of `drift`."""
-    there = {name for name in names if Path(name).is_file()}
-    states = dict.fromkeys(names - there, "missing")
-    edited = (
-        n
-        for n in there
-        if not is_same_text(Path(n).read_bytes(), (fresh / n).read_bytes())
-    )
-    return states | dict.fromkeys(edited, "edited")
+def _compare_tool_files(names: set[str], fresh: Path) -> dict[str, str]:
+    """Return the state of each tool file that differs from its answers, in the words of `drift`."""
+    states = {}
+    for name in names:
+        path = Path(name)
+        if not path.is_file():
+            states[name] = "missing"
+        elif not is_same_text(path.read_bytes(), (fresh / name).read_bytes()):
+            states[name] = "edited"
+    return states
 
 
-def _at_risk(names: list[str]) -> list[str]:
-    """Files whose present bytes git could not give back."""
-    there = [name for name in names if os.path.lexists(name)]
-    if not there:
+def _find_unsaved(names: list[str]) -> list[str]:
+    """Return the files whose present contents git could not restore."""
+    existing = [name for name in names if os.path.lexists(name)]
+    if not existing:
         return []
-    root = "--untracked-files=all"
-    unsaved = list_changes(Path(), root, "--ignored", "--", *there)
-    return sorted(unsaved)
+    options = ("--untracked-files=all", "--ignored")
+    return sorted(list_changes(Path(), *options, "--", *existing))
 
 
-def _contents(paths: tuple[Path, ...]) -> dict[str, Content | None]:
+def _read_contents(paths: tuple[Path, ...]) -> dict[str, Content | None]:
     """Return what files hold when the verb starts: even --force loses nothing that is saved later.
 
     Args:
         paths: The files that the user named; without them, all files that git tracks count.
     """
     if paths:
-        here = Path.cwd()
-        whole = [Path(os.path.abspath(path)) for path in paths]
-        names = [
-            path.relative_to(here).as_posix()
-            for path in whole
-            if path.is_relative_to(here)
-        ]
+        root = Path.cwd()
+        names = []
+        for path in paths:
+            full_path = Path(os.path.abspath(path))
+            if full_path.is_relative_to(root):
+                names.append(full_path.relative_to(root).as_posix())
     else:
         try:
             names = split_names(git(Path(), "ls-files", "-z"))
@@ -89,6 +88,33 @@ def _contents(paths: tuple[Path, ...]) -> dict[str, Content | None]:
         if not Path(name).is_dir():
             contents[name] = read_content(Path(name))
     return contents
+
+
+def _require_saved(names: list[str]) -> None:
+    """Refuse files with uncommitted changes.
+
+    Raises:
+        RefusedError: A file has changes that git could not restore.
+    """
+    unsaved = _find_unsaved(names)
+    if unsaved:
+        verb = "have" if len(unsaved) > 1 else "has"
+        problem = f"{', '.join(unsaved)} {verb} changes that are not committed"
+        raise RefusedError(f"{problem}; commit them, or say --force to lose them")
+
+
+def _require_inside(names: list[str]) -> None:
+    """Refuse files in folders outside of the project.
+
+    Raises:
+        RefusedError: A link leads out of the project.
+    """
+    root = Path.cwd().resolve()
+    for name in names:
+        if not Path(name).parent.resolve().is_relative_to(root):
+            raise RefusedError(
+                f"{name}: a link leads out of the project; take the link away"
+            )
 
 
 def restore(
@@ -114,44 +140,38 @@ def restore(
             has changes that are not committed.
         UnableError: The recorded version cannot be rendered, or git cannot be asked.
     """
-    known = read_recorded_answers(template)
-    at_start = _contents(files)
-    with render_project(known) as fresh:
+    answers = read_recorded_answers(template)
+    at_start = _read_contents(files)
+    with render_project(answers) as fresh:
         states = compare_policy_files(fresh, Path())
-        mine = [name for name in list_files(fresh) if TOOLS.fullmatch(name)]
+        tool_files = [name for name in list_files(fresh) if TOOLS.fullmatch(name)]
         names = (
-            _named(files, [*list_policy_files(fresh), *mine]) if files else list(states)
+            _resolve_names(files, [*list_policy_files(fresh), *tool_files])
+            if files
+            else list(states)
         )
-        states |= _tools({*names} & {*mine}, fresh)
-        wanted = {name: states[name] for name in names if name in states}
-        before = {name: at_start.get(name, read_content(Path(name))) for name in wanted}
-        if not force and (unsaved := _at_risk(list(wanted))):
-            many = "have" if len(unsaved) > 1 else "has"
-            why = f"{', '.join(unsaved)} {many} changes that are not committed"
-            raise RefusedError(f"{why}; commit them, or say --force to lose them")
-        for name in wanted:
-            if not Path(name).parent.resolve().is_relative_to(Path.cwd().resolve()):
-                raise RefusedError(
-                    f"{name}: a link leads out of the project; take the link away"
-                )
+        states |= _compare_tool_files({*names} & {*tool_files}, fresh)
+        selected = {name: states[name] for name in names if name in states}
+        before = {
+            name: at_start.get(name, read_content(Path(name))) for name in selected
+        }
+        if not force:
+            _require_saved(list(selected))
+        _require_inside(list(selected))
         changes = {}
-        for name in wanted:
+        for name in selected:
             changes[Path(name)] = Change(before[name], read_content(fresh / name))
         write_changes(changes)
-    source, version = known["_src_path"], known["_commit"]
+    source, version = answers["_src_path"], answers["_commit"]
     if json_output:
-        print(
-            json.dumps(
-                {"template": source, "version": version, "restored": wanted}, indent=2
-            )
-        )
+        result = {"template": source, "version": version, "restored": selected}
+        print(json.dumps(result, indent=2))
         return 0
-    for name, state in wanted.items():
+    for name, state in selected.items():
         print(one_line(f"{name}: was {state}, restored"))
     for name in names:
-        if name not in wanted:
+        if name not in selected:
             print(f"{name}: is as the template has it")
-    print(
-        f"{format_count(len(wanted), 'file')} restored from {source} at {version}; `git diff` shows them"
-    )
+    count = format_count(len(selected), "file")
+    print(f"{count} restored from {source} at {version}; `git diff` shows them")
     return 0

@@ -1,4 +1,4 @@
-"""The answer `tools`: the forms that it has, the names in it, and what a name says."""
+"""The answer `tools`: its forms, the names in it, and the behavior of each tool."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -7,87 +7,93 @@ from typing import Any
 from .tables import load_tables
 
 NAME = re.compile("[a-z][a-z0-9_]{0,63}")
-WRITTEN = re.compile(
+# The end of `why` in an imported tool, in parentheses: the source of its behavior.
+IMPORT_SOURCE = re.compile(
     r"\(((?:method|signal|(?:two|three) signals|asked|extension|your choice)[^()]*)\)\.$"
 )
 
 
 def list_tools(tools: object) -> list[Any]:
-    """The answer `tools`, which may be a text, a mapping or a list, as a list."""
+    """Return the answer `tools`, which may be a text, a mapping or a list, as a list."""
     if isinstance(tools, str):
-        return [item.strip() for item in re.split("[,\n]", tools) if item.strip()]
-    return (
-        [tools]
-        if isinstance(tools, Mapping)
-        else list(tools)
-        if isinstance(tools, list)
-        else []
-    )
+        items = [item.strip() for item in re.split("[,\n]", tools)]
+        return [item for item in items if item]
+    if isinstance(tools, Mapping):
+        return [tools]
+    if isinstance(tools, list):
+        return list(tools)
+    return []
 
 
-def parse_entry(one: object) -> dict[str, Any]:
-    """A tool of the answers as a mapping: of `get_note`, of `archive_note=put`, or of a mapping."""
-    if isinstance(one, Mapping):
-        return {str(key): value for key, value in one.items()}
-    name, _, behavior = str(one).partition("=")
-    return {"name": name.strip()} | ({"behavior": behavior.strip()} if behavior else {})
+def parse_entry(entry: object) -> dict[str, Any]:
+    """Return an entry of the answer (`get_note`, `archive_note=put` or a mapping) as a mapping."""
+    if isinstance(entry, Mapping):
+        return {str(key): value for key, value in entry.items()}
+    name, _, behavior = str(entry).partition("=")
+    tool = {"name": name.strip()}
+    if behavior:
+        tool["behavior"] = behavior.strip()
+    return tool
 
 
 def parse_entries(tools: object) -> list[dict[str, Any]]:
-    """The answer `tools` as mappings."""
-    return [parse_entry(one) for one in list_tools(tools)]
+    """Return the entries of the answer `tools` as mappings."""
+    return [parse_entry(entry) for entry in list_tools(tools)]
 
 
-def get_tool_name(one: object) -> str:
-    """The name of a tool in the answers."""
-    return str(parse_entry(one).get("name")).strip()
+def get_tool_name(entry: object) -> str:
+    """Return the name of a tool in the answers."""
+    return str(parse_entry(entry).get("name")).strip()
 
 
 def shorten_entries(tools: Sequence[dict[str, Any]]) -> list[Any]:
-    """Mappings as short as they can be said."""
-    return [one["name"] if one.keys() == {"name"} else one for one in tools]
+    """Return mappings in their shortest form: a mapping that has only a name becomes the name."""
+    entries = []
+    for tool in tools:
+        entries.append(tool["name"] if tool.keys() == {"name"} else tool)
+    return entries
 
 
 def infer_from_name(name: str) -> str:
-    """The behavior that the first word of a name says; empty where the tables do not know the word."""
-    verb = name.partition("_")[0]
-    return next(
-        (
-            behavior
-            for behavior, verbs in load_tables()["verbs"].items()
-            if verb in verbs
-        ),
-        "",
-    )
+    """Return the behavior that the first word of a name implies; empty for an unknown word."""
+    first_word = name.partition("_")[0]
+    for behavior, verbs in load_tables()["verbs"].items():
+        if first_word in verbs:
+            return str(behavior)
+    return ""
 
 
 def infer_behavior(tool: Mapping[str, Any]) -> str:
-    """What a tool says that it does, else what its name says; empty where neither does."""
-    if said := tool.get("behavior"):
-        return str(said)
-    found = infer_from_name(str(tool.get("name", "")))
-    names = {
-        one.get("name") for one in tool.get("params") or [] if isinstance(one, Mapping)
-    }
-    overwrites = "params" in tool and not names & {*load_tables()["versions"]}
-    return "put" if found == "update" and overwrites else found
+    """Return the declared behavior of a tool, else that of its name; empty if neither exists."""
+    if declared := tool.get("behavior"):
+        return str(declared)
+    behavior = infer_from_name(str(tool.get("name", "")))
+    if behavior != "update" or "params" not in tool:
+        return behavior
+    for parameter in tool["params"] or []:
+        if not isinstance(parameter, Mapping):
+            continue
+        if parameter.get("name") in load_tables()["versions"]:
+            return behavior
+    # Without a version parameter, an update overwrites whatever is there.
+    return "put"
 
 
 def list_meanings() -> list[tuple[str, str, str]]:
-    """Each behavior: its name, what it means in a sentence, and its name again, to choose from."""
-    return [
-        (name, str(row["meaning"]), name)
-        for name, row in load_tables()["behaviors"].items()
-    ]
+    """Return the behaviors as options of a dialog: name, meaning in a sentence, and name again."""
+    behaviors = load_tables()["behaviors"]
+    return [(name, str(row["meaning"]), name) for name, row in behaviors.items()]
 
 
 def describe_source(tool: Mapping[str, Any]) -> str:
-    """What says that a tool does what it does; empty where nothing does."""
+    """Return what determines the behavior of a tool; empty if it has none."""
     if tool.get("behavior"):
-        found = WRITTEN.search(str(tool.get("why") or ""))
-        return found[1] if found and tool.get("http") else "you"
-    behavior, said = infer_behavior(tool), infer_from_name(str(tool.get("name", "")))
-    verb = str(tool.get("name", "")).partition("_")[0]
-    return (
-        f"first word {verb!r}{', no version' * (behavior != said)}" if behavior else ""
-    )
+        match = IMPORT_SOURCE.search(str(tool.get("why") or ""))
+        return match[1] if match and tool.get("http") else "you"
+    behavior = infer_behavior(tool)
+    if not behavior:
+        return ""
+    name = str(tool.get("name", ""))
+    first_word = name.partition("_")[0]
+    suffix = "" if behavior == infer_from_name(name) else ", no version"
+    return f"first word {first_word!r}{suffix}"

@@ -18,6 +18,7 @@ from .updates.checkouts import (
     Delivery,
     Release,
     Result,
+    recorded_version,
     update_checkout,
 )
 from .updates.reports import format_text, require_writable, write_report
@@ -37,6 +38,7 @@ def update(
     dry_run: bool = False,
     roll_back: bool = False,
     unpinned: bool = False,
+    merge: bool = False,
     unattended: bool = False,
     trust: bool = False,
     report: Path | None = None,
@@ -59,6 +61,7 @@ def update(
         dry_run: Report only; create no branch.
         roll_back: At a conflict, create no branch.
         unpinned: Do not renew lock and tool table.
+        merge: Apply changed answers to your own files, three ways; without --ref the version stays.
         unattended: Ask nothing.
         trust: Let the template run its tasks and migrations, with your rights.
         report: Write a report in Markdown to this file, for a pull request.
@@ -76,6 +79,12 @@ def update(
         raise RefusedError("--here makes no branch; leave --branch out")
     answers = _load_answers(from_) if from_ else {}
     answers.update(parse_data_options(data))
+    if merge and not answers:
+        raise RefusedError(
+            "--merge applies changed answers; name them with --from FILE or --data"
+        )
+    if merge and not ref:
+        ref = recorded_version(Path.cwd())
     release = Release(
         ref,
         check=check,
@@ -85,6 +94,7 @@ def update(
         template=resolve_template(template),
         data=answers,
         branch=branch,
+        merge=merge,
     )
     delivery = Delivery.BRANCH
     if here:
@@ -126,8 +136,8 @@ def _load_answers(file: Path) -> dict[str, Any]:
     """
     from .openapi.merging import load_answers
 
-    if found := load_answers(file):
-        return strip_copier_keys(found)
+    if answers := load_answers(file):
+        return strip_copier_keys(answers)
     raise RefusedError(
         f"--from {file}: holds no answers; `import --out {file}` writes them"
     )

@@ -1,4 +1,4 @@
-"""What a file in YAML comes to when every alias is written out: a few lines can stand for more than any memory holds."""
+"""Limits of YAML documents: a few lines of aliases can stand for more values than fit into memory."""
 
 import json
 from pathlib import Path
@@ -10,60 +10,94 @@ MOST_VALUES = 4_000_000
 DEEPEST = 200
 
 
-def check_yaml_size(path: Path, value: Any, *, plain: bool) -> None:
-    """Make keys texts, and count what the document comes to when every alias is written out."""
-    sizes: dict[int, int] = {}
-    open_: set[int] = set()
+class _Counter:
+    """Counts the values of a document with every alias written out.
 
-    def size(one: Any, depth: int) -> int:
-        if not isinstance(one, (dict, list)):
+    Attributes:
+        path: The file, for messages.
+        keeps_merge_keys: Whether `<<` is an ordinary key, as in JSON.
+    """
+
+    def __init__(self, path: Path, keeps_merge_keys: bool) -> None:
+        self.path = path
+        self.keeps_merge_keys = keeps_merge_keys
+        self._sizes: dict[int, int] = {}
+        self._ancestors: set[int] = set()
+
+    def count(self, value: Any, depth: int) -> int:
+        """Return the number of values in a value; convert its keys and resolve merge keys.
+
+        Raises:
+            RefusedError: An alias is inside its own anchor, or there are too many values.
+            RecursionError: The value is nested too deeply.
+        """
+        if not isinstance(value, (dict, list)):
             return 1
-        known = sizes.get(id(one))
-        if known is not None:
-            return known
-        if id(one) in open_:
+        size = self._sizes.get(id(value))
+        if size is not None:
+            return size
+        if id(value) in self._ancestors:
             raise RefusedError(
-                f"{path} holds a YAML alias to what it is in; use $ref for a circle"
+                f"{self.path} holds a YAML alias to what it is in; use $ref for a circle"
             )
         if depth > DEEPEST:
             raise RecursionError
-        open_.add(id(one))
-        if isinstance(one, dict):
-            for key in [key for key in one if not isinstance(key, str)]:
-                one[_key(key)] = one.pop(key)
-        if not plain and isinstance(one, dict) and "<<" in one:
-            _merge(one)
-        inner = one.values() if isinstance(one, dict) else one
-        total = 1 + sum(size(each, depth + 1) for each in inner)
-        if total > MOST_VALUES:
+        self._ancestors.add(id(value))
+        if isinstance(value, dict):
+            _convert_keys(value)
+            if "<<" in value and not self.keeps_merge_keys:
+                _merge(value)
+        size = 1
+        for child in value.values() if isinstance(value, dict) else value:
+            size += self.count(child, depth + 1)
+        if size > MOST_VALUES:
             raise RefusedError(
-                f"{path} unfolds to over {MOST_VALUES:,} values; use $ref, not aliases"
+                f"{self.path} unfolds to over {MOST_VALUES:,} values; use $ref, not aliases"
             )
-        open_.discard(id(one))
-        sizes[id(one)] = total
-        return total
-
-    size(value, 0)
+        self._ancestors.discard(id(value))
+        self._sizes[id(value)] = size
+        return size
 
 
-def _merge(one: dict[str, Any]) -> None:
-    """Bring in what `<<` names, as YAML 1.1 has it; PyYAML's own way can be made to take for ever."""
-    given = one["<<"]
-    parts = given if isinstance(given, list) else [given]
-    if not all(isinstance(part, dict) for part in parts):
-        return
-    del one["<<"]
-    own, merged = dict(one), {}
+def check_yaml_size(path: Path, value: Any, *, plain: bool) -> None:
+    """Convert keys to texts, and count the values of a document with every alias written out.
+
+    Args:
+        path: The file, for messages.
+        value: The parsed document, which is changed in place.
+        plain: Whether `<<` is an ordinary key, as in JSON.
+
+    Raises:
+        RefusedError: The document stands for too many values, or an alias is inside its own anchor.
+        RecursionError: The document is nested too deeply.
+    """
+    _Counter(path, plain).count(value, 0)
+
+
+def _convert_keys(mapping: dict[Any, Any]) -> None:
+    """Convert keys to texts as in JSON: a status code 200, true, null."""
+    for key in list(mapping):
+        if isinstance(key, str):
+            continue
+        is_literal = key is None or isinstance(key, bool)
+        name = json.dumps(key) if is_literal else str(key)
+        mapping[name] = mapping.pop(key)
+
+
+def _merge(mapping: dict[str, Any]) -> None:
+    """Insert the mappings that `<<` names, as in YAML 1.1; PyYAML's own merge can take exponential time."""
+    merged_value = mapping["<<"]
+    parts = merged_value if isinstance(merged_value, list) else [merged_value]
+    for part in parts:
+        if not isinstance(part, dict):
+            return
+    del mapping["<<"]
+    own_values = dict(mapping)
+    merged: dict[str, Any] = {}
     for part in reversed(parts):
-        if "<<" in part and part is not one:
+        if "<<" in part and part is not mapping:
             _merge(part)
         merged.update(part)
-    one.clear()
-    one.update({**merged, **own})
-
-
-def _key(key: object) -> str:
-    """A key as JSON would write it: a status code 200, true, null."""
-    if key is None or isinstance(key, bool):
-        return str(json.dumps(key))
-    return str(key)
+    merged.update(own_values)
+    mapping.clear()
+    mapping.update(merged)

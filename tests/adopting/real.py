@@ -20,7 +20,7 @@ from fastmcp.client.transports import StdioTransport
 
 from copier_fastmcp.adopting.hints import hints_of
 from copier_fastmcp.adopting.proposals import Proposal
-from copier_fastmcp.adopting.survey import survey
+from copier_fastmcp.adopting.survey import survey_server
 from copier_fastmcp.errors import RefusedError
 from copier_fastmcp_engine.testing.lock import HINTS
 
@@ -235,7 +235,11 @@ def contradicts(proposal: Proposal, letters: str) -> bool:
 
 def measured(server: str, folder: Path) -> Figures:
     """What `adopt` makes of a server."""
-    seen, first, second = survey(folder), labels("labels.tsv"), labels("second.tsv")
+    seen, first, second = (
+        survey_server(folder),
+        labels("labels.tsv"),
+        labels("second.tsv"),
+    )
     if server in UNSEEN:
         first, second = labels("unseen.tsv"), {}
     figures = Figures(server, tools=len(seen.proposals), listed=len(seen.left))

@@ -16,7 +16,7 @@ from calling import at_hand, environment, interruptible
 from lifecycle import commit, uncommitted
 from support import git, python
 
-from copier_fastmcp.adopting.skeletons import probe
+from copier_fastmcp.adopting.skeletons import write_probe
 from copier_fastmcp.cli import main
 
 TERMINAL = pytest.mark.skipif(
@@ -322,5 +322,5 @@ def test_without_git_nothing_is_written(
 def test_the_sample_of_a_choice_is_one_of_it() -> None:
     text = "def rate(id: int, stars: Literal[5, 4], how: Optional[Literal['a b']], x: Literal[A.B]): ..."
     tool = SimpleNamespace(name="rate", function=ast.parse(text).body[0])
-    made = probe(cast("Any", SimpleNamespace(tool=tool)))
+    made = write_probe(cast("Any", SimpleNamespace(tool=tool)))
     assert "return {'id': 1, 'stars': 5, 'how': 'a b'}" in made

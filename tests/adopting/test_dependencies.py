@@ -6,7 +6,7 @@ import pytest
 from adopting.test_adopt import server
 from lifecycle import uncommitted
 
-from copier_fastmcp.adopting.dependencies import script_dependencies
+from copier_fastmcp.adopting.dependencies import read_script_dependencies
 from copier_fastmcp.cli import main
 
 POETRY = '[tool.poetry.dependencies]\npython = "^3.11"\nfastmcp = "{}"\n'
@@ -66,5 +66,5 @@ def test_a_bound_is_raised_only_when_that_is_accepted(
 def test_a_comment_that_is_no_block_declares_nothing(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("# /// script\nimport os\n")
     (tmp_path / "b.py").write_text(SCRIPT)
-    assert script_dependencies(tmp_path / "a.py") == []
-    assert script_dependencies(tmp_path / "b.py") == ["fastmcp<4"]
+    assert read_script_dependencies(tmp_path / "a.py") == []
+    assert read_script_dependencies(tmp_path / "b.py") == ["fastmcp<4"]

@@ -6,8 +6,8 @@ from pathlib import Path
 from adopting.test_adopt import server
 from support import git, python
 
-from copier_fastmcp.adopting.dependencies import pin_engine
 from copier_fastmcp.cli import main
+from copier_fastmcp.project.engine_requirement import pin_engine
 
 PROGRAM = """
 import asyncio

@@ -13,7 +13,7 @@ from support import git, python
 
 from copier_fastmcp import adopt
 from copier_fastmcp.adopting import survey
-from copier_fastmcp.adopting.adoption import Adoption, adoption
+from copier_fastmcp.adopting.adoption import Adoption, plan_adoption
 from copier_fastmcp.cli import main
 from copier_fastmcp.project import guarded_writes
 
@@ -24,15 +24,15 @@ TOOL = '\n\n@mcp.tool\ndef get_it() -> str:\n    """Get it."""\n    return ""\n'
 @pytest.fixture
 def bare(monkeypatch: pytest.MonkeyPatch) -> None:
     """No render of the template: what is asked here is what comes of the author's own files."""
-    monkeypatch.setattr("copier_fastmcp.adopting.adoption._rendered", lambda *_: {})
+    monkeypatch.setattr("copier_fastmcp.adopting.adoption._render_files", lambda *_: {})
 
 
 def written(folder: Path, **files: str | bytes) -> Adoption:
     for name, text in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
-    seen = survey.survey(folder)
-    return adoption(seen, seen.proposals, None, None)
+    seen = survey.survey_server(folder)
+    return plan_adoption(seen, seen.proposals, None, None)
 
 
 SOURCES = {
@@ -251,9 +251,9 @@ def test_a_file_that_is_edited_while_it_asks_is_not_overwritten(
 
     def slowly(*words: object, **more: bool) -> object:
         (folder / "server.py").write_text(ORDINARY + "# mine\n")
-        return survey.answered(*words, **more)  # type: ignore[arg-type]
+        return survey.answer_questions(*words, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(adopt, "answered", slowly)
+    monkeypatch.setattr(adopt, "answer_questions", slowly)
     assert main(["adopt", str(folder), "--unattended", "--raise"]) == 1
     assert "files were changed in the meantime" in capsys.readouterr().err
     assert (folder / "server.py").read_text() == ORDINARY + "# mine\n"

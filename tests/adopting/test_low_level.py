@@ -7,7 +7,7 @@ from adopting.test_adopt import server
 from adopting.test_annotate import project
 from adopting.test_reading import seen
 
-from copier_fastmcp.adopting.survey import survey
+from copier_fastmcp.adopting.survey import survey_server
 from copier_fastmcp.cli import main
 
 SDK_1 = """import os
@@ -86,7 +86,7 @@ server = Server("low", on_list_tools=list_tools)
 
 def test_what_the_body_of_a_branch_does_is_seen(tmp_path: Path) -> None:
     (tmp_path / "server.py").write_text(SDK_1)
-    found = survey(tmp_path, low_level=True)
+    found = survey_server(tmp_path, low_level=True)
     behaviors = {
         one.tool.name: (one.behavior, bool(one.asked)) for one in found.proposals
     }
@@ -96,7 +96,7 @@ def test_what_the_body_of_a_branch_does_is_seen(tmp_path: Path) -> None:
 
 def test_a_table_of_handlers_is_seen(tmp_path: Path) -> None:
     (tmp_path / "server.py").write_text(SDK_2)
-    found = survey(tmp_path, low_level=True)
+    found = survey_server(tmp_path, low_level=True)
     behaviors = {one.tool.name: one.behavior for one in found.proposals}
     assert behaviors == {"get_note": "read", "drop_notes": "delete"}
 

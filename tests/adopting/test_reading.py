@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from adopting.samples import LOW, NAMES, ORDINARY, SDK1, SDK2, STYLES
 
-from copier_fastmcp.adopting.survey import Survey, survey
+from copier_fastmcp.adopting.survey import Survey, survey_server
 from copier_fastmcp.errors import RefusedError
 
 
@@ -14,7 +14,7 @@ def seen(folder: Path, **files: str) -> Survey:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    return survey(folder)
+    return survey_server(folder)
 
 
 def test_every_style_is_found_once(tmp_path: Path) -> None:

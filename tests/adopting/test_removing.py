@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from adopting.samples import ORDINARY
 from adopting.test_adopt import server
-from lifecycle import commit, uncommitted
+from lifecycle import commit, released, uncommitted
 from support import git
 
 from copier_fastmcp.cli import main
@@ -54,6 +54,29 @@ def test_later_edits_stay_and_what_was_filled_in_is_named(
     assert path.read_text() == ORDINARY + "\n# mine\n"
     assert probe.exists()
     assert "tests/tools/test_get_note.py" in capsys.readouterr().err
+
+
+def test_after_an_update_and_edits_of_pyproject_only_ours_goes(
+    tmp_path: Path, template: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = server(tmp_path / "it")
+    before = (folder / "pyproject.toml").read_text()
+    words = ["--unattended", "--raise", "--template", str(template), "--ref", "v99.0.0"]
+    assert main(["adopt", str(folder), "--engine", "package", *words]) == 0
+    commit(folder)
+    path = folder / "pyproject.toml"
+    path.write_text(path.read_text().replace("line-length = 88", "line-length = 99"))
+    commit(folder)
+    later = released(template, tmp_path / "later", "v99.1.0", ("LICENSE", "", "\n"))
+    monkeypatch.chdir(folder)
+    to = ["--ref", "v99.1.0", "--template", str(later)]
+    update = ["update", "--here", "--unpinned", "--unattended", "--trust"]
+    assert main([*update, *to]) == 0
+    commit(folder)
+    assert main(["adopt", ".", "--remove"]) == 0
+    assert path.read_text() == before.replace("line-length = 88", "line-length = 99")
+    assert not (folder / "tests").exists()
+    assert (folder / "server.py").read_text() == ORDINARY
 
 
 def test_where_nothing_was_adopted_it_says_so(

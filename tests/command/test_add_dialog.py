@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from calling import at_hand, environment, interruptible
 from lifecycle import SRC, bytes_of, uncommitted
+from support import nightly_but
 
 TERMINAL = pytest.mark.skipif(
     sys.platform == "win32", reason="needs a terminal of POSIX"
@@ -91,7 +92,7 @@ def test_in_a_terminal(mine: Path) -> None:
 
 
 @TERMINAL
-@pytest.mark.parametrize("at", [1, 6, 11, 18, len(WALK)])
+@pytest.mark.parametrize("at", nightly_but([18], [1, 6, 11, 18, len(WALK)]))
 def test_leaving_writes_nothing(mine: Path, at: int) -> None:
     before = bytes_of(mine)
     code, screen = terminal(mine, WALK[:at], leave=True)

@@ -119,8 +119,10 @@ def project(tmp_path: Path) -> tuple[Path, Path]:
     wire = tool("delete_note", WRITE, description="Delete a note.")
     (tmp_path / "older").mkdir()
     for folder, gated in ((tmp_path, False), (tmp_path / "older", True)):
-        pinned = lock.lock_of([Tool(wire, {"behavior": "delete", "gated": gated})], {})
-        (folder / lock.FILE).write_text(lock.text_of(pinned), encoding="utf-8")
+        pinned = lock.build_lock(
+            [Tool(wire, {"behavior": "delete", "gated": gated})], {}
+        )
+        (folder / lock.FILE).write_text(lock.format_lock(pinned), encoding="utf-8")
     return tmp_path, tmp_path / "older" / lock.FILE
 
 

@@ -325,7 +325,7 @@ def test_a_declared_behavior_counts_more_than_a_name(tmp_path: Path) -> None:
     wire = tool("delete_note", READ, description="Delete a note.")
     for behavior, code in (("read", 0), (None, 1)):
         facts = {"behavior": behavior, "gated": False}
-        text = lock.text_of(lock.lock_of([Tool(wire, facts)], {}))
+        text = lock.format_lock(lock.build_lock([Tool(wire, facts)], {}))
         (tmp_path / lock.FILE).write_text(text)
         done = call(tmp_path, "audit", "--level", "warning", "--json")
         assert (done.returncode, len(json.loads(done.stdout))) == (code, code), (

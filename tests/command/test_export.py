@@ -138,9 +138,11 @@ def exported(project: Path) -> dict[str, Any]:
     "policy",
     [
         {"profile": "explicit"},
-        {"profile": "custom", "destructive": "deletes"},
+        pytest.param(
+            {"profile": "custom", "destructive": "deletes"}, marks=pytest.mark.nightly
+        ),
         {"profile": "end-state"},
-        {"profile": "narrow"},
+        pytest.param({"profile": "narrow"}, marks=pytest.mark.nightly),
     ],
     ids=["explicit", "deletes", "end-state", "narrow"],
 )

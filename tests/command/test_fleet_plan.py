@@ -287,6 +287,13 @@ def test_a_plan_of_checkouts_and_an_address(template: Path, tmp_path: Path) -> N
         "only the server with a new commit is planned again"
     )
     assert json.loads(again.stdout)["rules"][0]["accepted"] is True
-    fleet = call(tmp_path, "fleet", "--trust", "--ref", "v2.0.0", pinned)
-    assert fleet.returncode == 1
-    assert "relaxed" in fleet.stdout, "never clean for a lost gate, pinned or not"
+
+
+@pytest.mark.nightly
+def test_a_lost_gate_is_never_clean(template: Path, tmp_path: Path) -> None:
+    project = start(template, tmp_path / "p", tools="get_note, delete_note")
+    pin(project)
+    commit(project)
+    done = call(tmp_path, "fleet", "--trust", "--ref", "v2.0.0", project)
+    assert done.returncode == 1
+    assert "relaxed" in done.stdout

@@ -233,7 +233,10 @@ def test_a_later_document_changes_what_is_not_yours(
         "kept: get_note: your title stays, the document changed it",
     ):
         assert line in shown.err
-    assert f"copier-fastmcp update --from {out} in the server's folder" in shown.err
+    assert (
+        f"copier-fastmcp update --merge --from {out} in the server's folder"
+        in shown.err
+    )
     assert imported(tmp_path / "api.json", "--out", out) == 0
     said = capsys.readouterr().err
     assert "nothing has changed" in said
@@ -258,5 +261,5 @@ def test_many_tools_say_what_they_cost(
     many: dict[str, Any] = {f"/a{n}": {"get": {}} for n in range(41)}
     assert imported(document(tmp_path, paths=many)) == 0
     printed = capsys.readouterr()
-    assert "41 tools are about" in printed.err
+    assert "of 41 tools, " in printed.err
     assert len(yaml.safe_load(printed.out)["tools"]) == 41

@@ -106,6 +106,10 @@ def test_the_wheel_does_what_the_checkout_does(
     assert page.stdout.startswith("Usage: copier-fastmcp VERB")
     assert run(program, "explain", "name-valid", folder=tmp_path).returncode == 0
     assert run(program, "drift", folder=mine).returncode == 0
+
+
+@pytest.mark.nightly
+def test_every_verb_of_the_wheel_works(program: Path, mine: Path) -> None:
     (mine / "scripts/check").write_text("")
     git(mine, "commit", "--quiet", "--all", "--message=mine")
     assert run(program, "drift", folder=mine).stdout.startswith(
@@ -143,6 +147,7 @@ def test_from_a_checkout_it_is_the_template_at_head(checkout: Path) -> None:
     assert uvx(checkout, "--version") == f"{VERSION}template {checkout} at HEAD\n"
 
 
+@pytest.mark.nightly
 def test_an_installed_tool_starts(checkout: Path, tmp_path: Path) -> None:
     places = {
         "UV_TOOL_DIR": str(tmp_path / "tools"),
@@ -162,6 +167,7 @@ def test_an_installed_tool_starts(checkout: Path, tmp_path: Path) -> None:
     assert done.stdout == f"{VERSION}template {checkout} at HEAD\n"
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("committed", [False, True], ids=["edited", "committed"])
 def test_uvx_runs_what_was_edited(committed: bool, checkout: Path) -> None:
     """Without cache-keys uvx keeps the build of a version, whatever was edited since."""

@@ -66,6 +66,19 @@ def test_every_package_is_in_the_guide_and_none_imports_in_a_circle() -> None:
     assert above == packages.keys()
 
 
+def test_the_terms_of_the_guide_lead_to_their_places() -> None:
+    """Ten questions of a newcomer, each answered by grepping for one term."""
+    text = (ROOT / "docs/architecture.md").read_text("utf-8")
+    section = text.partition("## Where things are")[2].partition("\n## ")[0]
+    rows = re.findall(r"(?m)^\| [^|]+\? \| `([^`]+)` \| `([^`]+)` \|$", section)
+    assert len(rows) == 10
+    missing = []
+    for term, place in rows:
+        if term not in (ROOT / place).read_text("utf-8"):
+            missing.append((term, place))
+    assert missing == []
+
+
 @pytest.mark.parametrize("module", MODULES, ids=str)
 def test_a_module_imports_what_it_may(module: Path) -> None:
     assert forbidden(module, (SOURCE / module).read_text("utf-8"), written()) == set()

@@ -308,8 +308,10 @@ def test_what_the_api_wants_and_what_was_left_out_stays_with_the_project(
     done = unattended(tmp_path, template, "mine", "--from", str(document))
     assert done.returncode == 0, done.stderr
     assert "export NOTES_MCP_API_TOKEN=..." in done.stdout
+    settings = (tmp_path / "mine/src/notes_mcp/policy/settings.py").read_text()
+    assert 'api_auth: str = "header:X-Key"' in settings
     lines = (tmp_path / "mine/docs/import.md").read_text().splitlines()
     assert lines[lines.index("```text") + 1 : -1] == [
-        "the API takes its key in the header X-Key: set NOTES_MCP_API_AUTH=header:X-Key and NOTES_MCP_API_TOKEN",
+        "the API takes its key in the header X-Key: set NOTES_MCP_API_TOKEN",
         "- GET /notes/{id}: left out, it answers with a stream of events, which has no end",
     ]

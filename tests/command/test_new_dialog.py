@@ -11,6 +11,8 @@ import yaml
 from calling import call, environment, interruptible
 from support import ROOT, nightly_but
 
+from copier_fastmcp.scaffolding.tool_preview import find_created_record
+
 TERMINAL = pytest.mark.skipif(
     sys.platform == "win32", reason="needs a terminal of POSIX"
 )
@@ -106,7 +108,7 @@ def plainly(screen: str) -> str:
 
 
 @TERMINAL
-@pytest.mark.parametrize("columns", [80, 200])
+@pytest.mark.parametrize("columns", nightly_but([80], [80, 200]))
 def test_forward_and_back_in_a_terminal(
     template: Path, tmp_path: Path, columns: int
 ) -> None:
@@ -142,8 +144,37 @@ def test_forward_and_back_in_a_terminal(
 
 
 @TERMINAL
+@pytest.mark.nightly
+def test_the_fields_of_a_record_are_asked_and_shown(
+    template: Path, tmp_path: Path
+) -> None:
+    steps = [
+        (FIRST, ENTER),
+        (ABOUT, "reading" + ENTER),
+        (TOOLS, "add_article, get_article" + ENTER),
+        ("The fields of one article:", "title, tags (colour)" + ENTER),
+        ("is unknown|The fields of one article:", ERASE + "title, tags, read" + ENTER),
+        ("add_article(title: str, tags: list[str], read: bool)|" + NAME, ENTER),
+        (PROFILE, ENTER),
+        (RIGHT, ENTER),
+        (INSTALL, "n"),
+    ]
+    code, screen = terminal(tmp_path, template, steps, 200)
+    assert code == 0, screen
+    answers = yaml.safe_load((tmp_path / "mine/.copier-answers.yml").read_text())
+    assert answers["fields"] == {"article": "title, tags, read"}
+    tool = (tmp_path / "mine/src/reading_mcp/tools/add_article.py").read_text()
+    assert "tags: Annotated[list[str]" in tool
+
+
+def test_the_record_is_that_of_the_first_creating_tool() -> None:
+    assert find_created_record("get_note, create_order, add_article") == "order"
+    assert find_created_record("get_note, ping") == ""
+
+
+@TERMINAL
 @pytest.mark.parametrize(
-    "steps", nightly_but(["6", "25"], ["1", "6", "13", "20", "24", "25"])
+    "steps", nightly_but(["25"], ["1", "6", "13", "20", "24", "25"])
 )
 def test_leaving_leaves_nothing(template: Path, tmp_path: Path, steps: str) -> None:
     at, place = int(steps), tmp_path / "mine"

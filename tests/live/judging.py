@@ -3,6 +3,7 @@
 import base64
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +27,8 @@ def parse(exchange: Exchange) -> Any:
     if not exchange.response:
         return None
     if "json" in exchange.media_type:
-        return json.loads(exchange.response)
+        with suppress(ValueError):  # some pages claim to be JSON
+            return json.loads(exchange.response)
     try:
         return exchange.response.decode()
     except UnicodeDecodeError:

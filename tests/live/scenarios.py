@@ -213,3 +213,60 @@ SEEDS: dict[str, list[Step]] = {
     "chroma": [],
     "prefect": [PREFECT[2], PREFECT[21]],
 }
+
+FILE, SECTION = "/api/contents/{path}", "/api/config/{section_name}"
+TEXT = {"type": "file", "format": "text", "content": "one"}
+JUPYTER_SERVER = [
+    step("GET /api/"),
+    step("GET /api/status"),
+    step("GET /api/me"),
+    step("GET /api/kernelspecs"),
+    step("GET /api/kernels"),
+    step("GET /api/sessions"),
+    step("GET /api/spec.yaml"),
+    step(f"PUT {FILE}", "a.txt", body=TEXT),
+    step(f"GET {FILE}", "a.txt"),
+    step(f"GET {FILE}", "a.txt", query={"content": 0}),
+    step(f"PATCH {FILE}", "a.txt", body={"path": "b.txt"}),
+    step(f"GET {FILE}", "a.txt", status=404),
+    step(f"POST {FILE}/checkpoints", "b.txt", keep={"checkpoint": "id"}),
+    step(f"GET {FILE}/checkpoints", "b.txt"),
+    step(f"POST {FILE}/checkpoints/{{checkpoint_id}}", "b.txt", "$checkpoint"),
+    step(f"GET {SECTION}", "live"),
+    step(f"PATCH {SECTION}", "live", body={"level": 3}),
+    step(f"GET {SECTION}", "live"),
+    step(f"DELETE {FILE}/checkpoints/{{checkpoint_id}}", "b.txt", "$checkpoint"),
+    step(f"DELETE {FILE}", "b.txt"),
+    step(f"GET {FILE}", "b.txt", status=404),
+]
+
+BUCKET, COLLECTION = "/buckets/{id}", "/buckets/{bucket_id}/collections/{id}"
+KINTO_RECORDS = "/buckets/{bucket_id}/collections/{collection_id}/records"
+THINGS = ("live", "things")
+KINTO = [
+    step("GET /"),
+    step("GET /__heartbeat__"),
+    step(f"PUT {BUCKET}", "live", body={"data": {"color": "red"}}),
+    step("GET /buckets"),
+    step(f"GET {BUCKET}", "live"),
+    step("POST /buckets/{bucket_id}/collections", "live", body={"data": {"id": "things"}}),
+    step("GET /buckets/{bucket_id}/collections", "live"),
+    step(f"PUT {KINTO_RECORDS}/{{id}}", *THINGS, "first", body={"data": {"n": 1, "tags": ["a"]}}),
+    step(f"PUT {KINTO_RECORDS}/{{id}}", *THINGS, "second", body={"data": {"n": 2.5}}),
+    step(f"POST {KINTO_RECORDS}", *THINGS, body={"data": {"n": None}}),
+    step(f"GET {KINTO_RECORDS}", *THINGS),
+    step(f"GET {KINTO_RECORDS}", *THINGS, query={"_limit": 1, "_sort": "n"}),
+    step(f"GET {KINTO_RECORDS}/{{id}}", *THINGS, "first"),
+    step(f"PATCH {KINTO_RECORDS}/{{id}}", *THINGS, "first", body={"data": {"n": 3}}),
+    step(f"GET {KINTO_RECORDS}/{{id}}", *THINGS, "nothing", status=404),
+    step(f"DELETE {KINTO_RECORDS}/{{id}}", *THINGS, "second"),
+    step(f"GET {KINTO_RECORDS}/{{id}}", *THINGS, "second", status=404),
+    step(f"DELETE {KINTO_RECORDS}", *THINGS),
+    step(f"DELETE {COLLECTION}", *THINGS),
+    step(f"DELETE {BUCKET}", "live"),
+]  # fmt: skip
+
+FRESH_SCENARIOS: dict[str, list[Step]] = {
+    "jupyter-server": JUPYTER_SERVER,
+    "kinto": KINTO,
+}

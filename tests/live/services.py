@@ -1,5 +1,6 @@
 """Four services from PyPI, each in an environment of its own, on loopback."""
 
+import base64
 import json
 import os
 import shutil
@@ -97,7 +98,11 @@ class Service:
     def headers(self) -> dict[str, str]:
         """Return the headers that carry the token."""
         token = self.settings.get("API_TOKEN", "")
-        name = self.settings.get("API_AUTH", "").removeprefix("header:")
+        scheme = self.settings.get("API_AUTH", "")
+        if scheme == "basic":
+            encoded = base64.b64encode(token.encode()).decode()
+            return {"Authorization": f"Basic {encoded}"}
+        name = scheme.removeprefix("header:")
         if name:
             return {name: token}
         return {"Authorization": f"Bearer {token}"} if token else {}
@@ -328,4 +333,63 @@ STARTS: dict[str, Callable[[Path, Path], Service]] = {
     "jupyterhub": start_jupyterhub,
     "chroma": start_chroma,
     "prefect": start_prefect,
+}
+
+
+KINTO_CONFIG = """
+[app:main]
+use = egg:kinto
+kinto.userid_hmac_secret = of-live-tests-0123456789
+kinto.storage_backend = kinto.core.storage.memory
+kinto.cache_backend = kinto.core.cache.memory
+kinto.permission_backend = kinto.core.permission.memory
+multiauth.policies = basicauth
+multiauth.policy.basicauth.use = kinto.core.authentication.BasicAuthAuthenticationPolicy
+kinto.bucket_create_principals = system.Authenticated
+kinto.bucket_read_principals = system.Authenticated
+
+[server:main]
+use = egg:waitress#main
+host = 127.0.0.1
+port = PORT
+"""
+
+
+def start_jupyter_server(environments: Path, folder: Path) -> Service:
+    """Start a Jupyter Server without kernels; its document, in Swagger 2.0, is in its package."""
+    programs = install(environments / "jupyter-server", "jupyter-server")
+    port = free_port()
+    address = f"http://127.0.0.1:{port}"
+    (folder / "files").mkdir()
+    command = [str(programs / "jupyter-server"), "--no-browser", "--allow-root"]
+    options = [f"--port={port}", f"--IdentityProvider.token={HUB_TOKEN}"]
+    process = launch(
+        "jupyter-server",
+        [*command, *options, f"--ServerApp.root_dir={folder / 'files'}"],
+        folder,
+        f"{address}/api",
+    )
+    (document,) = programs.parent.rglob("jupyter_server/services/api/api.yaml")
+    settings = {"API_TOKEN": HUB_TOKEN}
+    return Service("jupyter-server", address, "", document, settings, process)
+
+
+def start_kinto(environments: Path, folder: Path) -> Service:
+    """Start Kinto with its records in memory."""
+    programs = install(environments / "kinto", "kinto", "setuptools<81")
+    port = free_port()
+    address = f"http://127.0.0.1:{port}"
+    (folder / "kinto.ini").write_text(KINTO_CONFIG.replace("PORT", str(port)))
+    command = [str(programs / "kinto"), "start", "--ini", "kinto.ini"]
+    process = launch("kinto", [*command, "--port", str(port)], folder, f"{address}/v1/")
+    document = folder / "kinto-api.json"
+    document.write_text(json.dumps(fetch_json(f"{address}/v1/__api__")))
+    settings = {"API_AUTH": "basic", "API_TOKEN": "ann:secret-of-ann"}
+    return Service("kinto", address, "/v1", document, settings, process)
+
+
+# Run once, with expectations that were written before.
+FRESH_STARTS: dict[str, Callable[[Path, Path], Service]] = {
+    "jupyter-server": start_jupyter_server,
+    "kinto": start_kinto,
 }

@@ -11,6 +11,9 @@ import pytest
 import yaml
 from support import answered, environment, macro, specs
 
+from copier_fastmcp.tables import load_tables
+from copier_fastmcp_engine import texts
+
 MISTAKES = {
     (path.stem, number): case
     for path in sorted((Path(__file__).parent / "mistakes").glob("*.yml"))
@@ -263,3 +266,8 @@ def test_a_date_without_quotes_is_the_text_that_was_written() -> None:
 def test_the_nearest_key(key: str, nearest: str | None) -> None:
     message = heard([{"name": "get_note", key: 1}])
     assert (f"did you mean {nearest}?" in message) is (nearest is not None)
+
+
+def test_the_tables_and_the_engine_have_one_pattern_of_hidden_characters() -> None:
+    """Jinja reads it from the tables; the engine, which holds no policy, has its own copy."""
+    assert load_tables()["hidden"] == texts.HIDDEN.pattern

@@ -10,7 +10,7 @@ from copier_fastmcp.openapi.converting import answers_of, convert
 from copier_fastmcp.openapi.operations import operations
 from copier_fastmcp.openapi.tools import Options
 from copier_fastmcp.tables import load_tables
-from copier_fastmcp_engine.testing.rules import contrary
+from copier_fastmcp_engine.testing.rules import find_contradiction
 
 TEXT: dict[str, Any] = {"type": "string"}
 
@@ -82,7 +82,9 @@ def test_no_text_begins_with_the_contrary_of_its_tool() -> None:
     tool = answers_of(made, convert(list(operations(made)), Options()))[0]["tools"][0]
     assert (tool["behavior"], tool["title"]) == ("action", "Call Note")
     assert tool["description"] == "A GET request. List all."
-    assert not contrary(tool["description"], tool["name"], load_tables(), reads=False)
+    assert not find_contradiction(
+        tool["description"], tool["name"], load_tables(), reads=False
+    )
 
 
 @pytest.mark.parametrize("title", ["MCP", "The mcp API", "🙂", "src", "1st"])

@@ -94,24 +94,28 @@ def test_a_why_is_short_and_counts_right() -> None:
     )
 
 
-SECRETS: list[tuple[dict[str, Any], str]] = [
-    ({"type": "http", "scheme": "bearer"}, "the API takes a bearer token: set NOTES_MCP_API_TOKEN"),
-    ({"type": "oauth2", "flows": {}}, "the API takes a bearer token: set NOTES_MCP_API_TOKEN"),
-    ({"type": "http", "scheme": "basic"}, "set NOTES_MCP_API_AUTH=basic and NOTES_MCP_API_TOKEN=user:password"),
-    ({"type": "apiKey", "in": "header", "name": "X-Key"}, "set NOTES_MCP_API_AUTH=header:X-Key and NOTES_MCP_API_TOKEN"),
-    ({"type": "apiKey", "in": "query", "name": "key"}, "set NOTES_MCP_API_AUTH=query:key and NOTES_MCP_API_TOKEN"),
-    ({"type": "apiKey", "in": "cookie", "name": "sid"}, "set NOTES_MCP_API_AUTH=cookie:sid and NOTES_MCP_API_TOKEN"),
+SECRETS: list[tuple[dict[str, Any], str | None, str]] = [
+    ({"type": "http", "scheme": "bearer"}, None, "a bearer token: set NOTES_MCP_API_TOKEN"),
+    ({"type": "oauth2", "flows": {}}, None, "a bearer token: set NOTES_MCP_API_TOKEN"),
+    ({"type": "apiKey", "in": "header", "name": "Authorization", "description": "Bearer TOKEN"}, None, "a bearer token"),
+    ({"type": "http", "scheme": "basic"}, "basic", "set NOTES_MCP_API_TOKEN=user:password"),
+    ({"type": "apiKey", "in": "header", "name": "X-Key"}, "header:X-Key", "in the header X-Key: set NOTES_MCP_API_TOKEN"),
+    ({"type": "apiKey", "in": "query", "name": "key"}, "query:key", "in the query as key: set NOTES_MCP_API_TOKEN"),
+    ({"type": "apiKey", "in": "cookie", "name": "sid"}, "cookie:sid", "in the cookie as sid: set NOTES_MCP_API_TOKEN"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("scheme", "line"), SECRETS)
-def test_how_the_api_lets_callers_in_is_said(scheme: dict[str, Any], line: str) -> None:
+@pytest.mark.parametrize(("scheme", "api_auth", "line"), SECRETS)
+def test_how_the_api_lets_callers_in_is_answered_and_said(
+    scheme: dict[str, Any], api_auth: str | None, line: str
+) -> None:
     more: dict[str, Any] = {"components": {"securitySchemes": {"one": scheme}}}
     servers = [{"url": "https://api.example.com"}]
     ways: list[Any] = [[{"one": []}], None]
     for security in ways:
-        _, notes = about(document({}, servers=servers, security=security, **more))
+        answers, notes = about(document({}, servers=servers, security=security, **more))
         assert line in notes[0]
+        assert answers.get("api_auth") == api_auth
 
 
 def test_a_form_is_sent_as_one() -> None:

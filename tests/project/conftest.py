@@ -9,6 +9,10 @@ import texts
 from listening import free_port
 from support import render
 
+collect_ignore = [
+    "authors"
+]  # what an author writes, and tests that run inside a project
+
 
 @pytest.fixture(scope="session")
 def lab(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:

@@ -34,7 +34,7 @@ def test_the_guide_for_authors_is_true(template: Path, tmp_path: Path) -> None:
     assert [row for row in rows if row not in first.stdout] == []
     assert "5 failed" in first.stdout
     (project / "tests/tools/test_shelve_order.py").write_text(probe)
-    assert "shelve_order: is new\n" in pin(project)
+    assert "1 new (shelve_order)" in pin(project)
     mended = python(project, *PROOFS)
     assert mended.returncode == 0, mended.stdout
     for words in (["format", "--check"], ["check"]):

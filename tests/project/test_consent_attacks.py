@@ -38,6 +38,7 @@ def test_its_own_suite_holds_where_every_write_asks(asking: Path) -> None:
     assert done.returncode == 0, done.stdout[-3000:]
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork to be quick")
 def test_without_a_guard_its_row_fails(example: Renders, tmp_path: Path) -> None:
     insist_on(
@@ -45,6 +46,7 @@ def test_without_a_guard_its_row_fails(example: Renders, tmp_path: Path) -> None
     )
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork to be quick")
 def test_without_a_guard_of_what_is_served_its_row_fails(
     example: Renders, tmp_path: Path

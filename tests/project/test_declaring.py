@@ -168,6 +168,7 @@ def test_a_resource_by_hand_works_where_none_was_answered(mine: Path) -> None:
     )
 
 
+@pytest.mark.nightly
 def test_the_server_works_without_docstrings_and_asserts(mine: Path) -> None:
     written(mine, [READ], BODY)
     done = python(mine, "-OO", "-c", CALL)

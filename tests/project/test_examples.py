@@ -10,7 +10,7 @@ import pytest
 from fastmcp import Client
 from fastmcp.exceptions import ToolError
 from mcp_types import Tool
-from support import EXAMPLES, Renders, answers, check, nightly_but, server, specs
+from support import Renders, answers, check, nightly_but, server, specs
 from wire import ERAS, agree, hints_of, http, stdio
 
 Specs = dict[str, dict[str, Any]]
@@ -68,15 +68,13 @@ async def ask(client: Client[Any], wanted: Specs, hidden: Collection[str] = ()) 
     assert {tool.name: found for tool in tools if (found := faults(tool, wanted))} == {}
 
 
-@pytest.mark.parametrize(
-    "name", nightly_but({"consent", "unusual"})
-)  # CI has a job for each
+@pytest.mark.parametrize("name", nightly_but({"unusual"}))  # CI has a job for each
 def test_it_passes_its_own_gate(example: Renders, name: str) -> None:
     assert check(example(name)) == {}
 
 
 @pytest.mark.parametrize("era", ERAS)
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", nightly_but({"unusual"}))
 def test_it_serves_over_stdio(
     example: Renders, tmp_path: Path, name: str, era: str
 ) -> None:
@@ -85,7 +83,7 @@ def test_it_serves_over_stdio(
     )
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", nightly_but({"notes", "unusual"}))
 def test_the_metadata_file_in_its_guide_is_valid(
     example: Renders, tmp_path: Path, name: str
 ) -> None:
@@ -102,7 +100,7 @@ def test_the_metadata_file_in_its_guide_is_valid(
     assert (done.returncode, done.stdout) == (0, f"{own} is valid\n"), done.stderr
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", nightly_but({"unusual"}))
 def test_it_serves_over_http(example: Renders, tmp_path: Path, name: str) -> None:
     wanted = asked_for(example(name), name)
     scoped = {

@@ -1,16 +1,15 @@
-"""The gate of a rendered server under attack, in every profile: the rows are in tests/attacks/gate."""
+"""The gate of rendered servers, one of each kind: its own suite holds, and misses a gate that is taken out.
 
-import functools
-from collections.abc import Callable
+The attacks on the gate run in process, in engine/tests/confirmation.
+"""
+
+import shutil
 from pathlib import Path
 
 import pytest
-from inside import attack
-from support import Answers, nightly_but, render, server
+from support import PYTEST, Answers, nightly_but, python, render, server
 
-CONSENT: Answers = {"consent": "url"}
-PROFILES: dict[str, Answers] = {
-    "explicit": {},
+KINDS: dict[str, Answers] = {
     "end-state": {"profile": "end-state"},
     "narrow": {"profile": "narrow", "backend": "none"},
     "confirm-all": {"profile": "confirm-all"},
@@ -19,53 +18,57 @@ PROFILES: dict[str, Answers] = {
         "confirm": "destructive",
         "confirm_fallback": "refuse",
     },
-    "consent": CONSENT,
+    "page": {"profile": "custom", "confirm_fallback": "page"},
 }
-TABLES = ["answers", "rows", "by_hand", "shown", "typed"]
-# What a server with consent does not start without.
-PROVIDER = {
-    "NOTES_MCP_ENABLE_OFFLINE_ACCESS": "true",
-    "NOTES_MCP_CONSENT_DATABASE": ":memory:",
-    "NOTES_MCP_OIDC_ISSUER": "https://example.com",
-    "NOTES_MCP_OIDC_CLIENT_ID": "suite",
+SHORT_RUN = "tests/policy/test_confirmation.py"
+# What a later definition in a module of the engine replaces, and the test of the project that then fails
+TAKEN_OUT = {
+    "every-answer-is-a-yes": (
+        "confirmation/gate.py",
+        "def _parse_response(response):\n    return ConfirmationResult.CONFIRMED\n",
+        "test_each_call_is_as_its_person_says",
+    ),
+    "nobody-is-asked": (
+        "confirmation/elicitation.py",
+        "async def shows_forms(ctx):\n    return False\n",
+        "test_each_call_is_as_its_person_says",
+    ),
+    "an-entry-is-never-used-up": (
+        "confirmation/pending.py",
+        "PendingStore.take = PendingStore.get\n",
+        "test_an_answer_needs_a_question_and_counts_once",
+    ),
+    "an-approval-is-of-any-arguments": (
+        "confirmation/elicitation.py",
+        'def digest(*parts):\n    return "the same"\n',
+        "test_a_client_that_cannot_ask_applies_a_preview_once",
+    ),
 }
 
 
-@pytest.fixture(scope="session")
-def profile(
-    template: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Callable[[str], Path]:
-    """The project of a profile, with few tools of its own."""
+@pytest.mark.parametrize("kind", nightly_but(["refuse", "page"], KINDS))
+def test_its_own_suite_holds(template: Path, tmp_path: Path, kind: str) -> None:
     tools = {"tools": "get_note, delete_note"}
-    return functools.cache(
-        lambda name: render(
-            template, tmp_path_factory.mktemp(name), tools | PROFILES[name]
-        )
-    )
+    project = render(template, tmp_path / kind, tools | KINDS[kind])
+    files = [SHORT_RUN]
+    if kind == "page":
+        files.append("tests/policy/test_page.py")
+    done = python(project, *PYTEST, *files)
+    assert done.returncode == 0, done.stdout[-3000:]
 
 
-@pytest.mark.parametrize(
-    "name", nightly_but(["explicit", "refuse", "consent"], PROFILES)
-)
-def test_every_row_holds(profile: Callable[[str], Path], name: str) -> None:
-    environ = PROVIDER if PROFILES[name] is CONSENT else {}
-    attack(profile(name), *(f"gate/test_{table}.py" for table in TABLES), **environ)
-
-
-@pytest.mark.parametrize(
-    "name", nightly_but(["explicit", "refuse"], ["explicit", "confirm-all", "refuse"])
-)
-def test_every_path_of_a_client_is_as_the_table_says(
-    profile: Callable[[str], Path], name: str
+@pytest.mark.parametrize("name", nightly_but(["every-answer-is-a-yes"], TAKEN_OUT))
+def test_its_own_suite_misses_what_is_taken_out(
+    project: Path, tmp_path: Path, name: str
 ) -> None:
-    attack(profile(name), "gate/test_paths.py")
-
-
-@pytest.mark.parametrize("file", ["crowd", "watched", "unusual", "store"])
-def test_it_holds_for_crowds_unusual_tools_and_lost_stores(
-    project: Path, file: str
-) -> None:
-    attack(project, f"gate/test_{file}.py")
+    module, definition, expected = TAKEN_OUT[name]
+    copy = tmp_path / "copy"
+    shutil.copytree(project, copy, ignore=shutil.ignore_patterns(".*cache"))
+    with (copy / "src/notes_mcp/engine" / module).open("a", encoding="utf-8") as file:
+        file.write(f"\n\n{definition}")
+    done = python(copy, *PYTEST, SHORT_RUN)
+    assert done.returncode == 1
+    assert f"FAILED {SHORT_RUN}::{expected}" in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What a generated project imports is what it declares, to run and to develop."""
+"""What a generated project imports is what it declares, and its parts import each other in one direction only."""
 
 import ast
 import re
@@ -8,7 +8,11 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
-from support import Renders
+from support import ROOT, Answers, Renders, answers, rendered
+
+from engine.tests.engine_support.graph import find_cycle, import_graph
+
+HTTP = {"backend": "http", "api": "https://api.example.com", "consent": "url"}
 
 
 def imported(folder: Path) -> set[str]:
@@ -49,3 +53,60 @@ def test_every_import_is_declared(example: Renders, name: str) -> None:
     own = {package.name, "copier_fastmcp_suite"}
     assert undeclared(imported(project / "tests") - own, more) == set()
     assert undeclared({"fastmcp"}, []) == {"fastmcp"}
+
+
+def write_package(said: Answers, folder: Path) -> Path:
+    """Write the package of a rendered project.
+
+    Args:
+        said: The answers of the project.
+        folder: An empty folder.
+
+    Returns:
+        The folder of the package.
+    """
+    for name, text in rendered(said).items():
+        if name.startswith("src/"):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text, encoding="utf-8")
+    (package,) = (folder / "src").iterdir()
+    return package
+
+
+def written_layers() -> dict[str, set[str]]:
+    """Return what each part of a project may import, as docs/architecture.md lists it."""
+    text = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    section = text.partition("## A project's layers\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"(?m)^\| `(\w+)` \| (.*) \|$", section)
+    return {part: set(re.findall(r"`(\w+)`", imports)) for part, imports in rows}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [answers("notes"), answers("unusual"), HTTP],
+    ids=["notes", "unusual", "http"],
+)
+def test_a_part_imports_only_lower_ones(said: Answers, tmp_path: Path) -> None:
+    layers = written_layers()
+    assert find_cycle(layers) == []
+    graph = import_graph(write_package(said, tmp_path))
+    assert find_cycle(graph) == []
+    graph.pop("__init__", None)
+    graph.pop("__main__", None)
+    for module, imports in graph.items():
+        part = module.partition(".")[0]
+        parts = {name.partition(".")[0] for name in imports} - {part}
+        assert parts <= layers[part], module
+
+
+def test_a_circle_in_a_project_is_found(tmp_path: Path) -> None:
+    package = write_package(answers("notes"), tmp_path)
+    with (package / "settings.py").open("a") as file:
+        file.write("\n\ndef late():\n    from .backend import Backend\n")
+    assert {"backend", "settings"} <= set(find_cycle(import_graph(package)))
+
+
+def test_no_module_of_the_command_imports_itself_in_a_circle() -> None:
+    graph = import_graph(ROOT / "src/copier_fastmcp")
+    assert len(graph) > 80
+    assert find_cycle(graph) == []

@@ -36,7 +36,7 @@ TOOL = Tool(
     FACTS,
 )  # fmt: skip
 VERSIONS = {"fastmcp": "4.1.2", "mcp": "2.3.0", "pydantic": "2.12.0"}
-PINNED = lock.lock_of([TOOL], VERSIONS)
+PINNED = lock.build_lock([TOOL], VERSIONS)
 VERSIONS = PINNED["versions"]
 INPUT, OUTPUT = ("input", "properties"), ("output", "properties")
 ABSENT = object()
@@ -99,27 +99,29 @@ def changed(
 def test_each_change_has_its_label(
     place: tuple[str, ...], value: object, lines: list[str]
 ) -> None:
-    found = lock.differences(PINNED, changed(place, value))
+    found = lock.format_differences(PINNED, changed(place, value))
     assert found == [f"drop_note: {line}" for line in lines]
 
 
 def test_a_gate_that_is_added_breaks_callers() -> None:
     ungated = changed(("gated",), False)
-    assert lock.differences(ungated, PINNED) == ["drop_note: BREAKING: gate gained"]
+    assert lock.format_differences(ungated, PINNED) == [
+        "drop_note: BREAKING: gate gained"
+    ]
 
 
 def test_new_gone_and_renamed() -> None:
     nothing = PINNED | {"tools": {}}
-    assert lock.differences(nothing, PINNED) == ["drop_note: is new"]
-    assert lock.differences(PINNED, nothing) == ["drop_note: BREAKING: is gone"]
+    assert lock.format_differences(nothing, PINNED) == ["drop_note: is new"]
+    assert lock.format_differences(PINNED, nothing) == ["drop_note: BREAKING: is gone"]
     entry = PINNED["tools"]["drop_note"]
     named = PINNED | {"tools": {"erase_note": entry | {"title": "Erase Note"}}}
-    assert lock.differences(PINNED, named) == [
+    assert lock.format_differences(PINNED, named) == [
         "drop_note: RENAMED: is erase_note now",
         'erase_note: title "Drop Note" -> "Erase Note"',
     ]
     two = PINNED | {"tools": {"erase_note": entry, "wipe_note": entry}}
-    assert "drop_note: BREAKING: is gone" in lock.differences(PINNED, two)
+    assert "drop_note: BREAKING: is gone" in lock.format_differences(PINNED, two)
 
 
 def test_a_name_that_still_answers() -> None:
@@ -131,24 +133,25 @@ def test_a_name_that_still_answers() -> None:
         "deprecated": "Use it not.",
     }
     named = PINNED | {"tools": {"erase_note": now}}
-    assert lock.differences(PINNED, named) == [
+    assert lock.format_differences(PINNED, named) == [
         "drop_note: RENAMED: is erase_note now, and still answers",
         "erase_note: RELAXED: gate lost",
         'erase_note: deprecated absent -> "Use it not."',
         'erase_note: formerly absent -> ["drop_note"]',
     ]
     silent = PINNED | {"tools": {"erase_note": entry}}
-    lines = lock.differences(named, silent)
+    lines = lock.format_differences(named, silent)
     assert "drop_note: BREAKING: no longer answers" in lines
-    assert "drop_note: BREAKING: no longer answers" not in lock.differences(
+    assert "drop_note: BREAKING: no longer answers" not in lock.format_differences(
         named, PINNED
     )
     merged = PINNED | {"tools": {"a": entry, "b": entry}}
     both = PINNED | {"tools": {"b": entry | {"formerly": ["a"]}}}
     assert (
-        lock.differences(merged, both)[0] == "a: RENAMED: is b now, and still answers"
+        lock.format_differences(merged, both)[0]
+        == "a: RENAMED: is b now, and still answers"
     )
-    assert "BREAKING" not in "".join(lock.differences(merged, both))
+    assert "BREAKING" not in "".join(lock.format_differences(merged, both))
 
 
 EQUIVALENT: list[tuple[tuple[str, ...], object]] = [
@@ -191,9 +194,11 @@ def test_a_result_in_fewer_words_breaks_nothing(theirs: object, ours: object) ->
     before, after = changed((*OUTPUT, "gone"), theirs), changed((*OUTPUT, "gone"), ours)
     older = before | {"versions": {"fastmcp": "4.1.2"}}
     for one, other in ((older, after), (after, older)):
-        assert all(": RENDERED: " in line for line in lock.differences(one, other))
+        assert all(
+            ": RENDERED: " in line for line in lock.format_differences(one, other)
+        )
     narrow = changed((*OUTPUT, "gone"), {"type": "integer"})
-    assert "BREAKING" in "".join(lock.differences(narrow, after))
+    assert "BREAKING" in "".join(lock.format_differences(narrow, after))
 
 
 @pytest.mark.parametrize(("place", "value"), EQUIVALENT)
@@ -201,12 +206,12 @@ def test_other_libraries_that_write_the_same_otherwise(
     place: tuple[str, ...], value: object
 ) -> None:
     """Under other versions it is RENDERED; under the same ones somebody wrote it so, and nothing breaks."""
-    other = lock.differences(
+    other = lock.format_differences(
         PINNED, changed(place, value, VERSIONS | {"pydantic": "2.99.0"})
     )
     assert other
     assert all(line.startswith("drop_note: RENDERED: input.") for line in other)
-    same = lock.differences(PINNED, changed(place, value))
+    same = lock.format_differences(PINNED, changed(place, value))
     assert [
         line.replace("drop_note: ", "drop_note: RENDERED: ") for line in same
     ] == other
@@ -216,12 +221,14 @@ def test_a_real_change_is_breaking_under_other_versions_too() -> None:
     after = changed(
         (*INPUT, "note_id", "type"), "string", VERSIONS | {"pydantic": "2.99.0"}
     )
-    assert "BREAKING: input.note_id.type" in "".join(lock.differences(PINNED, after))
+    assert "BREAKING: input.note_id.type" in "".join(
+        lock.format_differences(PINNED, after)
+    )
 
 
 def test_the_normal_form_holds_no_accident() -> None:
     entry = PINNED["tools"]["drop_note"]
-    text = lock.text_of(PINNED)
+    text = lock.format_lock(PINNED)
     assert '"title": "Note Id"' not in text
     assert "DropNoteArguments" not in text
     assert "x-fastmcp" not in text
@@ -233,15 +240,15 @@ def test_the_normal_form_holds_no_accident() -> None:
         "properties": {"next": {"$ref": "#/$defs/Place"}},
         "type": "object",
     }
-    assert lock.normal(entry["input"]) == entry["input"]
+    assert lock.normalize_schema(entry["input"]) == entry["input"]
     shuffled = json.loads(json.dumps(dict(TOOL.wire["inputSchema"]), sort_keys=True))
-    assert lock.normal(shuffled) == entry["input"]
+    assert lock.normalize_schema(shuffled) == entry["input"]
 
 
 def test_the_file_is_read_as_it_was_written(tmp_path: Path) -> None:
     path = tmp_path / lock.FILE
-    path.write_text(lock.text_of(PINNED), encoding="utf-8")
-    assert lock.read(path) == PINNED
+    path.write_text(lock.format_lock(PINNED), encoding="utf-8")
+    assert lock.load_lock(path) == PINNED
 
 
 @pytest.mark.parametrize("text", [None, "", "[]", "{}", "{1", '{"tools": {"a": {}}, "versions": {}}', '{"tools": {"a": 1}, "versions": {}}', "<<<<<<< HEAD"])  # fmt: skip
@@ -250,6 +257,6 @@ def test_what_is_no_lock_is_one_line(tmp_path: Path, text: str | None) -> None:
     if text is not None:
         path.write_text(text, encoding="utf-8")
     with pytest.raises(ValueError, match="not a lock") as caught:
-        lock.read(path)
+        lock.load_lock(path)
     assert str(path) in str(caught.value)
     assert "\n" not in str(caught.value)

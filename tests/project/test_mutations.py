@@ -151,7 +151,7 @@ def mutants(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         waived.write(WAIVER)
     silent = probes / "test_get_silent.py"
     silent.write_text(silent.read_text().replace("return {", "_ = {"))
-    pin(project)
+    pin(project, "--released")
     return project
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import httpx2
 import pytest
 from listening import PATIENCE
-from support import Answers, rendered
+from support import ROOT, Answers, rendered
 from wire import command, environ
 
 KEY = "k" * 32
@@ -241,7 +241,7 @@ def documented(text: str) -> dict[str, tuple[set[str], set[str]]]:
     found = {}
     rows = re.findall(
         r"^\| `(\w+)` \| [^|]* \| (.*) \|$",
-        text.partition("## Read the log")[2],
+        text.partition("## Log lines")[2],
         re.MULTILINE,
     )
     for event, fields in rows:
@@ -257,7 +257,10 @@ def documented(text: str) -> dict[str, tuple[set[str], set[str]]]:
 def test_every_event_of_the_code_is_in_the_guide(answers: Answers) -> None:
     files = rendered(answers)
     code = "".join(text for name, text in files.items() if name.startswith("src/"))
-    events = re.findall(r'(?:"event": |log_step\()"(\w+)"', code)
+    for path in (ROOT / "engine/src/copier_fastmcp_engine").rglob("*.py"):
+        if "consent" in answers or path.parent.name != "consent":
+            code += path.read_text(encoding="utf-8")
+    events = re.findall(r'(?:"event": |log_step\(\s*)"(\w+)"', code)
     assert {*events} == documented(files["docs/operating.md"]).keys()
 
 

@@ -82,7 +82,7 @@ def test_no_setting_and_no_file_of_a_user_is_pinned(
 
 
 def test_changes_in_tool_files_are_labelled(fresh: Path) -> None:
-    pin(fresh)
+    pin(fresh, "--released")
     edit(fresh, "get_note", 'title="Get Note"', 'title="Fetch Note"')
     edit(fresh, "list_notes", "@read(", "@read(open_world=False, ")
     edit(fresh, "create_note", "@create(", "@create(confirm=True, ")

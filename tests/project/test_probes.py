@@ -115,7 +115,7 @@ def mine(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         (mine / f"tests/tools/test_{name}.py").write_text(f"{head}{DATA}    {text}\n")
     empty = 'async def arrange(backend):\n    return {"note_id": 1}\n'
     (mine / "tests/tools/test_set_nothing.py").write_text(empty)
-    pin(mine)
+    pin(mine, "--released")
     (mine / "tests/tools/test_append_note.py").write_text(
         'unprobed = "it takes too long"\n'
     )

@@ -1,7 +1,9 @@
-"""What the generated server does: files that cannot be served, seams, calls. Its rows are in tests/attacks/server."""
+"""What the generated server does: files that cannot be served, seams, its store.
+
+The attacks on what is served run in process, in engine/tests/guard.
+"""
 
 import asyncio
-import os
 import re
 import shutil
 from pathlib import Path
@@ -9,21 +11,11 @@ from typing import Any
 
 import pytest
 from fastmcp import Client
-from inside import ATTACKS, attack, guards, insist_on
-from support import PYTEST, python, render, server
+from support import PYTEST, nightly_but, python, render, server
 from wire import ERAS, agree, http, stdio
 
-ROWS = (
-    "calls",
-    "composed",
-    "declared",
-    "formerly",
-    "rounds",
-    "searched",
-    "slim",
-    "subsets",
-)
-SEAMS = ATTACKS / "server/seams"
+AUTHORS = Path(__file__).parent / "authors"
+SEAMS = AUTHORS / "seams"
 
 
 @pytest.fixture
@@ -36,17 +28,15 @@ def mine(project: Path, tmp_path: Path) -> Path:
     )
 
 
-def test_its_rows_hold(project: Path) -> None:
-    attack(
-        project, *(f"server/test_{name}.py" for name in ROWS), "gate/test_results.py"
-    )
+def run_inside(project: Path, file: str) -> None:
+    """Run a test of `authors/` in a project; it fails with the output of that."""
+    done = python(project, *PYTEST, str(AUTHORS / file))
+    if done.returncode:
+        pytest.fail(done.stdout + done.stderr, pytrace=False)
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork to be quick")
-def test_without_a_guard_its_row_fails(project: Path, tmp_path: Path) -> None:
-    insist_on(
-        guards(ATTACKS / "server/guards.yml"), {"": project}, tmp_path, whole=False
-    )
+def test_the_embedded_store_holds(project: Path) -> None:
+    run_inside(project, "test_embedded_store.py")
 
 
 @pytest.mark.parametrize(
@@ -76,7 +66,7 @@ def test_a_file_that_cannot_be_served_stops_the_start_with_one_line(
 
 
 def test_a_destructive_tool_without_a_decorator_stops_the_start(mine: Path) -> None:
-    shutil.copy(ATTACKS / "server/ungated.py", mine / "src/notes_mcp/extend.py")
+    shutil.copy(AUTHORS / "ungated.py", mine / "src/notes_mcp/extend.py")
     done = server(mine, "run")
     assert done.returncode == 1
     assert re.fullmatch(
@@ -86,7 +76,7 @@ def test_a_destructive_tool_without_a_decorator_stops_the_start(mine: Path) -> N
 
 
 def test_a_tool_that_comes_with_the_lifespan_is_named_by_the_suite(mine: Path) -> None:
-    shutil.copy(ATTACKS / "server/late.py", mine / "src/notes_mcp/extend.py")
+    shutil.copy(AUTHORS / "late.py", mine / "src/notes_mcp/extend.py")
     done = python(mine, *PYTEST, "tests/policy/test_annotations.py")
     assert done.returncode == 1
     assert "late: declare it with @read, @put, ... in tools/" in done.stdout
@@ -98,11 +88,11 @@ def test_a_tool_that_comes_with_the_lifespan_is_named_by_the_suite(mine: Path) -
 
 
 @pytest.mark.parametrize("era", ERAS)
-@pytest.mark.parametrize("way", ["stdio", "http"])
+@pytest.mark.parametrize("way", nightly_but(["http"], ["stdio", "http"]))
 def test_what_nobody_declared_is_asked_for_over_each_transport(
     mine: Path, tmp_path: Path, way: str, era: str
 ) -> None:
-    shutil.copy(ATTACKS / "server/mounting.py", mine / "src/notes_mcp/extend.py")
+    shutil.copy(AUTHORS / "mounting.py", mine / "src/notes_mcp/extend.py")
 
     async def work(*there: Any) -> list[Any]:
         answers = []
@@ -135,7 +125,7 @@ def test_the_seams_reach_lifespan_middleware_routes_prompts_settings_and_command
 ) -> None:
     for file in ("settings.py", "extend.py"):
         shutil.copy(SEAMS / file, mine / "src/notes_mcp" / file)
-    attack(mine, "server/seams/test_seams.py")
+    run_inside(mine, "test_seams.py")
     assert server(mine, "hello").stdout == "mine\n"
 
 

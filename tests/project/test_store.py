@@ -6,10 +6,9 @@ import subprocess
 from pathlib import Path
 
 import forked
-from inside import ATTACKS
 from support import python
 
-STORE = str(ATTACKS / "server/store.py")
+STORE = str(Path(__file__).parent / "authors/store.py")
 
 
 def writer(project: Path, verb: str, path: Path) -> subprocess.Popen[str]:

@@ -1,26 +1,14 @@
 """The audit trail holds what it promises, also under load; where things lie is said."""
 
 import asyncio
-import os
 import re
 import sys
 from pathlib import Path
 
 import pytest
-from inside import ATTACKS, attack, guards, insist_on
 from support import python, server
 
 from benchmarks import load
-
-
-def test_the_rows_of_the_trail_hold(project: Path) -> None:
-    attack(project, "server/test_trail.py", "server/test_trail_file.py")
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork to be quick")
-def test_without_a_guard_its_row_fails(project: Path, tmp_path: Path) -> None:
-    known = guards(ATTACKS / "server/guards_trail.yml")
-    insist_on(known, {"": project}, tmp_path, whole=False)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the load test reads /proc")

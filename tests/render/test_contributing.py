@@ -24,7 +24,7 @@ def test_every_program_that_it_names_is_there() -> None:
     }
     named |= set(re.findall(r"`(?:uv run )?((?:scripts|tests)/[\w./-]+)`", PAGE))
     scripts = {name for name in named if "/" in name}
-    assert {"scripts/test", "scripts/cell", "scripts/workflows"} <= scripts
+    assert {"scripts/test", "scripts/cell"} <= scripts
     ours = {
         name for name in scripts if not name.startswith("tests/policy")
     }  # of a project
@@ -52,15 +52,3 @@ def test_what_it_has_you_try_runs(template: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "it/pyproject.toml").is_file()
     assert "adopt" in done.stdout
-
-
-@pytest.mark.parametrize("script", ["scripts/cell", "scripts/workflows"])
-def test_what_lists_lists(script: str) -> None:
-    words = [
-        sys.executable,
-        script,
-        *([".", "--list"] if script.endswith("workflows") else []),
-    ]
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert len(done.stdout.split()) > 5

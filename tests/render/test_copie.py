@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import Answers, git, render
+from support import Answers, git, nightly_but, render
 
 # One render for each part of the engine and for each package that an answer adds.
 ANSWERS: dict[str, Answers] = {
@@ -30,7 +30,7 @@ def contents(project: Path) -> dict[str, bytes]:
     return files
 
 
-@pytest.mark.parametrize("name", ANSWERS)
+@pytest.mark.parametrize("name", nightly_but(["default", "consent"], ANSWERS))
 def test_a_trusted_render_is_the_untrusted_one(
     copie: Any, template: Path, tmp_path: Path, name: str
 ) -> None:
@@ -62,6 +62,7 @@ def test_a_refused_answer_makes_no_project(copie: Any, template: Path) -> None:
     assert result.project_dir is None
 
 
+@pytest.mark.usefixtures("forks")
 def test_an_update_to_the_same_release_changes_nothing(
     copie: Any, template: Path
 ) -> None:

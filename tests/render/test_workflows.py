@@ -1,6 +1,7 @@
 """Workflows: linted by zizmor, every action pinned to one commit, the matrix as the examples are."""
 
 import json
+import os
 import re
 import runpy
 import shutil
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 from programs import fetched, run
-from support import EXAMPLES, ROOT, Renders
+from support import EXAMPLES, ROOT, Renders, pin
 
 OWN = ROOT / ".github/workflows"
 PATHS = sorted((ROOT / "examples").glob("*.yml"))
@@ -111,6 +112,25 @@ def test_every_workflow_is_one(
     )
     (tmp_path / "wrong.yml").write_text(wrong)
     assert any("cell" in line and "wrong.yml" in line for line in actionlint(tmp_path))
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif(os.name == "nt", reason="the steps of the workflow are for POSIX")
+def test_each_step_of_a_projects_workflow_runs(project: Path, tmp_path: Path) -> None:
+    checkout = tmp_path / "notes"
+    ignored = shutil.ignore_patterns(".*cache", "__pycache__")
+    shutil.copytree(project, checkout, ignore=ignored)
+    pin(checkout)  # a project without a lock fails on CI
+    commands = 0
+    for text in workflows(checkout / ".github/workflows").values():
+        for job in yaml.safe_load(text)["jobs"].values():
+            for step in job["steps"]:
+                if "run" in step:
+                    words = ["bash", "-e", "-o", "pipefail", "-c", step["run"]]
+                    environ = {"CI": "true", **step.get("env", {})}
+                    fetched(*words, folder=checkout, **environ)
+                    commands += 1
+    assert commands == 2
 
 
 def test_the_linter_would_find_something(tmp_path: Path) -> None:

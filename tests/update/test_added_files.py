@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from lifecycle import commit, said, start, update
-from support import Answers, clone_template, git, python, server
+from support import Answers, clone_template, git, nightly_but, python, server
 
 RESOURCES = [
     {"uri": "notes://all", "name": "All notes", "description": "Every note."},
@@ -73,7 +73,7 @@ def files(project: Path) -> set[str]:
     return set(git(project, "ls-files").split())
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", nightly_but(["resources"], CASES))
 def test_an_update_creates_what_is_new_in_a_clone(
     releases: Path, tmp_path: Path, case: str
 ) -> None:

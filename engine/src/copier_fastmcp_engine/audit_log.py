@@ -28,7 +28,6 @@ from pydantic_core import to_jsonable_python
 from .confirmation.elicitation import Asked, digest, is_modern
 from .errors import StartError
 from .policy import Policy
-from .runtime import SERVER
 from .texts import shown
 
 if TYPE_CHECKING:
@@ -192,7 +191,7 @@ def recording(call: "Call", tool: Tool) -> Iterator[Callable[[ToolResult], ToolR
             outcome = "applied"
         return result
 
-    if not log.where or SERVER.get().facts(tool).reads:
+    if not log.where or call.server.is_read(tool):
         yield record_outcome
         return
     declaration = getattr(tool, "declaration", None)

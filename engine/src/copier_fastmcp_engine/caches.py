@@ -1,6 +1,6 @@
 """What a ResponseCachingMiddleware may answer for: declared reads that anybody may call, and nothing else."""
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from fastmcp import FastMCP
@@ -8,8 +8,9 @@ from fastmcp.tools import Tool
 from fastmcp.utilities.components import FastMCPComponent
 
 from .errors import StartError
+from .guarded_components import find_source
 from .private_api import CACHED_CALLS, CACHED_PROMPTS, CACHED_READS, servers_below
-from .tools import declared, demands
+from .tools import declared, has_demands
 
 RESOURCE_LISTS = ("list_resources", "list_resource_templates")
 # The lists of what each kind of setting answers for
@@ -21,7 +22,6 @@ CACHED_LISTS: dict[str, tuple[str, ...]] = {
 REMEDY = (
     "let it cache only declared reads that anybody may call, named in included_tools"
 )
-SourceOf = Callable[[Tool, list[tuple[FastMCP[Any], str]]], Awaitable[Tool]]
 
 
 async def list_components(
@@ -35,20 +35,17 @@ async def list_components(
     return components
 
 
-async def check_caches(
-    mcp: FastMCP[Any], pairs: Sequence[tuple[Tool, Tool]], source_of: SourceOf
-) -> None:
+async def check_caches(mcp: FastMCP[Any], pairs: Sequence[tuple[Tool, Tool]]) -> None:
     """Raise StartError where a cache, here or in a mounted server, would answer for more than declared reads."""
     reads: dict[FastMCP[Any], set[str]] = {}
     for tool, served in pairs:
         declaration = declared(served)
         policy = getattr(served, "policy", None)
-        if not declaration or not policy or demands(served):
+        if not declaration or not policy or has_demands(served):
             continue
         if policy.truth(declaration)["read_only"]:
-            passed = [(mcp, tool.name)]
-            await source_of(tool, passed)
-            for server, name in passed:
+            source = await find_source(mcp, tool)
+            for server, name in source.path:
                 reads.setdefault(server, set()).add(name)
     for server in servers_below(mcp):
         for middleware in server.middleware:
@@ -71,6 +68,6 @@ async def _wrongly_cached(
         if name == CACHED_CALLS:
             wrong |= {*(settings.get("included_tools") or ["every tool"])} - reads
         for item in await list_components(server, lists):
-            if demands(item):
+            if has_demands(item):
                 wrong.add(item.name)
     return wrong

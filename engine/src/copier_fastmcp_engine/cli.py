@@ -6,7 +6,7 @@ import logging
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from cyclopts import App, Parameter, validators
 
@@ -15,6 +15,7 @@ from .project import Project
 
 EXITS = "Exit codes: 0 done, 1 refused or findings (a line on stderr), 2 not understood or not possible."
 PLAIN = Parameter(negative=())
+ClientName = Literal["claude-code", "claude-desktop", "cursor", "vscode", "json"]
 Port = Annotated[int | None, Parameter(validator=validators.Number(gte=0, lte=65535))]
 
 
@@ -50,6 +51,7 @@ def make_cli(policy: Policy, description: str) -> App:
             help="Look at and take back what was granted on this machine.",
         )
     app.command(commands.run)
+    app.command(commands.connect)
     tools_app.command(commands.list_tools, name="list")
     tools_app.command(commands.wire)
     return app
@@ -73,6 +75,7 @@ class ServerCommands:
         exclude: str | None = None,
         read_only: bool | None = None,
         no_destructive: bool | None = None,
+        search: bool | None = None,
         metadata: Path | None = None,
     ) -> None:
         """Serve over stdio, or over HTTP.
@@ -86,6 +89,7 @@ class ServerCommands:
             exclude: Leave out tools of these names.
             read_only: Serve only what changes nothing.
             no_destructive: Leave out what may destroy.
+            search: List a tool that finds tools and one that calls them, in place of all tools.
             metadata: A metadata file to use instead of your own; `none` for no file.
         """
         gc.disable()  # what is loaded now stays: looking for garbage in it is a tenth of the start
@@ -100,6 +104,7 @@ class ServerCommands:
             "exclude": exclude,
             "read_only": read_only,
             "no_destructive": no_destructive,
+            "search": search,
         }
         given = {name: value for name, value in flags.items() if value is not None}
         server_module = self.project.load("server")
@@ -116,7 +121,10 @@ class ServerCommands:
         gc.freeze()
         gc.enable()
         if http:
-            server.listen(settings)
+            from .guard import guard_of
+            from .http import listen
+
+            listen(guard_of(server), settings)
             return
         from .logs import log_startup
         from .stdio import stops_at_once
@@ -124,6 +132,34 @@ class ServerCommands:
         log_startup(settings, "stdio")
         stops_at_once()
         server.run("stdio", show_banner=False)
+
+    def connect(
+        self,
+        client: ClientName,
+        *,
+        dry_run: bool = False,
+        name: str = "",
+        env: list[str] | None = None,
+    ) -> None:
+        """Give a client the entry that starts this server from any folder.
+
+        Args:
+            client: Whose settings get it; `json` prints it.
+            dry_run: Show what would be written, and write nothing.
+            name: What the client calls the server; else its own name.
+            env: A setting for it, as NAME=VALUE. Repeat it for more.
+        """
+        from . import client_entries
+
+        entry = client_entries.build_entry(self.policy, name, env or [])
+        if client == "json":
+            servers = {entry.name: entry.to_json()}
+            print(json.dumps({"mcpServers": servers}, indent=2))
+        elif client == "claude-code":
+            print(client_entries.connect_claude_code(entry, dry_run=dry_run))
+        else:
+            file = client_entries.find_client_file(client, Path.home(), sys.platform)
+            print(client_entries.connect_file(entry, file, dry_run=dry_run))
 
     def list_tools(
         self,
@@ -154,9 +190,11 @@ class ServerCommands:
 
     def _rows(self) -> list[dict[str, Any]]:
         """Return a row for each tool of the server, sorted by name."""
+        from .guard import guard_of
         from .tools import declared, run_now
 
         server = self.project.create_server()
+        guard = guard_of(server)
         served = run_now(server.list_tools(run_middleware=False), server)
         rows = []
         for tool in sorted(served, key=lambda tool: str(tool.name)):
@@ -176,7 +214,7 @@ class ServerCommands:
             for key in ("behavior", "gated", "scopes", "exceptions"):
                 row[key] = facts.get(key)
             row["bytes"] = {"model": size, "rest": wire_size - size}
-            row["toolset"] = server.facts(tool).toolset
+            row["toolset"] = guard.facts(tool).toolset
             rows.append(row)
         return rows
 

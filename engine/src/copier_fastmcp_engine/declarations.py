@@ -158,7 +158,7 @@ def declaration_of(function: object) -> Declaration | None:
     return declaration if isinstance(declaration, Declaration) else None
 
 
-def translated(theirs: Any) -> Declaration | None:
+def translate_declaration(theirs: Any) -> Declaration | None:
     """What this server makes of a declaration, also of one that another server of the template has; None for none."""
     if theirs is None or isinstance(theirs, Declaration):
         return theirs

@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any, TypeVar
 
 from fastmcp import FastMCP
 from fastmcp.tools import Tool
@@ -10,27 +10,15 @@ from fastmcp.tools import Tool
 from .audit_log import AuditLog
 from .confirmation.pending import PendingStore
 from .declarations import made
-from .guard import PolicyServer
+from .guard import Guard, find_guard
 from .policy import Behavior
 from .settings import PolicySettings
-from .signatures import awaited, resolved, wearing
+from .signatures import make_async, resolve_signature, with_signature
+
+Server = TypeVar("Server", bound=FastMCP[Any])
 
 
-class Governed(PolicyServer):
-    """The class that a server gets in addition to its own."""
-
-    async def run_stdio_async(self, *arguments: Any, **options: Any) -> None:
-        """Serve over stdio, once what is served was checked; StartError says what cannot be."""
-        self.check()
-        await super().run_stdio_async(*arguments, **options)
-
-    def http_app(self, *arguments: Any, **options: Any) -> Any:
-        """Return the application to serve over HTTP, once what is served was checked, whoever runs it; else StartError."""
-        self.check()
-        return super().http_app(*arguments, **options)
-
-
-def govern(mcp: FastMCP[Any], settings: PolicySettings) -> PolicyServer:
+def govern(mcp: Server, settings: PolicySettings) -> Server:
     """Serve what is registered in `mcp`, now or later and in whatever way, as it is declared.
 
     Closures, bound methods, renamed tools and those of mounted servers get the hints and the gate of
@@ -43,18 +31,28 @@ def govern(mcp: FastMCP[Any], settings: PolicySettings) -> PolicyServer:
     Raises:
         StartError: A setting cannot be used.
     """
-    if isinstance(mcp, PolicyServer):
+    if find_guard(mcp) is not None:
         return mcp
     policy = settings.policy
     audit_log = AuditLog(policy, settings.audit, settings.state_keys)
     gate = PendingStore(policy, settings.state, settings.confirm_seconds, audit_log)
-    kind: Any = type(mcp)
-    mcp.__class__ = (
-        Governed if kind is FastMCP else type(kind.__name__, (Governed, kind), {})
-    )
-    governed = cast("Governed", mcp)
-    governed.govern(policy, gate, settings)
-    return governed
+    guard = Guard(mcp, policy, gate, settings)
+    guard.install()
+    methods = vars(mcp)
+    for name in ("run_stdio_async", "http_app"):
+        methods[name] = _checked(guard, getattr(mcp, name))
+    return mcp
+
+
+def _checked(guard: Guard, serve: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a way of serving that first checks what is served, whoever runs it."""
+
+    @functools.wraps(serve)
+    def checked(*arguments: Any, **options: Any) -> Any:
+        guard.check()
+        return serve(*arguments, **options)
+
+    return checked
 
 
 def tool(
@@ -81,12 +79,12 @@ def tool(
     """
     name = name or function.__name__
     declaration = made(name, behavior, title=title, **facts)
-    run = awaited(function)
+    run = make_async(function)
 
     @functools.wraps(function)
     async def declared(**arguments: Any) -> Any:
         return await run(**arguments)
 
     vars(declared)["__declaration__"] = declaration
-    served = wearing(declared, resolved(function))
+    served = with_signature(declared, resolve_signature(function))
     return mcp.add_tool(Tool.from_function(served, name=name))

@@ -1,106 +1,64 @@
-"""The server of a project: nothing is served through it without what its policy asks of it.
+"""The guard of a server: a transform that everything passes which the server lists, calls, reads or renders.
 
 A tool of the policy checks its caller and asks by itself, however it is served. What nobody declared (a mounted server,
-an OpenAPI document, a tool added late) is caught in `get_tool`, which every call passes.
+an OpenAPI document, a tool added late) gets its hints and its gate here. The guard is the last transform, since
+transforms wrap those before them. Tools that a middleware injects pass no transform: `GuardedInjection` guards them.
 """
 
+import contextlib
 import functools
-import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, TypeGuard
 
 from fastmcp import FastMCP
 from fastmcp.exceptions import ToolError
-from fastmcp.resources import Resource, ResourceResult, ResourceTemplate
+from fastmcp.prompts import Prompt
+from fastmcp.resources import Resource, ResourceTemplate
 from fastmcp.server.dependencies import get_access_token, get_context
-from fastmcp.server.providers.fastmcp_provider import FastMCPProviderTool
-from fastmcp.tools import Tool, ToolResult
-from fastmcp.tools.tool_transform import TransformedTool
-from fastmcp.utilities.components import FastMCPComponent
-from fastmcp.utilities.tasks import TaskConfig
+from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
+from fastmcp.server.middleware.tool_injection import ToolInjectionMiddleware
+from fastmcp.server.transforms import Transform
+from fastmcp.tools import Tool
 from fastmcp.utilities.versions import VersionSpec
 from mcp_types import ToolAnnotations
-from pydantic import Field, PrivateAttr
+from starlette.middleware import Middleware as ASGIMiddleware
 
-from . import http, subsets
+from . import subsets
 from .caches import check_caches
 from .confirmation.envelope import ENVELOPE_SCHEMA
-from .confirmation.gate import run_gated, serve
 from .confirmation.pending import PendingStore
-from .declarations import Declaration, action, awaiting, declaration_of
+from .declarations import Declaration, awaiting, declaration_of
 from .errors import StartError
+from .guarded_components import (
+    NO_TASKS,
+    OWN_KINDS,
+    REMEDY,
+    GuardedTool,
+    Source,
+    find_source,
+    guard_prompt,
+    guard_resource,
+    guard_template,
+    unwrap_transforms,
+)
+from .http import make_app
 from .logs import log_tool_call
 from .policy import Policy
-from .private_api import mounted_server, original_name, run_unchecked
-from .runtime import SERVER
+from .private_api import move_transform_last
 from .settings import PolicySettings
-from .tools import SCOPES, PolicyTool, admitted, declared, run_now, with_confirm, worded
-from .wire_schemas import Slim
+from .tools import (
+    PolicyTool,
+    add_confirm_argument,
+    declared,
+    describe_tool,
+    function_of,
+    run_now,
+)
 
 # Modules of FastMCP whose tools call other tools of the server
 CALLING_MODULES = ("fastmcp.server.transforms.", "fastmcp.experimental.transforms.")
-REMEDY = 'say what it does, with declare("{}", ...) in extend.py, or name it in TRUST_READS if it says read-only'
-
-
-class Guarded(Slim):
-    """A tool that the registry did not build, behind what its declaration or the protocol's defaults ask."""
-
-    declaration: Any = Field(
-        default=None, exclude=True
-    )  # of it, or of the tool of ours behind it
-    policy: Any = Field(default=None, exclude=True)
-    _tool: Tool = PrivateAttr()
-    _source: Tool = PrivateAttr()
-    _asks: bool = PrivateAttr(default=False)
-    _asks_itself: bool = PrivateAttr(
-        default=False
-    )  # the tool behind it checks its caller and asks
-    _hints: ToolAnnotations | None = PrivateAttr(default=None)
-
-    def to_mcp_tool(self, **overrides: Any) -> Any:
-        """Return the tool on the wire: one of ours as we serve it, any other as its author did."""
-        if isinstance(self._source, PolicyTool):
-            return super().to_mcp_tool(**overrides)
-        return Tool.to_mcp_tool(self, **overrides)
-
-    async def run(self, arguments: dict[str, Any]) -> ToolResult:
-        """Run the tool, once its caller may and a person agreed where that is asked."""
-        if self._asks_itself:
-            return await run_unchecked(self._tool, arguments)
-        is_declared = self.declaration is not None
-        declaration = self.declaration or action(title=self.title or self.name)
-
-        async def run(own_arguments: dict[str, Any]) -> ToolResult:
-            function = getattr(self._source, "fn", None)
-            await SERVER.get().admit(self.name, declaration.scopes, function)
-            body = functools.partial(run_unchecked, self._tool, own_arguments)
-            if not self._asks:
-                return await body()
-            preview = None
-            if declaration.preview:
-                sent = {
-                    name: value
-                    for name, value in own_arguments.items()
-                    if name != "confirm"
-                }
-                preview = functools.partial(declaration.preview, **sent)
-            return await run_gated(declaration, body, preview)
-
-        return await serve(
-            self,
-            declaration,
-            arguments,
-            run,
-            has_gate=self._asks and is_declared,
-            # Its own argument of that name is the gate's then
-            passes_confirm="confirm" in self._tool.parameters.get("properties", {}),
-            remedy=REMEDY.format(self.name),
-            has_envelope=is_declared,
-        )
-
-
-OWN_KINDS = PolicyTool | Guarded  # all others are FastMCP's own, and only call these
 
 
 def missing_scopes(scopes: Sequence[str]) -> str:
@@ -112,131 +70,155 @@ def missing_scopes(scopes: Sequence[str]) -> str:
     return " ".join(scope for scope in scopes if scope not in held)
 
 
-async def source_of(
-    tool: Tool, passed: list[tuple[FastMCP[Any], str]] | None = None
-) -> Tool:
-    """Return the tool behind mounts, and behind transforms that change its texts or its arguments only.
+class Guard(Transform):
+    """What a server serves, and what servers mounted in it serve, is served as the policy says.
 
-    Args:
-        tool: The tool as it is served.
-        passed: Gets the servers on the way, with the name that the tool has in each.
+    Attributes:
+        mcp: The server.
+        policy: Its policy.
+        gate: Where its pending confirmations are.
+        consent: Its consent; None where its policy has none.
+        trust_reads: Names of undeclared tools whose own readOnlyHint is believed.
+        declared_elsewhere: The declarations that `declare()` makes for this server.
+        formerly: The former names of its tools, with their present ones.
+        declarations: The declarations of its tools by name, as the log shows them.
+        texts: What the metadata files say of each tool; those of tools of ours are applied before.
     """
-    behind: Tool | None = tool
-    while behind:
-        tool = behind
-        if isinstance(tool, TransformedTool) and tool.fn is tool.forwarding_fn:
-            behind = tool.parent_tool
-        elif isinstance(tool, FastMCPProviderTool):
-            server, name = mounted_server(tool), original_name(tool)
-            if passed is not None:
-                passed.append((server, name))
-            version = VersionSpec(eq=tool.version) if tool.version else None
-            behind = await server.get_tool(name, version)
-        else:
-            break
-    return tool
 
+    consent: Any = None
 
-class PolicyServer(FastMCP[Any]):
-    """A server whose tools and resources, and those of servers mounted in it, are served as its policy says."""
-
-    def govern(
-        self, policy: Policy, gate: PendingStore, settings: PolicySettings
+    def __init__(
+        self,
+        mcp: FastMCP[Any],
+        policy: Policy,
+        gate: PendingStore,
+        settings: PolicySettings,
     ) -> None:
-        """Serve as a policy and the settings say, with questions that wait in a gate."""
+        self.mcp = mcp
         self.policy = policy
         self.gate = gate
+        self.declared_elsewhere: dict[str, Declaration] = {}
+        self.formerly: dict[str, str] = {}
+        self.declarations: dict[str, Declaration] = {}
+        self.texts: Mapping[str, Any] = {}
         self.trust_reads = settings.trust_reads
         fields = settings.model_dump(include={*subsets.Subset.__dataclass_fields__})
-        self.subset = subsets.Subset(**fields)
-        self.declared_elsewhere: dict[
-            str, Declaration
-        ] = {}  # by declare(), for this server
-        self._declared_by_package = awaiting(
-            policy.package
-        )  # outside extend(), as when a module is imported
-        self.formerly: dict[
-            str, str
-        ] = {}  # former names of tools, and their present ones
-        self.declarations: dict[str, Declaration] = {}  # what the log calls a tool
+        self._subset = subsets.Subset(**fields)
+        # Outside extend(), as when a module is imported
+        self._declared_by_package = awaiting(policy.package)
         self._logger = policy.logger("guard")
+        # A tool of the policy by its key, and the same with this server as its own
+        self._bound_tools: dict[str, tuple[Tool, PolicyTool | GuardedTool]] = {}
+        self._is_bypassed: ContextVar[bool] = ContextVar("bypassed", default=False)
 
-    def add_resource(self, resource: Any) -> Resource | ResourceTemplate:
-        """Serve a resource; a function that demands something of its caller checks it by itself."""
-        if inspect.isfunction(resource):
-            scopes = vars(resource).get(SCOPES, ())
-            resource = admitted(resource, scopes, resource.__name__)
-        return super().add_resource(resource)
+    def install(self) -> None:
+        """Guard the server from now on, as its last transform, whatever is added to it later."""
+        methods = vars(self.mcp)
+        methods["http_app"] = functools.partial(make_app, self, self.mcp.http_app)
+        self.mcp.add_transform(self)
+        methods["add_transform"] = self._add_transform_below(self.mcp.add_transform)
+        methods["add_middleware"] = self._guard_middleware(self.mcp.add_middleware)
+        self.mcp.middleware.insert(0, GuardMiddleware(self))
+        self.guard_injections()
 
-    async def list_tools(self, *, run_middleware: bool = True) -> Sequence[Tool]:
-        """Return every tool, with the hints and the gate that it is served with."""
-        if run_middleware:  # FastMCP comes back here for what is below the middleware
-            return await super().list_tools()
+    def _add_transform_below(
+        self, add_transform: Callable[[Transform], None]
+    ) -> Callable[[Transform], None]:
+        def add_below(transform: Transform) -> None:
+            """Add a transform to the server, below its guard."""
+            add_transform(transform)
+            move_transform_last(self.mcp, self)
+
+        return add_below
+
+    def _guard_middleware(
+        self, add_middleware: Callable[[Middleware], None]
+    ) -> Callable[[Middleware], None]:
+        def add_guarded(middleware: Middleware) -> None:
+            """Add a middleware to the server, with the tools that it injects guarded."""
+            add_middleware(middleware)
+            self.guard_injections()
+
+        return add_guarded
+
+    # What FastMCP asks of a transform --------------------------------------------------------------------------------
+
+    async def list_tools(self, tools: Sequence[Tool]) -> Sequence[Tool]:
+        """Return the tools of this server's subset, with the hints and the gate that they are served with."""
+        if self._is_bypassed.get():
+            return tools
         parts = self._parts()
         listed = []
-        for _, served in await self.tool_pairs():
+        for tool in tools:
+            served = await self.guard_tool(tool)
             if self._reason_left_out(served, parts) is None:
                 listed.append(served)
         return listed
 
     async def get_tool(
-        self, name: str, version: VersionSpec | None = None
+        self, name: str, call_next: Any, *, version: VersionSpec | None = None
     ) -> Tool | None:
         """Return the tool that a call runs, also by a former name.
 
         Raises:
             ToolError: It is not in the part that is served here.
         """
-        tool = await super().get_tool(name, version)
+        tool = await call_next(name, version=version)
+        if tool is None and name in self.formerly:
+            name = self.formerly[name]
+            tool = await call_next(name, version=version)
         if tool is None:
-            current = self.formerly.get(name)
-            return await self.get_tool(current, version) if current else None
-        tool = await self._guard(tool)
-        if reason := self._reason_left_out(tool, self._parts()):
-            raise ToolError(f"{name} cannot be called here: {reason}")
-        SERVER.set(self)
-        return tool
+            return None
+        served = await self.guard_tool(tool)
+        self._check_subset(name, served)
+        return served
 
-    async def call_tool(
-        self, name: str, arguments: dict[str, Any] | None = None, **options: Any
-    ) -> ToolResult:
-        """Run a tool, as FastMCP does; one line of the log for each call."""
-        run = super().call_tool(name, arguments, **options)
-        if (
-            options.get("run_middleware") is False
-        ):  # FastMCP comes back here, as for a list
-            return await run
-        current = self.formerly.get(name, name)
-        return await log_tool_call(
-            self.policy, run, name, current, self.declarations.get(current)
-        )
+    async def list_resources(self, resources: Sequence[Resource]) -> Sequence[Resource]:
+        """Return the resources as they are served."""
+        return [guard_resource(self, resource) for resource in resources]
 
-    async def read_resource(self, uri: str, **options: Any) -> ResourceResult:
-        """Read a resource, as FastMCP does."""
-        SERVER.set(self)
-        return await super().read_resource(uri, **options)
+    async def get_resource(
+        self, uri: str, call_next: Any, *, version: VersionSpec | None = None
+    ) -> Resource | None:
+        """Return the resource at an address as it is served."""
+        resource = await call_next(uri, version=version)
+        return resource and guard_resource(self, resource)
 
-    async def get_tasks(self) -> Sequence[FastMCPComponent]:
-        """Return what may run in the background: nothing, since a worker runs the bare body."""
+    async def list_resource_templates(
+        self, templates: Sequence[ResourceTemplate]
+    ) -> Sequence[ResourceTemplate]:
+        """Return the resource templates as they are served."""
+        return [guard_template(self, template) for template in templates]
+
+    async def get_resource_template(
+        self, uri: str, call_next: Any, *, version: VersionSpec | None = None
+    ) -> ResourceTemplate | None:
+        """Return the template of an address as it is served."""
+        template = await call_next(uri, version=version)
+        return template and guard_template(self, template)
+
+    async def list_prompts(self, prompts: Sequence[Prompt]) -> Sequence[Prompt]:
+        """Return the prompts as they are served."""
+        return [guard_prompt(self, prompt) for prompt in prompts]
+
+    async def get_prompt(
+        self, name: str, call_next: Any, *, version: VersionSpec | None = None
+    ) -> Prompt | None:
+        """Return a prompt as it is served."""
+        prompt = await call_next(name, version=version)
+        return prompt and guard_prompt(self, prompt)
+
+    # What the server needs over HTTP ---------------------------------------------------------------------------------
+
+    def http_middleware(self) -> list[ASGIMiddleware]:
+        """Return what stands before the endpoint over HTTP."""
         return []
 
-    def http_app(self, *arguments: Any, **options: Any) -> Any:
-        """Return the application to serve over HTTP; a warning names what needs scopes that nobody can have.
+    def public_hosts(self, settings: PolicySettings) -> list[str]:
+        """Return the names by which browsers reach this server, besides those of the settings."""
+        return []
 
-        Raises:
-            StartError: A cache would answer the list of one client, with its own path and headers, to another.
-        """
-        http.check_list_caches(self)
-        http.warn_unusable_scopes(self)
-        return http.extend_app(self, super().http_app(*arguments, **options))
-
-    def listen(self, settings: PolicySettings, *names: str) -> None:
-        """Serve at /mcp until stopped, to `names` and those of the settings.
-
-        Raises:
-            CouldNotError: It cannot listen there.
-        """
-        http.listen(self, settings, *names)
+    # What the tools need ---------------------------------------------------------------------------------------------
 
     async def admit(
         self, name: str, scopes: Sequence[str], function: Callable[..., Any] | None
@@ -245,54 +227,134 @@ class PolicyServer(FastMCP[Any]):
         if missing := missing_scopes(scopes):
             raise ToolError(f"insufficient_scope: {name} needs a token with {missing}")
 
-    async def tool_pairs(self) -> list[tuple[Tool, Tool]]:
-        """Return each tool as it came, and as it is served."""
-        tools = await FastMCP.list_tools(self, run_middleware=False)
-        return [(tool, await self._guard(tool)) for tool in tools]
+    def is_read(self, tool: Tool) -> bool:
+        """Tell whether a served tool changes nothing."""
+        return self.facts(tool).reads
 
-    async def _guard(self, tool: Tool) -> Tool:
-        """Return a tool with the hints and the gate of its declaration, or asked for where it has none."""
-        if isinstance(tool, OWN_KINDS) and tool.annotations is tool._hints:
-            return tool
-        passed: list[tuple[FastMCP[Any], str]] = [(self, tool.name)]
-        source = await source_of(tool, passed)
-        function = getattr(source, "fn", None)
-        declaration = declared(source)
-        declaration = declaration or self.declared_elsewhere.get(tool.name)
-        declaration = declaration or self._declared_by_package.get(tool.name)
-        declaration = declaration or declaration_of(function)
-        calls_others = str(getattr(function, "__module__", "")).startswith(
-            CALLING_MODULES
+    def facts(self, tool: Tool) -> subsets.Facts:
+        """Return what a subset goes by; what nobody declared may do anything, and is in no toolset."""
+        declaration = declared(tool)
+        truth = self.policy.truth(declaration) if declaration else {}
+        # FastMCP's own only call others
+        is_theirs = not isinstance(tool, OWN_KINDS)
+        reads = truth.get("read_only", is_theirs or self._trusts(tool))
+        function = function_of(tool)
+        return subsets.Facts(
+            name=tool.name,
+            place=self._place_of(str(getattr(function, "__module__", ""))),
+            reads=reads,
+            destroys=truth.get("destructive", not reads),
+            formerly=declaration.formerly if declaration else (),
         )
-        if (
-            declaration is None
-            and calls_others
-            and isinstance(passed[-1][0], PolicyServer)
-        ):
-            return tool  # that server guards it
+
+    def _place_of(self, module: str) -> str | None:
+        """Return where below tools/ a module is; None for the engine's own, which are in every toolset."""
+        if module.startswith(f"{__package__}."):
+            return None
+        root = f"{self.policy.package}.tools.".lstrip(".")
+        return module.removeprefix(root) if module.startswith(root) else ""
+
+    def _parts(self) -> list[subsets.Subset]:
+        """Return what the settings and the client of this request leave of the tools."""
+        return [part for part in (self._subset, *subsets.of_request()) if part]
+
+    def _reason_left_out(
+        self, tool: Tool, parts: Sequence[subsets.Subset]
+    ) -> str | None:
+        """Return why a served tool is not in each of some parts."""
+        if not parts or not isinstance(tool, OWN_KINDS):
+            return None
+        facts = self.facts(tool)
+        for part in parts:
+            if reason := part.reason_left_out(facts):
+                return reason
+        return None
+
+    def _check_subset(self, name: str, tool: Tool) -> None:
+        """Raise ToolError for a tool that is not in the part that is served here."""
+        if reason := self._reason_left_out(tool, self._parts()):
+            raise ToolError(f"{name} cannot be called here: {reason}")
+
+    # A tool as it is served ------------------------------------------------------------------------------------------
+
+    async def guard_tool(self, tool: Tool) -> Tool:
+        """Return a tool with the hints and the gate of its declaration, or asked for where it has none."""
+        if _is_unchanged(tool):
+            return self._bind(tool)
+        return self._guard_source(tool, await find_source(self.mcp, tool))
+
+    def _bind(self, tool: PolicyTool | GuardedTool) -> Tool:
+        """Return a tool of ours that holds this server."""
+        known, bound = self._bound_tools.get(tool.key, (None, None))
+        if bound is not None and known is tool:
+            return bound
+        bound = tool.model_copy()
+        bound._guard = self
+        self._bound_tools[tool.key] = tool, bound
+        return bound
+
+    def _guard_source(self, tool: Tool, source: Source) -> Tool:
+        """Return a tool, of which it is known where it comes from, as it is served."""
+        declaration = self._find_declaration(tool, source.tool)
+        if declaration is None and self._is_guarded_below(source):
+            return tool
+        is_own = isinstance(source.tool, OWN_KINDS)
+        asks_itself = self._asks_by_itself(source.tool, declaration)
+        asks = self._asks_before(tool, source.tool, declaration)
         fields = {name: getattr(tool, name) for name in Tool.model_fields}
-        fields["task_config"] = TaskConfig(mode="forbidden")
+        fields["task_config"] = NO_TASKS
         fields["declaration"] = declaration
         fields["policy"] = self.policy
-        asks_itself = self._asks_by_itself(source, declaration)
-        asks = self._asks_before(tool, source, declaration)
         if declaration:
-            title = tool.title if isinstance(source, OWN_KINDS) else declaration.title
-            hints = {"title": title, **self.policy.hints(declaration)}
-            fields["title"] = title
+            fields["title"] = tool.title if is_own else self._title_of(declaration)
+            hints = {"title": fields["title"], **self.policy.hints(declaration)}
             fields["annotations"] = ToolAnnotations.model_validate(hints)
-        if declaration and not isinstance(source, OWN_KINDS):
-            fields.update(worded(declaration, tool.description, tool.meta))
+        if declaration and not is_own:
+            fields.update(describe_tool(declaration, tool.description, tool.meta))
         if declaration and asks and not asks_itself:
-            fields["parameters"] = with_confirm(self.policy, tool.parameters)
+            texts = self.texts.get(tool.name, {}).get("arguments", {}).get("confirm")
+            fields["parameters"] = add_confirm_argument(
+                self.policy, tool.parameters, texts
+            )
             fields["output_schema"] = ENVELOPE_SCHEMA
-        guarded = Guarded.model_construct(**fields)
+        guarded = GuardedTool.model_construct(**fields)
+        guarded._guard = self
         guarded._tool = tool
-        guarded._source = source
+        guarded._source = source.tool
         guarded._asks = asks
         guarded._asks_itself = asks_itself
         guarded._hints = guarded.annotations
         return guarded
+
+    def _title_of(self, declaration: Declaration) -> str:
+        """Return the title of a tool that `declare` declares: that of the metadata files, else of its declaration."""
+        title = self.texts.get(declaration.name, {}).get("title")
+        return str(title or declaration.title)
+
+    def gated_names(self) -> list[str]:
+        """Return the names of the declared tools that ask; `check` collects the declarations."""
+        names = []
+        for name, declaration in self.declarations.items():
+            if self.policy.is_gated(declaration):
+                names.append(name)
+        return names
+
+    def _find_declaration(self, tool: Tool, source: Tool) -> Declaration | None:
+        """Return what declares a tool: its decorator, wherever it was registered, or `declare` by its name here."""
+        return (
+            declared(source)
+            or self.declared_elsewhere.get(tool.name)
+            or self._declared_by_package.get(tool.name)
+            or declaration_of(getattr(source, "fn", None))
+        )
+
+    def _is_guarded_below(self, source: Source) -> bool:
+        """Tell whether a tool only calls others of its server, and that server guards those."""
+        module = str(getattr(getattr(source.tool, "fn", None), "__module__", ""))
+        if not module.startswith(CALLING_MODULES):
+            return False
+        server = source.path[-1][0]
+        return server is self.mcp or find_guard(server) is not None
 
     def _asks_by_itself(self, source: Tool, declaration: Declaration | None) -> bool:
         """Tell whether a tool of ours asks, and asks for all that this server's policy asks for."""
@@ -311,13 +373,11 @@ class PolicyServer(FastMCP[Any]):
             asks = self.policy.is_gated(declaration)
         else:
             asks = self.policy.confirm != "none" and not self._trusts(tool)
-        theirs = getattr(source, "declaration", None)
-        if theirs not in (
-            None,
-            declaration,
-        ):  # of another server, whose policy may ask already
+        their_declaration = getattr(source, "declaration", None)
+        if their_declaration not in (None, declaration):
+            # Of another server, whose policy may ask already
             their_policy = getattr(source, "policy", None)
-            if their_policy is not None and their_policy.is_gated(theirs):
+            if their_policy is not None and their_policy.is_gated(their_declaration):
                 return False
         return asks
 
@@ -327,44 +387,51 @@ class PolicyServer(FastMCP[Any]):
             return False
         return any(fnmatchcase(tool.name, pattern) for pattern in self.trust_reads)
 
-    def facts(self, tool: Tool) -> subsets.Facts:
-        """Return what a subset goes by; what nobody declared may do anything, and is in no toolset."""
-        declaration = declared(tool)
-        truth = self.policy.truth(declaration) if declaration else {}
-        # FastMCP's own only call others
-        is_theirs = not isinstance(tool, OWN_KINDS)
-        reads = truth.get("read_only", is_theirs or self._trusts(tool))
-        function = getattr(getattr(tool, "_source", tool), "fn", None)
-        return subsets.Facts(
-            name=tool.name,
-            place=self._place_of(str(getattr(function, "__module__", ""))),
-            reads=reads,
-            destroys=truth.get("destructive", not reads),
-            formerly=declaration.formerly if declaration else (),
-        )
+    # Tools that a middleware injects ---------------------------------------------------------------------------------
 
-    def _place_of(self, module: str) -> str | None:
-        """Return where below tools/ a module is; None for the engine's own, which are in every toolset."""
-        if module.startswith(f"{__package__}."):
-            return None
-        root = f"{self.policy.package}.tools.".lstrip(".")
-        return module.removeprefix(root) if module.startswith(root) else ""
+    def guard_injections(self) -> None:
+        """Guard the tools that middleware injects, which FastMCP serves past all transforms."""
+        for index, middleware in enumerate(self.mcp.middleware):
+            if not isinstance(middleware, ToolInjectionMiddleware):
+                continue
+            if not isinstance(middleware, GuardedInjection):
+                self.mcp.middleware[index] = GuardedInjection(self, middleware)
 
-    def _parts(self) -> list[subsets.Subset]:
-        """Return what the settings and the client of this request leave of the tools."""
-        return [part for part in (self.subset, *subsets.of_request()) if part]
+    def guard_injected_tool(self, tool: Tool) -> Tool:
+        """Return a tool that a middleware injects as it is served."""
+        if _is_unchanged(tool):
+            return self._bind(tool)
+        source = Source(unwrap_transforms(tool), [(self.mcp, tool.name)])
+        return self._guard_source(tool, source)
 
-    def _reason_left_out(
-        self, tool: Tool, parts: Sequence[subsets.Subset]
-    ) -> str | None:
-        """Return why a served tool is not in each of some parts."""
-        if not parts or not isinstance(tool, OWN_KINDS):
-            return None
-        facts = self.facts(tool)
-        for part in parts:
-            if reason := part.without(facts):
-                return reason
-        return None
+    def list_injected_tools(self, tools: Sequence[Tool]) -> list[Tool]:
+        """Return the injected tools of this server's subset as they are served."""
+        parts = self._parts()
+        served = [self.guard_injected_tool(tool) for tool in tools]
+        return [tool for tool in served if self._reason_left_out(tool, parts) is None]
+
+    def get_injected_tool(self, tool: Tool) -> Tool:
+        """Return an injected tool that is called; ToolError: it is not in the part that is served here."""
+        served = self.guard_injected_tool(tool)
+        self._check_subset(tool.name, served)
+        return served
+
+    # The start -------------------------------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def bypassed(self) -> Iterator[None]:
+        """Let the block list the tools as they were registered, whatever the subset."""
+        token = self._is_bypassed.set(True)
+        try:
+            yield
+        finally:
+            self._is_bypassed.reset(token)
+
+    async def tool_pairs(self) -> list[tuple[Tool, Tool]]:
+        """Return each tool as it was registered, and as it is served."""
+        with self.bypassed():
+            tools = await self.mcp.list_tools(run_middleware=False)
+        return [(tool, await self.guard_tool(tool)) for tool in tools]
 
     def check(self) -> None:
         """Check what is served, and name in the log what nobody declared.
@@ -373,8 +440,8 @@ class PolicyServer(FastMCP[Any]):
             StartError: An undeclared tool destroys, a tool of ours is served with other hints than it
                 declares, a former name is another tool's, or a cache would answer for more than declared reads.
         """
-        pairs = run_now(self.tool_pairs(), self)
-        self.subset.check([self.facts(served) for _, served in pairs])
+        pairs = run_now(self.tool_pairs(), self.mcp)
+        self._subset.check([self.facts(served) for _, served in pairs])
         self.declarations = {}
         for _, served in pairs:
             if declaration := declared(served):
@@ -383,23 +450,22 @@ class PolicyServer(FastMCP[Any]):
         undeclared = []
         for tool, served in pairs:
             self._check_hints(tool, served)
-            if (
-                declared(served) is None
-                and isinstance(served, Guarded)
-                and not self._trusts(tool)
-            ):
+            is_undeclared = declared(served) is None and isinstance(served, GuardedTool)
+            if is_undeclared and not self._trusts(tool):
                 undeclared.append(tool.name)
         if undeclared:
-            asked = (
-                "nobody is asked"
-                if self.policy.confirm == "none"
-                else "a person is asked"
-            )
-            names = ", ".join(undeclared)
-            self._logger.warning(
-                "%s before undeclared %s: %s", asked, names, REMEDY.format("name")
-            )
-        run_now(check_caches(self, pairs, source_of))
+            self._warn_undeclared(undeclared)
+        run_now(check_caches(self.mcp, pairs), self.mcp)
+
+    def _warn_undeclared(self, names: Sequence[str]) -> None:
+        """Name in the log the tools that nobody declared."""
+        asked = "a person is asked"
+        if self.policy.confirm == "none":
+            asked = "nobody is asked"
+        remedy = REMEDY.format("name")
+        self._logger.warning(
+            "%s before undeclared %s: %s", asked, ", ".join(names), remedy
+        )
 
     def _collect_former_names(self, names: set[str]) -> None:
         """Let tools answer by their former names; StartError where one is another tool's."""
@@ -407,30 +473,101 @@ class PolicyServer(FastMCP[Any]):
             if declaration.name not in names:
                 continue
             for former in declaration.formerly:
-                if (
-                    former in names
-                    or self.formerly.setdefault(former, declaration.name)
-                    != declaration.name
-                ):
+                current = self.formerly.setdefault(former, declaration.name)
+                if former in names or current != declaration.name:
                     why = f"{declaration.name} was formerly {former}, which is the name of another tool"
-                    raise StartError(
-                        f"{why}; take it out of formerly=, or rename that one"
-                    )
+                    remedy = "take it out of formerly=, or rename that one"
+                    raise StartError(f"{why}; {remedy}")
 
     def _check_hints(self, tool: Tool, served: Tool) -> None:
         """Raise StartError for a destructive tool without a gate, or for hints other than the declared ones."""
-        source = getattr(served, "_source", served)
+        source = getattr(served, "guarded_source", served)
         annotations = tool.annotations or ToolAnnotations()
         if declared(served) is None and annotations.destructive_hint:
             function: Any = getattr(source, "fn", None)
             place = function.__code__.co_filename if function else "a mounted server"
             why = f"the destructive tool {tool.name} has no gate"
             raise StartError(f"{place}: {why}; {REMEDY.format(tool.name)}")
+        if not isinstance(source, PolicyTool):
+            return
         hints = annotations.model_dump(
             by_alias=True, exclude_none=True, exclude={"title"}
         )
-        if isinstance(source, PolicyTool) and hints != source.policy.hints(
-            source.declaration
-        ):
+        if hints != source.policy.hints(source.declaration):
             why = f"extend.py: {tool.name} is served with other hints than it declares"
             raise StartError(f"{why}: {hints}; leave out annotations=")
+
+
+def _is_unchanged(tool: Tool) -> TypeGuard[PolicyTool | GuardedTool]:
+    """Tell whether a tool is of ours, with the hints that it was built with."""
+    return isinstance(tool, OWN_KINDS) and tool.annotations is tool._hints
+
+
+class GuardMiddleware(Middleware):
+    """The outermost middleware of a guarded server: it logs calls, and guards tools that were injected late."""
+
+    def __init__(self, guard: Guard) -> None:
+        self._guard = guard
+
+    async def on_request(
+        self, context: MiddlewareContext[Any], call_next: CallNext[Any, Any]
+    ) -> Any:
+        """Let a request through, once all injected tools are guarded."""
+        self._guard.guard_injections()
+        return await call_next(context)
+
+    async def on_call_tool(
+        self, context: MiddlewareContext[Any], call_next: CallNext[Any, Any]
+    ) -> Any:
+        """Run a tool; one line of the log for each call."""
+        name = context.message.name
+        current = self._guard.formerly.get(name, name)
+        declaration = self._guard.declarations.get(current)
+        return await log_tool_call(
+            self._guard.policy, call_next(context), name, current, declaration
+        )
+
+
+class GuardedInjection(ToolInjectionMiddleware):
+    """A middleware that injects tools, each behind the guard of its server."""
+
+    def __init__(self, guard: Guard, middleware: ToolInjectionMiddleware) -> None:
+        super().__init__([])
+        self._guard = guard
+        self._middleware = middleware
+
+    @property
+    def injected_tools(self) -> Sequence[Tool]:
+        """The injected tools as they are served."""
+        return self._guard.list_injected_tools(self._middleware.injected_tools)
+
+    def get_injected_tool(self, name: str) -> Tool | None:
+        """Return the injected tool with this name as it is served, if there is one."""
+        tool = self._middleware.get_injected_tool(name)
+        return tool and self._guard.get_injected_tool(tool)
+
+    async def __call__(
+        self, context: MiddlewareContext[Any], call_next: CallNext[Any, Any]
+    ) -> Any:
+        """Run the hooks of the middleware."""
+        return await self._middleware(context, call_next)
+
+
+def find_guard(mcp: FastMCP[Any]) -> Guard | None:
+    """Return the guard of a server; None where it has none."""
+    for transform in mcp.transforms:
+        if isinstance(transform, Guard):
+            return transform
+    return None
+
+
+def guard_of(mcp: FastMCP[Any]) -> Guard:
+    """Return the guard of a server that `build_server` or `govern` made.
+
+    Raises:
+        LookupError: The server has none.
+    """
+    guard = find_guard(mcp)
+    if guard is None:
+        raise LookupError(f"the server {mcp.name} has no policy")
+    return guard

@@ -1,6 +1,7 @@
 """A governed server over HTTP: the paths of its subsets, its health, and where it listens."""
 
 import socket
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import fastmcp
@@ -15,47 +16,69 @@ from .errors import CouldNotError, StartError
 from .logs import log_startup
 from .private_api import CACHED_TOOL_LISTS, servers_below
 from .settings import PolicySettings
-from .tools import demands, run_now
+from .tools import has_demands, run_now
 
 if TYPE_CHECKING:
-    from .guard import PolicyServer
+    from .guard import Guard
 
 LIST_REMEDY = "give it list_tools_settings={'enabled': False}"
 
 
-def check_list_caches(server: "PolicyServer") -> None:
+def make_app(
+    guard: "Guard", make: Callable[..., Any], *arguments: Any, **options: Any
+) -> Any:
+    """Return the application that serves a guarded server over HTTP; a warning names scopes that nobody can have.
+
+    Args:
+        guard: The server's guard.
+        make: `http_app` of the server itself.
+        arguments: Its arguments.
+        options: Its options.
+
+    Raises:
+        StartError: A cache would answer the list of one client, with its own path and headers, to another.
+    """
+    check_list_caches(guard)
+    warn_unusable_scopes(guard)
+    own_middleware = options.get("middleware") or ()
+    options["middleware"] = [*own_middleware, *guard.http_middleware()]
+    return extend_app(guard, make(*arguments, **options))
+
+
+def check_list_caches(guard: "Guard") -> None:
     """Raise StartError where a cache would answer the list of one client, with its own path and headers, to another."""
-    for below in servers_below(server):
-        for middleware in below.middleware:
+    for server in servers_below(guard.mcp):
+        for middleware in server.middleware:
             settings = getattr(middleware, CACHED_TOOL_LISTS, {"enabled": False})
             if settings.get("enabled") is not False:
                 why = f"{type(middleware).__name__} would list the tools of one client for another"
                 raise StartError(f"extend.py: {why}; {LIST_REMEDY}")
 
 
-def warn_unusable_scopes(server: "PolicyServer") -> None:
+def warn_unusable_scopes(guard: "Guard") -> None:
     """Name in the log what needs scopes, where no token is verified and so nobody can have them."""
+    server = guard.mcp
     if server.auth is not None:
         return
-    tools = [tool for _, tool in run_now(server.tool_pairs(), server)]
+    tools = [tool for _, tool in run_now(guard.tool_pairs(), server)]
     items = [*tools, *run_now(list_components(server, RESOURCE_LISTS))]
-    names = ", ".join(item.name for item in items if demands(item))
+    names = ", ".join(item.name for item in items if has_demands(item))
     if names:
-        server.policy.logger("guard").warning(
+        guard.policy.logger("guard").warning(
             "no token is verified, so nobody can use over HTTP: %s", names
         )
 
 
-def extend_app(server: "PolicyServer", app: Any) -> Any:
+def extend_app(guard: "Guard", app: Any) -> Any:
     """Add the paths of subsets and /health to an application; /health goes behind one of the author's own."""
-    tools = [tool for _, tool in run_now(server.tool_pairs(), server)]
-    places = [server.facts(tool).place or "" for tool in tools]
+    tools = [tool for _, tool in run_now(guard.tool_pairs(), guard.mcp)]
+    places = [guard.facts(tool).place or "" for tool in tools]
     app.add_middleware(subsets.Paths, path=app.state.path, places=places)
 
     async def health(_: Request) -> Response:
         """Report whether it serves, and can write what it must record."""
         try:
-            server.gate.audit_log.ready()
+            guard.gate.audit_log.ready()
         except ToolError as error:
             return JSONResponse({"status": str(error)}, 503)
         return JSONResponse({"status": "ok"})
@@ -64,8 +87,12 @@ def extend_app(server: "PolicyServer", app: Any) -> Any:
     return app
 
 
-def listen(server: "PolicyServer", settings: PolicySettings, *names: str) -> None:
-    """Serve at /mcp until stopped, to `names` and those of the settings.
+def listen(guard: "Guard", settings: PolicySettings) -> None:
+    """Serve at /mcp until stopped, to the names of the settings.
+
+    Args:
+        guard: The server's guard.
+        settings: Its settings.
 
     Raises:
         CouldNotError: It cannot listen there.
@@ -73,15 +100,16 @@ def listen(server: "PolicyServer", settings: PolicySettings, *names: str) -> Non
     host, port = settings.host, settings.port
     bound = _bind(host, port)
     also = fastmcp.settings.http_allowed_hosts or []
-    allowed = [host, *settings.allowed_hosts, *also, *names]
+    public = guard.public_hosts(settings)
+    allowed = [host, *settings.allowed_hosts, *also, *public]
     shown = ", ".join(dict.fromkeys(["localhost", *allowed]))
     variable = f"{settings.policy.env_prefix}ALLOWED_HOSTS adds names"
-    server.policy.logger("guard").info(
+    guard.policy.logger("guard").info(
         "requests to %s are answered, to other hosts with 421; %s", shown, variable
     )
     with bound:
         log_startup(settings, "http")
-        server.run(
+        guard.mcp.run(
             "http",
             host=host,
             port=port,

@@ -9,12 +9,16 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from fastmcp import Context, FastMCP
+from fastmcp.prompts import Prompt
+from fastmcp.prompts.base import PromptResult
+from fastmcp.resources import Resource, ResourceResult, ResourceTemplate
 from fastmcp.server.providers.fastmcp_provider import (
     FastMCPProviderPrompt,
     FastMCPProviderResource,
     FastMCPProviderResourceTemplate,
     FastMCPProviderTool,
 )
+from fastmcp.server.transforms import Transform
 from fastmcp.server.transforms.catalog import CatalogTransform
 from fastmcp.tools import FunctionTool, Tool, ToolResult
 
@@ -86,6 +90,31 @@ def original_template(component: FastMCPProviderResourceTemplate) -> str:
 async def run_unchecked(tool: Tool, arguments: dict[str, Any]) -> ToolResult:
     """Run a tool as its server would (`Tool._run` chooses between a task and a call); `run` alone skips that."""
     return await tool._run(arguments)
+
+
+async def read_resource(resource: Resource) -> ResourceResult:
+    """Read a resource as its server would (`Resource._read`); `read` alone skips mounted servers."""
+    return await resource._read()
+
+
+async def read_template(
+    template: ResourceTemplate, uri: str, parameters: dict[str, Any]
+) -> ResourceResult:
+    """Read a resource of a template as its server would (`ResourceTemplate._read`)."""
+    return await template._read(uri, parameters)
+
+
+async def render_prompt(
+    prompt: Prompt, arguments: dict[str, Any] | None
+) -> PromptResult:
+    """Render a prompt as its server would (`Prompt._render`); `render` alone skips mounted servers."""
+    return await prompt._render(arguments)
+
+
+def move_transform_last(server: FastMCP[Any], transform: Transform) -> None:
+    """Let a transform see what all others of a server make; `add_transform` only appends, and nothing reorders."""
+    server._transforms.remove(transform)
+    server._transforms.append(transform)
 
 
 async def collect_generator(tool: FunctionTool, value: Any) -> Any:

@@ -1,35 +1,89 @@
-"""The server that the present request is served by.
+"""What runs now, and the server that runs it.
 
-A tool, a resource or the body of one asks here for the gate, the audit log and the policy of its own server: a body is
-called with its arguments alone, and a server may be mounted in another one with a policy of its own.
+A tool holds its server. FastMCP calls the function behind a tool, a resource or a prompt with its own arguments alone,
+so one context variable leads from that function to its call: for `require_confirmation` and `granted_token`, which
+authors call without naming a server, and for a tool of ours in a mounted server that has no policy of its own.
 """
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
+
+from fastmcp.exceptions import ToolError
 
 if TYPE_CHECKING:
     from fastmcp.tools import Tool
 
+    from .confirmation.gate import Call
     from .confirmation.pending import PendingStore
     from .policy import Policy
-    from .subsets import Facts
 
 
 class Runtime(Protocol):
-    """What the engine needs of the server that a request came to."""
+    """What a tool, a resource or a prompt needs of the server that serves it: its guard.
+
+    Attributes:
+        policy: The server's policy.
+        gate: Where its pending confirmations are.
+        consent: Its consent; None where its policy has none.
+    """
 
     policy: "Policy"
     gate: "PendingStore"
+    consent: Any
 
-    def facts(self, tool: "Tool") -> "Facts":
-        """Return what a subset goes by."""
+    def is_read(self, tool: "Tool") -> bool:
+        """Tell whether a served tool changes nothing."""
 
     async def admit(
         self, name: str, scopes: Sequence[str], function: Callable[..., Any] | None
     ) -> None:
-        """Raise ToolError unless the caller has what a tool or a resource requires."""
+        """Raise ToolError unless the caller has what a tool, a resource or a prompt requires."""
 
 
-# The innermost server of ours that answers, however deep it is mounted.
-SERVER: ContextVar[Runtime] = ContextVar("server")
+@dataclass(frozen=True)
+class Frame:
+    """What runs now: the innermost server of ours, and the call of a tool that the code belongs to."""
+
+    server: Runtime
+    call: "Call | None" = None
+
+
+_frame: ContextVar[Frame | None] = ContextVar("frame", default=None)
+
+
+def current_frame() -> Frame | None:
+    """Return what runs now; None outside of every server of ours."""
+    return _frame.get()
+
+
+def current_server() -> Runtime:
+    """Return the server that runs the present function.
+
+    Raises:
+        ToolError: The function runs outside of every server of ours.
+    """
+    frame = _frame.get()
+    if frame is None:
+        raise ToolError("this function runs through its own server only")
+    return frame.server
+
+
+@contextlib.contextmanager
+def running(server: Runtime, call: "Call | None" = None) -> Iterator[None]:
+    """Run the block as code of a server.
+
+    Args:
+        server: The server.
+        call: The call of a tool that the block belongs to; the one that runs already when left out.
+    """
+    outer = _frame.get()
+    if call is None and outer:
+        call = outer.call
+    token = _frame.set(Frame(server, call))
+    try:
+        yield
+    finally:
+        _frame.reset(token)

@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 import fastmcp
+from fastmcp import FastMCP
 from mcp.server.request_state import RequestStateSecurity
 
 from . import registry
@@ -17,7 +18,7 @@ from .audit_log import AuditLog
 from .confirmation.pending import PendingStore
 from .declarations import collecting
 from .errors import StartError
-from .guard import PolicyServer
+from .guard import Guard
 from .metadata.overrides import override
 from .places import describe_error, describe_place
 from .policy import Policy
@@ -33,7 +34,7 @@ def build_server(
     extend: ModuleType,
     instructions: str,
     lists_resources: bool = False,
-) -> PolicyServer:
+) -> FastMCP[Any]:
     """Build the server of a project.
 
     Args:
@@ -67,7 +68,7 @@ def build_server(
     if consent and consent.mode == "offline":
         from .consent.tools import tools_module
 
-        modules.append(tools_module(policy))
+        modules.append(tools_module(policy, consent))
     tools = registry.load_tools(policy, f"{policy.package}.tools", *modules)
     options: dict[str, Any] = {
         "version": _version_of(policy),
@@ -76,28 +77,38 @@ def build_server(
         "on_duplicate": "error",
         "request_state_security": sealing,
     }
-    mcp = _make_server(policy, settings, tools, options)
-    mcp.govern(policy, gate, settings)
-    if consent:
-        from .consent.serving import ConsentMiddleware
-
-        consent.serve(mcp)
-        mcp.add_middleware(ConsentMiddleware())
+    guard = _make_guard(settings, gate, tools, consent, options)
+    mcp = guard.mcp
     for tool in tools:
         mcp.add_tool(tool)
     if gate.pages:
         gate.pages.serve(mcp)
     registry.add_resources(mcp, f"{policy.package}.resources")
-    with collecting(mcp.declared_elsewhere):
+    with collecting(guard.declared_elsewhere):
         extend.extend(mcp)
-    mcp.check()
-    override(policy, mcp, settings.metadata)
+    guard.check()
+    guard.texts = override(
+        policy, mcp, settings.metadata, guard.formerly, guard.gated_names()
+    )
+    if settings.search:
+        _add_search(mcp, guard, settings, tools)
+    guard.install()
     return mcp
+
+
+def _add_search(
+    mcp: FastMCP[Any], guard: Guard, settings: PolicySettings, tools: list[Any]
+) -> None:
+    """List a search in place of the tools: what is listed costs a model in every conversation."""
+    from .search import ToolSearch
+
+    toolsets = {guard.facts(tool).toolset for tool in tools}
+    mcp.add_transform(ToolSearch(toolsets - {""}, read_only=settings.read_only))
 
 
 def shipped_settings(settings: type[PolicySettings]) -> Any:
     """Return settings without the user's own texts: with them, tables, locks and exports are written."""
-    values: dict[str, Any] = {"metadata": Path("none")}
+    values: dict[str, Any] = {"metadata": Path("none"), "search": False}
     if settings.policy.has_consent:
         values.update(
             state="memory",
@@ -148,20 +159,37 @@ def _open_consent(settings: PolicySettings) -> Any:
         raise StartError(str(error)) from error
 
 
-def _make_server(
-    policy: Policy, settings: Any, tools: list[Any], options: dict[str, Any]
-) -> PolicyServer:
-    """Make the server, with a verifier of tokens where its policy has consent."""
-    if not settings.policy.has_consent:
-        return PolicyServer(policy.server_name, **options)
-    from .consent.public import PublicFront
-    from .consent.serving import ConsentServer
+def _make_guard(
+    settings: Any,
+    gate: PendingStore,
+    tools: list[Any],
+    consent: Any,
+    options: dict[str, Any],
+) -> Guard:
+    """Make the server and its guard, with a verifier of tokens where its policy has consent.
+
+    Args:
+        settings: The server's settings.
+        gate: Where its pending confirmations are.
+        tools: Its tools.
+        consent: Its consent; None where its policy has none.
+        options: Further options of the server.
+    """
+    policy: Policy = settings.policy
+    if consent is None:
+        mcp: FastMCP[Any] = FastMCP(policy.server_name, **options)
+        return Guard(mcp, policy, gate, settings)
+    from .consent.serving import ConsentGuard, ConsentMiddleware
     from .consent.tokens import verifier
 
     scopes = {scope for tool in tools for scope in tool.declaration.scopes}
-    front = PublicFront if settings.public else None
     auth = verifier(settings, scopes)
-    return ConsentServer(policy.server_name, front=front, auth=auth, **options)
+    mcp = FastMCP(policy.server_name, auth=auth, **options)
+    guard = ConsentGuard(mcp, policy, gate, settings)
+    guard.consent = consent
+    consent.serve(mcp)
+    mcp.add_middleware(ConsentMiddleware(policy))
+    return guard
 
 
 def _version_of(policy: Policy) -> str | None:

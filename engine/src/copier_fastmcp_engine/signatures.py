@@ -3,6 +3,7 @@
 import functools
 import inspect
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Annotated, Any, get_type_hints
 
 import anyio.to_thread
@@ -17,8 +18,8 @@ KEYWORD = inspect.Parameter.KEYWORD_ONLY
 MISSING = inspect.Parameter.empty
 
 
-def awaited(function: Function) -> Callable[..., Awaitable[Any]]:
-    """The function to be awaited: a plain `def` runs in a thread, and what it returns may be awaitable."""
+def make_async(function: Function) -> Callable[..., Awaitable[Any]]:
+    """Return the function to be awaited: a plain `def` runs in a thread, and its result may be awaitable."""
     if inspect.iscoroutinefunction(function):
         return function
 
@@ -29,68 +30,86 @@ def awaited(function: Function) -> Callable[..., Awaitable[Any]]:
     return run
 
 
-def wearing(wrapper: Function, signature: inspect.Signature) -> Function:
-    """The wrapper with another signature, all of it keywords."""
-    parameters = [each.replace(kind=KEYWORD) for each in signature.parameters.values()]
-    vars(wrapper)["__signature__"] = signature.replace(parameters=parameters)
-    wrapper.__annotations__ = {each.name: each.annotation for each in parameters}
+def with_signature(wrapper: Function, signature: inspect.Signature) -> Function:
+    """Return the wrapper with another signature, whose parameters are all keywords."""
+    parameters = []
+    wrapper.__annotations__ = {}
+    for parameter in signature.parameters.values():
+        parameters.append(parameter.replace(kind=KEYWORD))
+        wrapper.__annotations__[parameter.name] = parameter.annotation
     wrapper.__annotations__["return"] = signature.return_annotation
+    vars(wrapper)["__signature__"] = signature.replace(parameters=parameters)
     return wrapper
 
 
-def resolved(function: Function) -> inspect.Signature:
-    """The signature with its annotations resolved, so that a wrapper can carry it elsewhere."""
+def resolve_signature(function: Function) -> inspect.Signature:
+    """Return the signature with its annotations resolved, so that a wrapper can carry it elsewhere."""
     hints = get_type_hints(function, include_extras=True)
     signature = inspect.signature(function)
-    parameters = [
-        each.replace(annotation=hints.get(name, each.annotation))
-        for name, each in signature.parameters.items()
-    ]
-    answer = hints.get("return", signature.return_annotation)
-    return signature.replace(parameters=parameters, return_annotation=answer)
+    parameters = []
+    for name, parameter in signature.parameters.items():
+        annotation = hints.get(name, parameter.annotation)
+        parameters.append(parameter.replace(annotation=annotation))
+    result_type = hints.get("return", signature.return_annotation)
+    return signature.replace(parameters=parameters, return_annotation=result_type)
 
 
-def flattened(
-    function: Function,
-) -> tuple[inspect.Signature, Callable[[Arguments], Arguments] | None]:
-    """The signature on the wire, where the fields of the one Pydantic model are flat.
+@dataclass(frozen=True)
+class WireSignature:
+    """The signature of a function on the wire.
 
-    Returns:
-        The signature, and the way from wire arguments back to the author's; None where they are the
-        same. It raises ToolError when the model refuses.
+    Attributes:
+        signature: The signature.
+        bind: Makes the function's own arguments of those on the wire; None where they are the same. It raises
+            ToolError when the model refuses them.
     """
-    signature = resolved(function)
-    models = {
-        name: each.annotation
-        for name, each in signature.parameters.items()
-        if inspect.isclass(each.annotation) and issubclass(each.annotation, BaseModel)
-    }
-    if len(models) != 1:
-        return signature, None
-    ((request, model),) = models.items()
-    others = [each for name, each in signature.parameters.items() if name != request]
-    fields = []
-    for name, field in model.model_fields.items():
-        value = (
-            MISSING
-            if field.is_required()
-            else field.get_default(call_default_factory=True)
-        )
-        words = Field(description=field.description, alias=field.alias)
-        kind: Any = Annotated[field.rebuild_annotation(), words]
-        fields.append(inspect.Parameter(name, KEYWORD, default=value, annotation=kind))
 
-    def bound(arguments: Arguments) -> Arguments:
-        rest = {
-            each.name: arguments[each.name] for each in others if each.name in arguments
-        }
-        values = {name: value for name, value in arguments.items() if name not in rest}
+    signature: inspect.Signature
+    bind: Callable[[Arguments], Arguments] | None = None
+
+
+def flatten_model(function: Function) -> WireSignature:
+    """Return the signature on the wire, in which the fields of the one Pydantic model are parameters."""
+    signature = resolve_signature(function)
+    models: dict[str, type[BaseModel]] = {}
+    for name, parameter in signature.parameters.items():
+        kind = parameter.annotation
+        if inspect.isclass(kind) and issubclass(kind, BaseModel):
+            models[name] = kind
+    if len(models) != 1:
+        return WireSignature(signature)
+    ((request, model),) = models.items()
+    parameters = _field_parameters(model)
+    own_names = []
+    for name, parameter in signature.parameters.items():
+        if name != request:
+            own_names.append(name)
+            parameters.append(parameter.replace(kind=KEYWORD))
+
+    def bind(arguments: Arguments) -> Arguments:
+        own_arguments: Arguments = {}
+        fields: Arguments = {}
+        for name, value in arguments.items():
+            target = own_arguments if name in own_names else fields
+            target[name] = value
         try:
-            return rest | {
-                request: model.model_validate(values, by_alias=False, by_name=True)
-            }
+            instance = model.model_validate(fields, by_alias=False, by_name=True)
         except ValidationError as error:
             raise ToolError(describe_errors(error)) from error
+        return {**own_arguments, request: instance}
 
-    keywords = [each.replace(kind=KEYWORD) for each in others]
-    return signature.replace(parameters=fields + keywords), bound
+    return WireSignature(signature.replace(parameters=parameters), bind)
+
+
+def _field_parameters(model: type[BaseModel]) -> list[inspect.Parameter]:
+    """Return a parameter for each field of a model."""
+    parameters = []
+    for name, field in model.model_fields.items():
+        default: Any = MISSING
+        if not field.is_required():
+            default = field.get_default(call_default_factory=True)
+        metadata = Field(description=field.description, alias=field.alias)
+        kind: Any = Annotated[field.rebuild_annotation(), metadata]
+        parameter = inspect.Parameter(name, KEYWORD, default=default, annotation=kind)
+        parameters.append(parameter)
+    return parameters

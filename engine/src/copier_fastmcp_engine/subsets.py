@@ -18,19 +18,26 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from .errors import StartError
 
 PART = r"(?:/x/([^/]+))?(/readonly)?"  # of a path, behind that of the endpoint
-ASKED = "subset"  # where the path's own subset stands in an ASGI scope
-LISTS = {
-    "toolsets": "toolsets",
-    "tools": "tools",
-    "exclude-tools": "exclude",
-}  # after X-MCP-
+# The key of an ASGI scope under which the path's own subset is
+SCOPE_KEY = "subset"
+# The fields of a subset by the headers that set them, after X-MCP-
+LISTS = {"toolsets": "toolsets", "tools": "tools", "exclude-tools": "exclude"}
 FLAGS = {"readonly": "read_only", "no-destructive": "no_destructive"}
-NO = {"", "0", "false", "no", "off"}  # any other value narrows
+# Any other value of a flag narrows
+FALSE_VALUES = {"", "0", "false", "no", "off"}
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What a subset goes by: a tool's name, its place below tools/ (None: wherever), and what it may do."""
+    """What a subset goes by.
+
+    Attributes:
+        name: The tool's name.
+        place: Its place below tools/; None for a tool that is in every toolset.
+        reads: Whether it changes nothing.
+        destroys: Whether it may destroy.
+        formerly: Its former names.
+    """
 
     name: str
     place: str | None
@@ -38,13 +45,16 @@ class Facts:
     destroys: bool
     formerly: Sequence[str] = ()
 
-    def called(self, pattern: str) -> bool:
-        """Whether a pattern names it, now or as it was called."""
-        return any(fnmatchcase(name, pattern) for name in (self.name, *self.formerly))
+    def matches(self, patterns: Sequence[str]) -> bool:
+        """Tell whether a pattern names it, now or as it was called."""
+        for name in (self.name, *self.formerly):
+            if any(fnmatchcase(name, pattern) for pattern in patterns):
+                return True
+        return False
 
     @property
     def toolset(self) -> str:
-        """The folder that it stands in, or the file that holds several; empty for a file of its own in tools/."""
+        """The folder that it is in, or the file that holds several; empty for a file of its own in tools/."""
         return (self.place or "").removesuffix(self.name).rstrip(".")
 
 
@@ -59,84 +69,109 @@ class Subset:
     no_destructive: bool = False
 
     def __bool__(self) -> bool:
-        """Whether it leaves anything out."""
+        """Tell whether it leaves anything out."""
         return any(vars(self).values())
 
-    def without(self, tool: Facts) -> str | None:
-        """Why a tool is not in it, or None."""
+    def reason_left_out(self, tool: Facts) -> str | None:
+        """Return why a tool is not in it, or None."""
         if self.read_only and not tool.reads:
             return "it may write, and this server is served read-only"
         if self.no_destructive and tool.destroys:
             return "it may destroy, and what does is not served"
-        if self.tools and not any(map(tool.called, self.tools)):
+        if self.tools and not tool.matches(self.tools):
             return "only other tools are served"
-        if any(map(tool.called, self.exclude)):
+        if tool.matches(self.exclude):
             return "it is excluded"
+        if not self._has_place_of(tool):
+            return f"it is not in {', '.join(self.toolsets)}, and only that is served"
+        return None
+
+    def _has_place_of(self, tool: Facts) -> bool:
+        """Tell whether a tool is in one of the toolsets, or in its reading half."""
         if tool.place is None or not self.toolsets:
-            return None
-        halves = [each.partition(":") for each in self.toolsets]
-        within = [half for name, *half in halves if below(tool.place, name)]
-        if any(
-            half == ["", ""] or (half == [":", "readonly"] and tool.reads)
-            for half in within
-        ):
-            return None
-        return f"it is not in {', '.join(self.toolsets)}, and only that is served"
+            return True
+        for toolset in self.toolsets:
+            name, colon, half = toolset.partition(":")
+            is_half = colon == ":" and half == "readonly" and tool.reads
+            if is_below(tool.place, name) and (is_half or not (colon or half)):
+                return True
+        return False
 
     def check(self, tools: Sequence[Facts]) -> None:
-        """StartError: a value of a setting names nothing there is, so that a typing mistake shows no more than meant."""
+        """Check the names in the settings, so that a typing mistake shows no more than meant.
+
+        Raises:
+            StartError: A value of a setting names nothing that there is.
+        """
+        self._check_toolsets(tools)
+        for setting in ("tools", "exclude"):
+            for pattern in getattr(self, setting):
+                if not any(tool.matches([pattern]) for tool in tools):
+                    names = ", ".join(tool.name for tool in tools)
+                    why = f"no tool is called {pattern!r}; there are {names}"
+                    raise StartError(f"setting {setting}: {why}")
+
+    def _check_toolsets(self, tools: Sequence[Facts]) -> None:
         places = sorted({tool.place for tool in tools if tool.place})
-        for each in self.toolsets:
-            name, colon, kind = each.partition(":")
-            known = any(below(place, name) for place in places)
-            if not known or (colon and kind != "readonly"):
-                there = ", ".join(places) or "none"
+        for toolset in self.toolsets:
+            name, colon, half = toolset.partition(":")
+            exists = any(is_below(place, name) for place in places)
+            if not exists or (colon and half != "readonly"):
+                listed = ", ".join(places) or "none"
                 raise StartError(
-                    f"setting toolsets: nothing is called {each!r}; there are {there}"
+                    f"setting toolsets: nothing is called {toolset!r}; there are {listed}"
                 )
-        for each in (*self.tools, *self.exclude):
-            if not any(tool.called(each) for tool in tools):
-                setting = "tools" if each in self.tools else "exclude"
-                why = f"no tool is called {each!r}; there are {', '.join(t.name for t in tools)}"
-                raise StartError(f"setting {setting}: {why}")
 
 
-def below(place: str, toolset: str) -> bool:
-    """Whether a place is a toolset or in it."""
+def is_below(place: str, toolset: str) -> bool:
+    """Tell whether a place is a toolset or in it."""
     return bool(toolset) and f"{place}.".startswith(f"{toolset}.")
 
 
 def of_request() -> Iterator[Subset]:
-    """What the client of this request narrowed by its path and its headers; nothing over stdio."""
+    """Yield what the client of this request narrowed by its path and its headers; nothing over stdio."""
     try:
         request = get_http_request()
     except RuntimeError:
         return
-    if path := request.scope.get(ASKED):
-        yield path
-    for name, field in {**LISTS, **FLAGS}.items():
-        for line in request.headers.getlist(f"x-mcp-{name}"):
-            parts = [part for each in line.split(",") if (part := each.strip())]
-            words = {part.lower() for part in parts}
-            said: Any = bool(words - NO) if name in FLAGS else parts
-            yield Subset(**{field: said})
+    if subset := request.scope.get(SCOPE_KEY):
+        yield subset
+    for header, field in LISTS.items():
+        for line in request.headers.getlist(f"x-mcp-{header}"):
+            fields: dict[str, Any] = {field: _parse_values(line)}
+            yield Subset(**fields)
+    for header, field in FLAGS.items():
+        for line in request.headers.getlist(f"x-mcp-{header}"):
+            words = {value.lower() for value in _parse_values(line)}
+            flags: dict[str, Any] = {field: bool(words - FALSE_VALUES)}
+            yield Subset(**flags)
+
+
+def _parse_values(line: str) -> list[str]:
+    """Return the values of a header, which have commas between them."""
+    stripped = [value.strip() for value in line.split(",")]
+    return [value for value in stripped if value]
 
 
 class Paths:
     """ASGI middleware: the paths below the endpoint that name a part of its tools lead to it; others are not found."""
 
     def __init__(self, app: ASGIApp, path: str, places: Sequence[str]) -> None:
-        self.app, self.path, self.places = app, path, places
+        self.app = app
+        self.path = path
+        self.places = places
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, with its part noted."""
         if scope["type"] == "http":
             root = scope.get("root_path", "") + self.path
-            asked = re.fullmatch(re.escape(root) + PART, scope["path"])
-            names = [asked[1]] if asked and asked[1] else []
-            if asked and all(
-                any(below(place, n) for place in self.places) for n in names
-            ):
-                part = Subset(names, read_only=bool(asked[2]))
-                scope = {**scope, "path": root, "raw_path": root.encode(), ASKED: part}
+            match = re.fullmatch(re.escape(root) + PART, scope["path"])
+            if match and (not match[1] or self._has_toolset(match[1])):
+                toolsets = [match[1]] if match[1] else []
+                subset = Subset(toolsets, read_only=bool(match[2]))
+                narrowed = {"path": root, "raw_path": root.encode(), SCOPE_KEY: subset}
+                scope = {**scope, **narrowed}
         await self.app(scope, receive, send)
+
+    def _has_toolset(self, name: str) -> bool:
+        return any(is_below(place, name) for place in self.places)

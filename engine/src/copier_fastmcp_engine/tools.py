@@ -3,14 +3,14 @@
 import asyncio
 import functools
 import inspect
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar, cast
 
 import pydantic
 from fastmcp import FastMCP
 from fastmcp.exceptions import ToolError, ValidationError
-from fastmcp.server.auth import require_scopes
+from fastmcp.server.auth import AuthCheck, require_scopes
 from fastmcp.server.context import set_transport
 from fastmcp.server.transforms.catalog import CatalogTransform
 from fastmcp.tools import FunctionTool, Tool, ToolResult
@@ -23,12 +23,18 @@ from pydantic import Field, PrivateAttr
 from .arguments import describe_errors
 from .confirmation.envelope import Envelope
 from .confirmation.gate import run_gated, serve
-from .declarations import Declaration, translated
+from .declarations import Declaration, translate_declaration
 from .policy import Policy
 from .private_api import collect_generator, disable_catalog, servers_below
-from .runtime import SERVER
-from .signatures import Function, awaited, flattened, resolved, wearing
-from .wire_schemas import Slim
+from .runtime import Runtime, current_frame, current_server
+from .signatures import (
+    Function,
+    flatten_model,
+    make_async,
+    resolve_signature,
+    with_signature,
+)
+from .wire_schemas import CompactTool
 
 T = TypeVar("T")
 # The marks of what a function demands of its caller
@@ -36,24 +42,27 @@ GRANT = "__grant__"
 SCOPES = "__scopes__"
 
 
-class PolicyTool(Slim, FunctionTool):
+class PolicyTool(CompactTool, FunctionTool):
     """A tool that knows its declaration and its policy, and can ask a person."""
 
     declaration: Any = Field(default=None, exclude=True)  # as a tool file makes it
     policy: Any = Field(default=None, exclude=True)
-    _own_confirm: bool = PrivateAttr(
-        default=False
-    )  # whether the author's function has one too
+    # Whether the author's function has an argument `confirm` too
+    _own_confirm: bool = PrivateAttr(default=False)
     _hints: ToolAnnotations = PrivateAttr()
+    _guard: Runtime | None = PrivateAttr(default=None)  # that serves it
 
     async def run(self, arguments: dict[str, Any]) -> ToolResult:
         """Run the tool; a question that its gate or its body asks is the result."""
-        if SERVER.get(None) is None:
+        frame = current_frame()
+        server = self._guard or (frame.server if frame else None)
+        if server is None:
             raise ToolError(
                 f"{self.name} runs through its own server only; mount this one there"
             )
         try:
             return await serve(
+                server,
                 self,
                 self.declaration,
                 arguments,
@@ -71,16 +80,26 @@ class PolicyTool(Slim, FunctionTool):
 
 def declared(tool: Tool | None) -> Declaration | None:
     """Return the declaration of a served tool, or None where there is none."""
-    return translated(getattr(tool, "declaration", None))
+    return translate_declaration(getattr(tool, "declaration", None))
 
 
-def with_confirm(policy: Policy, parameters: dict[str, Any]) -> dict[str, Any]:
-    """Return an input schema with the gate's own argument, which keeps an author's description of it."""
+def add_confirm_argument(
+    policy: Policy,
+    parameters: dict[str, Any],
+    texts: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """Return an input schema with the gate's own argument, which keeps an author's description of it.
+
+    Args:
+        policy: The policy.
+        parameters: The schema without it.
+        texts: What a metadata file says of the argument.
+    """
     description = "Answers no question; leave it out."
     if policy.confirm_fallback == "two_step":
         description = "True applies what was previewed."
     properties = dict(parameters.get("properties", {}))
-    own = properties.pop("confirm", {})
+    own = properties.pop("confirm", {}) | (texts or {})
     properties["confirm"] = {
         "default": False,
         "description": own.get("description", description),
@@ -108,13 +127,17 @@ def build_tool(
     is_gated = policy.is_gated(declaration)
     hints = {"title": declaration.title, **policy.hints(declaration)}
     built = PolicyTool.from_function(
-        admitted(_served(policy, function, declaration), declaration.scopes, name),
+        require_admission(
+            _wrap_function(policy, function, declaration), declaration.scopes, name
+        ),
         name=name,
         title=declaration.title,
-        **worded(declaration, declaration.description or inspect.getdoc(function)),
+        **describe_tool(
+            declaration, declaration.description or inspect.getdoc(function)
+        ),
         icons=[Icon(src=declaration.icon)] if declaration.icon else None,
         annotations=ToolAnnotations.model_validate(hints),
-        auth=require_scopes(*declaration.scopes) if declaration.scopes else None,
+        auth=_scope_check(policy, declaration.scopes),
     )
     tool = cast("PolicyTool", built)
     tool.parameters = dereference_refs(tool.parameters)  # once, and not in each list
@@ -124,11 +147,21 @@ def build_tool(
     tool._hints = cast("ToolAnnotations", tool.annotations)
     if is_gated:
         tool._own_confirm = "confirm" in tool.parameters["properties"]
-        tool.parameters = with_confirm(policy, tool.parameters)
+        tool.parameters = add_confirm_argument(policy, tool.parameters)
     return tool
 
 
-def worded(
+def _scope_check(policy: Policy, scopes: Sequence[str]) -> AuthCheck | None:
+    """Return the check that hides a tool from callers without its scopes.
+
+    With consent it stays listed, so that its callers are told which scopes they lack.
+    """
+    if not scopes or policy.has_consent:
+        return None
+    return require_scopes(*scopes)
+
+
+def describe_tool(
     declaration: Declaration,
     description: str | None,
     meta: dict[str, Any] | None = None,
@@ -140,50 +173,62 @@ def worded(
     return {"description": description, "meta": meta}
 
 
-def admitted(function: Function, scopes: Sequence[str], name: str) -> Function:
+def require_admission(function: Function, scopes: Sequence[str], name: str) -> Function:
     """Return the function behind what it demands of its caller; itself where that is nothing."""
-    if not scopes and not marked(function, GRANT):
+    if not scopes and not has_mark(function, GRANT):
         return function
-    run = awaited(function)
+    run = make_async(function)
 
     @functools.wraps(function)
     async def admitting(**arguments: Any) -> Any:
-        await SERVER.get().admit(name, scopes, function)
+        await current_server().admit(name, scopes, function)
         return await run(**arguments)
 
-    return wearing(admitting, resolved(function))
+    return with_signature(admitting, resolve_signature(function))
 
 
-def marked(function: object, mark: str) -> bool:
-    """Tell whether a function or one that it wraps has a mark."""
+def mark_of(function: object, mark: str) -> Any:
+    """Return the value of a mark on a function or one that it wraps; None where there is none."""
     innermost = inspect.unwrap(
         cast("Any", function), stop=lambda wrapped: hasattr(wrapped, mark)
     )
-    return hasattr(innermost, mark)
+    return getattr(innermost, mark, None)
 
 
-def demands(item: FastMCPComponent) -> bool:
+def has_mark(function: object, mark: str) -> bool:
+    """Tell whether a function or one that it wraps has a mark."""
+    return mark_of(function, mark) is not None
+
+
+def function_of(item: FastMCPComponent | None) -> Function | None:
+    """Return the function behind a tool, a resource or a prompt, as it is served; None where there is none here."""
+    source = getattr(item, "guarded_source", None) or item
+    return getattr(source, "fn", None)
+
+
+def has_demands(item: FastMCPComponent) -> bool:
     """Tell whether a tool or a resource, as it is served, demands anything of its caller."""
     declaration = getattr(item, "declaration", None)
-    function = getattr(item, "fn", None)
-    function = getattr(getattr(item, "_source", None), "fn", function)
-    scopes = declaration.scopes if declaration else marked(function, SCOPES)
-    return bool(scopes) or marked(function, GRANT)
+    function = function_of(item)
+    scopes = declaration.scopes if declaration else has_mark(function, SCOPES)
+    return bool(scopes) or has_mark(function, GRANT)
 
 
-def _served(policy: Policy, function: Function, declaration: Declaration) -> Function:
+def _wrap_function(
+    policy: Policy, function: Function, declaration: Declaration
+) -> Function:
     """Return the function that FastMCP validates and calls: its arguments flat, and the gate before its body."""
-    signature, from_wire = flattened(function)
+    wire = flatten_model(function)
     is_gated = policy.is_gated(declaration)
-    if not from_wire and not is_gated:
+    if not wire.bind and not is_gated:
         return function
-    run = awaited(function)
-    bind = from_wire or dict
-    preview = awaited(declaration.preview) if declaration.preview else None
-    result_type = signature.return_annotation
+    run = make_async(function)
+    bind = wire.bind or dict
+    preview = make_async(declaration.preview) if declaration.preview else None
+    result_type = wire.signature.return_annotation
     # What FastMCP makes of a result of this type where nothing is gated
     plain = FunctionTool.from_function(
-        wearing(lambda: None, inspect.Signature(return_annotation=result_type)),
+        with_signature(lambda: None, inspect.Signature(return_annotation=result_type)),
         name="plain",
     )
 
@@ -201,17 +246,16 @@ def _served(policy: Policy, function: Function, declaration: Declaration) -> Fun
         values = bind(arguments)
         if not is_gated:
             return await run(**values)
-        previewed = functools.partial(preview, **values) if preview else None
-        return await run_gated(
-            declaration, functools.partial(run_plain, values), previewed
-        )
+        run_bound = functools.partial(run_plain, values)
+        preview_bound = functools.partial(preview, **values) if preview else None
+        return await run_gated(declaration, run_bound, preview_bound)
 
+    signature = wire.signature
     if is_gated:
-        envelope = Envelope.__class_getitem__(
-            Any if plain.output_schema is None else result_type
-        )
+        value_type = Any if plain.output_schema is None else result_type
+        envelope = Envelope.__class_getitem__(value_type)
         signature = signature.replace(return_annotation=envelope)
-    return wearing(served, signature)
+    return with_signature(served, signature)
 
 
 def run_now(work: Coroutine[Any, Any, T], mcp: FastMCP[Any] | None = None) -> T:

@@ -1,91 +1,169 @@
-"""The definition of a tool on the wire: what a model reads, and little else; calls are checked by the whole."""
+"""The definition of a tool on the wire: what a model needs, and little else; calls are checked by the whole."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Set
+from dataclasses import dataclass
 from typing import Any
 
 from fastmcp.tools import Tool
 from mcp_types import Tool as WireTool
 from pydantic import PrivateAttr
 
-Schema = Mapping[str, Any]
+Schema = dict[str, Any]
 NULL = {"type": "null"}
+NO_TAGS: dict[str, Any] = {"tags": []}  # what FastMCP sends for a tool without tags
+# Words that tell nothing beyond the name of what they describe
 FILLERS = {"a", "an", "is", "it", "its", "number", "of", "one", "the", "whether"}
-SEVERAL = ("allOf", "anyOf", "oneOf", "prefixItems")
-NAMED = ("$defs", "patternProperties", "properties")
-# What may say of null what it says of the rest
-ALIKE = {*SEVERAL, "$ref", "const", "if", "not"}
+# Keywords with a list of schemas, with schemas by name, and with one schema
+LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
+MAPPINGS = ("$defs", "patternProperties", "properties")
+SINGLE = ("additionalProperties", "items")
+# Keywords that may constrain null as they do any other value
+CONSTRAIN_NULL = {*LISTS, "$ref", "const", "if", "not"}
 
 
-class Slim(Tool):
-    """A tool whose definition on the wire says nothing twice."""
+@dataclass(frozen=True)
+class WireFields:
+    """The schemas of a tool on the wire, and those that they were made from."""
 
-    _slim: tuple[Any, ...] = PrivateAttr(default=(None, None, {}))
+    parameters: Any = None
+    output_schema: Any = None
+    shortened: Any = None
+
+
+class CompactTool(Tool):
+    """A tool whose definition on the wire repeats nothing."""
+
+    _wire_fields: WireFields = PrivateAttr(default=WireFields())
 
     def to_mcp_tool(self, **overrides: Any) -> WireTool:
-        """The tool on the wire."""
-        inputs, output, fields = self._slim
-        if inputs is not self.parameters or output is not self.output_schema:
-            fields = {"inputSchema": slim(self.parameters)}
-            fields["outputSchema"] = slim(self.output_schema, words(self.name))
-            self._slim = self.parameters, self.output_schema, fields
-        meta = {key: it for key, it in self.get_meta().items() if it != {"tags": []}}
-        return super().to_mcp_tool(**{"_meta": meta or None, **fields, **overrides})
+        """Return the tool on the wire."""
+        meta = {}
+        for key, value in self.get_meta().items():
+            if value != NO_TAGS:
+                meta[key] = value
+        fields = {"_meta": meta or None, **self._shortened_schemas()}
+        return super().to_mcp_tool(**{**fields, **overrides})
+
+    def _shortened_schemas(self) -> dict[str, Any]:
+        """Return both schemas as they are sent, computed once for each pair."""
+        fields = self._wire_fields
+        if (
+            fields.shortened is None
+            or fields.parameters is not self.parameters
+            or fields.output_schema is not self.output_schema
+        ):
+            words = significant_words(self.name)
+            shortened = {
+                "inputSchema": shorten_input_schema(self.parameters),
+                "outputSchema": shorten_output_schema(self.output_schema, words),
+            }
+            fields = WireFields(self.parameters, self.output_schema, shortened)
+            self._wire_fields = fields
+        return dict(fields.shortened)
 
 
-def words(text: str) -> set[str]:
-    """The words of a name or a text that say something, in the singular."""
-    said = re.findall(r"[^\W_]+", text.lower())
-    return {word.removesuffix("s") for word in said if word not in FILLERS}
+def significant_words(text: str) -> set[str]:
+    """Return the words of a name or a text that tell something, in the singular."""
+    words = re.findall(r"[^\W_]+", text.lower())
+    return {word.removesuffix("s") for word in words if word not in FILLERS}
 
 
-def slim(
-    schema: Any, known: set[str] | None = None, name: str = "", absent: bool = False
-) -> Any:
-    """A JSON Schema in fewer words; one of results where the words of its tool's name are `known`.
+def shorten_input_schema(schema: Any, *, is_optional: bool = False) -> Any:
+    """Return the schema of arguments in fewer words.
 
-    An argument that may be left out, which is as good as null, is not also said to be null. A result is sent with its
-    defaults, so these go, and so does a description with no other words than its name and its tool's have.
-    `absent`: the object around it need not have it.
+    An argument that may be left out, which is as good as null, is not also described as null.
+
+    Args:
+        schema: The schema.
+        is_optional: Whether the object around it need not have it.
     """
     if not isinstance(schema, dict):
         return schema
-    found, required = dict(schema), schema.get("required", ())
+
+    def shorten(part: Any, name: str, is_optional: bool) -> Any:
+        return shorten_input_schema(part, is_optional=is_optional)
+
+    shortened = _map_parts(schema, shorten)
+    if not (is_optional and shortened.get("default", ...) is None):
+        return shortened
+    members = shortened.get("anyOf", [])
+    others = [member for member in members if member != NULL]
+    if len(others) == len(members):
+        return shortened
+    del shortened["default"]
+    union = others[0] if len(others) == 1 else {"anyOf": others}
+    return _replace_union(shortened, union)
+
+
+def shorten_output_schema(schema: Any, tool_words: Set[str], name: str = "") -> Any:
+    """Return the schema of results in fewer words.
+
+    A result is sent with its defaults, so these go, and so does a description with no other words than its name and its
+    tool's have.
+
+    Args:
+        schema: The schema.
+        tool_words: The words of the tool's name.
+        name: The name of the property that it is of.
+    """
+    if not isinstance(schema, dict):
+        return schema
+
+    def shorten(part: Any, name: str, is_optional: bool) -> Any:
+        return shorten_output_schema(part, tool_words, name)
+
+    shortened = _map_parts(schema, shorten)
+    description = significant_words(str(shortened.get("description", "")))
+    if description <= tool_words | significant_words(name) | {"result"}:
+        shortened.pop("description", None)
+    shortened.pop("default", None)
+    if "enum" in shortened:
+        shortened.pop("type", None)
+    if shortened.get("additionalProperties") is True:
+        del shortened["additionalProperties"]
+    return _join_null(shortened)
+
+
+def _join_null(schema: Schema) -> Schema:
+    """Return a schema with null among its values instead of in a union with them."""
+    members = schema.get("anyOf", [])
+    others = [member for member in members if member != NULL]
+    if len(others) != 1 or len(others) == len(members):
+        return schema
+    (other,) = others
+    if not isinstance(other, dict) or not CONSTRAIN_NULL.isdisjoint(other):
+        return schema
+    # Values have their types; a list of types is more than some readers accept
+    if "enum" not in other:
+        return schema
+    values = {key: value for key, value in other.items() if key != "type"}
+    values["enum"] = [*other["enum"], None]
+    return _replace_union(schema, values)
+
+
+def _map_parts(schema: Schema, shorten: Callable[[Any, str, bool], Any]) -> Schema:
+    """Return a schema with its parts shortened.
+
+    Args:
+        schema: The schema.
+        shorten: Shortens a part, by its name and whether it may be left out.
+    """
+    required = schema.get("required", ())
+    mapped = dict(schema)
     for key, value in schema.items():
-        if key in NAMED:
-            of = {
-                each: slim(it, known, each, each not in required)
-                for each, it in value.items()
-            }
-            found[key] = of
-        elif key in SEVERAL:
-            found[key] = [slim(each, known) for each in value]
-        elif key in ("additionalProperties", "items"):
-            found[key] = slim(value, known)
-    others = [each for each in found.get("anyOf", ()) if each != NULL]
-    nullable = len(others) < len(found.get("anyOf", ()))
-    if known is None:
-        if not (nullable and absent and found.get("default", ...) is None):
-            return found
-        del found["default"]
-        return _instead(found, others[0] if len(others) == 1 else {"anyOf": others})
-    if words(str(found.get("description", ""))) <= known | words(name) | {"result"}:
-        found.pop("description", None)
-    said = {"default", "type"} if "enum" in found else {"default"}
-    found = {key: it for key, it in found.items() if key not in said}
-    if found.get("additionalProperties") is True:
-        del found["additionalProperties"]
-    other = others[0] if nullable and len(others) == 1 else True
-    if not isinstance(other, dict) or not ALIKE.isdisjoint(other):
-        return found
-    if (
-        "enum" in other
-    ):  # values have their types; a list of types is more than some readers take
-        other = {key: it for key, it in other.items() if key != "type"}
-        return _instead(found, other | {"enum": [*other["enum"], None]})
-    return found
+        if key in MAPPINGS:
+            mapped[key] = {}
+            for name, part in value.items():
+                mapped[key][name] = shorten(part, name, name not in required)
+        elif key in LISTS:
+            mapped[key] = [shorten(part, "", False) for part in value]
+        elif key in SINGLE:
+            mapped[key] = shorten(value, "", False)
+    return mapped
 
 
-def _instead(schema: Schema, of: Schema) -> dict[str, Any]:
-    """A schema with another one instead of its union."""
-    return {**of, **{key: it for key, it in schema.items() if key != "anyOf"}}
+def _replace_union(schema: Schema, replacement: Schema) -> Schema:
+    """Return a schema with another one instead of its union."""
+    rest = {key: value for key, value in schema.items() if key != "anyOf"}
+    return {**replacement, **rest}

@@ -1,4 +1,4 @@
-"""The imports between the modules of the engine, read from their source."""
+"""The imports between the modules of a package, the engine unless told, read from their source."""
 
 import ast
 from importlib.util import resolve_name
@@ -8,11 +8,11 @@ SOURCE = Path(__file__).parents[2] / "src/copier_fastmcp_engine"
 PACKAGE = "copier_fastmcp_engine"
 
 
-def module_names() -> dict[str, Path]:
-    """Return every module of the engine with code in it, by its name below the package."""
+def module_names(source: Path = SOURCE) -> dict[str, Path]:
+    """Return every module of a package with code in it, by its name below the package."""
     modules = {}
-    for path in sorted(SOURCE.rglob("*.py")):
-        name = ".".join(path.relative_to(SOURCE).with_suffix("").parts)
+    for path in sorted(source.rglob("*.py")):
+        name = ".".join(path.relative_to(source).with_suffix("").parts)
         if path.read_text(encoding="utf-8").strip():
             modules[name.removesuffix(".__init__")] = path
     return modules
@@ -39,10 +39,15 @@ def _imports(node: ast.AST) -> list[ast.ImportFrom]:
 
 
 def imported_modules(
-    name: str, text: str, modules: set[str], *, is_package: bool = False
+    name: str,
+    text: str,
+    modules: set[str],
+    *,
+    is_package: bool = False,
+    root: str = PACKAGE,
 ) -> set[str]:
-    """Return the modules of the engine that the source of a module, or of a package's `__init__`, imports."""
-    path = f"{PACKAGE}.{name}"
+    """Return the modules of the package that the source of a module, or of a package's `__init__`, imports."""
+    path = root if name == "__init__" else f"{root}.{name}"
     package = path if is_package else path.rpartition(".")[0]
     imported = set()
     for node in _imports(ast.parse(text)):
@@ -50,20 +55,22 @@ def imported_modules(
             continue
         source = resolve_name("." * node.level + (node.module or ""), package)
         for alias in node.names:
-            below = f"{source}.{alias.name}".removeprefix(f"{PACKAGE}.")
-            whole = source.removeprefix(f"{PACKAGE}.")
+            below = f"{source}.{alias.name}".removeprefix(f"{root}.")
+            whole = source.removeprefix(f"{root}.")
             imported.add(below if below in modules else whole)
     return (imported & modules) - {name}
 
 
-def import_graph() -> dict[str, set[str]]:
-    """Return what each module imports of the engine."""
-    modules = module_names()
+def import_graph(source: Path = SOURCE) -> dict[str, set[str]]:
+    """Return what each module of a package imports of it."""
+    modules = module_names(source)
     graph = {}
     for name, path in modules.items():
         text = path.read_text(encoding="utf-8")
         is_package = path.name == "__init__.py"
-        graph[name] = imported_modules(name, text, set(modules), is_package=is_package)
+        graph[name] = imported_modules(
+            name, text, set(modules), is_package=is_package, root=source.name
+        )
     return graph
 
 

@@ -4,13 +4,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from fastmcp import Client
+from fastmcp import Client, FastMCP
 from fastmcp.client.elicitation import ElicitResult
 
 from copier_fastmcp_engine.audit_log import AuditLog
 from copier_fastmcp_engine.confirmation.pending import PendingStore
 from copier_fastmcp_engine.declarations import declaration_of
-from copier_fastmcp_engine.guard import PolicyServer
+from copier_fastmcp_engine.guard import Guard
 from copier_fastmcp_engine.policy import BEHAVIORS, Meaning, Policy
 from copier_fastmcp_engine.settings import PolicySettings
 from copier_fastmcp_engine.tools import build_tool
@@ -58,13 +58,13 @@ def make_settings(policy: Policy, **values: Any) -> PolicySettings:
 
 def make_server(
     policy: Policy, *functions: Callable[..., Any], **values: Any
-) -> PolicyServer:
+) -> FastMCP[Any]:
     """Return a server with these declared functions as its tools."""
     settings = make_settings(policy, **values)
     audit_log = AuditLog(policy, settings.audit, settings.state_keys)
     gate = PendingStore(policy, settings.state, settings.confirm_seconds, audit_log)
-    server = PolicyServer(policy.server_name)
-    server.govern(policy, gate, settings)
+    server: FastMCP[Any] = FastMCP(policy.server_name)
+    Guard(server, policy, gate, settings).install()
     for function in functions:
         declaration = declaration_of(function)
         assert declaration is not None, f"{function.__name__} has no decorator"
@@ -73,7 +73,7 @@ def make_server(
 
 
 def client_of(
-    server: PolicyServer, era: str, *, agrees: bool | None = None
+    server: FastMCP[Any], era: str, *, agrees: bool | None = None
 ) -> Client[Any]:
     """Return a client whose user agrees or declines; with None it cannot be asked."""
 

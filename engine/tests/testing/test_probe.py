@@ -1,7 +1,10 @@
 """Probes of hand-written tools on a store in memory: siblings, and what they bring to light."""
 
+import contextlib
 import copy
-from collections.abc import Awaitable, Callable
+import socket
+import warnings
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +15,7 @@ from copier_fastmcp_engine.policy import WIRE_NAMES
 from copier_fastmcp_engine.testing.backend import Backend
 from copier_fastmcp_engine.testing.cases import Case
 from copier_fastmcp_engine.testing.plugin.probe import Probe
+from copier_fastmcp_engine.testing.plugin.suite import Suite
 from copier_fastmcp_engine.testing.rules import Tool
 
 pytestmark = pytest.mark.anyio
@@ -46,9 +50,14 @@ class StubSuite:
     """What a probe asks of its suite, for one tool `delete_note` and one store."""
 
     def __init__(
-        self, folder: Path, arrange: Callable[..., Any], body: Callable[..., None]
+        self,
+        folder: Path,
+        arrange: Callable[..., Any],
+        body: Callable[..., Any],
+        **parameters: Any,
     ) -> None:
-        """Take the two functions."""
+        """Take the two functions, and parameters besides `note_id`."""
+        self.parameters = parameters
         (folder / "test_delete_note.py").touch()
         self.store = Store()
         self.body = body
@@ -56,14 +65,18 @@ class StubSuite:
         self.project = SimpleNamespace(
             probes=folder, connect=self.connect, source=folder
         )
-        truth = dict.fromkeys(WIRE_NAMES, True) | {"read_only": False}
-        self.policy = SimpleNamespace(truth=lambda _: truth, is_exempt=lambda *_: False)
+        self.truth: dict[str, bool] = dict.fromkeys(WIRE_NAMES, True)
+        self.truth["read_only"] = False
+        self.policy = SimpleNamespace(
+            truth=lambda _: self.truth, is_exempt=lambda *_: False
+        )
         self.served = {
             "delete_note": SimpleNamespace(
                 declaration=SimpleNamespace(behavior="delete")
             )
         }
         self.gated: set[str] = set()
+        self.on_question: Callable[[], Awaitable[None]] | None = None
         self.tables = TABLES
         self.notes: list[str] = []
 
@@ -80,13 +93,16 @@ class StubSuite:
     async def call(
         self, name: str, arguments: dict[str, Any], agree: bool = True
     ) -> dict[str, Any]:
-        self.body(self.store, **arguments)
+        for step in self.body(self.store, **arguments) or ():
+            assert step == "asks"
+            assert self.on_question is not None
+            await self.on_question()
         return {}
 
     async def prove(self) -> None:
         schema = {
             "type": "object",
-            "properties": {"note_id": {"type": "integer"}},
+            "properties": {"note_id": {"type": "integer"}, **self.parameters},
             "required": ["note_id"],
         }
         tool = Tool({"name": "delete_note", "inputSchema": schema})
@@ -178,3 +194,109 @@ async def test_a_sibling_that_changes_the_authors_record_is_none(
     suite = StubSuite(tmp_path, arrange, delete)
     await suite.prove()
     assert "no second record could be prepared" in suite.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("identity", "problem"), [("", "it also changed"), ("text", "")]
+)
+async def test_a_case_says_which_argument_names_the_record(
+    tmp_path: Path, identity: str, problem: str
+) -> None:
+    """Without that word, `note_id` would name a record that the call does not touch."""
+
+    async def arrange(store: Store) -> Case:
+        store.notes["a"] = {"text": "a"}
+        store.notes["1"] = {"text": "b"}
+        return Case({"note_id": 1, "text": "a"}, identity=identity or [])
+
+    def delete_by_text(store: Store, note_id: int, text: str = "") -> None:
+        store.notes.pop(text, None)
+
+    suite = StubSuite(tmp_path, arrange, delete_by_text, text={"type": "string"})
+    if problem:
+        with pytest.raises(pytest.fail.Exception, match=problem):
+            await suite.prove()
+    else:
+        await suite.prove()
+
+
+@pytest.mark.parametrize("is_open", [True, False])
+async def test_a_closed_world_opens_no_connection(
+    tmp_path: Path, is_open: bool
+) -> None:
+    def delete_and_tell(store: Store, note_id: int) -> None:
+        store.notes.pop(f"note/{note_id}", None)
+        with socket.socket() as closed, contextlib.suppress(OSError):
+            closed.connect(("127.0.0.1", 9))
+
+    suite = StubSuite(tmp_path, by_parameter, delete_and_tell)
+    suite.truth["open_world"] = is_open
+    if is_open:
+        await suite.prove()
+        return
+    words = "it says open_world=False, but connected to 127.0.0.1:9; leave out"
+    with pytest.raises(pytest.fail.Exception, match=words):
+        await suite.prove()
+
+
+async def test_a_tool_that_writes_before_its_last_question_is_found(
+    tmp_path: Path,
+) -> None:
+    """In each era: where the body runs again it would write twice."""
+
+    def delete_and_ask(store: Store, note_id: int) -> Iterator[str]:
+        yield "asks"
+        store.notes.pop(f"note/{note_id}", None)
+        yield "asks"
+
+    with pytest.raises(
+        pytest.fail.Exception, match="before its last question it removed note/5; ask"
+    ):
+        await StubSuite(tmp_path, by_parameter, delete_and_ask).prove()
+
+    def ask_and_delete(store: Store, note_id: int) -> Iterator[str]:
+        yield "asks"
+        store.notes.pop(f"note/{note_id}", None)
+
+    suite = StubSuite(tmp_path, by_parameter, ask_and_delete)
+    await suite.prove()
+    assert suite.on_question is None
+
+
+async def asks_the_client(ctx: Any) -> None:
+    await ctx.elicit("Which?", str)
+
+
+async def asks_through_the_policy(ctx: Any, ask: Any) -> None:
+    await ask(ctx, "Which?")
+
+
+async def test_elicit_in_a_body_is_a_finding_that_names_ask(tmp_path: Path) -> None:
+    suite = StubSuite(tmp_path, by_parameter, delete)
+    suite.served["delete_note"].fn = asks_through_the_policy
+    await suite.prove()
+    suite.served["delete_note"].fn = asks_the_client
+    with pytest.raises(pytest.fail.Exception, match="use `ask` from the policy"):
+        await suite.prove()
+
+
+def test_warnings_of_libraries_are_notes() -> None:
+    notes: list[str] = []
+    suite: Any = SimpleNamespace(
+        project=SimpleNamespace(package="notes_mcp"), note=notes.append
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with Suite.noting_warnings(suite, "get_note"):
+            warn_from("some_library.client")
+        assert notes == ["get_note: a library warns: old (DeprecationWarning)"]
+        with (
+            pytest.raises(DeprecationWarning),
+            Suite.noting_warnings(suite, "get_note"),
+        ):
+            warn_from("notes_mcp.tools.get_note")
+
+
+def warn_from(module: str) -> None:
+    code = "import warnings\nwarnings.warn('old', DeprecationWarning, stacklevel=1)"
+    exec(code, {"__name__": module})

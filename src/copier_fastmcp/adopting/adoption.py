@@ -9,12 +9,13 @@ from typing import Any
 from ..errors import RefusedError
 from ..project import copier_process, origin
 from ..project.answers import ANSWERS, guess_domain, read_answers
+from ..project.engine_requirement import ENGINE_PIN, pin_engine
 from ..project.template_version import find_recordable_version
 from . import dependencies, layout, skeletons, todo
-from .declarations import WORD, declare, imported
+from .declarations import WORD, add_declaration, add_policy_import
 from .edits import Edited
 from .proposals import Proposal
-from .server_factory import registered
+from .server_factory import write_server_factory
 from .survey import Survey
 
 
@@ -33,7 +34,7 @@ class Adoption:
     by_hand: dict[str, str] = field(default_factory=dict)
 
 
-def recorded(root: Path) -> dict[str, Any]:
+def load_adoption(root: Path) -> dict[str, Any]:
     """The answers of a server that was adopted before; empty: it was not.
 
     Raises:
@@ -47,7 +48,7 @@ def recorded(root: Path) -> dict[str, Any]:
     return known
 
 
-def adoption(
+def plan_adoption(
     seen: Survey,
     chosen: list[Proposal],
     template: str | None,
@@ -61,14 +62,14 @@ def adoption(
         UnableError: The template cannot be reached.
     """
     root = seen.project.root
-    known = recorded(root)
-    servers = layout.servers(seen)
+    known = load_adoption(root)
+    servers = layout.find_servers(seen)
     made = Adoption(by_hand=dict(seen.reasons()))
     if not servers:
         made.by_hand["(the server)"] = "call policy.govern(mcp) where it is made"
-    where = known["adopted"]["place"] if known else layout.place(seen, servers)
-    package = layout.package(where)
-    made.edited = _declared(chosen, servers, package)
+    where = known["adopted"]["place"] if known else layout.choose_place(seen, servers)
+    package = layout.policy_package(where)
+    made.edited = _plan_edits(chosen, servers, package)
     if len({(server.module.name, server.held) for server in servers}) > 1:
         first = next(
             (server.serves for server in servers if server.serves), "one of them"
@@ -77,60 +78,89 @@ def adoption(
             f"{len(servers)} servers are made; tests/policy proves {first}"
         )
     if not known:
-        made.files = _rendered(seen, servers, where, template, ref, engine)
-        text, by_hand = dependencies.depends(root)
+        made.files = _render_files(seen, servers, where, template, ref, engine)
+        text, by_hand = dependencies.add_dependencies(root)
         made.by_hand |= {"(dependencies)": by_hand} if by_hand else {}
-        if needed := made.files.get(dependencies.ENGINE_PIN):
+        if needed := made.files.get(ENGINE_PIN):
             project_file = root / "pyproject.toml"
             present = text or (
                 project_file.read_text("utf-8") if project_file.is_file() else ""
             )
-            text = dependencies.pin_engine(present, needed.decode())
+            text = pin_engine(present, needed.decode())
         if text is not None:
             made.files["pyproject.toml"] = text.encode()
-    _prove(made, chosen, root)
+    _add_probes(made, chosen, root)
     if not known and not (root / todo.FILE).exists():
         made.files[todo.FILE] = todo.list_phases(seen, chosen).encode()
     if not (root / "tests/tools/backend.py").exists():
-        text = skeletons.BACKEND + registered(seen, servers)
+        text = skeletons.BACKEND + write_server_factory(seen, servers)
         made.files["tests/tools/backend.py"] = text.encode()
     return made
 
 
-def _declared(
+def _plan_edits(
     chosen: Iterable[Proposal], servers: Iterable[layout.Server], package: str
 ) -> list[Edited]:
     """The author's files with a decorator for each tool, and a line that governs each server."""
     edits: dict[Path, Edited] = {}
     for proposal in chosen:
-        declare(proposal, edits, package)
+        add_declaration(proposal, edits, package)
     for server in servers:
         edited = edits.setdefault(server.module.path, Edited(server.module))
-        word = imported(edited, package)
+        word = add_policy_import(edited, package)
         if f"{word}.govern({server.held})" not in server.module.text:
             edited.below(server.statement, f"{word}.govern({server.held})")
     return [edited for edited in edits.values() if edited.edits]
 
 
-def _prove(made: Adoption, chosen: Iterable[Proposal], root: Path) -> None:
+def _add_probes(made: Adoption, chosen: Iterable[Proposal], root: Path) -> None:
     """Add the skeleton of a proof for each tool that has none."""
     for proposal in chosen:
         name = f"tests/tools/test_{proposal.tool.name}.py"
-        if why := skeletons.named(proposal):
+        if why := skeletons.explain_unusable_name(proposal):
             made.by_hand[proposal.tool.name] = why
         elif not (root / name).exists():
-            made.files[name] = skeletons.probe(proposal).encode()
-    if not (root / "tests/tools").exists() and _twins(root, made.files):
-        made.files["tests/tools/conftest.py"] = skeletons.APART.encode()
+            made.files[name] = skeletons.write_probe(proposal).encode()
+    if not (root / "tests/tools").exists():
+        _separate_names(made, root)
 
 
-def _twins(root: Path, files: Iterable[str]) -> bool:
-    """Whether the author has a test of the name of one of ours; pytest would confuse the two."""
-    own = {Path(name).name for name in files if name.startswith("tests/tools/")}
-    return any(path.name in own for path in root.rglob("test_*.py"))
+def _separate_names(made: Adoption, root: Path) -> None:
+    """Keep the author's tests collectable where a file of ours has the name of one of theirs.
+
+    Outside of packages, pytest imports both under the same name. A package `tools` below tests/ separates them,
+    unless it would hide a package `tools` of the author's: then the author names the file.
+    """
+    names = {path.name: path for path in root.rglob("test_*.py")}
+    folder = "tests/tools/"
+    clashing = [
+        name
+        for name in made.files
+        if name.startswith(folder) and Path(name).name in names
+    ]
+    if not clashing:
+        return
+    is_hidden = not (root / "tests/__init__.py").exists() and _has_tools_package(root)
+    if not is_hidden:
+        made.files[f"{folder}__init__.py"] = skeletons.PACKAGE.encode()
+        return
+    for name in clashing:
+        del made.files[name]
+        own = names[Path(name).name].relative_to(root).as_posix()
+        made.by_hand[name] = (
+            f"{own} has the same name; rename that, then write this proof"
+        )
 
 
-def _rendered(
+def _has_tools_package(root: Path) -> bool:
+    """Whether Python may import `tools` from the author's folders."""
+    for folder in (root, root / "src", root / "tests"):
+        if (folder / "tools.py").exists() or (folder / "tools").is_dir():
+            return True
+    return False
+
+
+def _render_files(
     seen: Survey,
     servers: list[layout.Server],
     where: str,
@@ -140,14 +170,14 @@ def _rendered(
 ) -> dict[str, bytes]:
     """The files of the template for an adopted server."""
     root = seen.project.root
-    project = dependencies.described(root).get("project", {})
+    project = dependencies.load_pyproject(root).get("project", {})
     own = find_recordable_version(origin.find_template(template, ref))
     serves = next((server.serves for server in servers if server.serves), "")
     name = re.sub("[^a-z0-9]+", "-", str(project.get("name", root.name)).lower()).strip(
         "-"
     )
     adopted = {"place": where, "serves": serves}
-    folder_name = layout.engine_name(root / where)
+    folder_name = layout.choose_engine_name(root / where)
     if folder_name != layout.ENGINE_NAMES[0]:
         adopted["engine"] = folder_name
     known = {
@@ -161,7 +191,7 @@ def _rendered(
         "backend": "none",
         "license": "none",
         "engine": engine,
-    } | guess_domain(Path(_subject(name)))
+    } | guess_domain(Path(_guess_subject(name)))
     with copier_process.render_project(known) as fresh:
         files = {
             path.relative_to(fresh).as_posix(): path.read_bytes()
@@ -183,7 +213,7 @@ def _rendered(
     return files
 
 
-def _subject(name: str) -> str:
+def _guess_subject(name: str) -> str:
     """What a server is about, by its name: tickets of mcp-server-tickets; all of it where nothing is left."""
     words = [
         word for word in name.split("-") if word not in ("mcp", "server", "fastmcp")

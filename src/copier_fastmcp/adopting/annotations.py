@@ -59,7 +59,7 @@ def annotate_survey(survey: Survey, chosen: Iterable[Proposal]) -> Annotations:
         except ByHandError as error:
             del edited.edits[before[0] :], edited.imports[before[1] :]
             annotations.by_hand.append(
-                (proposal.tool.name, _paste(survey, proposal, str(error)))
+                (proposal.tool.name, _describe_by_hand(survey, proposal, str(error)))
             )
     for tool in survey.left:
         place = f"{survey.place(tool)}:{tool.line}"
@@ -216,7 +216,7 @@ class AnnotationEdit:
         )
         more: list[str] = []
         if self.tool.title is None and "title" not in entries:
-            more.append(form.format("title", _quoted(title_of(self.proposal))))
+            more.append(form.format("title", _quote(title_of(self.proposal))))
         for hint, value in hints_of(self.proposal).items():
             snake = CAMEL_TO_SNAKE[hint]
             name = (
@@ -244,7 +244,7 @@ def annotations_text(
     """The annotations of a tool as its framework accepts them."""
     pairs: list[tuple[str, str]] = []
     if proposal.tool.title is None:
-        pairs.append(("title", _quoted(title_of(proposal))))
+        pairs.append(("title", _quote(title_of(proposal))))
     for hint, value in hints_of(proposal).items():
         pairs.append((hint, str(value)))
     if framework == FASTMCP:
@@ -254,7 +254,7 @@ def annotations_text(
     return f"{name}({', '.join(f'{key}={value}' for key, value in pairs)})"
 
 
-def _paste(survey: Survey, proposal: Proposal, reason: str) -> str:
+def _describe_by_hand(survey: Survey, proposal: Proposal, reason: str) -> str:
     """Why a tool is left to a person, where it is, and the text to paste."""
     tool = proposal.tool
     framework = tool.framework or _imported_framework(survey, tool)
@@ -308,5 +308,5 @@ def _is_bound_elsewhere(nodes: Iterable[ast.AST], name: str) -> bool:
     return False
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)

@@ -27,22 +27,26 @@ WHY = {
 }
 
 
-def declare(proposal: Proposal, edits: dict[Path, Edited], package: str) -> None:
+def add_declaration(
+    proposal: Proposal, edits: dict[Path, Edited], package: str
+) -> None:
     """Put the decorator of a tool right above its function, below all that are there."""
     function, home = proposal.tool.function, proposal.tool.home
-    if function is None or home is None or declared(function, home, package):
+    if function is None or home is None or is_declared(function, home, package):
         return
     edited = edits.setdefault(home.path, Edited(home))
     arguments: list[Any] = [
         f"title={json.dumps(title_of(proposal), ensure_ascii=False)}"
     ]
-    if why := _why(proposal):
+    if why := _explain_behavior(proposal):
         arguments.append(f"why={json.dumps(why, ensure_ascii=False)}")
     arguments += _kept_arguments(proposal)
     exceptions = [*proposal.exceptions, *_kept_exceptions(proposal)]
     if exceptions:
-        arguments.append(["exceptions=[", *map(_exception, exceptions), "]"])
-    lines = _lines(f"@{imported(edited, package)}.{proposal.behavior}", arguments)
+        arguments.append(["exceptions=[", *map(_format_exception, exceptions), "]"])
+    lines = _format_call(
+        f"@{add_policy_import(edited, package)}.{proposal.behavior}", arguments
+    )
     place = edited.starts[function.lineno - 1]
     if any(
         start == place and text.lstrip().startswith("@")
@@ -83,21 +87,21 @@ def _kept_exceptions(proposal: Proposal) -> list[dict[str, Any]]:
     ]
 
 
-def _exception(exception: dict[str, Any]) -> list[Any]:
+def _format_exception(exception: dict[str, Any]) -> list[Any]:
     return [
         "{",
-        *(f'"{key}": {_python(value)}' for key, value in exception.items()),
+        *(f'"{key}": {_format_literal(value)}' for key, value in exception.items()),
         "}",
     ]
 
 
-def _python(value: object) -> str:
+def _format_literal(value: object) -> str:
     return (
         json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
     )
 
 
-def _lines(call: str, arguments: list[Any]) -> list[str]:
+def _format_call(call: str, arguments: list[Any]) -> list[str]:
     """A call on one line where that is short, else as formatters spread it, at any width."""
     plain = [one for one in arguments if isinstance(one, str)]
     if plain == arguments and len(line := f"{call}({', '.join(plain)})") <= 75:
@@ -116,7 +120,7 @@ def _lines(call: str, arguments: list[Any]) -> list[str]:
     return [f"{call}(", *spread(arguments, 1), ")"]
 
 
-def _why(proposal: Proposal) -> str:
+def _explain_behavior(proposal: Proposal) -> str:
     """One sentence that justifies the hints of a tool that writes: what its body does, and what follows."""
     if proposal.behavior == "read":
         return ""
@@ -132,7 +136,7 @@ def _why(proposal: Proposal) -> str:
     )
 
 
-def declared(function: Function, home: Module, package: str) -> bool:
+def is_declared(function: Function, home: Module, package: str) -> bool:
     """Whether a function says already what it does, by a decorator of policy/ and not by one of that name."""
     for decorator in function.decorator_list:
         called = decorator.func if isinstance(decorator, ast.Call) else decorator
@@ -146,14 +150,14 @@ def declared(function: Function, home: Module, package: str) -> bool:
     return False
 
 
-def imported(edited: Edited, package: str) -> str:
+def add_policy_import(edited: Edited, package: str) -> str:
     """The name of policy/ in a file, which imports it."""
     module: Module = edited.module
     above, _, name = package.rpartition(".")
     for local, target in module.imports.items():
         if target == package:
             return local
-    taken = {*_bound(module), *module.imports}
+    taken = {*_list_bound_names(module), *module.imports}
     word = name
     while word in taken:
         word = f"tool_{word}"
@@ -162,7 +166,7 @@ def imported(edited: Edited, package: str) -> str:
     return word
 
 
-def _bound(module: Module) -> Iterator[str]:
+def _list_bound_names(module: Module) -> Iterator[str]:
     """Every name that something in a file may have, at whatever depth."""
     for node in module.nodes:
         for key in ("id", "arg", "name"):

@@ -4,8 +4,8 @@ import ast
 from typing import Any
 
 from ..auditing.verbs import split_name
-from ..sources.low_level import listed_parameters
-from ..sources.modules import asked
+from ..sources.low_level import read_listed_parameters
+from ..sources.modules import list_caller_parameters
 from ..sources.registrations import SourceTool
 
 # Parameters of a tool that replaces a part of a text.
@@ -31,17 +31,17 @@ NEW = {
 }
 
 
-def definition(found: SourceTool) -> dict[str, Any]:
+def build_definition(found: SourceTool) -> dict[str, Any]:
     """As much of a tool's definition as its source shows."""
     if found.low_level:
-        listed = {"type": "object", "properties": listed_parameters(found)}
+        listed = {"type": "object", "properties": read_listed_parameters(found)}
         return {
             "name": found.name,
             "description": found.docstring,
             "inputSchema": listed,
         }
     properties: dict[str, Any] = {}
-    for name, annotation in asked(found.function):
+    for name, annotation in list_caller_parameters(found.function):
         boolean = annotation is not None and ast.unparse(annotation).startswith("bool")
         schema: dict[str, Any] = {"type": "boolean"} if boolean else {}
         for node in ast.walk(annotation) if annotation else ():
@@ -59,7 +59,7 @@ def definition(found: SourceTool) -> dict[str, Any]:
 
 def edits_a_part(found: SourceTool) -> bool:
     """Whether a change is one of a part, by its parameters: the same call again changes more, or fails."""
-    properties = definition(found)["inputSchema"]["properties"]
+    properties = build_definition(found)["inputSchema"]["properties"]
     words = {"_".join(split_name(name)) for name in properties}
     schemas = {name: one for name, one in properties.items() if isinstance(one, dict)}
     modes = {str(value) for one in schemas.values() for value in one.get("enum", ())}

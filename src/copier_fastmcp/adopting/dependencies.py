@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from packaging.requirements import InvalidRequirement, Requirement
+from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from ..errors import RefusedError
+from ..project.engine_requirement import append_requirement, parse_requirement
 
-ENGINE = "copier-fastmcp-engine"
-ENGINE_PIN = "tests/policy/engine.toml"
 FASTMCP = "fastmcp>=4.1,<5"
 SCRIPT = re.compile(r"(?m)^# /// script\s*$\n((?:^#(?: .*)?$\n?)*?)^# ///\s*$")
 OLD_PYTHON = re.compile(r">=\s*3\.(?:[6-9]|10)(?:\.\d+)?(?![.\d])")
@@ -37,7 +36,7 @@ PORT = (
 )
 
 
-def described(root: Path) -> dict[str, Any]:
+def load_pyproject(root: Path) -> dict[str, Any]:
     """What pyproject.toml says of a project; nothing where there is none.
 
     Raises:
@@ -50,7 +49,7 @@ def described(root: Path) -> dict[str, Any]:
         raise RefusedError(f"pyproject.toml: {error}; mend it") from error
 
 
-def recent(root: Path, frameworks: set[str]) -> None:
+def require_recent_fastmcp(root: Path, frameworks: set[str]) -> None:
     """Make sure that the server can run on FastMCP 4.1.
 
     Raises:
@@ -59,25 +58,27 @@ def recent(root: Path, frameworks: set[str]) -> None:
     if "FastMCP" not in frameworks:
         names = " and ".join(sorted(frameworks)) or "no FastMCP"
         raise RefusedError(f"this server is written with {names}; {PORT}")
-    for file, text in _declared(root):
-        wanted = _requirement(text)
+    for file, text in _list_requirements(root):
+        wanted = parse_requirement(text)
         if not wanted or canonicalize_name(wanted.name) != "fastmcp":
             continue
         if not any(wanted.specifier.contains(version) for version in RECENT):
             raise RefusedError(f"{file} asks for {text}; {PORT}")
 
 
-def _declared(root: Path) -> Iterator[tuple[str, str]]:
+def _list_requirements(root: Path) -> Iterator[tuple[str, str]]:
     """The requirements of a project, each with its file."""
-    of = described(root).get("project", {}).get("dependencies", ())
+    of = load_pyproject(root).get("project", {}).get("dependencies", ())
     yield from (("pyproject.toml", str(text)) for text in of if isinstance(of, list))
-    poetry = described(root).get("tool", {}).get("poetry", {}).get("dependencies", {})
+    poetry = (
+        load_pyproject(root).get("tool", {}).get("poetry", {}).get("dependencies", {})
+    )
     for name, wanted in poetry.items() if isinstance(poetry, dict) else ():
         version = wanted.get("version", "") if isinstance(wanted, dict) else wanted
         if isinstance(version, str):
-            yield "pyproject.toml", f"{name}{_poetry_bounds(version)}"
+            yield "pyproject.toml", f"{name}{_convert_poetry_bounds(version)}"
     for path in sorted(root.glob("*.py")):
-        for text in script_dependencies(path):
+        for text in read_script_dependencies(path):
             yield path.name, text
     file = root / "requirements.txt"
     for line in (
@@ -86,7 +87,7 @@ def _declared(root: Path) -> Iterator[tuple[str, str]]:
         yield file.name, line.partition(" #")[0].strip()
 
 
-def script_dependencies(path: Path) -> list[str]:
+def read_script_dependencies(path: Path) -> list[str]:
     """The dependencies that a script declares in a comment of its own (PEP 723)."""
     if not (found := SCRIPT.search(path.read_text("utf-8", "replace"))):
         return []
@@ -98,7 +99,7 @@ def script_dependencies(path: Path) -> list[str]:
     return [str(text) for text in listed] if isinstance(listed, list) else []
 
 
-def _poetry_bounds(version: str) -> str:
+def _convert_poetry_bounds(version: str) -> str:
     """The bounds of a version as Poetry writes it, as everybody else does: `^2.3` is `>=2.3,<3`."""
     bounds = []
     for part in version.replace(" ", "").split(","):
@@ -114,23 +115,18 @@ def _poetry_bounds(version: str) -> str:
     return ",".join(filter(None, bounds))
 
 
-def _requirement(text: str) -> Requirement | None:
-    try:
-        return Requirement(text)
-    except InvalidRequirement:
-        return None
-
-
-def depends(root: Path) -> tuple[str | None, str]:
+def add_dependencies(root: Path) -> tuple[str | None, str]:
     """pyproject.toml with what the policy needs, and what is left to a person.
 
     Returns:
         Its new text, None where it stays; and what to add by hand, if anything.
     """
     path = root / "pyproject.toml"
-    if not isinstance(described(root).get("project", {}).get("dependencies"), list):
+    if not isinstance(
+        load_pyproject(root).get("project", {}).get("dependencies"), list
+    ):
         names = ", ".join(NEEDS.values())
-        place = _other_place(root)
+        place = _name_other_place(root)
         return None, f"add to {place}: {names}; and pytest to those of development"
     import tomlkit
 
@@ -138,11 +134,11 @@ def depends(root: Path) -> tuple[str | None, str]:
     document = tomlkit.parse(before)
     project: Any = document["project"]
     listed: Any = project["dependencies"]
-    wanted = [(at, _requirement(str(text))) for at, text in enumerate(listed)]
+    wanted = [(at, parse_requirement(str(text))) for at, text in enumerate(listed)]
     places = {canonicalize_name(one.name): at for at, one in wanted if one}
     by_hand = ""
     if (at := places.get(canonicalize_name("fastmcp"))) is not None:
-        raised, by_hand = _raised(str(listed[at]))
+        raised, by_hand = _raise_floor(str(listed[at]))
         if raised != str(listed[at]):
             listed[at] = raised
     needed = [
@@ -151,83 +147,43 @@ def depends(root: Path) -> tuple[str | None, str]:
     if needed and "\n" not in listed.as_string():
         listed.multiline(True)
     for need in needed:
-        _append(listed, need)
+        append_requirement(listed, need)
     asked = str(project.get("requires-python", ""))
     if (least := OLD_PYTHON.sub(">=3.11", asked)) != asked:
         project["requires-python"] = least
     groups: Any = document.setdefault("dependency-groups", tomlkit.table())
     dev = groups.setdefault("dev", tomlkit.array())
     if not any(str(one).startswith("pytest") for one in dev):
-        _append(dev, "pytest>=8.4")
+        append_requirement(dev, "pytest>=8.4")
     after = tomlkit.dumps(document)
     if "\r\n" in before:
         after = re.sub("\r?\n", "\r\n", after)
     return (after if after != before else None), by_hand
 
 
-def pin_engine(text: str, needed: str) -> str:
-    """Write into a pyproject.toml what the engine as a dependency needs, in place of what is there of it.
-
-    Args:
-        text: The author's pyproject.toml.
-        needed: The rendered tests/policy/engine.toml; empty where the project contains the engine.
-
-    Returns:
-        The new text; all else of it stays as it is.
-
-    Raises:
-        RefusedError: It lists no dependencies.
-    """
-    import tomlkit
-
-    document = tomlkit.parse(text)
-    wanted = tomlkit.parse(needed) if needed else tomlkit.document()
-    project: Any = document.get("project", {})
-    listed = project.get("dependencies")
-    if listed is None:
-        raise RefusedError(
-            "pyproject.toml lists no [project] dependencies; add them, then say --engine"
-        )
-    for index in reversed(range(len(listed))):
-        requirement = _requirement(str(listed[index]))
-        if requirement and canonicalize_name(requirement.name) == ENGINE:
-            del listed[index]
-    sources: Any = document.get("tool", {}).get("uv", {}).get("sources", {})
-    sources.pop(ENGINE, None)
-    if needed:
-        pinned: Any = wanted
-        _append(listed, str(pinned["project"]["dependencies"][0]))
-        tool = document.setdefault("tool", tomlkit.table(is_super_table=True))
-        uv = tool.setdefault("uv", tomlkit.table(is_super_table=True))
-        uv.setdefault("sources", tomlkit.table())[ENGINE] = pinned["tool"]["uv"][
-            "sources"
-        ][ENGINE]
-    return tomlkit.dumps(document)
-
-
-def _other_place(root: Path) -> str:
+def _name_other_place(root: Path) -> str:
     """Where a project without `[project] dependencies` declares them, in words."""
-    if described(root).get("tool", {}).get("poetry", {}).get("dependencies"):
+    if load_pyproject(root).get("tool", {}).get("poetry", {}).get("dependencies"):
         return "[tool.poetry.dependencies] of pyproject.toml"
     for path in sorted(root.glob("*.py")):
-        if script_dependencies(path):
+        if read_script_dependencies(path):
             return f"the dependencies in the `# /// script` comment of {path.name}"
     return "your dependencies"
 
 
-def raised_floors(root: Path) -> list[str]:
+def list_raised_floors(root: Path) -> list[str]:
     """The lower bounds that an adoption raises, each as it is and as it becomes.
 
     Args:
         root: The folder of the server.
     """
     floors = []
-    project = described(root).get("project", {})
+    project = load_pyproject(root).get("project", {})
     listed = project.get("dependencies")
     for text in listed if isinstance(listed, list) else ():
-        wanted = _requirement(str(text))
+        wanted = parse_requirement(str(text))
         if wanted and canonicalize_name(wanted.name) == "fastmcp":
-            raised, _ = _raised(str(text))
+            raised, _ = _raise_floor(str(text))
             if raised != str(text):
                 floors.append(f"{text} becomes {raised}")
     asked = str(project.get("requires-python", ""))
@@ -236,7 +192,7 @@ def raised_floors(root: Path) -> list[str]:
     return floors
 
 
-def _raised(text: str) -> tuple[str, str]:
+def _raise_floor(text: str) -> tuple[str, str]:
     """A requirement of FastMCP that takes nothing before 4.1, and what only a person can change of it.
 
     Its extras, its marker, what it leaves out and its upper bound stay.
@@ -252,11 +208,3 @@ def _raised(text: str) -> tuple[str, str]:
     extras = f"[{','.join(sorted(wanted.extras))}]" if wanted.extras else ""
     marker = f"; {wanted.marker}" if wanted.marker else ""
     return f"{wanted.name}{extras}{','.join(bounds)}{marker}", ""
-
-
-def _append(listed: Any, need: str) -> None:
-    """Add a text to a list, on a line of its own where the others have one."""
-    if "\n" in listed.as_string():
-        listed.add_line(need)
-    else:
-        listed.append(need)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ..errors import RefusedError
-from ..sources.modules import FUNCTIONS, Module, encoding_of
+from ..sources.modules import FUNCTIONS, Module, detect_encoding
 
 
 @dataclass
@@ -63,7 +63,7 @@ class Edited:
         )
         comma = re.match(r"[\s)]*,", self.module.text[last : end - 1])
         place = last + (
-            comma.end() if comma else _closed(self.module.text[last : end - 1])
+            comma.end() if comma else _find_end(self.module.text[last : end - 1])
         )
         if spread:
             indent = re.match(r"[ \t]*", self._line(first))
@@ -116,9 +116,9 @@ class Edited:
 
     def _importing(self, line: str) -> tuple[int, str]:
         """Where an import goes, and with which line ends: in order among those of the same package, else last."""
-        nodes, new = self._leading(), _sorted_by(ast.parse(line).body[0])
-        alike = [node for node in nodes if _sorted_by(node)[0] == new[0]]
-        later = next((node for node in alike if _sorted_by(node) > new), None)
+        nodes, new = self._leading(), _import_order(ast.parse(line).body[0])
+        alike = [node for node in nodes if _import_order(node)[0] == new[0]]
+        later = next((node for node in alike if _import_order(node) > new), None)
         text = line + self.newline
         if later and not self._line(later.lineno - 1).lstrip().startswith("#"):
             return self.starts[later.lineno - 1], text
@@ -204,7 +204,7 @@ class Edited:
     def encoded(self) -> bytes:
         """The bytes to write, in the encoding of the file."""
         held = self.module.path.read_bytes()
-        encoding = encoding_of(held)
+        encoding = detect_encoding(held)
         if held.decode(encoding) != self.module.text:
             raise RefusedError(
                 f"{self.module.path.name}: it was edited in the meantime; do it again"
@@ -217,7 +217,7 @@ class Edited:
         )  # a reason may quote a file in another one
 
 
-def _closed(text: str) -> int:
+def _find_end(text: str) -> int:
     """Where the parentheses around a value end, by what stands behind it; comments may hold others."""
     ends = [
         found.end() for found in re.finditer(r"#[^\r\n]*|\)", text) if found[0] == ")"
@@ -225,7 +225,7 @@ def _closed(text: str) -> int:
     return ends[-1] if ends else 0
 
 
-def _sorted_by(node: ast.stmt) -> tuple[str, bool, str]:
+def _import_order(node: ast.stmt) -> tuple[str, bool, str]:
     """What an import is sorted by: its package, then `import` before `from`, then its name."""
     if isinstance(node, ast.ImportFrom):
         name = f"{'.' * node.level}{node.module or ''}"

@@ -9,7 +9,7 @@ from ..auditing.evidence import READ_ONLY, ToolTexts
 from ..auditing.verbs import Verb, parse_name, split_name
 from ..sources.registrations import SourceTool
 from ..tables import load_tables
-from .definitions import definition
+from .definitions import build_definition
 
 # The most cautious first: what each behavior loses and repeats.
 CAUTION = ("action", "delete", "put", "update", "append", "create", "ensure")
@@ -62,15 +62,17 @@ class Evidence:
     def __init__(self, tool: SourceTool, body: Body, subject: ToolTexts) -> None:
         """Gather it."""
         self.tool, self.body, self.described = tool, body, subject.described
-        parameters = set(definition(tool)["inputSchema"]["properties"])
+        parameters = set(build_definition(tool)["inputSchema"]["properties"])
         self.chooses = bool(CHOOSERS & parameters)
-        self.by_name, self.word = _verb(subject.named)
+        self.by_name, self.word = _choose_verb(subject.named)
         if self.by_name == "update" and not parameters & set(load_tables()["versions"]):
             self.by_name = "put"
         self.vague = not self.describes_surely and self.word not in SURE_READS
         self.by_words = ""
         if self.described:
-            writing = (_of(one) for one in self.described if one.kind != "read")
+            writing = (
+                _behavior_of_verb(one) for one in self.described if one.kind != "read"
+            )
             self.by_words = next(writing, "read")
         creates = self.by_words == "create"
         self.upserts = [
@@ -99,7 +101,7 @@ class Evidence:
         if self.by_words == "read" and self.hinted and self.by_name in ("read", ""):
             # Its author says so three times.
             self.sure = [effect for effect in self.sure if effect.depth <= 1]
-        self.written = written(self.sure)
+        self.written = derive_behavior(self.sure)
 
     @property
     def describes_surely(self) -> bool:
@@ -149,7 +151,8 @@ class Evidence:
     def _texts(self) -> tuple[str, ...]:
         shown = self.reads[: 1 if self.sure else 2]
         texts = [
-            in_words(e) for e in (*self.stores, *self.sure[:2], *self.weak[:1], *shown)
+            format_effect(e)
+            for e in (*self.stores, *self.sure[:2], *self.weak[:1], *shown)
         ]
         texts += [self.name_says] if self.word else []
         texts += [self.description_says] if self.described else []
@@ -172,9 +175,22 @@ class Evidence:
 
     @property
     def besides_its_name(self) -> str:
-        """The strongest evidence that is not its name."""
-        others = (text for text in self.texts if text != self.name_says)
-        return next(others, "something else says that it writes")
+        """The strongest evidence of a write that is not the tool's name."""
+        effects = [*self.stores, *self.sure, *self.weak]
+        if effects:
+            return format_effect(effects[0])
+        if self.by_words not in ("read", ""):
+            return self.description_says
+        if self.against:
+            return self.against[0].text
+        said = {self.name_says, self.description_says if self.described else ""}
+        others = [text for text in self.texts if text not in said]
+        return others[-1] if others else "something else says that it writes"
+
+    @property
+    def names_a_target(self) -> bool:
+        """Whether a parameter names the place that it writes to."""
+        return any(each.text.startswith("it can write to") for each in self.against)
 
     @property
     def besides_hints(self) -> str:
@@ -201,7 +217,7 @@ class Evidence:
         )
 
 
-def _verb(said: Sequence[Verb]) -> tuple[str, str]:
+def _choose_verb(said: Sequence[Verb]) -> tuple[str, str]:
     """The behavior that a name says, and the word that says so."""
     words = [one.word for one in said]
     for behavior, verbs in load_tables()["verbs"].items():
@@ -209,25 +225,25 @@ def _verb(said: Sequence[Verb]) -> tuple[str, str]:
             if word in verbs:
                 return str(behavior), word
     for one in sorted(said, key=lambda each: each.kind == "read"):
-        return _of(one), one.word
+        return _behavior_of_verb(one), one.word
     return "", ""
 
 
-def _of(said: Verb) -> str:
+def _behavior_of_verb(said: Verb) -> str:
     return "read" if said.kind == "read" else OF_KIND.get(said.kind, "action")
 
 
-def cautious(behaviors: Sequence[str]) -> str:
+def choose_cautious(behaviors: Sequence[str]) -> str:
     """The one of some behaviors that loses most."""
     return next((one for one in CAUTION if one in behaviors), "action")
 
 
-def in_words(effect: Effect) -> str:
+def format_effect(effect: Effect) -> str:
     """An effect, and how far down it is."""
     return effect.text + (f" ({effect.depth} calls down)" if effect.depth > 1 else "")
 
 
-def written(effects: Sequence[Effect]) -> str:
+def derive_behavior(effects: Sequence[Effect]) -> str:
     """The behavior that writing effects come to; empty where there is none."""
     kinds = [OF_EFFECT.get(effect.kind, effect.kind) for effect in effects]
-    return cautious([kind for kind in kinds if kind in CAUTION]) if kinds else ""
+    return choose_cautious([kind for kind in kinds if kind in CAUTION]) if kinds else ""

@@ -30,7 +30,7 @@ class Server:
     serves: str
 
 
-def servers(seen: Survey) -> list[Server]:
+def find_servers(seen: Survey) -> list[Server]:
     """Every server that the project makes and does not mount in another one."""
     own = {
         node.name
@@ -58,11 +58,13 @@ def servers(seen: Survey) -> list[Server]:
             held = ast.unparse(targets[0])
             child = f"{module.name}.{held}" in seen.mounted
             if name in (*SERVERS, *own) and not child and isinstance(node, ast.stmt):
-                found.append(Server(module, node, held, _serves(module, node, held)))
+                found.append(
+                    Server(module, node, held, _find_command(module, node, held))
+                )
     return found
 
 
-def _serves(module: Module, node: ast.stmt, held: str) -> str:
+def _find_command(module: Module, node: ast.stmt, held: str) -> str:
     functions = [n for n in module.above(node) if isinstance(n, FUNCTIONS)]
     classes = [n for n in module.above(node) if isinstance(n, ast.ClassDef)]
     if held.startswith("self.") and len(classes) == 1:
@@ -82,7 +84,7 @@ def _serves(module: Module, node: ast.stmt, held: str) -> str:
     return ""
 
 
-def place(seen: Survey, made: list[Server]) -> str:
+def choose_place(seen: Survey, made: list[Server]) -> str:
     """The folder that policy/ goes in: the deepest that holds the server and every tool.
 
     Raises:
@@ -108,14 +110,16 @@ def place(seen: Survey, made: list[Server]) -> str:
         raise RefusedError(
             "several packages in src/ hold tools; name the folder of one of them"
         )
-    if where not in (".", "src") and not _package(seen, common, package(where)):
+    if where not in (".", "src") and not _is_package_of(
+        seen, common, policy_package(where)
+    ):
         raise RefusedError(
             f"{where}/ is not a package, and nothing imports it by name: add __init__.py, or copier-fastmcp adopt {where}"
         )
     return where
 
 
-def engine_name(folder: Path) -> str:
+def choose_engine_name(folder: Path) -> str:
     """Return the name of the engine's folder next to policy/: another one where the author has an `engine`.
 
     Args:
@@ -132,7 +136,7 @@ def engine_name(folder: Path) -> str:
     )
 
 
-def _package(seen: Survey, folder: Path, name: str) -> bool:
+def _is_package_of(seen: Survey, folder: Path, name: str) -> bool:
     """Whether the files of a folder are imported by its name, and not started in it."""
     dotted = name.rpartition(".")[0]
     if (folder / "__init__.py").exists():
@@ -149,7 +153,7 @@ def _package(seen: Survey, folder: Path, name: str) -> bool:
     return file.is_file() and bool(of.search(file.read_text("utf-8", "replace")))
 
 
-def package(folder: str) -> str:
+def policy_package(folder: str) -> str:
     """The dotted name under which policy/ is imported."""
     parts = [part for part in folder.split("/") if part not in ("", ".")]
     return ".".join([*(parts[1:] if parts[:1] == ["src"] else parts), "policy"])

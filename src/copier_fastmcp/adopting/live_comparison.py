@@ -49,7 +49,7 @@ def compare_with_source(survey: Survey, listing: Listing) -> Survey:
     return replace(survey, unread=tuple(unread))
 
 
-def announce(command: str) -> None:
+def announce_command(command: str) -> None:
     """Print that code of the server is about to run."""
     print(f"--live runs the server's code: {one_line(command)}", file=sys.stderr)
 

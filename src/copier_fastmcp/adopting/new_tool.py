@@ -10,10 +10,10 @@ from ..project import copier_process
 from ..project.guarded_writes import require_reachable
 from . import layout
 from .edits import Edited
-from .survey import survey
+from .survey import survey_server
 
 
-def added(
+def plan_new_tool(
     known: Mapping[str, Any],
     tool: Mapping[str, Any],
     written: Callable[[Path, str], Path],
@@ -36,14 +36,14 @@ def added(
         raise RefusedError(
             "an adopted server has its own layout and client; leave --module and --http out"
         )
-    seen = survey(root)
+    seen = survey_server(root)
     for one in seen.proposals:
         if one.tool.name == name:
             raise RefusedError(
                 f"{name} is a tool of {seen.place(one.tool)}; choose another name"
             )
     path = root / place / f"{name}.py"
-    package = layout.package(place)
+    package = layout.policy_package(place)
     plain = {key: value for key, value in known.items() if key != "adopted"}
     with copier_process.render_project(
         plain | {"tools": [dict(tool)], "backend": "none"}
@@ -62,7 +62,11 @@ def added(
             f"{held[0].relative_to(root).as_posix()} is there; choose another name"
         )
     server = next(
-        (s for s in layout.servers(seen) if s.serves == known["adopted"]["serves"]),
+        (
+            s
+            for s in layout.find_servers(seen)
+            if s.serves == known["adopted"]["serves"]
+        ),
         None,
     )
     if server is None:

@@ -15,8 +15,8 @@ from ..analysis.effects import Body, Reader
 from ..auditing.definitions import parse_tools
 from ..sources.modules import Project
 from ..sources.registrations import SourceTool
-from .definitions import definition, edits_a_part
-from .evidence import WHOLE, Evidence, cautious, in_words, written
+from .definitions import build_definition, edits_a_part
+from .evidence import WHOLE, Evidence, choose_cautious, derive_behavior, format_effect
 from .hints import DESTRUCTIVE, IDEMPOTENT, READ_ONLY, behavior_hints, relaxed_hints
 
 QUERIES = {
@@ -61,29 +61,29 @@ class Proposal:
     kept: Mapping[str, bool] = field(default_factory=dict)
 
 
-def proposals(project: Project, found: Sequence[SourceTool]) -> list[Proposal]:
+def propose_behaviors(project: Project, found: Sequence[SourceTool]) -> list[Proposal]:
     """What each tool that has a function is said to do."""
     reader = Reader(project)
     made = []
     for one, subject in zip(
-        found, parse_tools([Tool(definition(one)) for one in found]), strict=True
+        found, parse_tools([Tool(build_definition(one)) for one in found]), strict=True
     ):
         body = (
             reader.body(one.function, one.home) if one.function and one.home else Body()
         )
         evidence = Evidence(one, body, subject)
-        made.append(_keep_written(evidence, _weighed(evidence)))
+        made.append(_keep_written_hints(evidence, _weigh_evidence(evidence)))
     return made
 
 
-def _keep_written(of: Evidence, proposal: Proposal) -> Proposal:
+def _keep_written_hints(of: Evidence, proposal: Proposal) -> Proposal:
     """A proposal that changes no hint of the author's without evidence, and relaxes none without a question."""
     written = of.tool.hints
     proposed = behavior_hints(of.tool.name, proposal.behavior, proposal.exceptions)
     if proposal.behavior == "read" and written.get(READ_ONLY) is True:
-        return replace(proposal, kept=_present(written, (DESTRUCTIVE, IDEMPOTENT)))
+        return replace(proposal, kept=_select_hints(written, (DESTRUCTIVE, IDEMPOTENT)))
     if proposal.behavior == "action" and not of.sure and not proposal.asked:
-        return replace(proposal, kept=_present(written, (DESTRUCTIVE, IDEMPOTENT)))
+        return replace(proposal, kept=_select_hints(written, (DESTRUCTIVE, IDEMPOTENT)))
     relaxed = relaxed_hints(written, proposed)
     if not relaxed:
         return proposal
@@ -93,7 +93,7 @@ def _keep_written(of: Evidence, proposal: Proposal) -> Proposal:
         if not of.sure or proposal.asked:  # nothing shows that its author is wrong
             return replace(proposal, kept=relaxed)
         return replace(proposal, kept=relaxed, asked=asked, others=(proposal.behavior,))
-    kept = _present(written, (DESTRUCTIVE, IDEMPOTENT))
+    kept = _select_hints(written, (DESTRUCTIVE, IDEMPOTENT))
     return replace(
         proposal,
         behavior="action",
@@ -104,32 +104,34 @@ def _keep_written(of: Evidence, proposal: Proposal) -> Proposal:
     )
 
 
-def _present(written: Mapping[str, bool], hints: Sequence[str]) -> dict[str, bool]:
+def _select_hints(written: Mapping[str, bool], hints: Sequence[str]) -> dict[str, bool]:
     return {hint: written[hint] for hint in hints if hint in written}
 
 
-def _weighed(of: Evidence) -> Proposal:
+def _weigh_evidence(of: Evidence) -> Proposal:
     """The behavior that the evidence of one tool says."""
     if not of.by_name and of.chooses and (of.sure or of.weak or of.by_words != "read"):
         unsure = of.by_words == "read" and not of.sure
-        why = f"its words say read, but {in_words(of.weak[0])}" if unsure else ""
-        return _made(of, "action", why, "read")
+        why = f"its words say read, but {format_effect(of.weak[0])}" if unsure else ""
+        return _build_proposal(of, "action", why, "read")
     if of.by_name == "read":
-        return _named_a_read(of)
+        return _weigh_read_name(of)
     if of.by_name in ("create", "ensure", "append"):
-        return _named_an_addition(of)
+        return _weigh_addition_name(of)
     if of.by_name == "action":
-        return _named_an_action(of)
+        return _weigh_action_name(of)
     if of.by_name:
         reads = of.by_words == "read" and not of.sure and not of.weak
         why = f"{of.name_says}, its words and hints say read"
         if reads and (of.hinted or "read" in of.tagged):
-            return _made(of, of.by_name, why, "read")
-        return _made(of, of.by_name)
-    return _without_a_verb(of)
+            return _build_proposal(of, of.by_name, why, "read")
+        return _build_proposal(of, of.by_name)
+    return _weigh_without_verb(of)
 
 
-def _made(of: Evidence, behavior: str, asked: str = "", *others: str) -> Proposal:
+def _build_proposal(
+    of: Evidence, behavior: str, asked: str = "", *others: str
+) -> Proposal:
     """A behavior, or what is said in its place where its body stores in another way.
 
     Args:
@@ -141,7 +143,7 @@ def _made(of: Evidence, behavior: str, asked: str = "", *others: str) -> Proposa
     behavior = "update" if behavior == "put" and edits_a_part(of.tool) else behavior
     stored = of.stored(behavior)
     if stored != behavior and behavior == of.by_name and not asked:
-        asked = f"{of.name_says}, but {in_words(of.stores[0])}"
+        asked = f"{of.name_says}, but {format_effect(of.stores[0])}"
     elif stored != behavior and asked:
         others = (*others, behavior)
     exceptions: tuple[dict[str, Any], ...] = ()
@@ -151,30 +153,30 @@ def _made(of: Evidence, behavior: str, asked: str = "", *others: str) -> Proposa
     return Proposal(of.tool, stored, of.texts, asked, options, exceptions)
 
 
-def _named_a_read(of: Evidence) -> Proposal:
+def _weigh_read_name(of: Evidence) -> Proposal:
     """A name that reads, unless something else says that it writes."""
-    if clash := _writes_all_the_same(of):
+    if clash := _find_write_clash(of):
         why = f"{of.name_says}, but {of.besides_its_name}"
-        return _made(of, cautious([clash]), why, "read")
+        return _build_proposal(of, choose_cautious([clash]), why, "read")
     doubted = [
         e for e in of.weak if e.depth <= 1 and not (e.sends and of.word in QUERIES)
     ]
     if not of.reads and of.by_words != "read":
         doubted = of.weak
     if doubted and not of.hinted:
-        return _made(
-            of, "action", f"{of.name_says}, but {in_words(doubted[0])}", "read"
+        return _build_proposal(
+            of, "action", f"{of.name_says}, but {format_effect(doubted[0])}", "read"
         )
     if of.vague and not of.shown_reads and not of.hinted and not of.only_computes:
         why = f"{of.word!r} may write, and its body does not show that it does not"
-        return _made(of, "action", why, "read")
-    return _made(of, "read")
+        return _build_proposal(of, "action", why, "read")
+    return _build_proposal(of, "read")
 
 
-def _writes_all_the_same(of: Evidence) -> str:
+def _find_write_clash(of: Evidence) -> str:
     """What a tool does whose name reads, where something else says that it writes; empty: nothing does."""
     writes = of.by_words not in ("read", "")
-    if clash := of.written or (written(of.weak) if writes else ""):
+    if clash := of.written or (derive_behavior(of.weak) if writes else ""):
         return clash
     if of.against:
         return "action"
@@ -185,19 +187,19 @@ def _writes_all_the_same(of: Evidence) -> str:
     return "action" if tagged or hinted else ""
 
 
-def _named_an_addition(of: Evidence) -> Proposal:
+def _weigh_addition_name(of: Evidence) -> Proposal:
     """A name that adds, unless its body takes away or replaces."""
     named, new = of.by_name, of.body.of("guarded", "fresh")
     near = [e for e in of.sure if e.depth <= 1]
     if deletes := [e for e in near if e.kind in ("delete", "consume")]:
-        why = f"{of.name_says}, but {in_words(deletes[0])}"
-        return _made(of, "action", why, named, "put")
+        why = f"{of.name_says}, but {format_effect(deletes[0])}"
+        return _build_proposal(of, "action", why, named, "put")
     if named == "create" and of.upserts and not new:
         why = f"{of.name_says}, its description says {of.upserts[0]!r}"
-        return _made(of, "put", why, named, "ensure")
+        return _build_proposal(of, "put", why, named, "ensure")
     kinds = {e.kind for e in near}
     if of.again and kinds <= {"put", "append", "save"} and named != "ensure":
-        return _made(of, "append")
+        return _build_proposal(of, "append")
     whole = [e for e in of.sure if e.depth <= 1 or WHOLE.search(e.text)]
     inserts = new and of.only_inserts and named == "create"
     if (
@@ -206,73 +208,87 @@ def _named_an_addition(of: Evidence) -> Proposal:
         and named != "ensure"
         and not inserts
     ):
-        why = f"{of.name_says}, but {in_words(whole[0])}, which may replace"
-        return _made(of, "put", why, named, "ensure")
+        why = f"{of.name_says}, but {format_effect(whole[0])}, which may replace"
+        return _build_proposal(of, "put", why, named, "ensure")
     if (
         of.word in REPLACES
         and kinds & {"save", "put"}
         and of.tool.hints.get("destructiveHint")
     ):
-        return _made(of, "put")
-    return _made(of, "append" if named == "create" and kinds == {"append"} else named)
+        return _build_proposal(of, "put")
+    return _build_proposal(
+        of, "append" if named == "create" and kinds == {"append"} else named
+    )
 
 
-def _named_an_action(of: Evidence) -> Proposal:
+def _weigh_action_name(of: Evidence) -> Proposal:
     """A name that says that something runs, which may only read."""
     if not of.written and of.reads and not of.weak:
         if of.by_words == "read" and (of.hinted or of.for_reads):
-            return _made(of, "read")
+            return _build_proposal(of, "read")
         if of.by_words == "read" or of.hinted:
-            return _made(
-                of, "action", f"{of.name_says}, but {in_words(of.reads[0])}", "read"
+            return _build_proposal(
+                of,
+                "action",
+                f"{of.name_says}, but {format_effect(of.reads[0])}",
+                "read",
             )
     if of.by_words == "read" and of.hinted and not of.written:
-        return _made(of, "action", "its name and its words say two things", "read")
+        return _build_proposal(
+            of, "action", "its name and its words say two things", "read"
+        )
     if not of.sure and ("query" in of.tool.name or of.for_reads):
-        return _made(of, "action", f"it may {of.word} what only reads", "read")
-    return _made(of, "action")
+        return _build_proposal(
+            of, "action", f"it may {of.word} what only reads", "read"
+        )
+    return _build_proposal(of, "action")
 
 
-def _without_a_verb(of: Evidence) -> Proposal:
+def _weigh_without_verb(of: Evidence) -> Proposal:
     """A name without a verb: its body and its words say what it does."""
     told = of.by_words
-    if does := _done(of):
+    if does := _derive_from_body(of):
         if told == "read" and of.hinted is not False:
-            return _made(
-                of, does, f"{of.description_says}, but {in_words(of.sure[0])}", "read"
+            return _build_proposal(
+                of,
+                does,
+                f"{of.description_says}, but {format_effect(of.sure[0])}",
+                "read",
             )
         behavior = does if told in ("", "read") else told
-        return _made(
-            of, behavior if behavior == "create" else cautious([behavior, does])
+        return _build_proposal(
+            of, behavior if behavior == "create" else choose_cautious([behavior, does])
         )
     if told == "read" and not of.against and (of.reads or of.hinted or not of.weak):
-        return _made(of, "read")
+        return _build_proposal(of, "read")
     pure = bool(of.reads) and not (of.sure or of.weak or of.against) and of.body.whole
     if told == "read":
-        return _made(of, "action", "its words are all that says read", "read")
+        return _build_proposal(of, "action", "its words are all that says read", "read")
     if told and pure and not of.describes_surely:
-        return _made(
+        return _build_proposal(
             of,
             told,
-            f"its words say {of.described[0].word!r}, but {in_words(of.reads[0])}",
+            f"its words say {of.described[0].word!r}, but {format_effect(of.reads[0])}",
             "read",
         )
     if told:
-        return _made(of, told)
+        return _build_proposal(of, told)
     if pure:
-        return _made(of, "read")
+        return _build_proposal(of, "read")
+    if of.names_a_target and not of.weak:
+        return _build_proposal(of, "put")
     if of.reads and not of.weak:
         why = "only its body shows that it reads, and not that it keeps nothing"
     else:
         why = "nothing in its name, its words or its body says what it does"
-    return _made(of, "action", why, "read")
+    return _build_proposal(of, "action", why, "read")
 
 
-def _done(of: Evidence) -> str:
+def _derive_from_body(of: Evidence) -> str:
     """The behavior that a body comes to; what it may do counts where no word says that it reads."""
     hidden = all(e.depth and WHOLE.search(e.text) for e in of.sure)
     if of.written == "put" and hidden and not of.body.of("sets", "guarded", "fresh"):
         return (
             "action"  # a file is written as a whole; what has changed in it is not seen
         )
-    return of.written or (written(of.weak) if of.by_words != "read" else "")
+    return of.written or (derive_behavior(of.weak) if of.by_words != "read" else "")

@@ -2,6 +2,7 @@
 
 import ast
 import re
+import tempfile
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -11,14 +12,17 @@ from copier_fastmcp_engine.testing.lock import FILE as LOCK
 from ..errors import RefusedError, UnableError
 from ..project import copier_process
 from ..project.answers import ANSWERS
+from ..project.engine_requirement import ENGINE, pin_engine
 from ..project.pinning import TABLE
 from ..project.repository import git
 from ..sources.modules import FUNCTIONS, Module, Project
 from ..tables import load_tables
 from . import layout, todo
 from .edits import Edited
+from .skeletons import PACKAGE
 
 UNPROBED = 'unprobed = "it was adopted, and nobody has arranged data for it yet"'
+EARLIER_CONFTEST = '"""Your own `pytest` leaves this folder out:'
 REVIEW = "# review: "
 BLANKS = 3  # the most blank lines that an import of ours brings with it
 
@@ -52,11 +56,11 @@ def plan_removal(root: Path, known: dict[str, Any]) -> Removal:
     if not known.get("adopted"):
         raise RefusedError(f"there is no adoption in {root.name}; nothing to remove")
     removal = Removal()
-    package = layout.package(known["adopted"]["place"])
+    package = layout.policy_package(known["adopted"]["place"])
     for module in Project(root).modules.values():
-        text = _without_policy(module, package)
+        text = _remove_policy(module, package)
         if text != module.text:
-            removal.written[module.path] = _encoded(module, text)
+            removal.written[module.path] = _encode_edit(module, text)
     _plan_settings(root, removal)
     with copier_process.render_project(known) as fresh:
         names = {
@@ -68,8 +72,11 @@ def plan_removal(root: Path, known: dict[str, Any]) -> Removal:
     removal.deleted = [root / name for name in sorted(names) if (root / name).is_file()]
     for path in sorted((root / "tests/tools").glob("*.py")):
         held = path.read_text(encoding="utf-8")
-        if UNPROBED in held or (
-            '"""Yours: ' in held[:12] and "raise NotImplementedError" in held
+        if (
+            held == PACKAGE
+            or held.startswith(EARLIER_CONFTEST)
+            or UNPROBED in held
+            or ('"""Yours: ' in held[:12] and "raise NotImplementedError" in held)
         ):
             removal.deleted.append(path)
         elif '"""Yours: ' in held[:12]:
@@ -79,23 +86,7 @@ def plan_removal(root: Path, known: dict[str, Any]) -> Removal:
     return removal
 
 
-def delete_empty_folders(root: Path, deleted: list[Path]) -> None:
-    """Delete the folders that held nothing but deleted files, and what Python compiled of these."""
-    for path in deleted:
-        for cached in (path.parent / "__pycache__").glob(f"{path.stem}.*.pyc"):
-            cached.unlink()
-        for folder in path.parents:
-            if folder == root:
-                break
-            caches = folder / "__pycache__"
-            if caches.is_dir() and not any(caches.iterdir()):
-                caches.rmdir()
-            if not folder.is_dir() or any(folder.iterdir()):
-                break
-            folder.rmdir()
-
-
-def _without_policy(module: Module, package: str) -> str:
+def _remove_policy(module: Module, package: str) -> str:
     """The text of a file without the decorators, the govern line and the import of the policy."""
     words = {local for local, target in module.imports.items() if target == package}
     if not words:
@@ -117,7 +108,7 @@ def _without_policy(module: Module, package: str) -> str:
     text = "".join(kept)
     if any(re.search(rf"\b{word}\.", text) for word in words):
         return text  # its author uses it too, and keeps the import
-    return _without_import(module, text, package)
+    return _remove_import(module, text, package)
 
 
 def _names_policy(function: ast.expr, words: set[str]) -> bool:
@@ -125,7 +116,7 @@ def _names_policy(function: ast.expr, words: set[str]) -> bool:
     return above in words and name in load_tables()["behaviors"]
 
 
-def _without_import(module: Module, text: str, package: str) -> str:
+def _remove_import(module: Module, text: str, package: str) -> str:
     """A text without the import of the policy: the one that an adoption makes this text of."""
     above, _, name = package.rpartition(".")
     wanted = f"from {above} import {name}" if above else f"import {name}"
@@ -141,7 +132,7 @@ def _without_import(module: Module, text: str, package: str) -> str:
                     if start < 0 or any(one.strip() for one in around):
                         continue
                     candidate = "".join(lines[:start] + lines[end:])
-                    if _imported(module, candidate, plain) == text:
+                    if _insert_import(module, candidate, plain) == text:
                         return candidate
             return plainest
         if above and plain.startswith(f"from {above} import ") and name in plain:
@@ -154,7 +145,7 @@ def _without_import(module: Module, text: str, package: str) -> str:
     return text
 
 
-def _imported(module: Module, text: str, line: str) -> str:
+def _insert_import(module: Module, text: str, line: str) -> str:
     """A text with an import that an adoption adds."""
     try:
         tree = ast.parse(text)
@@ -165,7 +156,7 @@ def _imported(module: Module, text: str, line: str) -> str:
     return edited.text
 
 
-def _encoded(module: Module, text: str) -> bytes:
+def _encode_edit(module: Module, text: str) -> bytes:
     edited = Edited(module)
     edited.edits.append((0, len(module.text), text))
     return edited.encoded()
@@ -190,11 +181,38 @@ def _plan_settings(root: Path, removal: Removal) -> None:
             "pyproject.toml: take out the dependencies that adopt added"
         )
         return
-    held = path.read_bytes()
-    if held == after.encode("utf-8", "surrogateescape"):
-        if before != after:
-            removal.written[path] = before.encode("utf-8", "surrogateescape")
-    elif before != after:
+    held = path.read_bytes().decode("utf-8", "surrogateescape")
+    if ENGINE in held:  # an update has moved its pin
+        held, after = pin_engine(held, ""), pin_engine(after, "")
+    if before == after:
+        return
+    merged = _merge(held, after, before)
+    if merged is None:
         removal.left.append(
             "pyproject.toml: it was edited since; take out what adopt added"
         )
+    else:
+        removal.written[path] = merged.encode("utf-8", "surrogateescape")
+
+
+def _merge(held: str, after: str, before: str) -> str | None:
+    """Take the adoption's change out of a text, and keep what its author changed since.
+
+    Args:
+        held: The present text.
+        after: The text that the adoption wrote.
+        before: The text from before it.
+
+    Returns:
+        The text, or None where both changed the same lines.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        names = []
+        for name, text in (("held", held), ("after", after), ("before", before)):
+            path = Path(folder, name)
+            path.write_bytes(text.encode("utf-8", "surrogateescape"))
+            names.append(str(path))
+        try:
+            return git(Path(folder), "merge-file", "--stdout", *names)
+        except UnableError:
+            return None

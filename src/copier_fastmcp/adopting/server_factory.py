@@ -15,23 +15,23 @@ def server() -> object:
 '''
 
 
-def registered(seen: Survey, servers: list[Server]) -> str:
+def write_server_factory(seen: Survey, servers: list[Server]) -> str:
     """A function for tests/tools/backend.py that registers all tools; empty: it needs none, or only a person can tell."""
     module, _, held = (
         servers[0].serves.partition(":") if len(servers) == 1 else ("", "", "")
     )
     if not held or held != servers[0].held or "." in held:
         return ""
-    near = _reachable(seen, servers[0].module)
+    near = _list_reachable_modules(seen, servers[0].module)
     imports: set[str] = set()
     calls: list[str] = []
     names = {module: {held}}
     for found in (each.tool for each in seen.proposals):
-        around = _around(found)
+        around = _find_enclosing_function(found)
         if around is None:
             imports |= {found.module.name} - near
             continue
-        if (said := _call(seen, found.module, around, held)) is None:
+        if (said := _format_registration(seen, found.module, around, held)) is None:
             return ""
         if said and said not in calls:
             calls.append(said)
@@ -46,13 +46,15 @@ def registered(seen: Survey, servers: list[Server]) -> str:
     return SERVER.format(lines="\n".join(f"    {line}".rstrip() for line in spread))
 
 
-def _around(found: SourceTool) -> Function | None:
+def _find_enclosing_function(found: SourceTool) -> Function | None:
     """The outermost function in which a tool is registered."""
     arounds = [n for n in found.module.above(found.site) if isinstance(n, FUNCTIONS)]
     return next((n for n in reversed(arounds) if n is not found.function), None)
 
 
-def _call(seen: Survey, module: Module, function: Function, held: str) -> str | None:
+def _format_registration(
+    seen: Survey, module: Module, function: Function, held: str
+) -> str | None:
     """The call that registers; empty where a file does so when it is imported, None where only a person can tell."""
     arguments = function.args
     needed = len(arguments.args) - len(arguments.defaults)
@@ -73,7 +75,7 @@ def _call(seen: Survey, module: Module, function: Function, held: str) -> str | 
     return f"{function.name}({held if needed else ''})"
 
 
-def _reachable(seen: Survey, module: Module) -> set[str]:
+def _list_reachable_modules(seen: Survey, module: Module) -> set[str]:
     """The modules of the project that importing one imports."""
     found: set[str] = set()
     ways = [module]

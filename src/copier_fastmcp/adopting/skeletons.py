@@ -4,7 +4,7 @@ import ast
 import re
 from typing import Any
 
-from ..sources.modules import asked
+from ..sources.modules import list_caller_parameters
 from .proposals import Proposal
 
 PROBE = '''"""Yours: the proof of {name}."""
@@ -33,10 +33,8 @@ def connect(settings: object) -> Backend:
     """Fresh, empty data for one case."""
     return Backend()
 '''
-# An author's tests of the same names would not be collected beside these.
-APART = '''"""Your own `pytest` leaves this folder out: its files prove tools, and tests/policy runs them."""
-
-collect_ignore_glob = ["*"]
+# With it, pytest tells the files of this folder from an author's tests of the same names.
+PACKAGE = '''"""The proofs of the tools, which tests/policy/check.py runs."""
 '''
 CHOICE = re.compile(
     r"\bLiteral\[('[^'\\]*'|-?\d+|True|False)[,\]]"
@@ -44,10 +42,10 @@ CHOICE = re.compile(
 SAMPLES = {"str": "a", "int": 1, "float": 1.0, "bool": False}
 
 
-def probe(proposal: Proposal) -> str:
+def write_probe(proposal: Proposal) -> str:
     """The skeleton of a tool's proof, with the arguments that can be guessed."""
     arguments: dict[str, Any] = {}
-    for name, annotation in asked(proposal.tool.function):
+    for name, annotation in list_caller_parameters(proposal.tool.function):
         text = ast.unparse(annotation) if annotation else "str"
         kind = next((one for one in SAMPLES if re.search(rf"\b{one}\b", text)), None)
         if choice := CHOICE.search(text):
@@ -57,7 +55,7 @@ def probe(proposal: Proposal) -> str:
     return PROBE.format(name=proposal.tool.name, arguments=arguments)
 
 
-def named(proposal: Proposal) -> str:
+def explain_unusable_name(proposal: Proposal) -> str:
     """Why only a person can name the file of a tool's proof; empty: its name does."""
     name = proposal.tool.name
     if not proposal.tool.exact and re.search("^_|__|_$", name):

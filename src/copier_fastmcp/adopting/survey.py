@@ -10,11 +10,11 @@ from typing import Any
 from ..errors import BackError, RefusedError, UnableError, format_count
 from ..sources.discovery import ToolDiscovery
 from ..sources.modules import Project
-from ..sources.registrations import SourceTool, frameworks
+from ..sources.registrations import SourceTool, list_frameworks
 from ..terminal.text_tables import print_table
 from ..tools_answer import list_meanings
 from .hints import behavior_hints, relaxed_hints
-from .proposals import Proposal, proposals
+from .proposals import Proposal, propose_behaviors
 
 UNREAD = (
     "only the running server shows it; say what it does with declare(name, behavior)"
@@ -99,7 +99,7 @@ class Survey:
         return [*left, *((name, UNREAD) for name in self.unread)]
 
 
-def survey(folder: Path, *, low_level: bool = False) -> Survey:
+def survey_server(folder: Path, *, low_level: bool = False) -> Survey:
     """Read a server's source; nothing of it is imported or run.
 
     Args:
@@ -126,11 +126,15 @@ def survey(folder: Path, *, low_level: bool = False) -> Survey:
     ]
     left = [one for one in found if one not in able]
     return Survey(
-        project, frameworks(project), proposals(project, able), left, finder.mounted
+        project,
+        list_frameworks(project),
+        propose_behaviors(project, able),
+        left,
+        finder.mounted,
     )
 
 
-def answered(seen: Survey, *, unattended: bool) -> list[Proposal]:
+def answer_questions(seen: Survey, *, unattended: bool) -> list[Proposal]:
     """The proposals, with what a person answered where the signals clash.
 
     Raises:
@@ -174,7 +178,7 @@ def _ask(seen: Survey, proposal: Proposal) -> str:
     )
 
 
-def tell_what_is_left(
+def print_remaining_work(
     seen: Survey, chosen: list[Proposal], by_hand: Iterable[tuple[str, str]]
 ) -> None:
     """Say what needs a person: on stderr, a line for each tool."""

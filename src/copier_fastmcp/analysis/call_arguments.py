@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ..sources.modules import FUNCTIONS, Function
 from .scopes import Scope
-from .vocabulary import vocabulary
+from .vocabulary import load_vocabulary
 
 PARAMETERS = {
     "query",
@@ -25,19 +25,23 @@ METHODS = {"method", "verb", "http_method", "request_method"}
 METHOD = re.compile("GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS")
 
 
-def dispatched(function: ast.AST, call: ast.Call) -> list[tuple[str, bool, str]] | None:
+def find_dispatched_method(
+    function: ast.AST, call: ast.Call
+) -> list[tuple[str, bool, str]] | None:
     """What a call of a helper sends that can send anything, as request(url, method="DELETE"); None: it is not such a helper."""
     calls = [n.func for n in ast.walk(function) if isinstance(n, ast.Call)]
     sent = {f.attr for f in calls if isinstance(f, ast.Attribute)} & {
-        *vocabulary()["http"],
+        *load_vocabulary()["http"],
         "post",
     }
     if not isinstance(function, FUNCTIONS) or len(sent) < 3:
         return None
-    return sends(function, call)
+    return find_sent_methods(function, call)
 
 
-def sends(function: Function, call: ast.Call) -> list[tuple[str, bool, str]]:
+def find_sent_methods(
+    function: Function, call: ast.Call
+) -> list[tuple[str, bool, str]]:
     """What a helper sends that is told the method, as request("DELETE", url), or that has a usual one."""
     arguments = [*function.args.posonlyargs, *function.args.args]
     defaults = [
@@ -53,12 +57,12 @@ def sends(function: Function, call: ast.Call) -> list[tuple[str, bool, str]]:
     if not METHODS & {each.arg for each in (*arguments, *function.args.kwonlyargs)}:
         return []
     usual = next((d for a, d in defaults if a.arg in METHODS), None)
-    verb = method_said(call) or str(getattr(usual, "value", "")).lower()
-    kind = vocabulary()["http"].get(verb)
+    verb = find_http_method(call) or str(getattr(usual, "value", "")).lower()
+    kind = load_vocabulary()["http"].get(verb)
     return [(kind, True, f"it sends {verb.upper()}")] if kind else []
 
 
-def mode_of(call: ast.Call) -> str:
+def find_open_mode(call: ast.Call) -> str:
     """How a call opens a file, where that is to write."""
     values = [*call.args, *(w.value for w in call.keywords if w.arg == "mode")]
     for value in values:
@@ -72,7 +76,7 @@ def mode_of(call: ast.Call) -> str:
     return ""
 
 
-def method_said(call: ast.Call, scope: Scope | None = None) -> str:
+def find_http_method(call: ast.Call, scope: Scope | None = None) -> str:
     """The HTTP method that a call names, as in request("DELETE", ...)."""
     values = [*call.args[:2], *(w.value for w in call.keywords if w.arg in METHODS)]
     for value in values:
@@ -87,22 +91,26 @@ def method_said(call: ast.Call, scope: Scope | None = None) -> str:
     return ""
 
 
-def passed(call: ast.Call, name: str, scope: Scope, said: frozenset[str]) -> str:
+def find_passed_parameter(
+    call: ast.Call, name: str, scope: Scope, said: frozenset[str]
+) -> str:
     """The parameter of a tool that a call runs as it is; `said` has those that the caller has written out."""
     known = FETCHES if name.startswith(("fetch", "read")) else PARAMETERS
     for value in call.args[:1]:
-        for held in _bare(value, scope):
+        for held in _list_bare_parameters(value, scope):
             if held in scope.parameters - said and held.lower() in known:
                 return held
     return ""
 
 
-def _bare(value: ast.expr, scope: Scope, depth: int = 3) -> Iterator[str]:
+def _list_bare_parameters(
+    value: ast.expr, scope: Scope, depth: int = 3
+) -> Iterator[str]:
     """The names that a text is, and not only has a part of."""
     if isinstance(value, ast.Name):
         yield value.id
         if depth and value.id in scope.assigned:
-            yield from _bare(scope.assigned[value.id], scope, depth - 1)
+            yield from _list_bare_parameters(scope.assigned[value.id], scope, depth - 1)
     elif isinstance(value, ast.Call) and depth:
         name = (
             value.func.attr
@@ -111,16 +119,16 @@ def _bare(value: ast.expr, scope: Scope, depth: int = 3) -> Iterator[str]:
         )
         of = [value.func.value] if isinstance(value.func, ast.Attribute) else []
         for one in (*value.args[:1], *of) if name in WRAPS else ():
-            yield from _bare(one, scope, depth - 1)
+            yield from _list_bare_parameters(one, scope, depth - 1)
     elif isinstance(value, ast.JoinedStr) and depth:
         fixed = (str(v.value) for v in value.values if isinstance(v, ast.Constant))
         if not "".join(fixed).strip():
             for part in value.values:
                 if isinstance(part, ast.FormattedValue):
-                    yield from _bare(part.value, scope, depth - 1)
+                    yield from _list_bare_parameters(part.value, scope, depth - 1)
 
 
-def argument_of(function: Function, call: ast.Call, name: str) -> ast.expr | None:
+def find_argument(function: Function, call: ast.Call, name: str) -> ast.expr | None:
     """What a call gives for a parameter of a function; None where it gives nothing that is seen."""
     arguments = [*function.args.posonlyargs, *function.args.args]
     if arguments and arguments[0].arg in ("self", "cls"):
@@ -133,7 +141,7 @@ def argument_of(function: Function, call: ast.Call, name: str) -> ast.expr | Non
     return next((word.value for word in call.keywords if word.arg == name), None)
 
 
-def written_out(
+def list_written_out(
     function: Function, call: ast.Call, scope: Scope, said: frozenset[str]
 ) -> frozenset[str]:
     """The parameters of a function for which a call gives a text that its source shows."""
@@ -152,10 +160,12 @@ def written_out(
     return frozenset(
         name
         for name in every
-        if name not in given or not _open(given[name], scope, said)
+        if name not in given or not _is_open_ended(given[name], scope, said)
     )
 
 
-def _open(value: ast.expr, scope: Scope, said: frozenset[str]) -> bool:
+def _is_open_ended(value: ast.expr, scope: Scope, said: frozenset[str]) -> bool:
     """Whether a value may be a text of whoever calls the tool."""
-    return any(name in scope.parameters - said for name in _bare(value, scope))
+    return any(
+        name in scope.parameters - said for name in _list_bare_parameters(value, scope)
+    )

@@ -3,9 +3,9 @@
 import ast
 from collections.abc import Iterator
 
-from ..sources.modules import FUNCTIONS, Module, Project, parameters
-from .scopes import Scope, root
-from .vocabulary import calls
+from ..sources.modules import FUNCTIONS, Module, Project, list_parameters
+from .scopes import Scope, root_name
+from .vocabulary import load_calls
 
 # They run what they are given: to_thread(os.remove, path).
 RUNNERS = {
@@ -29,15 +29,19 @@ TABLES = (ast.Dict, ast.List, ast.Tuple)
 KNOWN = {"list", "dict", "tuple", "set", "type", "frozenset"}  # list[int]() makes one
 
 
-def reached(
+def resolve_call(
     project: Project, module: Module, call: ast.Call, scope: Scope
 ) -> Iterator[ast.Call]:
     """The calls that a call comes to: itself, and those of functions that it holds or hands on."""
-    for function in _meant(project, module, call.func, scope):
+    for function in _resolve_function(project, module, call.func, scope):
         if isinstance(function, ast.Lambda):
             yield from (n for n in ast.walk(function.body) if isinstance(n, ast.Call))
         else:
-            yield call if function is call.func else _call(module, call, function)
+            yield (
+                call
+                if function is call.func
+                else _replace_function(module, call, function)
+            )
     runs = isinstance(call.func, ast.Attribute) and call.func.attr in RUNNERS
     runs = runs or (isinstance(call.func, ast.Name) and call.func.id in RUNNERS)
     handing = project.resolve(module, call.func)
@@ -46,24 +50,26 @@ def reached(
         if isinstance(given, ast.Name | ast.Attribute):
             place = project.resolve(module, given)
             own = place is not None and isinstance(place.node, FUNCTIONS)
-            known = project.dotted(module, given) in calls("functions")
+            known = project.dotted(module, given) in load_calls("functions")
             if own or known or (runs and isinstance(given, ast.Attribute)):
-                yield _call(module, call, given)
+                yield _replace_function(module, call, given)
 
 
-def chosen(project: Project, module: Module, call: ast.Call, scope: Scope) -> str:
+def describe_dynamic_call(
+    project: Project, module: Module, call: ast.Call, scope: Scope
+) -> str:
     """What a call takes its function from that is only known when it runs; empty: its source shows it."""
-    for function in _meant(project, module, call.func, scope):
-        if isinstance(function, ast.Call) and _name(function) == "getattr":
+    for function in _resolve_function(project, module, call.func, scope):
+        if isinstance(function, ast.Call) and _name_call(function) == "getattr":
             return ast.unparse(function)
         if isinstance(function, ast.Subscript):
-            origin = root(function.value)
+            origin = root_name(function.value)
             if not (origin[:1].isupper() or origin in KNOWN):
                 return f"what is in {ast.unparse(function.value)}"
     return ""
 
 
-def _meant(
+def _resolve_function(
     project: Project, module: Module, function: ast.AST, scope: Scope, depth: int = 4
 ) -> Iterator[ast.expr]:
     """The functions that an expression may be: also by another name, out of a table, by its name as a text."""
@@ -85,29 +91,29 @@ def _meant(
             held, ast.Name | ast.Attribute | ast.Subscript | ast.IfExp | ast.Lambda
         ):
             parts = [held] if held is not function else []
-        elif isinstance(held, ast.Call) and _name(held) in (
+        elif isinstance(held, ast.Call) and _name_call(held) in (
             "getattr",
             "get",
             "partial",
         ):
             parts = [held]
     elif isinstance(function, ast.Subscript):
-        parts = _table(project, module, function.value, scope)
+        parts = _find_table(project, module, function.value, scope)
     elif isinstance(function, ast.Call):
-        named = _getattr(module, function)
+        named = _find_getattr(module, function)
         if named:
             parts = [named]
-        elif _name(function) == "partial":
+        elif _name_call(function) == "partial":
             parts = function.args[:1]
-        elif _name(function) == "get" and isinstance(function.func, ast.Attribute):
-            parts = _table(project, module, function.func.value, scope)
+        elif _name_call(function) == "get" and isinstance(function.func, ast.Attribute):
+            parts = _find_table(project, module, function.func.value, scope)
     if not parts:
         yield function
     for part in parts:
-        yield from _meant(project, module, part, scope, depth - 1)
+        yield from _resolve_function(project, module, part, scope, depth - 1)
 
 
-def _table(
+def _find_table(
     project: Project, module: Module, held: ast.expr, scope: Scope
 ) -> list[ast.expr]:
     """What a table of functions holds."""
@@ -116,7 +122,7 @@ def _table(
     if table is None and isinstance(held, ast.Name):
         table = scope.assigned.get(held.id)
     if isinstance(table, ast.Subscript):  # a table of tables
-        inner = _table(project, module, table.value, scope)
+        inner = _find_table(project, module, table.value, scope)
         return [
             one for each in inner if isinstance(each, ast.Dict) for one in each.values
         ]
@@ -125,7 +131,7 @@ def _table(
     return [*table.elts] if isinstance(table, ast.List | ast.Tuple) else []
 
 
-def _name(call: ast.Call) -> str:
+def _name_call(call: ast.Call) -> str:
     """The last part of what a call names."""
     return (
         call.func.attr
@@ -138,14 +144,14 @@ def _calls_parameter(node: ast.AST) -> bool:
     """Whether a function calls what it is given."""
     if not isinstance(node, FUNCTIONS):
         return False
-    names = {argument.arg for argument in parameters(node)}
+    names = {argument.arg for argument in list_parameters(node)}
     called = (n.func for n in ast.walk(node) if isinstance(n, ast.Call))
     return any(isinstance(one, ast.Name) and one.id in names for one in called)
 
 
-def _getattr(module: Module, call: ast.Call) -> ast.Attribute | None:
+def _find_getattr(module: Module, call: ast.Call) -> ast.Attribute | None:
     """The attribute that getattr(held, "name") is."""
-    if _name(call) != "getattr" or len(call.args) < 2:
+    if _name_call(call) != "getattr" or len(call.args) < 2:
         return None
     held, name = call.args[:2]
     if not (isinstance(name, ast.Constant) and isinstance(name.value, str)):
@@ -155,7 +161,7 @@ def _getattr(module: Module, call: ast.Call) -> ast.Attribute | None:
     return made
 
 
-def _call(module: Module, call: ast.Call, function: ast.expr) -> ast.Call:
+def _replace_function(module: Module, call: ast.Call, function: ast.expr) -> ast.Call:
     """The same arguments for another function."""
     given = [one for one in call.args if one is not function]
     made = ast.copy_location(ast.Call(function, given, call.keywords), call)

@@ -1,23 +1,33 @@
 """What the body of a tool does, and the calls below it, up to three down; nothing of it is run."""
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from ..auditing.verbs import parse_name
 from ..sources.modules import FUNCTIONS, Function, Module, Place, Project
-from .call_arguments import argument_of, dispatched, sends, written_out
-from .call_targets import chosen, reached
-from .external_calls import KINDS, outside, prepares
-from .memoization import memo_places
-from .pure_calls import computes
-from .scopes import Scope, passing, root, short
-from .statements import RUN, is_setup, named, sql, text_of
+from .call_arguments import (
+    find_argument,
+    find_dispatched_method,
+    find_sent_methods,
+    list_written_out,
+)
+from .call_targets import describe_dynamic_call, resolve_call
+from .external_calls import KINDS, find_external_effects, is_preparation
+from .memoization import find_memo_places
+from .pure_calls import is_pure_call
+from .scopes import Scope, is_temporary, root_name, shorten_expression
+from .statements import RUN, classify_statement, is_setup, read_text, resolve_text
 from .stores import Stores
-from .vocabulary import vocabulary, words
+from .vocabulary import load_vocabulary, load_words
 
 DEEPEST = 3
 MAKING = ("__init__", "__post_init__", "__enter__", "__aenter__", "__exit__")
+CREDENTIAL = re.compile(
+    r"(?i)(?:token|credential|creds|oauth)s?(?:_?(?:file|path|json))?\b"
+)
+CREDENTIAL_CALLS = {"open", "write", "write_text", "dump", "remove", "unlink", "chmod"}
 Learned = tuple[Scope, Stores, list[tuple[str, str]], set[ast.AST], set[str]]
 Seen = set[tuple[ast.AST, frozenset[str]]]
 WRITES = {"create", "ensure", "append", "put", "delete", "consume", "action", "save"}
@@ -102,22 +112,24 @@ class Reader:
         module = place.module
         if place.node not in self._learned:
             stores, scope = Stores(module, place.node), Scope(module, place.node)
-            stored, ran = [*stores.found()], set(_run(stores, scope))
-            memos = memo_places(place.node, stores.nodes)
+            stored, ran = [*stores.found()], set(_find_run_statements(stores, scope))
+            memos = find_memo_places(place.node, stores.nodes)
             self._learned[place.node] = scope, stores, stored, ran, memos
         scope, stores, stored, run, memos = self._learned[place.node]
         found.extend(Effect(kind, True, text, depth) for kind, text in stored)
         docs = ast.get_docstring(place.node, clean=False)
         for node in stores.nodes:
             if isinstance(node, ast.Call):
-                if text := chosen(self.project, module, node, scope):
+                if text := describe_dynamic_call(self.project, module, node, scope):
                     self.whole = False
                     if not _names_method(text, said):
                         found.append(Effect("action", False, f"it calls {text}", depth))
-                for call in reached(self.project, module, node, scope):
+                for call in resolve_call(self.project, module, node, scope):
                     first = len(found)
                     self._call(module, call, scope, depth, seen, found, said)
                     all_aside = _is_aside(call, memos)
+                    if depth > 0 and not all_aside:
+                        all_aside = _keeps_credentials(call)
                     for position in range(first, len(found)):
                         effect = found[position]
                         evicts = any(f" {memo}." in effect.text for memo in memos)
@@ -125,11 +137,11 @@ class Reader:
                             found[position] = replace(effect, aside=True)
                 found.extend(self._named(module, node, run, depth))
             elif isinstance(node, ast.Constant | ast.JoinedStr | ast.BinOp):
-                text = text_of(module, node)
+                text = read_text(module, node)
                 if text and text != docs:
-                    found.extend(_statement(text, depth, run=node in run))
+                    found.extend(_classify_statement(text, depth, run=node in run))
             elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-                if node.target.id in scope.globals and not passing(node.target.id):
+                if node.target.id in scope.globals and not is_temporary(node.target.id):
                     found.append(
                         Effect("action", True, f"it changes {node.target.id}", depth)
                     )
@@ -143,10 +155,14 @@ class Reader:
                 deletes = isinstance(node.ctx, ast.Del)
                 kind = "put" if stores.kind(node) == "sets" else "create"
                 kind = "delete" if deletes else kind
-                text = f"it {'deletes' if deletes else 'sets'} {short(node)}"
+                text = (
+                    f"it {'deletes' if deletes else 'sets'} {shorten_expression(node)}"
+                )
                 aside = ast.unparse(node.value) in memos
                 found.append(
-                    Effect(kind, not _noted(node, depth), text, depth, aside=aside)
+                    Effect(
+                        kind, not _is_own_note(node, depth), text, depth, aside=aside
+                    )
                 )
 
     def _named(
@@ -155,8 +171,8 @@ class Reader:
         """Statements that are handed to a call by name, as in execute(PURGE)."""
         for given in (*call.args, *(word.value for word in call.keywords)):
             for node in ast.walk(given):
-                if text := named(self.project, module, node):
-                    yield from _statement(text, depth, run=node in run)
+                if text := resolve_text(self.project, module, node):
+                    yield from _classify_statement(text, depth, run=node in run)
 
     def _attribute(
         self,
@@ -174,10 +190,13 @@ class Reader:
             if held and depth < DEEPEST:
                 self._read(held, depth + 1, seen, found, frozenset())
             return
-        if node.attr.startswith("_") or passing(ast.unparse(node)):
+        if node.attr.startswith("_") or is_temporary(ast.unparse(node)):
             return
         deletes = isinstance(node.ctx, ast.Del)
-        kind, text = "delete" if deletes else "put", f"it sets {short(node)}"
+        kind, text = (
+            "delete" if deletes else "put",
+            f"it sets {shorten_expression(node)}",
+        )
         if scope.mapped(node.value):
             calls = (n.func for n in stores.nodes if isinstance(n, ast.Call))
             kept = any(getattr(one, "attr", "") in ("commit", "flush") for one in calls)
@@ -199,27 +218,28 @@ class Reader:
     ) -> None:
         below = self._below(module, call, scope)
         for one in below:
-            if sent := dispatched(one.node, call):
+            if sent := find_dispatched_method(one.node, call):
                 found.extend(Effect(*effect, depth + 1) for effect in sent)
             elif isinstance(one.node, ast.ClassDef):
                 self._made(one, depth, seen, found)
             elif (
                 depth < DEEPEST
                 and isinstance(one.node, FUNCTIONS)
-                and not prepares(one.node.name)
+                and not is_preparation(one.node.name)
             ):
                 found.extend(
-                    Effect(*effect, depth + 1) for effect in sends(one.node, call)
+                    Effect(*effect, depth + 1)
+                    for effect in find_sent_methods(one.node, call)
                 )
-                found.extend(_told_methods(one.node, call, depth + 1))
-                more = written_out(one.node, call, scope, said)
+                found.extend(_find_passed_methods(one.node, call, depth + 1))
+                more = list_written_out(one.node, call, scope, said)
                 if _encloses_both(module, one.node, call):
                     more |= said  # a function in this one shares its parameters
                 self._read(one, depth + 1, seen, found, more)
             elif depth >= DEEPEST:
                 self.whole = False
         if not below:
-            effects = [*outside(self.project, module, call, scope, said)]
+            effects = [*find_external_effects(self.project, module, call, scope, said)]
             callee = (
                 call.func.attr
                 if isinstance(call.func, ast.Attribute)
@@ -227,7 +247,9 @@ class Reader:
             )
             found.extend(Effect(*effect, depth, callee) for effect in effects)
             is_known = any(sure for _, sure, _ in effects)
-            if not is_known and not computes(self.project, module, call, scope, said):
+            if not is_known and not is_pure_call(
+                self.project, module, call, scope, said
+            ):
                 self.whole = False
 
     def _made(self, owner: Place, depth: int, seen: Seen, found: list[Effect]) -> None:
@@ -252,17 +274,19 @@ class Reader:
         if owner and (method := self._method(owner, name)):
             return [method]
         places = self.project.methods.get(name, [])
-        if name in words("nothing") or name in vocabulary()["containers"]:
+        if name in load_words("nothing") or name in load_vocabulary()["containers"]:
             return []
-        if root(held) in ("self", "cls") or 0 < len(places) <= 3:
+        if root_name(held) in ("self", "cls") or 0 < len(places) <= 3:
             return places[:3]
         return []
 
     def _imported(self, module: Module, held: ast.expr) -> bool:
         """Whether another file of the project keeps what is held, as in `from .store import store`."""
-        name = module.imports.get(root(held), "")
+        name = module.imports.get(root_name(held), "")
         kept = (
-            self.project.find(name) if name and not passing(ast.unparse(held)) else None
+            self.project.find(name)
+            if name and not is_temporary(ast.unparse(held))
+            else None
         )
         return kept is not None and isinstance(
             kept.node, ast.Dict | ast.List | ast.Set | ast.Call
@@ -294,7 +318,7 @@ class Reader:
         value: ast.AST | None = held.value if isinstance(held, ast.Await) else held
         if isinstance(value, ast.Name):
             value = scope.assigned.get(value.id) or module.top.get(value.id) or value
-        elif isinstance(value, ast.Attribute) and root(value) == "self":
+        elif isinstance(value, ast.Attribute) and root_name(value) == "self":
             value = scope.attribute(value.attr)
         if isinstance(value, ast.Await):
             value = value.value
@@ -320,7 +344,7 @@ class Reader:
         return None
 
 
-def _run(stores: Stores, scope: Scope) -> Iterator[ast.AST]:
+def _find_run_statements(stores: Stores, scope: Scope) -> Iterator[ast.AST]:
     """The parts of texts that calls run, also by a local name."""
     for node in stores.nodes:
         name = getattr(node.func, "attr", "") if isinstance(node, ast.Call) else ""
@@ -333,9 +357,9 @@ def _run(stores: Stores, scope: Scope) -> Iterator[ast.AST]:
                 yield from ast.walk(held) if held is not None else ()
 
 
-def _statement(text: str, depth: int, *, run: bool) -> list[Effect]:
+def _classify_statement(text: str, depth: int, *, run: bool) -> list[Effect]:
     """What a text does that may be a statement."""
-    if not (kind := sql(text, run=run)):
+    if not (kind := classify_statement(text, run=run)):
         return []
     start = " ".join(text.split())[:40]
     language = (
@@ -365,7 +389,9 @@ def _names_method(text: str, said: frozenset[str]) -> bool:
     return isinstance(named, ast.Name) and named.id in said
 
 
-def _told_methods(function: ast.AST, call: ast.Call, depth: int) -> Iterator[Effect]:
+def _find_passed_methods(
+    function: ast.AST, call: ast.Call, depth: int
+) -> Iterator[Effect]:
     """What a helper calls by a name that its caller has written out, as in fetch("get_paper")."""
     if not isinstance(function, FUNCTIONS):
         return
@@ -374,7 +400,9 @@ def _told_methods(function: ast.AST, call: ast.Call, depth: int) -> Iterator[Eff
             continue
         name = node.args[1] if len(node.args) > 1 else None
         given = (
-            argument_of(function, call, name.id) if isinstance(name, ast.Name) else None
+            find_argument(function, call, name.id)
+            if isinstance(name, ast.Name)
+            else None
         )
         if not isinstance(given, ast.Constant) or not isinstance(given.value, str):
             continue
@@ -403,12 +431,26 @@ def _is_aside(call: ast.Call, memos: set[str]) -> bool:
     return may_exist and name in ("mkdir", "makedirs")
 
 
-def _noted(node: ast.Subscript, depth: int) -> bool:  # self._record["rows"] = 3
+def _keeps_credentials(call: ast.Call) -> bool:
+    """Whether a call stores or removes what a sign-in leaves: a helper does so before any request."""
+    function = call.func
+    name = function.attr if isinstance(function, ast.Attribute) else ""
+    if isinstance(function, ast.Name):
+        name = function.id
+    if name not in CREDENTIAL_CALLS:
+        return False
+    places = [ast.unparse(argument) for argument in call.args]
+    if isinstance(function, ast.Attribute):
+        places.append(ast.unparse(function.value))
+    return any(CREDENTIAL.search(place) for place in places)
+
+
+def _is_own_note(node: ast.Subscript, depth: int) -> bool:  # self._record["rows"] = 3
     """Whether a class only notes something for itself."""
     held = node.value
     own = (
         isinstance(held, ast.Attribute)
         and held.attr.startswith("_")
-        and root(held) == "self"
+        and root_name(held) == "self"
     )
     return own and depth > 1 and isinstance(node.slice, ast.Constant)

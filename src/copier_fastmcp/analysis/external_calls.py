@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 from ..auditing.verbs import parse_name, split_name
 from ..sources.modules import Module, Project
-from .call_arguments import method_said, mode_of, passed
-from .scopes import Scope, passing, root, short
+from .call_arguments import find_http_method, find_open_mode, find_passed_parameter
+from .scopes import Scope, is_temporary, root_name, shorten_expression
 from .statements import RUN
-from .vocabulary import calls, vocabulary, words
+from .vocabulary import load_calls, load_vocabulary, load_words
 
 KINDS = {
     "read": "read",
@@ -20,6 +20,7 @@ KINDS = {
     "change": "put",
     "remove": "delete",
 }
+HTTP_METHODS = {"get", "head", "options", "post", "put", "patch", "delete"}
 Said = tuple[str, bool, str]
 # Objects that stand for what is stored elsewhere.
 STORED = re.compile(
@@ -95,14 +96,14 @@ MAKES |= {
 }
 
 
-def outside(
+def find_external_effects(
     project: Project, module: Module, call: ast.Call, scope: Scope, said: frozenset[str]
 ) -> Iterator[Said]:
     """What a call does: a kind, whether that is sure, and words for it."""
     dotted = project.dotted(module, call.func)
-    text = f"it calls {short(call.func)}()"
-    temporary = passing(ast.unparse(call))
-    if kind := calls("functions").get(dotted):
+    text = f"it calls {shorten_expression(call.func)}()"
+    temporary = is_temporary(ast.unparse(call))
+    if kind := load_calls("functions").get(dotted):
         if not (
             temporary
             and kind in ("ensure", "delete", "put")
@@ -113,7 +114,7 @@ def outside(
     if dotted in ("open", "builtins.open", "io.open", "aiofiles.open") or (
         isinstance(call.func, ast.Attribute) and call.func.attr == "open" and call.args
     ):
-        if (mode := mode_of(call)) and not temporary:
+        if (mode := find_open_mode(call)) and not temporary:
             kind = {"a": "append", "x": "create"}.get(mode, "save")
             yield kind, True, f"{text} to write"
         return
@@ -125,21 +126,25 @@ def outside(
     if dotted.split(".")[0] in HARMLESS & {*module.imports.values()}:
         return
     if isinstance(call.func, ast.Attribute):
-        yield from _method(call, call.func, scope, said, text, temporary=temporary)
-    elif kind := vocabulary()["http"].get(verb := method_said(call, scope)):
+        yield from _classify_method(
+            call, call.func, scope, said, text, temporary=temporary
+        )
+    elif kind := load_vocabulary()["http"].get(verb := find_http_method(call, scope)):
         yield kind, True, f"it sends {verb.upper()}"
     elif isinstance(call.func, ast.Name):
-        yield from _function(module, call.func.id, scope, text)
+        yield from _classify_function(module, call.func.id, scope, text)
 
 
-def _function(module: Module, name: str, scope: Scope, text: str) -> Iterator[Said]:
+def _classify_function(
+    module: Module, name: str, scope: Scope, text: str
+) -> Iterator[Said]:
     """What a function of another package says by its verb."""
     target = module.imports.get(name)
     local = name in scope.assigned or name in scope.parameters or name in module.top
     if target is None and (local or hasattr(builtins, name)):
         return
     for star in module.stars if target is None else ():
-        if kind := calls("functions").get(f"{star}.{name}"):
+        if kind := load_calls("functions").get(f"{star}.{name}"):
             yield kind, True, text
             return
     if target is None and not module.stars:
@@ -147,7 +152,7 @@ def _function(module: Module, name: str, scope: Scope, text: str) -> Iterator[Sa
     if target and target.split(".")[0] in OURS:
         return
     parts = split_name((target or name).rpartition(".")[2])
-    makes = MAKES | words("plumbing")
+    makes = MAKES | load_words("plumbing")
     if name[:1].isupper() and (not parts or parts[-1] not in ASKS):
         return
     spoken = parse_name("_".join(parts))
@@ -160,7 +165,7 @@ def _function(module: Module, name: str, scope: Scope, text: str) -> Iterator[Sa
         yield KINDS.get(spoken[0].kind, "action"), False, text
 
 
-def _method(
+def _classify_method(
     call: ast.Call,
     function: ast.Attribute,
     scope: Scope,
@@ -170,53 +175,63 @@ def _method(
     temporary: bool,
 ) -> Iterator[Said]:
     name, held = function.attr, function.value
-    origin = root(held)
+    origin = root_name(held)
     if origin in ("logger", "logging", "log", "ctx", "context", "json", "re", "math"):
         return
     client = re.search(
-        rf"(?:^|[._])_?(?:{vocabulary()['senders']})", short(held).lower()
+        rf"(?:^|[._])_?(?:{load_vocabulary()['senders']})",
+        shorten_expression(held).lower(),
     )
     if (
         client
-        and (kind := vocabulary()["http"].get(name))
+        and (kind := load_vocabulary()["http"].get(name))
         and (call.args or call.keywords)
     ):
         yield kind, True, text
         return
-    if verb := method_said(call, scope):
-        if kind := vocabulary()["http"].get(verb):
+    if verb := find_http_method(call, scope):
+        if kind := load_vocabulary()["http"].get(verb):
             yield kind, True, f"it sends {verb.upper()}"
         return
     if client and name == "request" and call.args:
         if ast.unparse(call.args[0]) not in said and not isinstance(
             call.args[0], ast.Constant
         ):
-            yield "action", False, f"it sends what {short(call.args[0])} says"
+            yield (
+                "action",
+                False,
+                f"it sends what {shorten_expression(call.args[0])} says",
+            )
         return
-    if kind := vocabulary()["containers"].get(name):
-        yield from _container(call, kind, name, held, scope, text)
+    if kind := load_vocabulary()["containers"].get(name):
+        yield from _classify_container(call, kind, name, held, scope, text)
         return
-    if name in RUN and (given := passed(call, name, scope, said)):
+    if name in RUN and _is_routed_to_readers(call):
+        yield "read", True, text
+        return
+    if name in RUN and (given := find_passed_parameter(call, name, scope, said)):
         yield "action", False, f"it runs what {given!r} says"
         return
     if name == "replace" and len(call.args) == 1 and not call.keywords:
         if not isinstance(call.args[0], ast.Dict):
             yield "put", True, text  # of a path: that of a text takes two
         return
-    if kind := calls("calls").get(name):
+    if kind := load_calls("calls").get(name):
         if name == "exists" or not temporary:
             yield kind, True, text
         return
-    if name in words("savers") and not temporary:
-        alone = name == "dump" and len(call.args) + len(call.keywords) < 2
-        if not alone and not HELD.search(_made(held, scope)):
+    if name in load_words("savers") and not temporary:
+        count = len(call.args) + len(call.keywords)
+        alone = name == "dump" and count < 2
+        alone = alone or (name.startswith("to_") and not count)  # gives back a text
+        if not alone and not HELD.search(_describe_origin(held, scope)):
             yield "save", True, text
         return
     if name == "close" and call.args:
         yield "action", False, text
         return
-    if name in words("nothing") or (
-        name == "send" and "session" in short(held).lower()
+    if name in load_words("nothing") or (
+        name == "send" and "session" in shorten_expression(held).lower()
     ):
         return  # a session sends what a request says
     if name.startswith("_"):
@@ -226,11 +241,26 @@ def _method(
     if name in ("delete", "delete_async", "adelete"):
         yield "delete", True, text
         return
+    if _is_constant(name):
+        return  # a template of an address, as endpoints.BUILD(number=1)
     if spoken := parse_name(name):
         yield KINDS.get(spoken[0].kind, "action"), False, text
 
 
-def _container(
+def _is_constant(name: str) -> bool:
+    """Whether what is called is named as a constant, and not as a method of HTTP."""
+    return name.isupper() and len(name) > 1 and name.lower() not in HTTP_METHODS
+
+
+def _is_routed_to_readers(call: ast.Call) -> bool:
+    """Whether a query names the members of a cluster that only read, which refuse to write."""
+    for keyword in call.keywords:
+        if keyword.arg == "routing_control":
+            return ast.unparse(keyword.value).rpartition(".")[2] == "READ"
+    return False
+
+
+def _classify_container(
     call: ast.Call, kind: str, name: str, held: ast.expr, scope: Scope, text: str
 ) -> Iterator[Said]:
     """What the method of a container does, where that is more than an object of this call."""
@@ -243,10 +273,11 @@ def _container(
     if scope.lasting(held):
         yield kind, True, text
         return
-    capital = root(held)[:1].isupper()  # Note.update(seen=True)
+    capital = root_name(held)[:1].isupper()  # Note.update(seen=True)
     kept = (capital or scope.foreign(held)) and bool(call.keywords)
     kept = kept or bool(
-        re.search("session|db", root(held)) or STORED.search(_made(held, scope))
+        re.search("session|db", root_name(held))
+        or STORED.search(_describe_origin(held, scope))
     )
     if kept and name in ("add", "update", "remove", "insert"):
         yield (
@@ -256,20 +287,20 @@ def _container(
         )
 
 
-def _made(held: ast.expr, scope: Scope, depth: int = 3) -> str:
+def _describe_origin(held: ast.expr, scope: Scope, depth: int = 3) -> str:
     """An expression as a text, and what the names in it were made from."""
     names = {node.id for node in ast.walk(held) if isinstance(node, ast.Name)}
     made = [
         scope.assigned[name] for name in sorted(names & scope.assigned.keys()) if depth
     ]
     return " ".join(
-        [ast.unparse(held), *(_made(one, scope, depth - 1) for one in made)]
+        [ast.unparse(held), *(_describe_origin(one, scope, depth - 1) for one in made)]
     )
 
 
-def prepares(name: str) -> bool:
+def is_preparation(name: str) -> bool:
     """Whether a helper only prepares: a connection, a log, a cache."""
     parts = split_name(name)
     return not any(one.kind in ("remove", "run") for one in parse_name(name)) and bool(
-        {*parts[:1], *parts[-1:]} & words("plumbing")
+        {*parts[:1], *parts[-1:]} & load_words("plumbing")
     )

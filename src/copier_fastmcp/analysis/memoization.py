@@ -6,12 +6,12 @@ A memo is looked up by a key, filled under the same key with what was computed, 
 import ast
 from collections.abc import Iterable, Iterator
 
-from ..sources.modules import Function, parameters
+from ..sources.modules import Function, list_parameters
 
 LOOKUPS = {"get", "exists", "is_file"}
 
 
-def memo_places(function: Function, nodes: Iterable[ast.AST]) -> set[str]:
+def find_memo_places(function: Function, nodes: Iterable[ast.AST]) -> set[str]:
     """The containers and paths of a function that hold memos, as their source reads.
 
     Args:
@@ -19,9 +19,9 @@ def memo_places(function: Function, nodes: Iterable[ast.AST]) -> set[str]:
         nodes: Every node of its body.
     """
     body = list(nodes)
-    looked_up = set(_lookups(body))
+    looked_up = set(_list_lookups(body))
     returned = set(_returned_texts(body))
-    given = {argument.arg for argument in parameters(function)}
+    given = {argument.arg for argument in list_parameters(function)}
     computed = _computed_names(body)
     places: set[str] = set()
     keys: set[str] = set()
@@ -55,7 +55,7 @@ def memo_places(function: Function, nodes: Iterable[ast.AST]) -> set[str]:
     return places
 
 
-def _lookups(body: list[ast.AST]) -> Iterator[tuple[str, str]]:
+def _list_lookups(body: list[ast.AST]) -> Iterator[tuple[str, str]]:
     """A container and a key for each lookup: `key in it`, `it.get(key)`, `it[key]`."""
     for node in body:
         if isinstance(node, ast.Compare) and type(node.ops[0]).__name__.endswith("In"):

@@ -4,9 +4,9 @@ import ast
 import builtins
 
 from ..sources.modules import Module, Project
-from .scopes import Scope, root
-from .statements import RUN, joined, named, sql
-from .vocabulary import vocabulary, words
+from .scopes import Scope, root_name
+from .statements import RUN, classify_statement, join_text, resolve_text
+from .vocabulary import load_vocabulary, load_words
 
 MODULES = {
     "math",
@@ -88,7 +88,7 @@ LITERALS = (
 )
 
 
-def computes(
+def is_pure_call(
     project: Project, module: Module, call: ast.Call, scope: Scope, said: frozenset[str]
 ) -> bool:
     """Whether a call that leaves the project only computes; what is not known does not."""
@@ -105,16 +105,17 @@ def computes(
     if not isinstance(call.func, ast.Attribute):
         return False
     name = call.func.attr
-    if name in vocabulary()["containers"]:
-        return isinstance(scope.assigned.get(root(call.func.value)), LITERALS)
+    if name in load_vocabulary()["containers"]:
+        return isinstance(scope.assigned.get(root_name(call.func.value)), LITERALS)
     if name in RUN:
         return all(
-            _shown(project, module, given, scope, said) for given in call.args[:1]
+            _is_shown_statement(project, module, given, scope, said)
+            for given in call.args[:1]
         )
-    return name in words("nothing") - STARTS
+    return name in load_words("nothing") - STARTS
 
 
-def _shown(
+def _is_shown_statement(
     project: Project,
     module: Module,
     given: ast.expr,
@@ -125,4 +126,9 @@ def _shown(
     if isinstance(given, ast.Name) and given.id in said:
         return True  # whoever calls this function has written it out
     held = scope.assigned.get(given.id, given) if isinstance(given, ast.Name) else given
-    return sql(joined(held) or named(project, module, held), run=True) is not None
+    return (
+        classify_statement(
+            join_text(held) or resolve_text(project, module, held), run=True
+        )
+        is not None
+    )

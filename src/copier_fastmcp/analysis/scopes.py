@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from ..sources.modules import FUNCTIONS, Function, Module, parameters
+from ..sources.modules import FUNCTIONS, Function, Module, list_parameters
 
 PASSING = {
     "tmp",
@@ -44,9 +44,9 @@ class Scope:
         self.module = module
         self.assigned: dict[str, ast.expr] = {}
         self.annotations: dict[str, ast.expr] = {}
-        self.parameters = {argument.arg for argument in parameters(function)}
+        self.parameters = {argument.arg for argument in list_parameters(function)}
         self.globals: set[str] = set()
-        for argument in parameters(function):
+        for argument in list_parameters(function):
             if argument.annotation:
                 self.annotations[argument.arg] = argument.annotation
         for node in ast.walk(function):
@@ -69,7 +69,9 @@ class Scope:
             elif isinstance(node, ast.Global):
                 self.globals.update(node.names)
         self.around = [
-            set(_given(n)) for n in module.above(function) if isinstance(n, FUNCTIONS)
+            set(_list_parameter_names(n))
+            for n in module.above(function)
+            if isinstance(n, FUNCTIONS)
         ]
         self.owner = next(
             (n for n in module.above(function) if isinstance(n, ast.ClassDef)), None
@@ -77,8 +79,8 @@ class Scope:
 
     def lasting(self, held: ast.expr) -> bool:
         """Whether an object is there before and after the call: a global one, or one of `self`."""
-        origin = root(held)
-        if passing(ast.unparse(held)):
+        origin = root_name(held)
+        if is_temporary(ast.unparse(held)):
             return False
         if origin == "self":
             return not isinstance(held, ast.Name)
@@ -105,7 +107,7 @@ class Scope:
 
     def foreign(self, held: ast.expr) -> bool:
         """Whether a local name holds what some other object gave out."""
-        value = self.assigned.get(root(held))
+        value = self.assigned.get(root_name(held))
         value = value.value if isinstance(value, ast.Await) else value
         return isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute)
 
@@ -124,20 +126,20 @@ class Scope:
         return None
 
 
-def _given(function: Function) -> Iterator[str]:
+def _list_parameter_names(function: Function) -> Iterator[str]:
     """The parameters of a function that may hold data."""
-    for argument in parameters(function):
+    for argument in list_parameters(function):
         if argument.arg not in ("self", "cls", "mcp", "app", "server"):
             yield argument.arg
 
 
-def passing(text: str) -> bool:
+def is_temporary(text: str) -> bool:
     """Whether a text names what nobody counts as data: temporary files, caches, logs, counters."""
     words = re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", text)
     return not PASSING.isdisjoint(word.lower() for word in words)
 
 
-def root(expression: ast.AST) -> str:
+def root_name(expression: ast.AST) -> str:
     """The name that an expression begins with; empty: none."""
     while isinstance(expression, ast.Attribute | ast.Subscript | ast.Call | ast.Await):
         inner = (
@@ -147,7 +149,7 @@ def root(expression: ast.AST) -> str:
     return expression.id if isinstance(expression, ast.Name) else ""
 
 
-def short(expression: ast.AST) -> str:
+def shorten_expression(expression: ast.AST) -> str:
     """An expression as a reader sees it, cut in the middle where it is long."""
     text = " ".join(ast.unparse(expression).split())
     return text if len(text) <= 40 else f"{text[:18]}...{text[-18:]}"

@@ -5,7 +5,7 @@ import re
 from functools import cache
 
 from ..sources.modules import FUNCTIONS, Module, Project
-from .vocabulary import vocabulary
+from .vocabulary import load_vocabulary
 
 ORDER = (
     "action",
@@ -50,36 +50,38 @@ REMARKS = re.compile(r"(?s)--[^\n]*|/\*.*?\*/")
 
 
 @cache
-def _patterns() -> list[tuple[str, re.Pattern[str]]]:
+def _load_patterns() -> list[tuple[str, re.Pattern[str]]]:
     flags = re.IGNORECASE | re.DOTALL
     return [
         (kind, re.compile(rf"(?:{text})", flags))
-        for kind, text in vocabulary()["sql"].items()
+        for kind, text in load_vocabulary()["sql"].items()
     ]
 
 
-def text_of(module: Module, node: ast.expr) -> str:
+def read_text(module: Module, node: ast.expr) -> str:
     """A text that stands in a source, its parts together, a name for what is filled in; empty: not a text, or a part of one."""
     if isinstance(
         module.parents.get(node), ast.JoinedStr | ast.BinOp | ast.FormattedValue
     ):
         return ""
-    return joined(node)
+    return join_text(node)
 
 
-def joined(node: ast.AST) -> str:
+def join_text(node: ast.AST) -> str:
     """The text that an expression is; empty where it is none."""
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, str) else ""
     if isinstance(node, ast.JoinedStr):
-        parts = (joined(v) if isinstance(v, ast.Constant) else "x" for v in node.values)
+        parts = (
+            join_text(v) if isinstance(v, ast.Constant) else "x" for v in node.values
+        )
         return "".join(parts)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        return f"{joined(node.left) or 'x'}{joined(node.right) or 'x'}"
-    return joined(node.left) if isinstance(node, ast.BinOp) else ""
+        return f"{join_text(node.left) or 'x'}{join_text(node.right) or 'x'}"
+    return join_text(node.left) if isinstance(node, ast.BinOp) else ""
 
 
-def named(project: Project, module: Module, node: ast.AST) -> str:
+def resolve_text(project: Project, module: Module, node: ast.AST) -> str:
     """The text that a name stands for: a constant of a file or of a class; empty: none, or not one."""
     if isinstance(node, ast.Name) and (
         node.id in module.top or node.id in module.imports
@@ -90,7 +92,7 @@ def named(project: Project, module: Module, node: ast.AST) -> str:
         value = _attribute(project, module, node.value, node.attr)
     else:
         return ""
-    return "" if value is None or isinstance(value, FUNCTIONS) else joined(value)
+    return "" if value is None or isinstance(value, FUNCTIONS) else join_text(value)
 
 
 def _attribute(
@@ -113,7 +115,7 @@ def _attribute(
     return None
 
 
-def sql(text: str, *, run: bool = False) -> str | None:
+def classify_statement(text: str, *, run: bool = False) -> str | None:
     """What statements of SQL, Cypher or GraphQL do, the most cautious of them; None: it is not a statement.
 
     `run` says that a call runs the text, so that it needs no other sign of being one.
@@ -123,7 +125,7 @@ def sql(text: str, *, run: bool = False) -> str | None:
     if GRAPHQL_QUERY.match(text) and text.count("{") == text.count("}"):
         return "read"
     plain = REMARKS.sub(" ", text)
-    kinds = {_kind(one.strip(" \t\r\n("), run) for one in plain.split(";")}
+    kinds = {_classify_text(one.strip(" \t\r\n("), run) for one in plain.split(";")}
     return next((kind for kind in ORDER if kind in kinds), None)
 
 
@@ -151,7 +153,7 @@ def is_setup(text: str) -> bool:
     for statement in filter(None, statements):
         if SETUP.match(statement) or statement.lower().startswith(("begin", "commit")):
             continue
-        if _kind(statement, run=True) == "read":
+        if _classify_text(statement, run=True) == "read":
             continue
         changing.append(statement)
     targets = [TARGET.search(statement) for statement in changing]
@@ -160,7 +162,7 @@ def is_setup(text: str) -> bool:
     )
 
 
-def _kind(text: str, run: bool) -> str | None:
+def _classify_text(text: str, run: bool) -> str | None:
     if len(text) < 8 or not WORDS.search(text):
         return None
     first = re.match(r"[A-Za-z]+", text)
@@ -169,4 +171,6 @@ def _kind(text: str, run: bool) -> str | None:
     shaped = first[0].isupper() or (first[0].islower() and "\n" in text)
     if not (shaped or run or FORM.match(text)):
         return None
-    return next((kind for kind, pattern in _patterns() if pattern.match(text)), None)
+    return next(
+        (kind for kind, pattern in _load_patterns() if pattern.match(text)), None
+    )

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator
 
 from ..sources.modules import Function, Module
-from .scopes import passing, root, short
-from .statements import text_of
+from .scopes import is_temporary, root_name, shorten_expression
+from .statements import read_text
 
 # What makes a key that was not there before.
 FRESH = re.compile(
@@ -59,7 +59,7 @@ class Stores:
                 self._held(node.target, node.iter)
             elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
                 self.stepped.add(node.target.id)
-            elif isinstance(held := _added(node), ast.Name):
+            elif isinstance(held := _find_extended_list(node), ast.Name):
                 self.stepped.add(held.id)
         self.guards = set(self._guards())
 
@@ -81,7 +81,7 @@ class Stores:
                 within = isinstance(test, ast.Compare) and test.ops[0]
                 outside = type(within).__name__.startswith("Not")
                 refused = node.orelse if outside else node.body
-                if not _refuses(refused):
+                if not _ends_in_refusal(refused):
                     continue
                 if isinstance(test, ast.Compare) and (
                     outside or isinstance(within, ast.In)
@@ -141,13 +141,13 @@ class Stores:
 
     def _from_itself(self, leaf: str, value: ast.AST) -> bool:
         if value not in self._leaves:
-            self._leaves[value] = {_leaf(node) for node in self._computed(value)}
+            self._leaves[value] = {_last_key(node) for node in self._computed(value)}
         return leaf in self._leaves[value]
 
     def durable(self, held: ast.AST, depth: int = 4) -> bool:
         """Whether something is more than what this function made for itself."""
-        name = root(held)
-        if not name or not depth or passing(ast.unparse(held)):
+        name = root_name(held)
+        if not name or not depth or is_temporary(ast.unparse(held)):
             return False
         if (
             name == "self"
@@ -155,11 +155,12 @@ class Stores:
             and held.attr.startswith("_")
         ):
             return False
-        given = [v for v in self.values.get(name, ()) if root(v) != name]
+        given = [v for v in self.values.get(name, ()) if root_name(v) != name]
         if not given:
             return True
         return any(
-            not _own(v) and (not root(v) or self.durable(v, depth - 1)) for v in given
+            not _makes_new_value(v) and (not root_name(v) or self.durable(v, depth - 1))
+            for v in given
         )
 
     def found(self) -> Iterator[tuple[str, str]]:
@@ -171,14 +172,17 @@ class Stores:
                 if isinstance(counted, ast.Name) or isinstance(node.op, SETTLES):
                     continue
                 if self.durable(counted):
-                    yield "again", f"it counts on from what {short(counted)} was"
+                    yield (
+                        "again",
+                        f"it counts on from what {shorten_expression(counted)} was",
+                    )
             elif isinstance(node, ast.Assign):
                 for target in node.targets:
                     yield from self._assigned(target, node.value)
             elif isinstance(node, ast.Constant) and node.value in OPERATORS:
                 yield "again", f"it says {node.value!r}"
             elif isinstance(node, ast.Constant | ast.JoinedStr | ast.BinOp):
-                text = text_of(self.module, node)
+                text = read_text(self.module, node)
                 if text and text != docs and (said := COUNTED.search(text)):
                     yield "again", f"its SQL counts on from what {said[1]} was"
             elif isinstance(node, ast.Dict):
@@ -195,17 +199,18 @@ class Stores:
             target
         ):
             return
-        if self._from_itself(_leaf(target), value):
-            yield "again", f"it counts on from what {short(target)} was"
+        if self._from_itself(_last_key(target), value):
+            yield "again", f"it counts on from what {shorten_expression(target)} was"
         elif isinstance(target, ast.Subscript):
             kind = self.kind(target)
             how = {"guarded": "adds", "fresh": "adds"}.get(kind, "sets")
             yield (
                 kind,
-                f"it {how} {short(target)}" + " where it was not" * (kind == "guarded"),
+                f"it {how} {shorten_expression(target)}"
+                + " where it was not" * (kind == "guarded"),
             )
         else:
-            yield "sets", f"it sets {short(target)}"
+            yield "sets", f"it sets {shorten_expression(target)}"
 
     def _called(self, call: ast.Call) -> Iterator[tuple[str, str]]:
         for word in call.keywords:
@@ -218,9 +223,9 @@ class Stores:
         if (text, "") in self.guards and call.func.attr.startswith(
             ("write", "open", "touch")
         ):
-            yield "guarded", f"it writes {short(held)} where it was not"
+            yield "guarded", f"it writes {shorten_expression(held)} where it was not"
         if COUNTERS.fullmatch(call.func.attr):
-            yield "again", f"it calls {short(call.func)}()"
+            yield "again", f"it calls {shorten_expression(call.func)}()"
         parts = [n for given in call.args for n in self._computed(given)]
         for node in parts:
             if (
@@ -229,24 +234,28 @@ class Stores:
                 and node.func.attr.startswith(("get", "read", "load", "fetch"))
                 and ast.unparse(node.func.value) == text
             ):
-                yield "again", f"it counts on from what {short(held)} held"
+                yield "again", f"it counts on from what {shorten_expression(held)} held"
                 return
-        if _added(call) and root(held) in self.values and self.durable(held):
+        if (
+            _find_extended_list(call)
+            and root_name(held) in self.values
+            and self.durable(held)
+        ):
             values = " ".join(
                 ast.unparse(v) for v in self._spread(held) if isinstance(v, ast.Call)
             )
             if re.search(r"(?i)load|read", values):
-                yield "again", f"it adds to {short(held)}"
+                yield "again", f"it adds to {shorten_expression(held)}"
 
 
-def _added(node: ast.AST) -> ast.expr | None:
+def _find_extended_list(node: ast.AST) -> ast.expr | None:
     """The list that something is added to."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         return node.func.value if node.func.attr in ADDS else None
     return None
 
 
-def _leaf(node: ast.AST) -> str:
+def _last_key(node: ast.AST) -> str:
     """The last part of where something is: a key or an attribute."""
     if isinstance(node, ast.Subscript):
         return ast.unparse(node.slice)
@@ -263,7 +272,7 @@ def _leaf(node: ast.AST) -> str:
     return ""
 
 
-def _own(value: ast.expr) -> bool:
+def _makes_new_value(value: ast.expr) -> bool:
     """Whether this makes something new."""
     if isinstance(value, ast.Call):
         name = ast.unparse(value.func).rpartition(".")[2]
@@ -271,7 +280,7 @@ def _own(value: ast.expr) -> bool:
     return isinstance(value, LITERALS)
 
 
-def _refuses(body: list[ast.stmt]) -> bool:
+def _ends_in_refusal(body: list[ast.stmt]) -> bool:
     """Whether statements end in saying that it is there."""
     last = body[-1] if body else None
     if isinstance(last, ast.Raise):

@@ -7,7 +7,7 @@ from typing import Any
 
 
 @cache
-def vocabulary() -> dict[str, Any]:
+def load_vocabulary() -> dict[str, Any]:
     """The vocabulary of client methods."""
     text = files(__package__).joinpath("effects.json").read_text(encoding="utf-8")
     loaded: dict[str, Any] = json.loads(text)
@@ -15,16 +15,16 @@ def vocabulary() -> dict[str, Any]:
 
 
 @cache
-def calls(group: str) -> dict[str, str]:
+def load_calls(group: str) -> dict[str, str]:
     """What each name of a group does."""
     return {
         name: kind
-        for kind, names in vocabulary()[group].items()
+        for kind, names in load_vocabulary()[group].items()
         for name in names.split()
     }
 
 
 @cache
-def words(group: str) -> frozenset[str]:
+def load_words(group: str) -> frozenset[str]:
     """The names of a group."""
-    return frozenset(vocabulary()[group].split())
+    return frozenset(load_vocabulary()[group].split())

@@ -76,7 +76,7 @@ def load_file(path: Path) -> Definitions:
     """
     try:
         if _is_lock(path):
-            pins = lock.read(path)
+            pins = lock.load_lock(path)
             tools = [build_definition(name, pin) for name, pin in pins["tools"].items()]
             return Definitions(tools, pins)
         return Definitions(read_tool_list(path))
@@ -111,9 +111,11 @@ def compare(old: Definitions, new: Definitions) -> list[Change]:
     Two locks are compared in full. A lock and a list are compared by what the wire shows.
     """
     if old.pins is not None and new.pins is not None:
-        lines = lock.differences(old.pins, new.pins)
+        lines = lock.format_differences(old.pins, new.pins)
     else:
-        lines = lock.differences(pin_definitions(old.tools), pin_definitions(new.tools))
+        lines = lock.format_differences(
+            pin_definitions(old.tools), pin_definitions(new.tools)
+        )
     changes = [parse_change(line) for line in lines]
     return sorted(changes, key=_loudness)
 

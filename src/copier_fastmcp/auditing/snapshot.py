@@ -61,7 +61,7 @@ def pin_definitions(tools: Sequence[Mapping[str, Any]]) -> lock.Lock:
                 raise UnableError(f"{size}; its author has to shorten them") from None
         title = definition.get("title") or Tool(definition).annotations.get("title")
         pinned.append(Tool({**definition, "title": title}))
-    return lock.lock_of(pinned, {})
+    return lock.build_lock(pinned, {})
 
 
 def compare_with_snapshot(
@@ -79,9 +79,9 @@ def compare_with_snapshot(
     pins = pin_definitions(tools)
     try:
         if not path.exists():
-            path.write_text(lock.text_of(pins), encoding="utf-8")
+            path.write_text(lock.format_lock(pins), encoding="utf-8")
             return None
-        return lock.differences(lock.read(path), pins)
+        return lock.format_differences(lock.load_lock(path), pins)
     except OSError as error:
         raise UnableError(f"could not write {path}: {error}") from error
     except ValueError as error:

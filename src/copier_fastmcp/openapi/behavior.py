@@ -7,7 +7,7 @@ without one it is an `action`, which counts as destructive. Sources: RFC 9110 9.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +18,11 @@ from .evidence import ANYTHING, find_second_action
 from .extensions import declared
 from .imperatives import find_writing_input
 from .operations import Operation, words
+from .steps import find_side_effect, find_step
 from .verbs import ALL_VERBS, DOING, DOUBLE, MOVING, OBJECTS, READ, base
+
+# How a description begins that is about the endpoint: its verb follows.
+ENDPOINTS = (["this", "endpoint"], ["this", "method"], ["this", "operation"])
 
 
 def derive(operation: Operation) -> Derived:
@@ -43,79 +47,126 @@ def _safe(operation: Operation) -> Derived:
     return Derived("read", "method", f"{operation.method} changes nothing ({law})")
 
 
+class _Words:
+    """The verbs of an operation whose method reads, and whether its texts surely say that it reads."""
+
+    def __init__(self, operation: Operation) -> None:
+        """Take them from the operationId, the summary and the description."""
+        self.operation = operation
+        self.verb = base(operation.id_words[0]) if operation.id_words else ""
+        self.said = operation.said("summary") or operation.said("description")
+        self.spoken = base(self.said[0]) if self.said else ""
+        self.reads = self.verb in READ or (
+            self.verb not in ALL_VERBS and self.spoken in READ
+        )
+        # Many generators write `get` before each GET, so that it says no more than the method.
+        is_stated = self.spoken in READ or bool(
+            {*self.said[:1]} & {"return", "returns"}
+        )
+        self.is_told = self.verb != "get" or is_stated
+
+
 def _doubts(operation: Operation) -> list[str]:
-    found: list[str] = []
-    verb = base(operation.id_words[0]) if operation.id_words else ""
-    said = operation.said("summary") or operation.said("description")
-    spoken = base(said[0]) if said else ""
-    reads = verb in READ or (verb not in ALL_VERBS and spoken in READ)
-    # Many generators write `get` before each GET, so that it says no more than the method.
-    told = verb != "get" or spoken in READ or {*said[:1]} & {"return", "returns"}
-    if verb in DOING and verb not in READ:
-        found.append(f"its operationId says {verb!r}")
-    elif not reads and (doing := [one for one in operation.id_words if one in DOING]):
-        found.append(f"its operationId says {doing[0]!r}")
+    """Return everything that speaks against a read, in the order in which people are told."""
+    found = _Words(operation)
+    doubts = [
+        *_doubts_of_names(found),
+        *_doubts_of_summary(found),
+        *_doubts_of_description(found),
+        *_doubts_of_steps(found),
+    ]
+    for find in (find_step, find_side_effect):
+        if not doubts and (doubt := find(operation)):
+            doubts.append(doubt)
+    doubts += _doubts_of_responses(operation)
+    doubts += _doubts_of_inputs(operation, reads=found.reads)
+    return list(dict.fromkeys(doubts))
+
+
+def _doubts_of_names(found: _Words) -> Iterator[str]:
+    """Doubts from the operationId and the end of the path."""
+    operation = found.operation
+    if found.verb in DOING and found.verb not in READ:
+        yield f"its operationId says {found.verb!r}"
+    elif not found.reads:
+        doing = [word for word in operation.id_words if word in DOING]
+        if doing:
+            yield f"its operationId says {doing[0]!r}"
     tail = words(operation.tail)
-    sure = reads and (told or len(tail) > 1)
-    if tail and tail[0] in DOING and not operation.ends_in_parameter and not sure:
-        found.append(f"its path ends in {operation.tail!r}")
-    if (spoken in DOING and spoken not in READ) or (
-        spoken in DOUBLE and {*said[1:2]} & OBJECTS
-    ):
-        found.append(f"its summary says {spoken!r}")
+    is_sure = found.reads and (found.is_told or len(tail) > 1)
+    if tail and tail[0] in DOING and not operation.ends_in_parameter and not is_sure:
+        yield f"its path ends in {operation.tail!r}"
+
+
+def _doubts_of_summary(found: _Words) -> Iterator[str]:
+    """Doubts from the first sentence."""
+    operation, said, spoken = found.operation, found.said, found.spoken
+    is_double = spoken in DOUBLE and bool({*said[1:2]} & OBJECTS)
+    if (spoken in DOING and spoken not in READ) or is_double:
+        yield f"its summary says {spoken!r}"
     elif (
         spoken not in READ
         and len(operation.id_words) > 1
         and operation.id_words[0] in MOVING
     ):
-        found.append(f"its operationId says {verb!r}")
+        yield f"its operationId says {found.verb!r}"
     if said[:1] and said[0] in ("allows", "enables", "lets") and "to" in said:
         allowed = base(said[said.index("to") + 1 :][0]) if said[-1] != "to" else ""
         if allowed in DOING | DOUBLE | {"request"}:
-            found.append(f"it lets somebody {allowed}")
-    endpoint = operation.said("description")
-    if endpoint[:2] in (
-        ["this", "endpoint"],
-        ["this", "method"],
-        ["this", "operation"],
-    ):
-        does = base(endpoint[2]) if len(endpoint) > 2 else ""
+            yield f"it lets somebody {allowed}"
+
+
+def _doubts_of_description(found: _Words) -> Iterator[str]:
+    """Doubts from the verb with which a description begins."""
+    described = found.operation.said("description")
+    if described[:2] in ENDPOINTS:
+        does = base(described[2]) if len(described) > 2 else ""
         if does in DOING and does not in READ:
-            found.append(f"its description says {does!r}")
-    elif endpoint and spoken not in READ and endpoint != said:
-        does = base(
-            endpoint[0]
-        )  # "Handle the callback", then "Exchanges the code for tokens"
-        if does in DOING and does != endpoint[0]:
-            found.append(f"its description says {does!r}")
-    if tail[:1] == ["callback"] and spoken not in READ:
-        found.append("its path ends in 'callback', where a browser is sent to")
-    if verb == spoken == "connect":
-        found.append("it connects to something else")
-    if more := find_second_action(operation):
-        found.append(f"it also says {more!r}")
+            yield f"its description says {does!r}"
+    elif described and found.spoken not in READ and described != found.said:
+        # "Handle the callback", then "Exchanges the code for tokens".
+        does = base(described[0])
+        if does in DOING and does != described[0]:
+            yield f"its description says {does!r}"
+
+
+def _doubts_of_steps(found: _Words) -> Iterator[str]:
+    """Doubts from a callback, a connection, and what is done beside reading."""
+    tail = words(found.operation.tail)
+    if tail[:1] == ["callback"] and found.spoken not in READ:
+        yield "its path ends in 'callback', where a browser is sent to"
+    if found.verb == found.spoken == "connect":
+        yield "it connects to something else"
+    if more := find_second_action(found.operation):
+        yield f"it also says {more!r}"
+
+
+def _doubts_of_responses(operation: Operation) -> Iterator[str]:
+    """Doubts from scopes, statuses and callbacks."""
     write = re.compile(load_tables()["write_scope"])
     ways = [way for way in operation.scopes if way]
     if ways and all(any(write.search(scope) for scope in way) for way in ways):
         scope = next(scope for scope in ways[0] if write.search(scope))
-        found.append(f"it asks for the scope {scope!r}")
+        yield f"it asks for the scope {scope!r}"
     if "202" in operation.statuses and not {"200", "206"} & set(operation.statuses):
-        found.append("it answers 202")
+        yield "it answers 202"
     if operation.raw.get("callbacks"):
-        found.append("it has callbacks")
+        yield "it has callbacks"
+
+
+def _doubts_of_inputs(operation: Operation, *, reads: bool) -> Iterator[str]:
+    """Doubts from parameters that change something, or choose what is done."""
     if writes := find_writing_input(operation):
-        found.append(writes)
-    for one in operation.parameters:
-        if one.get("in") == "query" and str(one.get("name")).lower() in ANYTHING:
-            found.append(f"its parameter {one.get('name')!r} may do anything")
-        choices = _choices(operation, one)
-        if (
-            one.get("in") == "query"
-            and not reads
-            and any(set(words(each)) & DOING for each in choices)
-        ) and str(one.get("name")).lower() in load_tables()["action_parameters"]:
-            found.append(f"its parameter {one.get('name')!r} chooses what it does")
-    return list(dict.fromkeys(found))
+        yield writes
+    for given in operation.parameters:
+        if given.get("in") != "query":
+            continue
+        name = str(given.get("name"))
+        if name.lower() in ANYTHING:
+            yield f"its parameter {given.get('name')!r} may do anything"
+        acts = any(set(words(choice)) & DOING for choice in _choices(operation, given))
+        if not reads and acts and name.lower() in load_tables()["action_parameters"]:
+            yield f"its parameter {given.get('name')!r} chooses what it does"
 
 
 def _choices(operation: Operation, parameter: Mapping[str, Any]) -> list[str]:

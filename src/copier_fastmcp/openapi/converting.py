@@ -8,6 +8,7 @@ from ..errors import RefusedError, one_line, print_message
 from .changes import fit_line
 from .choices import parts
 from .document import Document, read
+from .large import offer_search
 from .matching import Endpoint, parse_endpoint
 from .merging import Before, remembered
 from .naming import Names
@@ -168,6 +169,7 @@ def from_document(
     selection = Selection(**{key: list(value or []) for key, value in globs.items()})
     rows, selection = gathered(document, selection, options, asking=asking)
     answers, more = answers_of(document, rows)
+    more += offer_search(answers, rows, asking=asking)
     if "api" not in answers and not asking and (prefix := relative_base(document)):
         answers["api"] = f"{ANY_ADDRESS}{prefix}"
     record = record_of(document, rows, options, selection)

@@ -1,11 +1,13 @@
 """Evidence for and against a read, in the words, inputs and responses of an operation that may write."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from ..tables import load_tables
 from .imperatives import find_writing_input
 from .operations import Operation, words
 from .schemas import required_of
+from .steps import find_query_language, find_side_effect, find_spent_secret
 from .verbs import (
     ACTION,
     ALL_VERBS,
@@ -26,7 +28,16 @@ from .verbs import (
 
 USE = ["use", "this", "method", "to"]
 NOT_200 = "it does not answer 200 alone"
+CHECKS = frozenset({"check", "validate", "verify"})
 MANY = frozenset({"batch", "bulk"})
+STORING = frozenset({"save", "saved", "store", "token", "create"})
+CHANGING = (
+    DELETE
+    | ACTION
+    | PUT
+    | UPSERT
+    | {"create", "add", "save", "store", "token", "tokens", "login"}
+) - READ
 ANYTHING = frozenset({"sql", "cmd", "script", "cypher", "statement", "mutation"})
 
 
@@ -36,6 +47,10 @@ class Signals:
     def __init__(self, operation: Operation) -> None:
         """Read them off an operation."""
         tail = [] if operation.ends_in_parameter else words(operation.tail)
+        resource, dot, method = operation.tail.rpartition(".")
+        if tail and dot and resource:  # as in POST /comments.info
+            tail = words(method)
+            tail = ["get"] if tail == ["info"] else tail
         self.tail = tail  # as written: at the end of a path a plural is a noun
         self.verb = base(operation.id_words[0]) if operation.id_words else ""
         said = [
@@ -127,75 +142,99 @@ def find_second_action(operation: Operation) -> str:
 def find_read_evidence(
     operation: Operation, signals: Signals
 ) -> tuple[list[str], list[str]]:
-    """What says that a POST only reads, and what speaks against it."""
+    """Return what says that a POST only reads, and what speaks against it."""
+    pros = _find_pros(operation, signals)
+    cons = [
+        *_find_response_cons(operation),
+        *_find_verb_cons(operation, signals),
+        *_find_text_cons(operation),
+        *_find_input_cons(operation, signals, has_pros=bool(pros)),
+    ]
+    return pros, cons
+
+
+def _find_pros(operation: Operation, signals: Signals) -> list[str]:
+    """Return which of path, operationId and summary say that a POST reads."""
     tail = {*signals.tail[:1]} if len(signals.tail) == 1 else set()
     joined = "".join(signals.tail)
     called = len(operation.segments) == 1 and signals.tail[:1]  # as in POST /getChat
-    # The resources on the way are nouns: /block_types/filter blocks nothing.
-    nouns = {
-        singular(word)
-        for part in operation.segments[:-1]
-        if "{" not in part
-        for word in words(part)
-    }
-    pros = (
-        [f"its path ends in {operation.tail!r}"]
-        if {*tail, *(called or ())} & READ_BY_POST
-        or (
-            signals.tail
-            and (signals.tail[0] in MANY or "batch" in joined)
-            and {*signals.tail[1:]} & READ_BY_POST
-        )
-        else []
-    )
+    is_batch = bool(signals.tail) and (signals.tail[0] in MANY or "batch" in joined)
+    pros = []
+    if {*tail, *(called or ())} & READ_BY_POST or (
+        is_batch and {*signals.tail[1:]} & READ_BY_POST
+    ):
+        pros.append(f"its path ends in {operation.tail!r}")
     if signals.verb in SPOKEN_READS:
         pros.append(f"its operationId says {signals.verb!r}")
     if signals.spoken in SPOKEN_READS or signals.returns:
         pros.append(f"its summary says {signals.spoken!r}")
-    answers = set(operation.success)
-    cons = [] if answers == {"200"} else [NOT_200]
-    if any(
-        "location" in map(str.lower, headers(one)) for one in operation.success.values()
-    ):
-        cons.append("it answers with Location")
-    doing = (
-        DELETE
-        | ACTION
-        | PUT
-        | UPSERT
-        | {"create", "add", "save", "store", "token", "tokens", "login"}
-    ) - READ
+    return pros
+
+
+def _find_response_cons(operation: Operation) -> Iterator[str]:
+    """Find responses that a read does not have."""
+    if set(operation.success) != {"200"}:
+        yield NOT_200
+    for response in operation.success.values():
+        if "location" in map(str.lower, headers(response)):
+            yield "it answers with Location"
+            return
+
+
+def _nouns_of(operation: Operation) -> set[str]:
+    """The resources on the way of a path: /block_types/filter blocks nothing."""
+    nouns = set()
+    for part in operation.segments[:-1]:
+        if "{" not in part:
+            nouns |= {singular(word) for word in words(part)}
+    return nouns
+
+
+def _find_verb_cons(operation: Operation, signals: Signals) -> Iterator[str]:
+    """Find verbs that change something, and nouns that are made on request."""
+    nouns = _nouns_of(operation)
     spoken = {base(word) for word in words(operation.text("summary"))[:1]}
     named = {word for word in operation.id_words if singular(word) not in nouns}
     named |= {base(word) for word in signals.tail}
-    if {"in", "out", "off"} & {
-        *operation.id_words[1:2],
-        *signals.tail[1:2],
-    }:  # check in a guest
-        cons.append("its verb goes on with 'in' or 'out'")
-    if (found := (spoken | named) & doing) or (
-        found := {"save", "saved", "store", "token", "create"}
-        & (signals.all_words - nouns)
-    ):
-        cons.append(f"it also says {min(found)!r}")
+    particles = {*operation.id_words[1:2], *signals.tail[1:2]}
+    if {"in", "out", "off"} & particles:  # check in a guest
+        yield "its verb goes on with 'in' or 'out'"
+    found = (spoken | named) & CHANGING or STORING & (signals.all_words - nouns)
+    if found:
+        yield f"it also says {min(found)!r}"
     first_words = {*operation.said("summary"), *operation.id_words}
     if not operation.text("summary"):
         first_words |= {*operation.said("description")}
-    if made := sorted(MADE_ON_REQUEST & (first_words - nouns - {*signals.tail})):
-        cons.append(f"it may make the {made[0]!r} that it answers with")
+    made = sorted(MADE_ON_REQUEST & (first_words - nouns - {*signals.tail}))
+    if made:
+        yield f"it may make the {made[0]!r} that it answers with"
     if signals.tail[:1] == ["read"]:  # of a notification, it is marked as read
-        cons.append("its path ends in 'read', which may mark something as read")
+        yield "its path ends in 'read', which may mark something as read"
+
+
+def _find_text_cons(operation: Operation) -> Iterator[str]:
+    """Find what is done besides reading."""
     if operation.raw.get("callbacks"):
-        cons.append("it has callbacks")
-    if pros and (writes := find_writing_input(operation)):
-        cons.append(writes)
+        yield "it has callbacks"
     if more := find_second_action(operation):
-        cons.append(f"it also says {more!r}")
-    if free := sorted(
-        ANYTHING & {name.lower() for name in body_field_names(operation)}
-    ):
-        cons.append(f"its body has {free[0]!r}, which may do anything")
-    return pros, cons
+        yield f"it also says {more!r}"
+
+
+def _find_input_cons(
+    operation: Operation, signals: Signals, *, has_pros: bool
+) -> Iterator[str]:
+    """Find inputs that change something, and languages and secrets that may."""
+    if has_pros:
+        checks = {signals.verb, signals.spoken, *signals.tail[:1]} & CHECKS
+        finders = [find_writing_input, find_side_effect, find_query_language]
+        if checks:
+            finders.append(find_spent_secret)
+        for find in finders:
+            if doubt := find(operation):
+                yield doubt
+    free = sorted(ANYTHING & {name.lower() for name in body_field_names(operation)})
+    if free:
+        yield f"its body has {free[0]!r}, which may do anything"
 
 
 def headers(answer: dict[str, Any]) -> dict[str, Any]:

@@ -117,5 +117,10 @@ def param(name: str, one: Typed, required: bool, about: str) -> dict[str, Any]:
     elif one.nullable and "choices" not in made and "type" not in made:
         pass  # a required null has no form; the value is asked for
     text = sentences(about, LONGEST_TEXT) or sentences(one.description, LONGEST_TEXT)
-    made["description"] = sentence(text) or f"The {' '.join(words(name)) or name}."
+    made["description"] = sentence(text) or describe_by_name(name)
     return made
+
+
+def describe_by_name(name: str) -> str:
+    """Return the description of a parameter of which the document says nothing."""
+    return f"The {' '.join(words(name)) or name}."

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from .inputs import describe_by_name
 from .operations import VERSION_SEGMENT
 
 REPLACED_METHODS = frozenset({"PUT", "PATCH", "POST"})
@@ -190,8 +191,11 @@ def keep_path_parameters(
     path, mark, query = target.partition("?")
     path = PLACEHOLDER.sub(lambda found: f"{{{renames[found[0][1:-1]]}}}", path)
     made["http"] = f"{method} {path}{mark}{query}"
-    made["params"] = [
-        {**param, "name": renames.get(param["name"], param["name"])}
-        for param in tool["params"]
-    ]
+    made["params"] = []
+    for param in tool["params"]:
+        name = str(param["name"])
+        kept = {**param, "name": renames.get(name, name)}
+        if param.get("description") == describe_by_name(name):
+            kept["description"] = describe_by_name(kept["name"])
+        made["params"].append(kept)
     return made

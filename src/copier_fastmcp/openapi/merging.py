@@ -17,7 +17,11 @@ from .naming import LONGEST, camel
 
 MISSING = object()
 KINDS = ("tag", "path", "method", "operation")
-FOLLOWED = ("description", "api")  # answers that a later document may change
+FOLLOWED = (
+    "description",
+    "api",
+    "api_auth",
+)  # answers that a later document may change
 
 
 @dataclass
@@ -75,7 +79,26 @@ def load_before(out: Path) -> Before:
     """
     path = sidecar(out)
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return Before()
+    except (OSError, ValueError) as error:
+        raise _damaged(path) from error
+    return parse_record(text, path)
+
+
+def parse_record(text: str, path: Path) -> Before:
+    """Parse the record that an import wrote.
+
+    Args:
+        text: The record.
+        path: The file that an error names.
+
+    Raises:
+        RefusedError: It is damaged.
+    """
+    try:
+        found = json.loads(text)
         tools = {
             str(key): {**value, "name": str(value["name"])}
             for key, value in found["tools"].items()
@@ -93,12 +116,14 @@ def load_before(out: Path) -> Before:
             str(key): str(value) for key, value in found.get("operations", {}).items()
         }
         return Before(tools, behaviors, selection, dict(found.get("answers", {})), ids)
-    except FileNotFoundError:
-        return Before()
-    except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
-        raise RefusedError(
-            f"{path} is damaged; restore it from git, or delete it and import anew"
-        ) from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise _damaged(path) from error
+
+
+def _damaged(path: Path) -> RefusedError:
+    return RefusedError(
+        f"{path} is damaged; restore it from git, or delete it and import anew"
+    )
 
 
 def remembered(before: Before) -> str:

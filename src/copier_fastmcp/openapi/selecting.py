@@ -67,6 +67,6 @@ def cost(tools: int, size: int) -> str:
     if tools <= MANY:
         return ""
     return (
-        f"{tools} tools are about {size // 1024} KiB of tools/list, {size // BYTES_PER_TOKEN:,} tokens in each "
-        f"conversation, and models choose worse among more than {MANY}; choose with --tag, --path, --method or --operation"
+        f"a model reads {size:,} bytes of {tools} tools, {size // BYTES_PER_TOKEN:,} tokens in each conversation, and models "
+        f"choose worse among more than {MANY}; choose with --tag, --path, --method or --operation"
     )

@@ -2,6 +2,8 @@
 
 import re
 import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -11,6 +13,10 @@ from .operations import Operation, operations
 from .texts import clean, sentence, sentences
 
 ANY_ADDRESS = "http://localhost:8080"  # where nothing says where the API is; a setting replaces it
+KEY_PLACES = ("header", "query", "cookie")
+KEY_NAME = re.compile("[A-Za-z][A-Za-z0-9._-]*")  # what the answer `api_auth` takes
+BEARER = re.compile(r"(?i)\bbearer\b|\bjwt\b")
+LONGEST_DESCRIPTION = 2000
 DULL = {
     "api",
     "rest",
@@ -43,51 +49,67 @@ def about(document: Document) -> tuple[dict[str, Any], list[str]]:
     }
     if address:
         answers["api"] = address
-    return answers, [one for one in (note, _secret(document, server)) if one]
+    secret = _secret(document, server)
+    if secret.api_auth not in ("", "bearer"):
+        answers["api_auth"] = secret.api_auth
+    return answers, [line for line in (note, secret.note) if line]
 
 
-def _secret(document: Document, server: str) -> str:
-    """What has to be set for the way in which the API lets callers in; empty where nothing is said."""
+@dataclass(frozen=True)
+class Secret:
+    """How an API lets callers in: the answer `api_auth`, and what an operator sets; empty where nothing is said."""
+
+    api_auth: str = ""
+    note: str = ""
+
+
+def _secret(document: Document, server: str) -> Secret:
+    """Return how the API lets callers in; a bearer token goes before every other way."""
+    setting = server.replace("-", "_").upper()
+    found = Secret()
+    for scheme in _security_schemes(document):
+        secret = _secret_of(scheme, setting)
+        if secret.api_auth == "bearer":
+            return secret
+        found = found if found.api_auth else secret
+    return found
+
+
+def _security_schemes(document: Document) -> list[dict[str, Any]]:
+    """Return the schemes that the document requires, or else those that it defines."""
     components = document.followed(document.root.get("components") or {})
     schemes = document.followed(components.get("securitySchemes") or {})
-    asked = [document.root.get("security")]
-    asked = (
-        asked if asked[0] else [one.raw.get("security") for one in operations(document)]
-    )
-    names = [
-        name
-        for ways in asked
-        for way in (ways if isinstance(ways, list) else ())
-        if isinstance(way, dict)
-        for name in way
-    ]
-    notes = []
-    for name in dict.fromkeys(names or schemes):
-        one = document.followed(schemes.get(name) or {})
-        kind, place = str(one.get("type")), str(one.get("in"))
-        shown, setting = clean(one.get("name"), 60), server.replace("-", "_").upper()
-        if (
-            kind == "apiKey"
-            and place == "header"
-            and re.fullmatch("[A-Za-z][A-Za-z0-9-]*", shown)
-        ):
-            notes.append(
-                f"the API takes its key in the header {shown}: "
-                f"set {setting}_API_AUTH=header:{shown} and {setting}_API_TOKEN"
-            )
-        elif kind == "apiKey" and place in ("query", "cookie") and shown:
-            notes.append(
-                f"the API takes its key in the {place} as {shown}: "
-                f"set {setting}_API_AUTH={place}:{shown} and {setting}_API_TOKEN"
-            )
-        elif kind == "http" and str(one.get("scheme")).lower() == "basic":
-            notes.append(
-                "the API takes a user and a password: "
-                f"set {setting}_API_AUTH=basic and {setting}_API_TOKEN=user:password"
-            )
-        elif kind in ("http", "oauth2", "openIdConnect"):
-            return f"the API takes a bearer token: set {setting}_API_TOKEN"
-    return notes[0] if notes else ""
+    required = [document.root.get("security")]
+    if not required[0]:
+        required = [part.raw.get("security") for part in operations(document)]
+    names: dict[str, None] = {}
+    for ways in required:
+        for way in ways if isinstance(ways, list) else ():
+            names.update(dict.fromkeys(way if isinstance(way, dict) else ()))
+    return [document.followed(schemes.get(name) or {}) for name in names or schemes]
+
+
+def _secret_of(scheme: Mapping[str, Any], setting: str) -> Secret:
+    """Return what one security scheme asks of callers."""
+    kind, place = str(scheme.get("type")), str(scheme.get("in"))
+    name = clean(scheme.get("name"), 60)
+    token = f"set {setting}_API_TOKEN"
+    about = str(scheme.get("description"))[:LONGEST_DESCRIPTION]
+    is_header = place == "header" and name.lower() == "authorization"
+    if kind == "apiKey" and is_header and BEARER.search(about):
+        kind = "http"  # Swagger 2.0 has no other way to name a bearer token
+    if kind == "apiKey" and place in KEY_PLACES and KEY_NAME.fullmatch(name):
+        where = "header" if place == "header" else f"{place} as"
+        return Secret(
+            f"{place}:{name}", f"the API takes its key in the {where} {name}: {token}"
+        )
+    if kind == "http" and str(scheme.get("scheme")).lower() == "basic":
+        return Secret(
+            "basic", f"the API takes a user and a password: {token}=user:password"
+        )
+    if kind in ("http", "oauth2", "openIdConnect"):
+        return Secret("bearer", f"the API takes a bearer token: {token}")
+    return Secret()
 
 
 def _name(title: str, address: str) -> str:

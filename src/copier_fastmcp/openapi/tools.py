@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from copier_fastmcp_engine.testing.rules import contrary
+from copier_fastmcp_engine.testing.rules import find_contradiction
 
 from ..tables import load_tables
 from .behavior import derive
@@ -18,6 +18,7 @@ from .operations import Operation
 from .parameters import inputs
 from .results import ALWAYS, Answer, answer
 from .server import place
+from .sizes import model_bytes
 from .texts import clean, sentence, sentences
 
 BUDGET = 3000
@@ -167,7 +168,7 @@ def _sends(given: Inputs) -> bool:
 
 def _contradicts(text: str, name: str, reads: bool) -> bool:
     """Whether a text begins with the contrary of what its tool does."""
-    return bool(contrary(text, name, load_tables(), reads=reads))
+    return bool(find_contradiction(text, name, load_tables(), reads=reads))
 
 
 def _title(operation: Operation, name: str, derived: Derived) -> str:
@@ -269,7 +270,7 @@ def _fit(found: Imported, result: Answer, budget: int) -> None:
     returns = result.returns()
     if returns is not None:
         made["returns"] = returns
-    found.bytes = _size(made, fields)
+    found.bytes = model_bytes(made)
 
 
 def _cut_fields(

@@ -5,28 +5,29 @@ language stand in tables.json. A word stands in one class; what may mean either 
 """
 
 
-def _set(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of a text, as a set."""
     return frozenset(text.split())
 
 
-READ = _set(
+READ = word_set(
     "get list search query find filter lookup fetch read show count check describe validate "
     "preview estimate diff compare retrieve view browse explain inspect suggest autocomplete "
     "introspect download head peek exists has is describes summarize aggregate paginate"
 )
 # Of these a POST is believed, when a second signal agrees.
-READ_BY_POST = _set(
+READ_BY_POST = word_set(
     "search query find filter list lookup count validate check preview estimate diff get batchget "
     "fetch retrieve compare explain suggest autocomplete aggregate paginate"
 )
 # At the end of a path, `read` is as often what is marked as read.
 SPOKEN_READS = READ_BY_POST | {"read"}
-CREATE = _set(
+CREATE = word_set(
     "create add new insert register make post submit open fork clone copy duplicate reply"
 )
-ENSURE = _set("ensure")
-UPSERT = _set("upsert")
-PUT = _set(
+ENSURE = word_set("ensure")
+UPSERT = word_set("upsert")
+PUT = word_set(
     "archive unarchive enable disable assign unassign lock unlock star unstar pin unpin mute unmute "
     "follow unfollow block unblock close reopen activate deactivate suspend unsuspend pause resume "
     "hide unhide mark approve unapprove accept decline reject deny dismiss resolve unresolve restore "
@@ -35,14 +36,14 @@ PUT = _set(
     "unminimize set replace update edit modify patch rename move change put write overwrite unset "
     "save configure unarchived map unmap acknowledge resize"
 )
-UPDATE = _set(
+UPDATE = word_set(
     "update edit modify patch change set replace put write rename save configure"
 )
-DELETE = _set(
+DELETE = word_set(
     "delete remove destroy cancel revoke purge reset clear drop erase wipe uninstall expire "
     "terminate invalidate flush prune discard trash forget kill unregister deregister del abort"
 )
-ACTION = _set(
+ACTION = word_set(
     "send run start stop publish pay execute trigger retry rerun sync synchronize refresh import "
     "generate deploy merge transfer dispatch convert invite confirm capture refund charge notify "
     "invoke launch restart reboot redeliver process rebuild migrate rotate regenerate resend "
@@ -52,63 +53,63 @@ ACTION = _set(
     "exchange initialize initiate init begin establish bootstrap provision shutdown finalize renew compact "
     "heartbeat impersonate"
 )
-TOGGLE = _set("toggle increment decrement append")
+TOGGLE = word_set("toggle increment decrement append")
 # A membership, and what its end is called; taking it back loses nothing but the association.
-ASSOCIATION = _set(
+ASSOCIATION = word_set(
     "star unstar follow unfollow watch unwatch like unlike tag untag assign unassign pin unpin "
     "mute unmute block unblock subscribe unsubscribe link unlink lock unlock favorite unfavorite "
     "bookmark detach unset upvote unmap disable"
 )
 # Of these a PUT without a body only adds.
-ADDING = _set(
+ADDING = word_set(
     "star follow watch like pin subscribe favorite bookmark upvote add join attach link tag"
 )
 # Nothing safe begins with one of these, whatever the method says.
-DOING = (DELETE | ACTION | PUT | CREATE) - _set(
+DOING = (DELETE | ACTION | PUT | CREATE) - word_set(
     "ping test post open set put patch new mark tag flag star like watch lock link map block copy "
     "request import process build reply do build change fork merge diff scan complete move"
 )
 # Things that are started, sent or paid by being created.
-STARTED = _set(
+STARTED = word_set(
     "run runs execution executions job jobs dispatch dispatches invocation invocations payment "
     "payments charge charges payout payouts refund refunds deployment deployments build builds "
     "transfer transfers backfill backfills"
 )
 # Imperatives that are as often nouns: they count where their object follows.
-DOUBLE = _set(
+DOUBLE = word_set(
     "set put patch post open mark tag flag star like watch lock link map block copy import "
     "process build reply change fork merge scan complete move test pin submit share report rate vote "
     "play grant schedule record track log sign book order buy sell withdraw deposit call dial reserve "
     "allocate release reload kick ban mount install upgrade upload redeem provision indicate"
 )
-MOVING = _set("set copy move")
-OBJECTS = _set("a an the all your this these that it them one new as")
+MOVING = word_set("set copy move")
+OBJECTS = word_set("a an the all your this these that it them one new as")
 # What can be done beside reading: "Returns a message and deletes it".
-BESIDE = DELETE | _set("create send acknowledge save consume dequeue archive")
-BESIDE_IT = _set(
+BESIDE = DELETE | word_set("create send acknowledge save consume dequeue archive")
+BESIDE_IT = word_set(
     "mark store update move copy lock set"
 )  # nouns, too, unless they have an object
 # Behind one of these somebody else acts: "the users who can create and delete notes".
-OTHERS = _set(
+OTHERS = word_set(
     "that which who whom whose to can could may for if whether how when where"
 )
-SMALL = _set("a an the of in on for to from by with and or at as into")
+SMALL = word_set("a an the of in on for to from by with and or at as into")
 # What a tool file itself uses; the template refuses these as names of tools.
-RESERVED = _set(
+RESERVED = word_set(
     "action annotated any api append backend bool create ctx delete dict dt ensure field float given int "
     "len list parsed put quoted read resource str update uuid4"
 )
 # What "Get a ..." makes anew where a POST says it: a presigned link, a ticket, a one-time code.
-MADE_ON_REQUEST = _set(
+MADE_ON_REQUEST = word_set(
     "token tokens upload uploads presigned presign signed link links ticket tickets credential credentials "
     "secret session sessions otp invite invitation checkout magic"
 )
 # What completing something is, where it is no state that is set: a login, an upload, a payment.
-STEPS = _set(
+STEPS = word_set(
     "flow flows login registration signup checkout authentication authorization upload payment setup challenge "
     "verification recovery handshake"
 )
-UNCHANGED = _set("news series species gas atlas canvas address")  # no plurals
+UNCHANGED = word_set("news series species gas atlas canvas address")  # no plurals
 ALL_VERBS = READ | READ_BY_POST | CREATE | ENSURE | UPSERT | PUT | DELETE | ACTION
 
 

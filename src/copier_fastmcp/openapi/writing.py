@@ -1,5 +1,7 @@
 """What a POST, PUT, PATCH or DELETE does, by its path, its words, its answers and its body."""
 
+from dataclasses import dataclass
+
 from .derived import Derived
 from .evidence import (
     MANY,
@@ -32,6 +34,9 @@ from .verbs import (
     base,
 )
 
+GET_OR_CREATE = ({"get", "or", "create"}, {"find", "or", "create"})
+CALLED_BACK = ("create", "add", "register", "post")
+CREATES = frozenset({"create", "insert"})
 GRAPH = {"graphql", "rpc", "jsonrpc"}
 # Of the words that read, those that are seldom nouns and say nothing else.
 CLEAR = READ - {
@@ -91,98 +96,159 @@ def _several(operation: Operation) -> Derived | None:
     return None
 
 
+@dataclass(frozen=True)
+class _Post:
+    """A POST with its verbs, and what speaks for and against a read."""
+
+    operation: Operation
+    signals: Signals
+    pros: list[str]
+    cons: list[str]
+
+    @property
+    def last_words(self) -> list[str]:
+        """The last word of its path, in a list; empty without one."""
+        return words(self.operation.tail)[-1:]
+
+
 def _post(operation: Operation) -> Derived:
     signals = Signals(operation)
     if several := _several(operation):
         return several
-    pros, cons = find_read_evidence(operation, signals)
-    if len(pros) > 1 and not cons:
-        return Derived(
-            "read", "two signals", f"{' and '.join(pros[:2])}; it answers 200"
-        )
-    if MANY & signals.all_words and signals.verb != "create":
-        if pros:
-            return _doubted(
-                "POST",
-                pros[0],
-                cons or ["nothing else does"],
-                _family_of(signals, cons),
-            )
-        if len(signals.mentions(DELETE)) or DELETE & signals.all_words:
-            return Derived("delete", "signal", "it removes many at once", confirm=True)
-        return Derived("action", "signal", "it works on many at once")
-    if UPSERT & signals.all_words:
+    post = _Post(operation, signals, *find_read_evidence(operation, signals))
+    for rule in POST_RULES:
+        if found := rule(post):
+            return found
+    return _created(operation, signals)
+
+
+def _read_by_two(post: _Post) -> Derived | None:
+    if len(post.pros) < 2 or post.cons:
+        return None
+    reason = f"{' and '.join(post.pros[:2])}; it answers 200"
+    return Derived("read", "two signals", reason)
+
+
+def _many(post: _Post) -> Derived | None:
+    signals = post.signals
+    if not MANY & signals.all_words or signals.verb == "create":
+        return None
+    if post.pros:
+        return _doubtful_read(post)
+    if signals.mentions(DELETE) or DELETE & signals.all_words:
+        return Derived("delete", "signal", "it removes many at once", confirm=True)
+    return Derived("action", "signal", "it works on many at once")
+
+
+def _upsert_or_ensure(post: _Post) -> Derived | None:
+    operation, all_words = post.operation, post.signals.all_words
+    named = {*operation.id_words}
+    if UPSERT & all_words:
         return Derived("put", "signal", "it says 'upsert'")
-    if (
-        ENSURE & signals.all_words
-        or {"get", "or", "create"} <= {*operation.id_words}
-        or ({"find", "or", "create"} <= {*operation.id_words})
-    ):
+    if ENSURE & all_words or any(phrase <= named for phrase in GET_OR_CREATE):
         return Derived("ensure", "signal", "it creates what is not there")
     if operation.parameter("header", "If-None-Match").get("required") is True:
         return Derived("ensure", "signal", "If-None-Match creates it once")
-    created = signals.verb == signals.spoken == "create" and "201" in operation.success
-    if created and not STARTED & set(words(operation.tail)[-1:]):
+    return None
+
+
+def _surely_created(post: _Post) -> Derived | None:
+    operation, signals = post.operation, post.signals
+    is_created = (
+        signals.verb == signals.spoken == "create" and "201" in operation.success
+    )
+    if is_created and not STARTED & {*post.last_words}:
         return _created(operation, signals)
+    return None
+
+
+def _by_verb(post: _Post) -> Derived | None:
+    """What deletes, toggles, or does something else."""
+    signals = post.signals
     if mentioned := signals.mentions(DELETE):
         return Derived("delete", _kind(mentioned), " and ".join(mentioned))
     if TOGGLE & {signals.verb, *signals.tail[:1]}:
         return Derived("action", "signal", "each call changes it again")
-    if mentioned := signals.mentions(ACTION):
-        rival = (
-            signals.verb == "create"
-            and not (STARTED & set(signals.tail))
-            and len(mentioned) == 1
-        )
-        if not (rival and signals.spoken == "create"):
-            return Derived("action", _kind(mentioned), " and ".join(mentioned))
-    said = {*operation.said("summary"), *operation.id_words}
-    if signals.mentions(frozenset({"complete"})) and said & STEPS:
-        return Derived(
-            "action", "two signals", "it completes a step of something that goes on"
-        )
-    if "202" in operation.success and "201" not in operation.success:
-        return Derived(
-            "action", "signal", "it answers 202: what it starts goes on later"
-        )
-    if operation.raw.get("callbacks") and signals.verb not in (
-        "create",
-        "add",
-        "register",
-        "post",
-    ):
-        return Derived(
-            "action", "signal", "it has callbacks: what it starts goes on later"
-        )
-    carried = (
-        STARTED & set(words(operation.tail)[-1:]) and not operation.ends_in_parameter
+    mentioned = signals.mentions(ACTION)
+    is_rival = (
+        signals.verb == "create"
+        and not (STARTED & set(signals.tail))
+        and len(mentioned) == 1
     )
-    if carried and signals.verb in ("create", "", "post"):
-        return Derived(
-            "action",
-            "signal",
-            f"what it creates in {operation.tail!r} is then carried out",
-        )
-    if (
-        signals.mentions(frozenset(UPDATE))
-        and len(signals.mentions(frozenset(UPDATE))) > 1
-    ):
-        return _changed(operation, " and ".join(signals.mentions(frozenset(UPDATE))))
-    if pros:
-        return _doubted(
-            "POST", pros[0], cons or ["nothing else does"], _family_of(signals, cons)
-        )
-    if (mentioned := signals.mentions(PUT)) and (
-        operation.ends_in_parameter
+    if mentioned and not (is_rival and signals.spoken == "create"):
+        return Derived("action", _kind(mentioned), " and ".join(mentioned))
+    return None
+
+
+def _completed_step(post: _Post) -> Derived | None:
+    said = {*post.operation.said("summary"), *post.operation.id_words}
+    if post.signals.mentions(frozenset({"complete"})) and said & STEPS:
+        reason = "it completes a step of something that goes on"
+        return Derived("action", "two signals", reason)
+    return None
+
+
+def _started(post: _Post) -> Derived | None:
+    """What goes on after the response."""
+    operation, signals = post.operation, post.signals
+    if "202" in operation.success and "201" not in operation.success:
+        reason = "it answers 202: what it starts goes on later"
+        return Derived("action", "signal", reason)
+    if operation.raw.get("callbacks") and signals.verb not in CALLED_BACK:
+        reason = "it has callbacks: what it starts goes on later"
+        return Derived("action", "signal", reason)
+    is_carried_out = STARTED & {*post.last_words} and not operation.ends_in_parameter
+    if is_carried_out and signals.verb in ("create", "", "post"):
+        reason = f"what it creates in {operation.tail!r} is then carried out"
+        return Derived("action", "signal", reason)
+    return None
+
+
+def _updated(post: _Post) -> Derived | None:
+    mentioned = post.signals.mentions(frozenset(UPDATE))
+    if len(mentioned) > 1:
+        return _changed(post.operation, " and ".join(mentioned))
+    return None
+
+
+def _perhaps_read(post: _Post) -> Derived | None:
+    return _doubtful_read(post) if post.pros else None
+
+
+def _put_by_verb(post: _Post) -> Derived | None:
+    signals = post.signals
+    mentioned = signals.mentions(PUT)
+    is_in_path = bool(signals.tail[:1]) and signals.tail[0] in PUT
+    is_create = "create" in (signals.verb, signals.spoken)
+    if mentioned and (
+        post.operation.ends_in_parameter
         or len(mentioned) > 1
-        or (
-            signals.tail[:1]
-            and signals.tail[0] in PUT
-            and "create" not in (signals.verb, signals.spoken)
-        )
+        or (is_in_path and not is_create)
     ):
-        return _changed(operation, " and ".join(mentioned))
-    return _created(operation, signals)
+        return _changed(post.operation, " and ".join(mentioned))
+    return None
+
+
+def _doubtful_read(post: _Post) -> Derived:
+    """A question: one signal says that it reads, and something else does not."""
+    family = _family_of(post.signals, post.cons)
+    cons = post.cons or ["nothing else does"]
+    return _doubted("POST", post.pros[0], cons, family)
+
+
+# The first that applies counts.
+POST_RULES = (
+    _read_by_two,
+    _many,
+    _upsert_or_ensure,
+    _surely_created,
+    _by_verb,
+    _completed_step,
+    _started,
+    _updated,
+    _perhaps_read,
+    _put_by_verb,
+)
 
 
 def _created(operation: Operation, signals: Signals) -> Derived:
@@ -321,6 +387,10 @@ def _put(operation: Operation) -> Derived:
             reason = f"{reason}; {mentioned[0]}, so it only adds"
             return Derived("put", "two signals", reason, destructive=False)
         return Derived("put", "method", reason)
+    created = signals.mentions(CREATES)
+    if created and "201" in operation.success and not operation.ends_in_parameter:
+        # Some APIs create in a collection by PUT, and each call adds one more.
+        return Derived("create", "two signals", f"{created[0]} and it answers 201")
     return Derived(
         "put",
         "method",

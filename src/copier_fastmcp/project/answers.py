@@ -13,7 +13,9 @@ from ..yaml_limits import check_yaml_size
 ANSWERS = Path(".copier-answers.yml")
 
 
-def read_answers(path: Path = ANSWERS, shown: Path | None = None) -> dict[str, Any]:
+def read_answers(
+    path: Path = ANSWERS, shown_folder: Path | None = None
+) -> dict[str, Any]:
     """Return the answers in a file, that of the current folder if none is named.
 
     Args:
@@ -25,18 +27,18 @@ def read_answers(path: Path = ANSWERS, shown: Path | None = None) -> dict[str, A
         UnableError: There are none here, or they cannot be read.
     """
     try:
-        known = yaml.safe_load(path.read_text(encoding="utf-8"))
-        check_yaml_size(path, known, plain=False)
-        return {str(name): value for name, value in known.items()}
+        answers = yaml.safe_load(path.read_text(encoding="utf-8"))
+        check_yaml_size(path, answers, plain=False)
+        return {str(name): value for name, value in answers.items()}
     except FileNotFoundError as error:
-        folder = shown or path.parent.resolve()
+        folder = shown_folder or path.parent.resolve()
         if not folder.is_dir():
             raise UnableError(f"{folder} is not a folder; name a checkout") from error
         raise UnableError(
             f"{ANSWERS} is not in {folder}; run this in the project"
         ) from error
     except (yaml.YAMLError, ValueError, AttributeError, RecursionError) as error:
-        raise _damaged(error) from error
+        raise _damaged_error(error) from error
 
 
 def read_recorded_answers(template: str | None = None) -> dict[str, Any]:
@@ -48,15 +50,15 @@ def read_recorded_answers(template: str | None = None) -> dict[str, Any]:
     Raises:
         UnableError: There are none here, or they do not name a template and its version.
     """
-    known = read_answers()
+    answers = read_answers()
     try:
-        source = str(template or known["_src_path"])
-        known |= {"_src_path": source, "_commit": str(known["_commit"])}
+        source = str(template or answers["_src_path"])
+        answers |= {"_src_path": source, "_commit": str(answers["_commit"])}
     except KeyError as error:
-        raise _damaged(error) from error
+        raise _damaged_error(error) from error
     if not is_absolute(source):
         raise UnableError(describe_relative_template(source, bool(template)))
-    return known
+    return answers
 
 
 def is_absolute(source: str) -> bool:
@@ -73,15 +75,15 @@ def resolve_template(template: str | None) -> str | None:
 
 def describe_relative_template(source: str, is_option: bool) -> str:
     """Return the error for a template's address that depends on the folder."""
-    where = "--template" if is_option else f"{ANSWERS}: _src_path"
-    why = f"{where} {source} is relative, so it could be any folder"
-    return f"{why}; write the template's whole path or address"
+    place = "--template" if is_option else f"{ANSWERS}: _src_path"
+    problem = f"{place} {source} is relative, so it could be any folder"
+    return f"{problem}; write the template's whole path or address"
 
 
-def strip_copier_keys(known: dict[str, Any]) -> dict[str, Any]:
+def strip_copier_keys(answers: dict[str, Any]) -> dict[str, Any]:
     """The answers alone, without what Copier keeps beside them."""
     return {
-        name: value for name, value in known.items() if not str(name).startswith("_")
+        name: value for name, value in answers.items() if not str(name).startswith("_")
     }
 
 
@@ -106,11 +108,11 @@ def parse_data_options(items: list[str] | None) -> dict[str, Any]:
     Raises:
         RefusedError: One is not such a pair.
     """
-    found: dict[str, Any] = {}
+    answers: dict[str, Any] = {}
     for item in items or []:
         name, equals, value = item.partition("=")
         try:
-            found[name.strip()] = yaml.safe_load(value)
+            answers[name.strip()] = yaml.safe_load(value)
         except yaml.YAMLError as error:
             raise RefusedError(
                 f"--data {item!r} is not YAML; write it as license=MIT"
@@ -119,9 +121,9 @@ def parse_data_options(items: list[str] | None) -> dict[str, Any]:
             raise RefusedError(
                 f"--data {item!r} names no answer; write it as license=MIT"
             )
-    return found
+    return answers
 
 
-def _damaged(error: Exception) -> UnableError:
-    why = f"{ANSWERS} names no template and version ({type(error).__name__})"
-    return UnableError(f"{why}; restore it from git")
+def _damaged_error(error: Exception) -> UnableError:
+    problem = f"{ANSWERS} names no template and version ({type(error).__name__})"
+    return UnableError(f"{problem}; restore it from git")

@@ -40,13 +40,15 @@ DIFFERS = (
     "differs: "  # and those of policy files that an update did not bring to its release
 )
 CHECKED = "COPIER_FASTMCP_CHECKED"  # set, the guard trusts that somebody has looked
+# Set, the guard accepts a switch of `engine` in an adopted server: the caller writes the requirement.
+PINS_ENGINE = "COPIER_FASTMCP_PINS_ENGINE"
 PYTHON, SOURCE = "{{ _copier_python }}", "{{ _copier_conf.src_path }}/"
 WHEN = {"{{ _copier_operation == 'copy' }}": "in a new project only"}
 CONFLICT = "<<<<<<< before updating"
 _ONE_THREAD = RLock()
 
 
-def _copier(
+def _run_copier(
     verb: str,
     *words: str,
     data: dict[str, Any] | None = None,
@@ -85,11 +87,11 @@ def _copier(
     if done.returncode:
         output = (done.stdout + done.stderr).strip() or f"exit code {done.returncode}"
         reason = subprocess.CalledProcessError(done.returncode, command, output)
-        raise _failure(output) from reason
+        raise _parse_failure(output) from reason
     return done.stderr
 
 
-def _failure(output: str) -> Exception:
+def _parse_failure(output: str) -> Exception:
     """What a run of Copier that ended badly comes to: refused, or unable."""
     for prefix in (REFUSAL, LOST):
         if lines := [line for line in output.splitlines() if line.startswith(prefix)]:
@@ -97,13 +99,13 @@ def _failure(output: str) -> Exception:
     for words in REFUSED_ANSWERS:
         _, refused, sentence = output.rpartition(words)
         if refused:
-            question, _, why = one_line(sentence).partition(": ")
+            question, _, reason = one_line(sentence).partition(": ")
             name = question.strip("'")
-            return RefusedError(why if name in why else f"{name}: {why}")
-    return UnableError(_last(output))
+            return RefusedError(reason if name in reason else f"{name}: {reason}")
+    return UnableError(_find_last_error(output))
 
 
-def _last(output: str) -> str:
+def _find_last_error(output: str) -> str:
     """The line that says what went wrong: git's own, else the last one."""
     lines = [line.strip(" |") for line in output.splitlines() if line.strip(" |")]
     fatal = (line for line in lines if line.startswith("fatal: "))
@@ -111,7 +113,7 @@ def _last(output: str) -> str:
 
 
 @contextmanager
-def render_project(known: dict[str, Any]) -> Iterator[Path]:
+def render_project(answers: dict[str, Any]) -> Iterator[Path]:
     """A fresh render of answers at the version they name, in a folder that goes away.
 
     It runs no code of the template, so it needs no trust.
@@ -122,12 +124,17 @@ def render_project(known: dict[str, Any]) -> Iterator[Path]:
     """
     with tempfile.TemporaryDirectory() as place:
         project = Path(place) / "project"
-        where = ["--vcs-ref", known["_commit"], known["_src_path"], str(project)]
-        _copier(
+        arguments = [
+            "--vcs-ref",
+            answers["_commit"],
+            answers["_src_path"],
+            str(project),
+        ]
+        _run_copier(
             "copy",
             "--skip-tasks",
-            *where,
-            data=strip_copier_keys(known),
+            *arguments,
+            data=strip_copier_keys(answers),
             folder=Path(place),
         )
         yield project
@@ -135,11 +142,13 @@ def render_project(known: dict[str, Any]) -> Iterator[Path]:
 
 @contextmanager
 def render_both(
-    one: dict[str, Any], other: dict[str, Any]
+    first_answers: dict[str, Any], second_answers: dict[str, Any]
 ) -> Iterator[tuple[Path, Path]]:
     """Two renders, made at the same time; as `rendered`."""
     with ExitStack() as stack, ThreadPoolExecutor(2) as pool:
-        first, second = pool.map(stack.enter_context, map(render_project, (one, other)))
+        first, second = pool.map(
+            stack.enter_context, map(render_project, (first_answers, second_answers))
+        )
         yield first, second
 
 
@@ -167,18 +176,20 @@ def update(
         RefusedError: The template refuses an answer, or something would be lost.
         UnableError: Copier failed; the project may be half updated.
     """
-    wanted = ["--vcs-ref", ref] if ref else []
-    allowed = ["--trust"] if trust else []
-    environ = {} if guarded else {CHECKED: "1"}
-    said = _copier(
-        "update", *allowed, *wanted, ".", data=data, folder=project, **environ
+    version = ["--vcs-ref", ref] if ref else []
+    trust_option = ["--trust"] if trust else []
+    environ = {PINS_ENGINE: "1"}
+    if not guarded:
+        environ[CHECKED] = "1"
+    output = _run_copier(
+        "update", *trust_option, *version, ".", data=data, folder=project, **environ
     )
-    lines = said.splitlines()
+    lines = output.splitlines()
     return [line.removeprefix(DIFFERS) for line in lines if line.startswith(DIFFERS)]
 
 
 @contextmanager
-def _template(source: str, ref: str | None) -> Iterator["Template"]:
+def _open_template(source: str, ref: str | None) -> Iterator["Template"]:
     """A template at a version as Copier finds it, cloned into a folder that goes away.
 
     Only one thread at a time: Copier changes the current folder of the whole process.
@@ -190,12 +201,15 @@ def _template(source: str, ref: str | None) -> Iterator["Template"]:
         with _ONE_THREAD, warnings.catch_warnings(action="ignore"):
             yield template
     except Exception as error:  # git's, plumbum's, YAML's and Copier's own
-        why = _last(f"{getattr(error, 'stderr', '') or error}") or type(error).__name__
-        where = "" if source in why else f"the template {source}: "
-        mend = (
-            "" if "--template" in why else "; name another with --template"
+        reason = (
+            _find_last_error(f"{getattr(error, 'stderr', '') or error}")
+            or type(error).__name__
+        )
+        prefix = "" if source in reason else f"the template {source}: "
+        remedy = (
+            "" if "--template" in reason else "; name another with --template"
         )  # told by another
-        raise UnableError(f"{where}{why}{mend}") from error
+        raise UnableError(f"{prefix}{reason}{remedy}") from error
     finally:
         template._cleanup()
 
@@ -215,7 +229,7 @@ def read_template_file(source: str, ref: str | None, patterns: tuple[str, ...]) 
     Raises:
         UnableError: The template or the version cannot be reached.
     """
-    with _template(source, ref) as template:
+    with _open_template(source, ref) as template:
         folder = Path(template.local_abspath)
         for pattern in patterns:
             for path in sorted(folder.glob(pattern)):
@@ -223,9 +237,9 @@ def read_template_file(source: str, ref: str | None, patterns: tuple[str, ...]) 
     return ""
 
 
-def _shown(kind: str, command: object, when: object) -> str:
+def _format_command(kind: str, command: object, when: object) -> str:
     """A command of a template, and when it runs: a script of its own by its path, else as copier.yml has it."""
-    words = [str(word) for word in _listed(command)]
+    words = [str(word) for word in _as_list(command)]
     if len(words) > 1 and words[0] == PYTHON and words[1].startswith(SOURCE):
         text = words[1].removeprefix(SOURCE)
     else:
@@ -235,7 +249,7 @@ def _shown(kind: str, command: object, when: object) -> str:
     return f"{kind} {text} {WHEN.get(str(when), f'when {when}')}"
 
 
-def _listed(command: object) -> list[object]:
+def _as_list(command: object) -> list[object]:
     return list(command) if isinstance(command, (list, tuple)) else [command]
 
 
@@ -251,13 +265,19 @@ def describe_template_code(source: str, before: str, ref: str | None) -> str:
     Raises:
         UnableError: The template or a version cannot be reached.
     """
-    with _template(source, before) as old, _template(source, ref) as new:
-        old_tasks = [_shown("task", one.cmd, one.condition) for one in old.tasks]
-        tasks = [_shown("task", one.cmd, one.condition) for one in new.tasks]
+    with _open_template(source, before) as old, _open_template(source, ref) as new:
+        old_tasks = [
+            _format_command("task", command.cmd, command.condition)
+            for command in old.tasks
+        ]
+        tasks = [
+            _format_command("task", command.cmd, command.condition)
+            for command in new.tasks
+        ]
         migrations = [
-            _shown("migration", one.cmd, one.condition)
+            _format_command("migration", command.cmd, command.condition)
             for stage in ("before", "after")
-            for one in new.migration_tasks(stage, old)
+            for command in new.migration_tasks(stage, old)
         ]
         extensions = {*old.jinja_extensions, *new.jinja_extensions}
         loaded = [f"Jinja extension {name}" for name in sorted(extensions)]
@@ -287,17 +307,17 @@ def require_trust(source: str, before: str, ref: str | None, *, trust: bool) -> 
         UnableError: The template or a version cannot be reached.
     """
     runs = describe_template_code(source, before, ref)
-    if runs and not (trust or _known(source)):
+    if runs and not (trust or _is_trusted_by_copier(source)):
         raise RefusedError(f"{runs}; read it, then say --trust")
     return runs
 
 
-def _known(source: str) -> bool:
+def _is_trusted_by_copier(source: str) -> bool:
     """Whether a template is one that was trusted before."""
     from copier import load_settings
     from copier._settings import is_trusted_repository
 
     if is_trusted_repository(load_settings().trust, source):
         return True
-    with _template(source, None) as template:
+    with _open_template(source, None) as template:
         return origin.is_own(source) or origin.is_own(template.url_expanded)

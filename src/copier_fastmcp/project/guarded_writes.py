@@ -73,8 +73,8 @@ def require_clean(root: Path, why: str, names: Sequence[str] = ()) -> None:
             raise
         raise RefusedError(f"{error}, {why}") from error
     if held:
-        more = f" and {len(held) - 3} more" if len(held) > 3 else ""
-        raise RefusedError(f"commit {', '.join(held[:3])}{more} first, {why}")
+        rest_count = f" and {len(held) - 3} more" if len(held) > 3 else ""
+        raise RefusedError(f"commit {', '.join(held[:3])}{rest_count} first, {why}")
 
 
 def require_reachable(root: Path, paths: Iterable[Path]) -> None:
@@ -274,8 +274,31 @@ class _Replacement:
         if read_content(self.aside) == self.change.before:
             self.aside.unlink(missing_ok=True)
             return
-        kept = self.path.with_name(f"{self.path.name}.yours")
-        os.replace(self.aside, kept)
+        backup = self.path.with_name(f"{self.path.name}.yours")
+        os.replace(self.aside, backup)
         raise RefusedError(
-            f"{self.path} was saved meanwhile; what was saved is in {kept}"
+            f"{self.path} was saved meanwhile; what was saved is in {backup}"
         )
+
+
+def delete_empty_folders(root: Path, deleted: Iterable[Path]) -> None:
+    """Delete the folders that held nothing but deleted files, and what Python compiled of these.
+
+    A folder that stays would be imported as an empty package.
+
+    Args:
+        root: The folder in which the files were.
+        deleted: The deleted files.
+    """
+    for path in deleted:
+        for compiled in (path.parent / "__pycache__").glob(f"{path.stem}.*.pyc"):
+            compiled.unlink()
+        for folder in path.parents:
+            if folder == root:
+                break
+            caches = folder / "__pycache__"
+            if caches.is_dir() and not any(caches.iterdir()):
+                caches.rmdir()
+            if not folder.is_dir() or any(folder.iterdir()):
+                break
+            folder.rmdir()

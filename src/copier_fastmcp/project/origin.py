@@ -56,9 +56,9 @@ def find_template(template: str | None = None, ref: str | None = None) -> Templa
     if template and ":" not in template:  # Copier would look for it from another folder
         folder = Path(template).expanduser()
         if not folder.is_dir():
-            why = f"--template {template} is not a folder"
+            problem = f"--template {template} is not a folder"
             raise UnableError(
-                f"{why}; name a checkout of the template, or a repository's address"
+                f"{problem}; name a checkout of the template, or a repository's address"
             )
         return Template(str(folder.resolve()), ref or "HEAD")
     if template:

@@ -19,7 +19,7 @@ def load_pinned_tools() -> dict[str, Mapping[str, Any]]:
         mend = "go to a project's folder, or write it with `uv run tests/policy/pin.py`"
         raise UnableError(f"{lock.FILE} is not in {Path.cwd()}; {mend}")
     try:
-        tools: dict[str, Mapping[str, Any]] = lock.read(Path(lock.FILE))["tools"]
+        tools: dict[str, Mapping[str, Any]] = lock.load_lock(Path(lock.FILE))["tools"]
     except ValueError as error:
         raise UnableError(str(error)) from error
     return tools

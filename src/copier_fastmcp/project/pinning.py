@@ -83,10 +83,10 @@ def renew_lock(project: Path) -> list[str]:
     """
     first = not (project / lock.FILE).exists()
     try:
-        before = {} if first else lock.read(project / lock.FILE)
+        before = {} if first else lock.load_lock(project / lock.FILE)
         pin(project, in_worktree=True)
         if first:
             return ["pinned for the first time: there was no lock to compare with"]
-        return lock.differences(before, lock.read(project / lock.FILE))
+        return lock.format_differences(before, lock.load_lock(project / lock.FILE))
     except (UnableError, ValueError) as error:
         return [f"{NOT_PINNED}: {one_line(error)}"]

@@ -2,7 +2,9 @@
 
 import os
 import subprocess
+import tempfile
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import UnableError, one_line
@@ -27,6 +29,9 @@ VARIABLES = {
     "GIT_OPTIONAL_LOCKS": "0",  # `git status` does not write the index
     "GIT_LFS_SKIP_SMUDGE": "1",  # a worktree needs no large files
 }
+# The lines above and below a conflict, the same as Copier writes.
+CONFLICT_LABELS = ("before updating", "last update", "after updating")
+MOST_CONFLICTS = 127  # git's exit code for that many or more; a higher one is an error
 NO_REPOSITORY = "not a git repository; run `git init` and commit first"
 
 
@@ -40,8 +45,8 @@ def isolated_environment() -> dict[str, str]:
         name: value for name, value in os.environ.items() if name not in LOCATIONS
     }
     environment.update(VARIABLES)
-    given = environment.get("GIT_CONFIG_COUNT", "0")
-    count = int(given) if given.isdigit() else 0
+    recorded_count = environment.get("GIT_CONFIG_COUNT", "0")
+    count = int(recorded_count) if recorded_count.isdigit() else 0
     for key, value in SETTINGS.items():
         environment[f"GIT_CONFIG_KEY_{count}"] = key
         environment[f"GIT_CONFIG_VALUE_{count}"] = value
@@ -84,10 +89,10 @@ def _run(folder: Path, *words: str) -> str:
         fatal = [
             line for line in lines if line.startswith("fatal: ")
         ]  # a hint may follow it
-        why = one_line((fatal or lines or [error])[-1])
-        if why.startswith("fatal: not a git repository"):
-            why = NO_REPOSITORY
-        raise UnableError(f"git: {why}") from error
+        reason = one_line((fatal or lines or [error])[-1])
+        if reason.startswith("fatal: not a git repository"):
+            reason = NO_REPOSITORY
+        raise UnableError(f"git: {reason}") from error
     except OSError as error:
         raise UnableError(f"git: {error}") from error
     return done.stdout
@@ -126,3 +131,43 @@ def list_ignored(folder: Path, names: Sequence[str]) -> list[str]:
     if done.returncode > 1:
         raise UnableError(f"git: {one_line(done.stderr.decode(errors='replace'))}")
     return split_names(done.stdout.decode("utf-8", "surrogateescape"))
+
+
+@dataclass(frozen=True)
+class MergedContent:
+    """The bytes of a file after a merge; with markers where both sides changed the same lines."""
+
+    data: bytes
+    has_conflict: bool
+
+
+def merge_contents(mine: bytes, base: bytes, theirs: bytes) -> MergedContent:
+    """Merge two changes of a text.
+
+    Args:
+        mine: The author's text.
+        base: The text that both come from.
+        theirs: The text with the change to apply.
+
+    Raises:
+        UnableError: Git is not installed, or one of them is not a text.
+    """
+    words = ["git", "merge-file", "--stdout", "--quiet"]
+    for label in CONFLICT_LABELS:
+        words += ["-L", label]
+    with tempfile.TemporaryDirectory() as place:
+        for name, data in (("mine", mine), ("base", base), ("theirs", theirs)):
+            path = Path(place) / name
+            path.write_bytes(data)
+            words.append(str(path))
+        try:
+            done = subprocess.run(
+                words, capture_output=True, check=False, env=isolated_environment()
+            )
+        except OSError as error:
+            raise UnableError(f"git: {error}") from error
+    if not 0 <= done.returncode <= MOST_CONFLICTS:
+        raise UnableError(
+            f"git merge-file: {one_line(done.stderr.decode(errors='replace'))}"
+        )
+    return MergedContent(done.stdout, bool(done.returncode))

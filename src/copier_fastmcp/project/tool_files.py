@@ -32,15 +32,15 @@ def find_tool_file(name: str) -> Path | None:
 
 def parse_behavior(function: Function) -> tuple[str, ast.Call | None]:
     """The behavior that a decorator of a function names, and its call; empty where none does."""
-    for one in function.decorator_list:
-        called = one.func if isinstance(one, ast.Call) else one
+    for decorator in function.decorator_list:
+        called = decorator.func if isinstance(decorator, ast.Call) else decorator
         name = (
             called.attr
             if isinstance(called, ast.Attribute)
             else getattr(called, "id", "")
         )
         if name in load_tables()["behaviors"]:
-            return name, one if isinstance(one, ast.Call) else None
+            return name, decorator if isinstance(decorator, ast.Call) else None
     return "", None
 
 
@@ -64,10 +64,10 @@ def list_tool_functions(path: Path) -> list[str]:
 def find_mentions(name: str) -> list[str]:
     """Where else a project names a tool, as FILE:LINE."""
     try:
-        found = git(
+        output = git(
             Path(), "grep", "--word-regexp", "--line-number", "--fixed-strings", name
         )
     except UnableError:  # git grep ends with 1 where it finds nothing
         return []
-    places = [":".join(line.split(":", 2)[:2]) for line in found.splitlines()]
+    places = [":".join(line.split(":", 2)[:2]) for line in output.splitlines()]
     return [place for place in places if not place.startswith((LOCK, TABLE))]

@@ -1,4 +1,4 @@
-"""A rendered project brought to its destination: nothing of somebody else's is overwritten unasked."""
+"""The destination of a rendered project: comparing its files, and writing them without overwriting unasked."""
 
 import filecmp
 import shutil
@@ -12,12 +12,18 @@ from copier_fastmcp_engine.testing.lock import FILE as LOCK
 from ..errors import RefusedError
 from ..project.pinning import TABLE
 
-INSTALLED = (".venv", "uv.lock", LOCK, TABLE)  # what installing and pinning make
+INSTALLED = (".venv", "uv.lock", LOCK, TABLE)  # results of installing and pinning
 
 
 @dataclass
 class Placement:
-    """What would be written, by how it meets what is there."""
+    """The files of a rendered project, compared with those of its destination.
+
+    Attributes:
+        new: Files that the destination does not have.
+        same: Files with the same contents.
+        differ: Files with other contents.
+    """
 
     new: list[str] = field(default_factory=list)
     same: list[str] = field(default_factory=list)
@@ -25,15 +31,15 @@ class Placement:
 
 
 def is_project(folder: Path) -> bool:
-    """Whether a folder is a project of this template already."""
+    """Return whether a folder is a project of this template already."""
     return (folder / ".copier-answers.yml").exists()
 
 
 def require_usable(destination: Path) -> None:
-    """Refuse a folder in which no server can be made.
+    """Refuse a folder in which no server can be created.
 
     Raises:
-        RefusedError: It is a project already, or a file.
+        RefusedError: The destination is a project already, or a file.
     """
     if is_project(destination):
         raise RefusedError(
@@ -44,68 +50,100 @@ def require_usable(destination: Path) -> None:
 
 
 def compare_files(project: Path, destination: Path) -> Placement:
-    """How the files of a rendered project meet those in a folder.
+    """Compare the files of a rendered project with those in a folder.
 
     Raises:
-        RefusedError: The folder is a project already, or something in it is in the way.
+        RefusedError: The folder is a project already, or a file and a folder have the same name.
     """
     require_usable(destination)
-    found = Placement()
+    placement = Placement()
     for path in sorted(project.rglob("*")):
         name = path.relative_to(project).as_posix()
-        there = destination / name
+        target = destination / name
         if path.is_dir():
-            if there.exists() and not there.is_dir():
+            if target.exists() and not target.is_dir():
                 raise RefusedError(
-                    f"{there} is a file where a folder has to be; move it"
+                    f"{target} is a file where a folder has to be; move it"
                 )
-        elif there.is_dir():
-            raise RefusedError(f"{there} is a folder where a file has to be; move it")
-        elif not there.exists() and not there.is_symlink():
-            found.new.append(name)
+        elif target.is_dir():
+            raise RefusedError(f"{target} is a folder where a file has to be; move it")
+        elif not target.exists() and not target.is_symlink():
+            placement.new.append(name)
+        elif target.is_file() and filecmp.cmp(path, target, shallow=False):
+            placement.same.append(name)
         else:
-            same = there.is_file() and filecmp.cmp(path, there, shallow=False)
-            (found.same if same else found.differ).append(name)
-    return found
+            placement.differ.append(name)
+    return placement
 
 
-@contextmanager
-def place_files(
-    project: Path, destination: Path, met: Placement, *, replace: bool
-) -> Iterator[list[str]]:
-    """Copy what is new, and what differs where it may be replaced.
+class _Writer:
+    """Copies files to a destination and can undo that.
 
-    What goes wrong before the end of the `with`, also Ctrl-C, is undone, with what an installation
-    put beside it.
-
-    Yields:
-        The files that were written.
+    Attributes:
+        destination: The destination.
+        uninstalled: Paths that only an installation creates; undoing removes them.
     """
-    names = [*met.new, *(met.differ if replace else [])]
-    written: list[Path] = []
-    before: dict[Path, bytes] = {}
-    made: list[Path] = []
-    beside = [one for name in INSTALLED if not (one := destination / name).exists()]
-    try:
-        for name in names:
-            there = destination / name
-            for folder in reversed([there.parent, *there.parent.parents]):
-                if not folder.exists():
-                    folder.mkdir()
-                    made.append(folder)
-            if name in met.differ:
-                before[there] = there.read_bytes()
-            written.append(there)
-            shutil.copy2(project / name, there)
-        yield names
-    except BaseException:
-        for path in [*written, *beside]:
-            if path in before:
-                path.write_bytes(before[path])
+
+    def __init__(self, destination: Path) -> None:
+        self.destination = destination
+        self.uninstalled: list[Path] = []
+        for name in INSTALLED:
+            path = destination / name
+            if not path.exists():
+                self.uninstalled.append(path)
+        self._files: list[Path] = []
+        self._contents: dict[Path, bytes] = {}
+        self._folders: list[Path] = []
+
+    def copy(self, source: Path, name: str, *, overwrite: bool) -> None:
+        target = self.destination / name
+        for folder in reversed([target.parent, *target.parent.parents]):
+            if not folder.exists():
+                folder.mkdir()
+                self._folders.append(folder)
+        if overwrite:
+            self._contents[target] = target.read_bytes()
+        self._files.append(target)
+        shutil.copy2(source, target)
+
+    def undo(self) -> None:
+        for path in [*self._files, *self.uninstalled]:
+            if path in self._contents:
+                path.write_bytes(self._contents[path])
             elif path.is_dir():
                 shutil.rmtree(path)
             else:
                 path.unlink(missing_ok=True)
-        for folder in reversed(made):
+        for folder in reversed(self._folders):
             shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def place_files(
+    project: Path, destination: Path, placement: Placement, *, replace: bool
+) -> Iterator[list[str]]:
+    """Copy new files, and on request those that differ.
+
+    An error before the end of the `with`, also Ctrl-C, undoes the copy and the results of an installation.
+
+    Args:
+        project: The rendered project.
+        destination: The destination.
+        placement: The comparison of both.
+        replace: Whether files that differ are replaced.
+
+    Yields:
+        The files that were written.
+    """
+    names = list(placement.new)
+    if replace:
+        names += placement.differ
+    writer = _Writer(destination)
+    try:
+        for name in names:
+            overwrite = name in placement.differ
+            writer.copy(project / name, name, overwrite=overwrite)
+        yield names
+    except BaseException:
+        writer.undo()
         raise

@@ -1,4 +1,4 @@
-"""The dialog of `new`: from names, a document or answers to a table that is looked at before anything is written."""
+"""The dialog of `new`: from names, a document or answers to a table that the user reviews before anything is written."""
 
 import re
 from collections.abc import Callable
@@ -12,11 +12,22 @@ from ..terminal import prompts
 from ..tools_answer import list_meanings, parse_entries, shorten_entries
 from .destination import is_project
 from .tool_edits import add_tool, change_tool
-from .tool_preview import HINTS, find_name_mistake, print_preview
+from .tool_preview import (
+    HINTS,
+    find_created_record,
+    find_name_mistake,
+    list_signatures,
+    print_preview,
+)
 
+USUAL = "title, content"  # the fields of a record that nobody named
 SERVER = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 DOMAIN = re.compile(r"[a-z][a-z0-9_]{0,31}")
-WAYS = [
+LONGEST_SERVER = 40
+LONGEST_DOMAIN = 32
+# Tools that the command line names need no questions about their source.
+COMMAND_LINE = "command line"
+SOURCES = [
     ("names", "you type them; they work at once, on an embedded store", "names"),
     ("a document", "an OpenAPI document of an API that you have", "document"),
     ("answers", "an answers file, as `import` writes it", "answers"),
@@ -48,32 +59,34 @@ VERDICTS = [
 ]
 
 
-def _server(name: str) -> str:
-    if SERVER.fullmatch(name) and len(name) <= 40:
+def _find_server_mistake(name: str) -> str:
+    if SERVER.fullmatch(name) and len(name) <= LONGEST_SERVER:
         return ""
-    made = "-".join(re.findall(r"[a-z0-9]+", name.lower()))[:40].strip("-")
-    mend = made if SERVER.fullmatch(made) else "notes-mcp"
-    return f"{name!r} is not a good name for a command; write {mend}"
+    words = re.findall(r"[a-z0-9]+", name.lower())
+    suggestion = "-".join(words)[:LONGEST_SERVER].strip("-")
+    if not SERVER.fullmatch(suggestion):
+        suggestion = "notes-mcp"
+    return f"{name!r} is not a good name for a command; write {suggestion}"
 
 
-def _domain(name: str) -> str:
+def _find_domain_mistake(name: str) -> str:
     if DOMAIN.fullmatch(name):
         return ""
-    made = "_".join(re.findall(r"[a-z0-9]+", name.lower()))[:32].strip("_")
-    return f"{name!r} is not a good name; write {made if DOMAIN.fullmatch(made) else 'notes'}"
+    words = re.findall(r"[a-z0-9]+", name.lower())
+    suggestion = "_".join(words)[:LONGEST_DOMAIN].strip("_")
+    if not DOMAIN.fullmatch(suggestion):
+        suggestion = "notes"
+    return f"{name!r} is not a good name; write {suggestion}"
 
 
-def _file(text: str) -> str:
-    there = Path(text).expanduser().is_file()
-    return (
-        ""
-        if there
-        else f"{text!r} is not a file; write its whole name, as in openapi.yaml"
-    )
+def _find_file_mistake(text: str) -> str:
+    if Path(text).expanduser().is_file():
+        return ""
+    return f"{text!r} is not a file; write its whole name, as in openapi.yaml"
 
 
 def explain() -> None:
-    """What each behavior means, with the first words that say it, and what each hint."""
+    """Print the meaning of each behavior, with the first words that imply it, and of each hint."""
     verbs = load_tables()["verbs"]
     for name, meaning, _ in list_meanings():
         prompts.print_line(f"{meaning}; as in {', '.join(verbs[name])}", f"  {name:12}")
@@ -82,196 +95,269 @@ def explain() -> None:
 
 
 class Dialog:
-    """What has been answered so far.
+    """The questions of `new`, and the answers so far.
 
     Attributes:
-        known: What the command line said, and the file that it named.
-        source: Makes answers from a file; it may ask more.
-        check: Renders answers; RefusedError says what is wrong with them.
-        last: The questions behind the table; BackError returns to it.
-        destination: The folder that was named; None is one with the server's name.
-        given: What the command line alone said, which is not asked.
+        answers: The answers so far.
+        options: The answers of the command line, which are not asked.
+        load_source: Loads answers from a file; it may ask further questions.
+        check: Renders answers into a folder, which it returns; its RefusedError describes what is wrong with them.
+        ask_last: The questions after the table; BackError returns to it.
+        destination: The folder that was named; without one, the server's name is the folder.
+        source: Where the tools come from: names, document, answers, or the command line.
+        file: The file that was read.
     """
 
     def __init__(
         self,
-        known: dict[str, Any],
+        answers: dict[str, Any],
         source: Callable[[Path], dict[str, Any]],
-        check: Callable[[dict[str, Any]], object],
+        check: Callable[[dict[str, Any]], Path],
         last: Callable[[dict[str, Any]], None],
         destination: Path | None,
-        given: dict[str, Any],
+        options: dict[str, Any],
     ) -> None:
-        """Begin with what is known."""
-        self.answers, self.given = dict(known), given
-        self.source, self.check, self.last = source, check, last
+        """Begin with the answers of the command line and of the file that it names."""
+        self.answers = dict(answers)
+        self.options = options
+        self.load_source = source
+        self.check = check
+        self.ask_last = last
         self.destination = destination
-        self.way = "given" if known.get("tools") else ""
+        self.source = COMMAND_LINE if answers.get("tools") else ""
         self.file = ""
 
     def ask(self) -> dict[str, Any]:
-        """Everything, until they say that the table is right.
+        """Ask until the user accepts the table, and return the answers.
 
         Raises:
-            BackError: They went back from the first question.
-            KeyboardInterrupt: They left.
+            BackError: The user went back from the first question.
+            KeyboardInterrupt: The user left.
         """
         prompts.print_line(
             "Nothing is written before you have seen every tool and said yes.", ""
         )
-        steps = (
-            []
-            if self.way == "given"
-            else [self.begin, self.domain, self.names, self.read]
-        )
-        steps += [] if "server_name" in self.given else [self.name]
-        steps += [] if "profile" in self.given else [self.profile]
-        prompts.run_steps([*steps, self.review, lambda: self.last(self.answers)])
+        steps: list[Callable[[], object]] = []
+        if self.source != COMMAND_LINE:
+            steps += [
+                self.ask_source,
+                self.ask_domain,
+                self.ask_names,
+                self.ask_fields,
+                self.ask_file,
+            ]
+        if "server_name" not in self.options:
+            steps.append(self.ask_server_name)
+        if "profile" not in self.options:
+            steps.append(self.ask_profile)
+        steps += [self.review, lambda: self.ask_last(self.answers)]
+        prompts.run_steps(steps)
         return self.answers
 
-    def begin(self) -> None:
-        """Where the tools come from."""
-        way = prompts.ask_choice(
-            "Where do the tools come from?", WAYS, self.way or "names"
-        )
-        if way != self.way:  # what the other way said holds no more
-            self.answers, self.file = self._kept() | self.given, ""
-        self.way = way
+    def ask_source(self) -> None:
+        """Ask where the tools come from."""
+        question = "Where do the tools come from?"
+        source = prompts.ask_choice(question, SOURCES, self.source or "names")
+        if source != self.source:
+            # Answers of the other source no longer apply.
+            self.answers = self._reset_answers() | self.options
+            self.file = ""
+        self.source = source
 
-    def _kept(self) -> dict[str, Any]:
-        return {key: self.answers[key] for key in ("profile",) if key in self.answers}
+    def _reset_answers(self) -> dict[str, Any]:
+        """Return the answers that do not depend on the source of the tools."""
+        if "profile" in self.answers:
+            return {"profile": self.answers["profile"]}
+        return {}
 
-    def read(self) -> bool:
-        """The answers of a file."""
-        if self.way == "names":
+    def ask_file(self) -> bool:
+        """Ask for a file, and load its answers."""
+        if self.source == "names":
             return False
         while True:
-            found = prompts.ask_text("Which file?", self.file, _file)
-            if found == self.file and not prompts.ask_yes_no(
+            file = prompts.ask_text("Which file?", self.file, _find_file_mistake)
+            if file == self.file and not prompts.ask_yes_no(
                 "Read it again?", default=False
             ):
                 return True
             try:
-                read = self.source(Path(found).expanduser())
-                if self.way == "answers":
-                    self.check(read)
+                answers = self.load_source(Path(file).expanduser())
+                if self.source == "answers":
+                    self.check(answers)
             except (RefusedError, BackError) as error:
                 if isinstance(error, RefusedError):
                     prompts.print_mistake(error)
                 continue
-            self.answers, self.file = self._kept() | read | self.given, found
+            self.answers = self._reset_answers() | answers | self.options
+            self.file = file
             return True
 
-    def domain(self) -> bool:
-        """What names are about."""
-        if self.way != "names" or "domain" in self.given:
+    def ask_domain(self) -> bool:
+        """Ask for the subject of the server."""
+        if self.source != "names" or "domain" in self.options:
             return False
         usual = guess_domain(self.destination).get("domain", "notes")
-        known = self.answers.get("domain", "")
-        found = prompts.ask_text(
-            "What is it about, as a plural noun?", known, _domain, usual=usual
+        previous = self.answers.get("domain", "")
+        domain = prompts.ask_text(
+            "What is it about, as a plural noun?",
+            previous,
+            _find_domain_mistake,
+            usual=usual,
         )
-        if found != self.answers.get("domain"):
-            for key in ("server_name", "package_name"):
-                self.answers.pop(key, None)
-        self.answers["domain"] = found
+        if domain != self.answers.get("domain"):
+            for name in ("server_name", "package_name"):
+                self.answers.pop(name, None)
+        self.answers["domain"] = domain
         return True
 
-    def names(self) -> bool:
-        """The tools by their names; what was changed of one before stays."""
-        if self.way != "names":
+    def ask_names(self) -> bool:
+        """Ask for the names of the tools; earlier changes of a tool are kept."""
+        if self.source != "names":
             return False
         domain = str(self.answers["domain"])
-        one = domain.removesuffix("s")
-        before = {
-            tool["name"]: tool for tool in parse_entries(self.answers.get("tools"))
-        }
-        shown = ", ".join(
-            tool["name"] + (f"={tool['behavior']}" if "behavior" in tool else "")
-            for tool in before.values()
-        )
+        previous: dict[str, dict[str, Any]] = {}
+        words = []
+        for tool in parse_entries(self.answers.get("tools")):
+            previous[tool["name"]] = tool
+            behavior = f"={tool['behavior']}" if "behavior" in tool else ""
+            words.append(tool["name"] + behavior)
         prompts.print_line(
             "The first word says what a tool does. For another word say it, as in"
         )
-        prompts.print_line("shelve_note=put. A question mark explains the behaviors.")
-        while True:
-            example = f"search_{domain}, get_{one}, create_{one}, delete_{one}"
-            said = prompts.ask_text(
-                "Tools, with commas between:",
-                shown,
-                lambda text: "" if text == "?" else find_name_mistake(text),
-                usual=example,
-            )
-            if said != "?":
-                break
-            explain()
-        kept = [
-            {
-                key: value
-                for key, value in before.get(tool["name"], {}).items()
-                if key != "behavior"
-            }
-            | tool
-            for tool in parse_entries(said)
-        ]
-        self.answers["tools"] = shorten_entries(kept)
+        prompts.print_line(
+            "shelve_note=put. A question mark explains the behaviors.",
+        )
+        tools = []
+        for tool in parse_entries(self._ask_tool_names(domain, ", ".join(words))):
+            merged = dict(previous.get(tool["name"], {}))
+            merged.pop("behavior", None)
+            merged.update(tool)
+            tools.append(merged)
+        self.answers["tools"] = shorten_entries(tools)
         return True
 
-    def name(self) -> None:
-        """The name of the server, which is that of its folder where none was named."""
-        if "server_name" not in self.answers:
-            self.answers = guess_domain(self.destination) | self.answers
-        domain = str(self.answers.get("domain", "notes")).replace("_", "-")
-        known, usual = self.answers.get("server_name", ""), f"{domain}-mcp"
-
-        def wrong(name: str) -> str:
-            taken = self.destination is None and is_project(Path(name))
-            return _server(name) or (
-                f"{name} is a project already; write another name" if taken else ""
-            )
-
-        found = prompts.ask_text(
-            "The command that starts it:", known, wrong, usual=usual
-        )
-        if found != self.answers.get("server_name"):
-            self.answers["server_name"] = found
-            if "package_name" not in self.given:
-                self.answers.pop("package_name", None)
-
-    def profile(self) -> None:
-        """How careful it is."""
-        if self.answers.get("profile") == "custom":
-            return
-        known = self.answers.get("profile", "explicit")
-        self.answers["profile"] = prompts.ask_choice(
-            "How careful is it?", PROFILES, known
+    def _ask_tool_names(self, domain: str, default: str) -> str:
+        singular = domain.removesuffix("s")
+        example = (
+            f"search_{domain}, get_{singular}, create_{singular}, delete_{singular}"
         )
 
-    def review(self) -> None:
-        """The whole table, until it is right."""
+        def find_mistake(text: str) -> str:
+            return "" if text == "?" else find_name_mistake(text)
+
         while True:
-            print_preview(self.answers)
-            api = any("http" in one for one in parse_entries(self.answers.get("tools")))
-            listed = [one for one in VERDICTS if one[2] != "add" or not api]
-            verdict = prompts.ask_choice(
-                "Is this right? Nothing has been written yet.", listed
+            text = prompts.ask_text(
+                "Tools, with commas between:", default, find_mistake, usual=example
             )
+            if text != "?":
+                return text
+            explain()
+
+    def ask_fields(self) -> bool:
+        """Ask for the fields of the record that a tool creates, and show the inferred types."""
+        record = find_created_record(self.answers.get("tools"))
+        if self.source != "names" or not record:
+            return False
+        fields = (self.answers.get("fields") or {}).get(record, "")
+        question = f"The fields of one {record.replace('_', ' ')}:"
+        prompts.print_line(
+            "Types are guessed by the names of fields, or written, as in"
+        )
+        prompts.print_line("title, url, tags (list), read (yes/no), state (new|old)")
+        while True:
+            fields = prompts.ask_text(question, fields, usual=USUAL)
+            self.answers.pop("fields", None)
+            if fields == USUAL:
+                return True
+            answer = {record: fields}
             try:
-                if verdict == "back":
-                    raise BackError
-                if verdict == "write":
-                    prompts.print_line("Copier renders it in a temporary folder ...")
-                    self.check(self.answers)
-                    return
+                prompts.print_line("Copier renders it in a temporary folder ...")
+                project = self.check(self.answers | {"fields": answer})
             except RefusedError as error:
                 prompts.print_mistake(error)
                 continue
+            self.answers["fields"] = answer
+            for line in list_signatures(project):
+                prompts.print_line(line)
+            return True
+
+    def ask_server_name(self) -> None:
+        """Ask for the name of the server, by default that of its folder."""
+        if "server_name" not in self.answers:
+            self.answers = guess_domain(self.destination) | self.answers
+        domain = str(self.answers.get("domain", "notes")).replace("_", "-")
+
+        def find_mistake(name: str) -> str:
+            mistake = _find_server_mistake(name)
+            if mistake:
+                return mistake
+            if self.destination is None and is_project(Path(name)):
+                return f"{name} is a project already; write another name"
+            return ""
+
+        name = prompts.ask_text(
+            "The command that starts it:",
+            self.answers.get("server_name", ""),
+            find_mistake,
+            usual=f"{domain}-mcp",
+        )
+        if name != self.answers.get("server_name"):
+            self.answers["server_name"] = name
+            if "package_name" not in self.options:
+                self.answers.pop("package_name", None)
+
+    def ask_profile(self) -> None:
+        """Ask how careful the server is."""
+        if self.answers.get("profile") == "custom":
+            return
+        previous = self.answers.get("profile", "explicit")
+        profile = prompts.ask_choice("How careful is it?", PROFILES, previous)
+        self.answers["profile"] = profile
+
+    def review(self) -> None:
+        """Show the table and change it until the user accepts it.
+
+        Raises:
+            BackError: The user went back.
+        """
+        question = "Is this right? Nothing has been written yet."
+        while True:
+            print_preview(self.answers)
+            verdict = prompts.ask_choice(question, self._list_verdicts())
+            if verdict == "back":
+                raise BackError
             if verdict == "explain":
                 explain()
-                continue
-            tools = parse_entries(self.answers.get("tools"))
-            try:
-                (change_tool if verdict == "change" else add_tool)(tools, self.answers)
-            except BackError:
-                continue
-            self.answers["tools"] = shorten_entries(tools)
+            elif verdict != "write":
+                self._edit(verdict)
+            elif self._is_accepted():
+                return
+
+    def _list_verdicts(self) -> list[tuple[str, str, str]]:
+        """Return the options of the review; a tool of an API cannot be added by its name."""
+        tools = parse_entries(self.answers.get("tools"))
+        has_requests = any("http" in tool for tool in tools)
+        if not has_requests:
+            return VERDICTS
+        return [option for option in VERDICTS if option[2] != "add"]
+
+    def _is_accepted(self) -> bool:
+        """Render the answers, and print why they are refused."""
+        prompts.print_line("Copier renders it in a temporary folder ...")
+        try:
+            self.check(self.answers)
+        except RefusedError as error:
+            prompts.print_mistake(error)
+            return False
+        return True
+
+    def _edit(self, verdict: str) -> None:
+        tools = parse_entries(self.answers.get("tools"))
+        try:
+            if verdict == "change":
+                change_tool(tools, self.answers)
+            else:
+                add_tool(tools, self.answers)
+        except BackError:
+            return
+        self.answers["tools"] = shorten_entries(tools)

@@ -1,4 +1,4 @@
-"""The end of `new`: what meets what is there, then the files, the installation, and what to do next."""
+"""The end of `new`: conflicts with existing files, then the files, the installation, and the next steps."""
 
 import difflib
 import json
@@ -24,25 +24,27 @@ from ..tools_answer import parse_entries
 from .destination import Placement, compare_files, place_files
 from .tool_preview import HEADS, build_rows
 
-SHOWN, LINES = 8, 60
+SHOWN_NAMES = 8
+SHOWN_LINES = 60
 CONFLICTS = [
     ("keep yours", "new files are added, yours stay as they are", "keep"),
     ("replace them", "the new files replace yours", "replace"),
     ("show them", "the differences, line by line", "show"),
 ]
+JSON_KEYS = ("tool", "behavior", "hints", "asks", "source")
 
 
 @dataclass
 class Plan:
-    """What becomes of a server that is rendered.
+    """The decisions about a rendered server.
 
     Attributes:
         dest: The folder that was named.
-        conflicts: What was said of files that differ: keep or replace.
-        asking: Whether there is somebody to ask.
-        install: Whether it is installed and pinned.
-        json_output: Whether a program reads what is printed.
-        met: How its files meet those that are there.
+        conflicts: The option for files that differ: keep or replace.
+        asking: Whether there is a user to ask.
+        install: Whether the server is installed and pinned.
+        json_output: Whether a program reads the output.
+        placement: Its files, compared with those in the destination.
         replace: Whether files that differ are replaced.
     """
 
@@ -51,179 +53,217 @@ class Plan:
     asking: bool
     install: bool
     json_output: bool
-    met: Placement = field(default_factory=Placement)
+    placement: Placement = field(default_factory=Placement)
     replace: bool = False
 
     def destination(self, project: Path) -> Path:
-        """Where it comes to: what was named, else a folder with the server's name."""
-        return self.dest or Path(str(read_answers(project / ANSWERS)["server_name"]))
+        """Return the named folder, else one with the server's name."""
+        if self.dest:
+            return self.dest
+        answers = read_answers(project / ANSWERS)
+        return Path(str(answers["server_name"]))
 
 
 def settle_plan(plan: Plan, project: Path) -> None:
-    """Decide everything that is left; nothing is written yet.
+    """Make all remaining decisions; nothing is written yet.
 
     Raises:
-        BackError: They want to see the table again.
-        KeyboardInterrupt: They left.
-        RefusedError: Something is in the way, and there is nobody to ask.
+        BackError: The user wants to see the table again.
+        KeyboardInterrupt: The user left.
+        RefusedError: An existing file prevents the plan, and there is nobody to ask.
     """
     destination = plan.destination(project)
     if not plan.asking:
-        _meet(plan, project, destination)
+        _settle_conflicts(plan, project, destination)
         return
     from ..terminal import prompts
 
     try:
-        _meet(plan, project, destination)
+        _settle_conflicts(plan, project, destination)
     except RefusedError as error:
         prompts.print_mistake(error)
         raise BackError from error
     if not plan.install:
-        prompts.print_line(
-            f"{len(plan.met.new)} files will be written to {destination}."
-        )
+        count = len(plan.placement.new)
+        prompts.print_line(f"{count} files will be written to {destination}.")
         plan.install = prompts.ask_yes_no(
             "Install it afterwards, and write its lock and tool table (uv sync, pin)?"
         )
 
 
-def _meet(plan: Plan, project: Path, destination: Path) -> None:
-    """Look at what is there; files that differ are kept or replaced as somebody says."""
-    plan.met = met = compare_files(project, destination)
-    if not met.differ:
-        if met.same or (destination.is_dir() and any(destination.iterdir())):
+def _settle_conflicts(plan: Plan, project: Path, destination: Path) -> None:
+    """Compare the files with existing ones, and decide whether to keep those that differ."""
+    placement = compare_files(project, destination)
+    plan.placement = placement
+    counts = _describe_counts(placement)
+    if not placement.differ:
+        is_empty = not destination.is_dir() or not any(destination.iterdir())
+        if placement.same or not is_empty:
             print_message(
-                f"{destination} is not empty: {_counted(met)}; nothing of yours changes"
+                f"{destination} is not empty: {counts}; nothing of yours changes"
             )
         return
-    names = ", ".join(met.differ[:SHOWN])
-    names += f" and {len(met.differ) - SHOWN} more" if len(met.differ) > SHOWN else ""
-    line = one_line(f"{destination} is not empty: {_counted(met)}: {names}")
+    names = ", ".join(placement.differ[:SHOWN_NAMES])
+    hidden = len(placement.differ) - SHOWN_NAMES
+    if hidden > 0:
+        names += f" and {hidden} more"
+    line = one_line(f"{destination} is not empty: {counts}: {names}")
     if plan.conflicts:
-        kept = plan.conflicts == "keep"
-        print_message(f"{line}; {'yours stay' if kept else 'they are replaced'}")
-        plan.replace = not kept
+        plan.replace = plan.conflicts != "keep"
+        outcome = "they are replaced" if plan.replace else "yours stay"
+        print_message(f"{line}; {outcome}")
         return
     if not plan.asking:
         raise RefusedError(f"{line}; say --conflicts keep or --conflicts replace")
     from ..terminal import prompts
 
     prompts.print_line(line)
-    while (
-        found := prompts.ask_choice(
-            "What should happen to the files that differ?", CONFLICTS
-        )
-    ) == "show":
-        for name in met.differ:
-            _show(destination / name, project / name, name)
-    plan.replace = found == "replace"
+    plan.replace = _ask_about_conflicts(plan, project, destination) == "replace"
 
 
-def _counted(met: Placement) -> str:
-    def files(count: int, one: str, many: str) -> str:
-        return f"1 file {one}" if count == 1 else f"{count} files {many}"
+def _ask_about_conflicts(plan: Plan, project: Path, destination: Path) -> str:
+    from ..terminal import prompts
 
-    parts = [files(len(met.new), "is new", "are new")]
-    if met.same:
-        parts.append(files(len(met.same), "is there already", "are there already"))
-    if met.differ:
-        parts.append(files(len(met.differ), "differs from yours", "differ from yours"))
+    question = "What should happen to the files that differ?"
+    while True:
+        choice = str(prompts.ask_choice(question, CONFLICTS))
+        if choice != "show":
+            return choice
+        for name in plan.placement.differ:
+            _print_diff(destination / name, project / name, name)
+
+
+def _count_files(count: int, singular: str, plural: str) -> str:
+    return f"1 file {singular}" if count == 1 else f"{count} files {plural}"
+
+
+def _describe_counts(placement: Placement) -> str:
+    parts = [_count_files(len(placement.new), "is new", "are new")]
+    same = len(placement.same)
+    if same:
+        parts.append(_count_files(same, "is there already", "are there already"))
+    differing = len(placement.differ)
+    if differing:
+        parts.append(_count_files(differing, "differs from yours", "differ from yours"))
     return ", ".join(parts)
 
 
-def _show(mine: Path, new: Path, name: str) -> None:
-    one, other = (
-        path.read_text("utf-8", errors="replace").splitlines() for path in (mine, new)
-    )
-    lines = [
-        *difflib.unified_diff(one, other, f"yours/{name}", f"new/{name}", lineterm="")
-    ]
-    for line in lines[:LINES]:
+def _print_diff(old_file: Path, new_file: Path, name: str) -> None:
+    old = old_file.read_text("utf-8", errors="replace").splitlines()
+    new = new_file.read_text("utf-8", errors="replace").splitlines()
+    diff = difflib.unified_diff(old, new, f"yours/{name}", f"new/{name}", lineterm="")
+    lines = list(diff)
+    for line in lines[:SHOWN_LINES]:
         print(escape_controls(line.expandtabs(4)))
-    if len(lines) > LINES:
-        print(f"... and {len(lines) - LINES} lines more")
+    hidden = len(lines) - SHOWN_LINES
+    if hidden > 0:
+        print(f"... and {hidden} lines more")
 
 
-def write_server(plan: Plan, known: Mapping[str, Any], project: Path) -> int:
-    """Write it, install it where that is wanted, and say what to do next.
+def write_server(plan: Plan, answers: Mapping[str, Any], project: Path) -> int:
+    """Write the files, install the server on request, and print the next steps.
+
+    Args:
+        plan: The decisions.
+        answers: The answers that the user or the options gave.
+        project: The rendered project.
 
     Returns:
-        0, or 2 where it is written but could not be installed.
+        0, or 2 if the files are written but could not be installed.
     """
     destination = plan.destination(project)
-    server = str(read_answers(project / ANSWERS)["server_name"])
-    failed = ""
-    with place_files(project, destination, plan.met, replace=plan.replace) as written:
+    failure = ""
+    with place_files(
+        project, destination, plan.placement, replace=plan.replace
+    ) as written:
         if plan.install:
             try:
-                _install(destination, shown=plan.asking)
+                _install(destination, verbose=plan.asking)
             except UnableError as error:
-                failed = one_line(error)
-    installed = plan.install and not failed
+                failure = one_line(error)
+    installed = plan.install and not failure
+    server = str(read_answers(project / ANSWERS)["server_name"])
     if plan.json_output:
-        made = {"destination": str(destination), "server": server, "files": written}
-        keys = ("tool", "behavior", "hints", "asks", "source")
-        tools = [dict(zip(keys, row, strict=True)) for row in build_rows(known)]
-        print(
-            json.dumps(
-                {**made, "installed": installed, "tools": tools},
-                indent=1,
-                ensure_ascii=False,
-            )
-        )
+        _print_json(destination, server, written, answers, installed=installed)
     else:
-        count = format_count(len(parse_entries(known.get("tools"))), "tool")
+        count = format_count(len(parse_entries(answers.get("tools"))), "tool")
         print(f"{server} is in {destination}: {len(written)} files, {count}")
         if not plan.asking:
-            lines = build_rows(known)
-            print_table(HEADS, lines if sys.stdout.isatty() else [[*HEADS], *lines])
-    if failed:
-        print_message(f"{failed}; the files of {destination} are written")
+            _print_tools(answers)
+    if failure:
+        print_message(f"{failure}; the files of {destination} are written")
     if not plan.json_output:
-        _next(destination, read_answers(destination / ANSWERS), installed=installed)
-    return 2 if failed else 0
+        recorded = read_answers(destination / ANSWERS)
+        _print_next_steps(destination, recorded, installed=installed)
+    return 2 if failure else 0
 
 
-def _next(destination: Path, known: Mapping[str, Any], *, installed: bool) -> None:
-    """The commands that matter."""
-    server, setting = (
-        known["server_name"],
-        f"{str(known['package_name']).upper()}_API_TOKEN",
-    )
-    whole = destination.resolve()
-    tracked = any((folder / ".git").exists() for folder in (whole, *whole.parents))
-    start = "git add -A" if tracked else "git init && git add -A"
-    lines = [
-        ("uv run pytest", "run every tool, prove its hints"),
-        (f"uv run {server} run", "serve over stdio; --http: over HTTP"),
-        (f'{start} && git commit -m "Start"', ""),
-    ]
-    if known.get("backend") == "http":
-        lines.insert(
-            1, (f"export {setting}=...", "the secret that the API wants, if any")
-        )
+def _print_json(
+    destination: Path,
+    server: str,
+    written: list[str],
+    answers: Mapping[str, Any],
+    *,
+    installed: bool,
+) -> None:
+    tools = []
+    for row in build_rows(answers):
+        tools.append(dict(zip(JSON_KEYS, row, strict=True)))
+    result = {
+        "destination": str(destination),
+        "server": server,
+        "files": written,
+        "installed": installed,
+        "tools": tools,
+    }
+    print(json.dumps(result, indent=1, ensure_ascii=False))
+
+
+def _print_tools(answers: Mapping[str, Any]) -> None:
+    rows = build_rows(answers)
+    if not sys.stdout.isatty():
+        rows.insert(0, list(HEADS))
+    print_table(HEADS, rows)
+
+
+def _print_next_steps(
+    destination: Path, answers: Mapping[str, Any], *, installed: bool
+) -> None:
+    """Print the next commands, each with its purpose."""
+    server = answers["server_name"]
+    folder = destination.resolve()
+    is_tracked = any((parent / ".git").exists() for parent in (folder, *folder.parents))
+    add = "git add -A" if is_tracked else "git init && git add -A"
+    steps = []
     if not installed:
-        lines.insert(
-            0, ("uv sync && uv run tests/policy/pin.py", "install it, write its lock")
+        steps.append(
+            ("uv sync && uv run tests/policy/pin.py", "install it, write its lock")
         )
-    width = max(len(command) for command, about in lines if about)
+    steps.append(("uv run pytest", "run every tool, prove its hints"))
+    if answers.get("backend") == "http":
+        setting = f"{str(answers['package_name']).upper()}_API_TOKEN"
+        steps.append((f"export {setting}=...", "the secret that the API wants, if any"))
+        steps.append(("copier-fastmcp try", "compare it with the real API; asks first"))
+    steps.append((f"uv run {server} run", "serve over stdio; --http: over HTTP"))
+    width = max(len(command) for command, _ in steps)
     print(f"\nNow, in {destination}:\n")
-    for command, about in lines:
-        print(f"  {command:{width}}  # {about}" if about else f"  {command}")
+    for command, purpose in steps:
+        print(f"  {command:{width}}  # {purpose}")
+    print(f'  {add} && git commit -m "Start"')
 
 
-def _install(destination: Path, *, shown: bool) -> None:
+def _install(destination: Path, *, verbose: bool) -> None:
     """Install a server and pin its tools.
 
     Raises:
-        UnableError: uv is not there, or it or the new server fails.
+        UnableError: uv is missing, or uv or the new server fails.
     """
-    if shown:
+    if verbose:
         print(
             "  uv sync installs it; the first time this takes a minute ...", flush=True
         )
     if reason := uv(destination, "sync", "--quiet"):
         raise UnableError(f"uv sync: {reason}")
-    if shown:
+    if verbose:
         print("  tests/policy/pin.py writes its lock and tool table ...", flush=True)
     pin(destination)

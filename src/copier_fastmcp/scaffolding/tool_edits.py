@@ -1,14 +1,17 @@
-"""A row of the table that `new` shows, changed; and a row more."""
+"""Edits of the table that `new` shows: a changed tool, or an added one."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from ..behaviors import build_declaration, build_policy
 from ..terminal import prompts
-from ..tools_answer import NAME, infer_behavior, list_meanings, parse_entries
+from ..terminal.tool_questions import find_tool_name_mistake
+from ..tools_answer import infer_behavior, list_meanings, parse_entries
 from .tool_preview import find_name_mistake
 
-WHAT = [
+Tool = dict[str, Any]
+
+PROPERTIES = [
     ("its name", "", "name"),
     ("its behavior", "", "behavior"),
     ("its hints", "where the behavior leaves them to the tool", "hints"),
@@ -25,117 +28,119 @@ GATES = [
 ]
 
 
-def _some(text: str) -> str:
+def _find_empty(text: str) -> str:
     return "" if text else "it is empty; write something, or press Esc"
 
 
-def change_tool(tools: list[dict[str, Any]], answers: Mapping[str, Any]) -> None:
-    """Change a tool in the list.
+def change_tool(tools: list[Tool], answers: Mapping[str, Any]) -> None:
+    """Ask for a change of a tool in the list, and make it.
 
     Raises:
-        BackError: They want nothing changed.
+        BackError: The user wants no change.
     """
-    at = prompts.ask_choice(
-        "Which tool?", [(str(tool["name"]), "", n) for n, tool in enumerate(tools)]
-    )
-    tool = tools[at]
-    listed = [
-        one for one in WHAT if one[2] != "hints" or infer_behavior(tool) == "action"
-    ]
-    what = prompts.ask_choice(f"What should change in {tool['name']}?", listed)
-    if what == "out":
+    options = [(str(tool["name"]), "", n) for n, tool in enumerate(tools)]
+    index = prompts.ask_choice("Which tool?", options)
+    tool = tools[index]
+    properties = list(PROPERTIES)
+    if infer_behavior(tool) != "action":
+        properties = [option for option in PROPERTIES if option[2] != "hints"]
+    choice = prompts.ask_choice(f"What should change in {tool['name']}?", properties)
+    if choice == "out":
         if len(tools) == 1:
             prompts.print_mistake("it is the only tool; a server needs one")
             return
-        del tools[at]
-    elif what == "name":
-        others = {one["name"] for one in tools} - {tool["name"]}
-        _rename(tool, others)
-    elif what == "behavior":
-        _behavior(tool)
-    elif what == "hints":
-        loses = prompts.ask_yes_no(
-            "May it remove or overwrite something?", tool.get("destructive", True)
-        )
-        same = prompts.ask_yes_no(
-            "Does the same call again change nothing more?",
-            tool.get("idempotent", False),
-        )
-        tool |= {"destructive": loses, "idempotent": same}
-    elif what == "confirm":
-        _confirm(tool, answers)
+        del tools[index]
+    elif choice == "name":
+        names = {sibling["name"] for sibling in tools} - {tool["name"]}
+        _rename(tool, names)
+    elif choice == "behavior":
+        _change_behavior(tool)
+    elif choice == "hints":
+        _change_hints(tool)
+    elif choice == "confirm":
+        _change_gate(tool, answers)
     else:
-        tool[what] = prompts.ask_text(f"Its {what}:", str(tool.get(what, "")), _some)
+        text = str(tool.get(choice, ""))
+        tool[choice] = prompts.ask_text(f"Its {choice}:", text, _find_empty)
 
 
-def add_tool(tools: list[dict[str, Any]], answers: Mapping[str, Any]) -> None:
-    """Add a tool to the list.
+def add_tool(tools: list[Tool], answers: Mapping[str, Any]) -> None:
+    """Ask for a tool and add it to the list.
 
     Raises:
-        BackError: They want none.
+        BackError: The user wants no tool.
     """
-    known = ", ".join(f"{one['name']}=put" for one in tools)
-    found = prompts.ask_text(
-        "Its name, as in shelve_note=put:",
-        check=lambda said: (
-            find_name_mistake(f"{known}, {said}") if said else _some(said)
-        ),
-    )
-    tools += parse_entries(found)
+    # Existing tools are checked before, so only the new names can be wrong.
+    existing = ", ".join(f"{tool['name']}=put" for tool in tools)
+
+    def find_mistake(text: str) -> str:
+        return find_name_mistake(f"{existing}, {text}") if text else _find_empty(text)
+
+    names = prompts.ask_text("Its name, as in shelve_note=put:", check=find_mistake)
+    tools += parse_entries(names)
 
 
-def _rename(tool: dict[str, Any], others: set[str]) -> None:
-    """Another name; what the tool does stays."""
-
-    def wrong(name: str) -> str:
-        if name in others:
-            return f"{name!r} is another tool; write a name that none has"
-        fits = NAME.fullmatch(name)
-        return (
-            ""
-            if fits
-            else f"{name!r} is not a name for a tool; write it as archive_note"
-        )
-
+def _rename(tool: Tool, names: set[str]) -> None:
+    """Ask for another name; the behavior of the tool stays."""
     behavior = infer_behavior(tool)
-    tool["name"] = prompts.ask_text("Its name:", str(tool["name"]), wrong)
+    tool["name"] = prompts.ask_text(
+        "Its name:",
+        str(tool["name"]),
+        lambda name: find_tool_name_mistake(name, names),
+    )
     if infer_behavior(tool) != behavior:
         tool["behavior"] = behavior
 
 
-def _behavior(tool: dict[str, Any]) -> None:
-    known = infer_behavior(tool)
-    found = prompts.ask_choice("What does it do?", list_meanings(), known)
-    if found == known:
+def _change_behavior(tool: Tool) -> None:
+    behavior = infer_behavior(tool)
+    choice = prompts.ask_choice("What does it do?", list_meanings(), behavior)
+    if choice == behavior:
         return
-    tool["behavior"] = found
-    for key in ("destructive", "idempotent"):
-        tool.pop(key, None)
+    tool["behavior"] = choice
+    for hint in ("destructive", "idempotent"):
+        tool.pop(hint, None)
     if tool.get("http"):
-        tool["why"] = (
-            f"{tool['http'].partition('?')[0]}: said in the dialog (your choice)."
-        )
+        request = tool["http"].partition("?")[0]
+        tool["why"] = f"{request}: said in the dialog (your choice)."
 
 
-def _confirm(tool: dict[str, Any], answers: Mapping[str, Any]) -> None:
+def _change_hints(tool: Tool) -> None:
+    destructive = prompts.ask_yes_no(
+        "May it remove or overwrite something?", tool.get("destructive", True)
+    )
+    idempotent = prompts.ask_yes_no(
+        "Does the same call again change nothing more?", tool.get("idempotent", False)
+    )
+    tool["destructive"] = destructive
+    tool["idempotent"] = idempotent
+
+
+def _is_gated(tool: Tool, answers: Mapping[str, Any]) -> bool:
+    return build_policy(answers).is_gated(build_declaration(tool))
+
+
+def _change_gate(tool: Tool, answers: Mapping[str, Any]) -> None:
     gate = prompts.ask_choice("Before it runs:", GATES)
-    kept = [one for one in tool.get("exceptions") or [] if one.get("hint") != "confirm"]
-    plain = {
-        key: value
-        for key, value in tool.items()
-        if key not in ("confirm", "exceptions")
-    }
-    plain |= {"exceptions": kept} if kept else {}
+    exceptions = []
+    for exception in tool.get("exceptions") or []:
+        if exception.get("hint") != "confirm":
+            exceptions.append(exception)
+    changed = dict(tool)
+    changed.pop("confirm", None)
+    changed.pop("exceptions", None)
+    if exceptions:
+        changed["exceptions"] = exceptions
     if gate == "asked":
-        plain["confirm"] = True
+        changed["confirm"] = True
     elif gate == "own":
-        example = "The question, as in Archive note {note_id}?"
-        plain["confirm"] = prompts.ask_text(example, check=_some)
-    elif gate == "nobody" and build_policy(answers).is_gated(build_declaration(plain)):
-        why = prompts.ask_text(
-            "Why nobody has to be asked, in a sentence:", check=_some
-        )
-        plain["confirm"] = False
-        plain["exceptions"] = [*kept, {"hint": "confirm", "value": False, "why": why}]
+        question = "The question, as in Archive note {note_id}?"
+        changed["confirm"] = prompts.ask_text(question, check=_find_empty)
+    elif gate == "nobody" and _is_gated(changed, answers):
+        question = "Why nobody has to be asked, in a sentence:"
+        reason = prompts.ask_text(question, check=_find_empty)
+        exception = {"hint": "confirm", "value": False, "why": reason}
+        changed["confirm"] = False
+        changed["exceptions"] = [*exceptions, exception]
     tool.clear()
-    tool |= plain
+    tool.update(changed)

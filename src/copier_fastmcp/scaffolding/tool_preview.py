@@ -1,7 +1,9 @@
-"""What answers come to, before anything is written: each tool with its hints, its gate and what says so."""
+"""The table of tools that `new` shows before it writes: behavior, hints, gate and the source of each."""
 
+import ast
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from copier_fastmcp_engine.policy import Policy
@@ -21,6 +23,8 @@ NARROW = (
     "Asks a\nperson",
     "From",
 )
+NARROW_HINTS = ("read_only", "destructive", "idempotent")
+CREATING = ("create", "ensure")
 HINTS = {
     "readOnly": "It changes nothing; clients may run it without asking.",
     "destructive": "It may overwrite or remove what was there; clients may ask first.",
@@ -29,97 +33,145 @@ HINTS = {
 }
 
 
+def is_known(behavior: str) -> bool:
+    """Return whether the tables have a behavior."""
+    return behavior in load_tables()["behaviors"]
+
+
 def compute_hints(tool: Mapping[str, Any], policy: Policy) -> dict[str, bool]:
-    """The hints that clients will see, but for openWorldHint, which its author alone says."""
+    """Return the hints of a tool on the wire, without openWorldHint, which only its author declares."""
     hints = policy.hints(build_declaration(tool))
     hints.pop(load_tables()["hints"]["open_world"], None)
     return hints
 
 
 def describe_gate(tool: Mapping[str, Any], policy: Policy) -> str:
-    """Whether a person is asked before it runs, and whether the tool itself says so."""
-    gated = policy.is_gated(build_declaration(tool))
-    said = (
-        " (said)"
-        if tool.get("confirm") or (tool.get("confirm") is False and not gated)
-        else ""
-    )
-    return f"{'yes' if gated else 'no'}{said}"
+    """Return whether a person is asked before a tool runs, and whether the tool itself declares it."""
+    is_gated = policy.is_gated(build_declaration(tool))
+    confirm = tool.get("confirm")
+    is_declared = bool(confirm) or (confirm is False and not is_gated)
+    text = "yes" if is_gated else "no"
+    return f"{text} (said)" if is_declared else text
+
+
+def _format_hints(hints: Mapping[str, bool]) -> str:
+    words = []
+    for hint, value in hints.items():
+        words.append(f"{hint.removesuffix('Hint')}={'yes' if value else 'no'}")
+    return " ".join(words) or "none"
 
 
 def build_rows(answers: Mapping[str, Any]) -> list[list[str]]:
-    """The whole table."""
-    policy, made = build_policy(answers), []
+    """Return the rows of the table, one for each tool."""
+    policy = build_policy(answers)
+    rows = []
     for tool in parse_entries(answers.get("tools")):
-        name, behavior = str(tool.get("name")), infer_behavior(tool)
-        if behavior not in load_tables()["behaviors"]:
-            made.append([name, behavior or "?", "?", "?", "?"])
+        name = str(tool.get("name"))
+        behavior = infer_behavior(tool)
+        if not is_known(behavior):
+            rows.append([name, behavior or "?", "?", "?", "?"])
             continue
-        hints = compute_hints(tool, policy).items()
-        shown = " ".join(
-            f"{of.removesuffix('Hint')}={'yes' if so else 'no'}" for of, so in hints
-        )
-        made.append(
-            [
-                name,
-                behavior,
-                shown or "none",
-                describe_gate(tool, policy),
-                describe_source(tool),
-            ]
-        )
-    return made
+        hints = _format_hints(compute_hints(tool, policy))
+        gate = describe_gate(tool, policy)
+        rows.append([name, behavior, hints, gate, describe_source(tool)])
+    return rows
 
 
 def print_preview(answers: Mapping[str, Any]) -> None:
-    """Print the whole table in a terminal: a line for each tool where there is room."""
-    policy, lines = build_policy(answers), []
+    """Print the table in a terminal: a line for each tool if there is room."""
+    policy = build_policy(answers)
+    words = {True: "yes", False: "no", None: "-"}
+    lines = []
     tools = parse_entries(answers.get("tools"))
-    for tool, (name, behavior, _, gate, source) in zip(
-        tools, build_rows(answers), strict=True
-    ):
-        known = (
-            compute_hints(tool, policy)
-            if behavior in load_tables()["behaviors"]
-            else {}
-        )
-        wire = [
-            load_tables()["hints"][hint]
-            for hint in ("read_only", "destructive", "idempotent")
-        ]
-        cells = [
-            {True: "yes", False: "no", None: "-"}[known.get(hint)] for hint in wire
-        ]
-        short = re.sub("first word '.*'", "its name", source)
-        lines.append([name, behavior, *cells, gate, short])
+    for tool, row in zip(tools, build_rows(answers), strict=True):
+        name, behavior, _, gate, source = row
+        hints = compute_hints(tool, policy) if is_known(behavior) else {}
+        cells = []
+        for hint in NARROW_HINTS:
+            wire_name = load_tables()["hints"][hint]
+            cells.append(words[hints.get(wire_name)])
+        short_source = re.sub("first word '.*'", "its name", source)
+        lines.append([name, behavior, *cells, gate, short_source])
     print_table(NARROW, lines, ruled=False)
 
 
-def find_name_mistake(text: str) -> str:
-    """The first mistake in names typed with commas between, with its mend; empty without one.
+def find_created_record(tools: object) -> str:
+    """Return the kind of record that the first creating tool creates; empty without such a tool."""
+    for tool in parse_entries(tools):
+        _, _, record = str(tool["name"]).partition("_")
+        if infer_behavior(tool) in CREATING and record:
+            return record
+    return ""
 
-    Names that leave their behavior unsaid are one mistake.
-    """
-    found = parse_entries(text)
-    if not found:
-        return "name at least one tool, as in search_notes, get_note"
-    seen, unsaid = set[str](), []
-    for one in found:
-        name, behavior = one["name"], one.get("behavior")
-        if not NAME.fullmatch(name):
-            joined = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
-            hint = joined if NAME.fullmatch(joined) else "get_note"
-            return f"{name!r} is not a good name; write it as {hint}, with commas between names"
-        if name in seen:
-            return f"{name!r} is named twice; take one out"
-        if behavior is not None and behavior not in load_tables()["behaviors"]:
-            return f"{behavior!r} is not a behavior; use one of {', '.join(load_tables()['behaviors'])}"
-        if not infer_behavior(one):
-            unsaid.append(name)
-        seen.add(name)
-    if not unsaid:
+
+def list_signatures(project: Path) -> list[str]:
+    """Return the signatures of the creating tools of a rendered project, a line each."""
+    lines = []
+    for path in sorted(project.glob("src/*/tools/**/*.py")):
+        for node in ast.parse(path.read_bytes()).body:
+            if isinstance(node, ast.AsyncFunctionDef) and _is_creating(node):
+                parameters = node.args.args + node.args.kwonlyargs
+                types = [f"{arg.arg}: {_format_type(arg)}" for arg in parameters]
+                lines.append(f"{node.name}({', '.join(types)})")
+    return lines
+
+
+def _is_creating(function: ast.AsyncFunctionDef) -> bool:
+    for decorator in function.decorator_list:
+        if ast.unparse(decorator).startswith(CREATING):
+            return True
+    return False
+
+
+def _format_type(parameter: ast.arg) -> str:
+    """Return the type of a parameter, without its description."""
+    annotation = parameter.annotation
+    if annotation is None:
+        return "Any"
+    if isinstance(annotation, ast.Subscript):
+        arguments = annotation.slice
+        if isinstance(arguments, ast.Tuple):
+            return ast.unparse(arguments.elts[0])
+    return ast.unparse(annotation)
+
+
+def _suggest_name(name: str) -> str:
+    suggestion = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
+    return suggestion if NAME.fullmatch(suggestion) else "get_note"
+
+
+def _describe_undetermined(names: list[str]) -> str:
+    """Return the error for names whose first words imply no behavior; empty without names."""
+    if not names:
         return ""
-    first, whole = unsaid[0], " and ".join(unsaid)
-    verbs = " and ".join(repr(name.split("_")[0]) for name in unsaid)
-    say, do = ("say", "do") if len(unsaid) > 1 else ("says", "does")
-    return f"{verbs} {say} nothing of what {whole} {do}; add it, as in {first}=put or {first}=action"
+    verbs = " and ".join(repr(name.split("_")[0]) for name in names)
+    say, do = ("say", "do") if len(names) > 1 else ("says", "does")
+    example = f"{names[0]}=put or {names[0]}=action"
+    return f"{verbs} {say} nothing of what {' and '.join(names)} {do}; add it, as in {example}"
+
+
+def find_name_mistake(text: str) -> str:
+    """Return the first error in names typed with commas between them, with its fix; empty without one.
+
+    Names that do not imply a behavior are reported together.
+    """
+    tools = parse_entries(text)
+    if not tools:
+        return "name at least one tool, as in search_notes, get_note"
+    names: set[str] = set()
+    undetermined = []
+    for tool in tools:
+        name = tool["name"]
+        behavior = tool.get("behavior")
+        if not NAME.fullmatch(name):
+            suggestion = _suggest_name(name)
+            return f"{name!r} is not a good name; write it as {suggestion}, with commas between names"
+        if name in names:
+            return f"{name!r} is named twice; take one out"
+        if behavior is not None and not is_known(behavior):
+            behaviors = ", ".join(load_tables()["behaviors"])
+            return f"{behavior!r} is not a behavior; use one of {behaviors}"
+        if not infer_behavior(tool):
+            undetermined.append(name)
+        names.add(name)
+    return _describe_undetermined(undetermined)

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from .low_level import LowLevelTools
-from .modules import FUNCTIONS, Function, Module, Place, Project, parameters
-from .mounts import mounts, server_of
+from .modules import FUNCTIONS, Function, Module, Place, Project, list_parameters
+from .mounts import find_mounts, name_server
 from .receivers import Receivers
 from .registrations import RegistrationArguments, SourceTool
 
@@ -28,7 +28,7 @@ class ToolDiscovery(RegistrationArguments):
         """Learn which server is mounted in which."""
         self.project = project
         self.receivers = Receivers(project)
-        self.mounted, self.prefixes = mounts(project)
+        self.mounted, self.prefixes = find_mounts(project)
 
     def tools(self) -> list[SourceTool]:
         """Every tool, in the order of the files."""
@@ -133,7 +133,7 @@ class ToolDiscovery(RegistrationArguments):
 
     def _inner_name(self, call: ast.AST, name: str) -> str:
         """The name that a decorator of the project's own gives: the one that it got, or that with more around it."""
-        for value in _keyword(call, "name") if isinstance(call, ast.Call) else ():
+        for value in _find_keyword(call, "name") if isinstance(call, ast.Call) else ():
             if isinstance(value, ast.JoinedStr):
                 parts = (
                     p.value if isinstance(p, ast.Constant) else name
@@ -163,7 +163,7 @@ class ToolDiscovery(RegistrationArguments):
     ) -> bool:
         """Whether what a call registers comes from outside: it is given, or it is a parameter."""
         inner = [n for n in ast.walk(around) if isinstance(n, FUNCTIONS)]
-        names = {arg.arg for one in inner for arg in parameters(one)}
+        names = {arg.arg for one in inner for arg in list_parameters(one)}
         outer = module.parents.get(call)
         calls = [call, *([outer] if isinstance(outer, ast.Call) else [])]
         used = {
@@ -195,7 +195,7 @@ class ToolDiscovery(RegistrationArguments):
                 yield SourceTool("*", module, node, exact=False, reason=reason)
             elif function.attr == "from_function" and of.endswith("Tool"):
                 yield from self._registered(
-                    module, node, node.args[:1] or _keyword(node, "fn")
+                    module, node, node.args[:1] or _find_keyword(node, "fn")
                 )
             elif (
                 function.attr == "tool"
@@ -205,7 +205,11 @@ class ToolDiscovery(RegistrationArguments):
             ):
                 yield from self._registered(module, node, node.args[:1])
             elif function.attr == "add_tool":
-                given = node.args[:1] or _keyword(node, "fn") or _keyword(node, "tool")
+                given = (
+                    node.args[:1]
+                    or _find_keyword(node, "fn")
+                    or _find_keyword(node, "tool")
+                )
                 made = isinstance(given[0], ast.Call) if given else True
                 if given and not made and not self._holds_tool(module, given[0]):
                     yield from self._registered(module, node, given)
@@ -254,7 +258,7 @@ class ToolDiscovery(RegistrationArguments):
         names = {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)}
         for around in module.above(expression):
             if isinstance(around, FUNCTIONS):
-                given = {arg.arg for arg in parameters(around)}
+                given = {arg.arg for arg in list_parameters(around)}
                 if names & (given - {"self", "cls", "mcp", "app", "server"}):
                     return True
         return False
@@ -332,7 +336,7 @@ class ToolDiscovery(RegistrationArguments):
         function = place.node if place and isinstance(place.node, FUNCTIONS) else None
         target = call.func if call else site
         held = target.value if isinstance(target, ast.Attribute) else None
-        server = server_of(self.project, module, held) if held is not None else ""
+        server = name_server(self.project, module, held) if held is not None else ""
         name = said.name or (function.name if function else "*")
         if (
             function
@@ -354,5 +358,5 @@ class ToolDiscovery(RegistrationArguments):
         )
 
 
-def _keyword(call: ast.Call, name: str) -> list[ast.expr]:
+def _find_keyword(call: ast.Call, name: str) -> list[ast.expr]:
     return [word.value for word in call.keywords if word.arg == name]

@@ -54,7 +54,7 @@ class LowLevelTools(RegistrationArguments):
             name=name,
             local=name,
             exact=True,
-            schema=_schema(keywords[schema]),
+            schema=_parse_schema(keywords[schema]),
             function=handler.node
             if handler and isinstance(handler.node, FUNCTIONS)
             else None,
@@ -116,7 +116,7 @@ class LowLevelTools(RegistrationArguments):
             test = node.test
             if isinstance(test.ops[0], ast.Eq | ast.In):
                 sides = [test.left, *test.comparators]
-                values = [value for side in sides for value in _elements(side)]
+                values = [value for side in sides for value in _list_elements(side)]
                 if name in [self.constant_text(module, value) for value in values]:
                     return node.body
         if isinstance(node, ast.match_case):
@@ -147,7 +147,7 @@ class LowLevelTools(RegistrationArguments):
     ) -> Place:
         """A branch as a function of its own, with what the function around it does before any branch."""
         around = next((a for a in module.above(node) if isinstance(a, FUNCTIONS)), None)
-        before = [] if around is None else _before_branches(around, node)
+        before = [] if around is None else _list_common_statements(around, node)
         made = ast.parse("async def branch(): ...").body[0]
         if not isinstance(made, ast.AsyncFunctionDef):
             raise TypeError("an async function is not parsed as one")
@@ -159,13 +159,13 @@ class LowLevelTools(RegistrationArguments):
         return Place(module, made)
 
 
-def listed_parameters(tool: SourceTool) -> dict[str, Any]:
+def read_listed_parameters(tool: SourceTool) -> dict[str, Any]:
     """The properties of the schema that a tool is listed with."""
     properties = (tool.schema or {}).get("properties")
     return properties if isinstance(properties, dict) else {}
 
 
-def _schema(expression: ast.expr) -> dict[str, Any] | None:
+def _parse_schema(expression: ast.expr) -> dict[str, Any] | None:
     """A schema that stands in the source; where parts of it are made elsewhere, the names of its properties."""
     try:
         value = ast.literal_eval(expression)
@@ -185,13 +185,13 @@ def _schema(expression: ast.expr) -> dict[str, Any] | None:
     return None
 
 
-def _elements(expression: ast.expr) -> list[ast.expr]:
+def _list_elements(expression: ast.expr) -> list[ast.expr]:
     if isinstance(expression, ast.Tuple | ast.List | ast.Set):
         return expression.elts
     return [expression]
 
 
-def _before_branches(function: Function, node: ast.AST) -> list[ast.stmt]:
+def _list_common_statements(function: Function, node: ast.AST) -> list[ast.stmt]:
     """The plain statements of a function before a branch of it."""
     found: list[ast.stmt] = []
     level = list(function.body)

@@ -84,7 +84,7 @@ class Project:
         """Parse every file below a folder; RefusedError: one is not Python."""
         self.root = root
         self.modules: dict[str, Module] = {}
-        for module in map(self._parsed, _files(root)):
+        for module in map(self._parsed, _list_files(root)):
             taken = module.name in self.modules  # server.py beside src/server.py
             self.modules[str(module.path) if taken else module.name] = module
         self.methods: dict[str, list[Place]] = {}
@@ -107,7 +107,7 @@ class Project:
         parts = parts[1:] if parts[0] == "src" and len(parts) > 1 else parts
         parts = parts[:-1] if parts[-1] == "__init__" else parts
         try:
-            text = decoded(path.read_bytes())
+            text = decode_source(path.read_bytes())
             tree = ast.parse(text)
         except (
             SyntaxError,
@@ -147,7 +147,7 @@ class Project:
                         f"{start}.{name.name}".strip(".")
                     )
                     module.stars += [start] * (name.name == "*")
-        for node in _statements(tree.body):
+        for node in _list_statements(tree.body):
             if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
                 module.top[node.name] = node
             elif isinstance(node, ast.Assign | ast.AnnAssign) and node.value:
@@ -256,26 +256,28 @@ class Project:
         return places[0] if len(places) == 1 else None
 
 
-def parameters(function: Function) -> list[ast.arg]:
+def list_parameters(function: Function) -> list[ast.arg]:
     """Every parameter of a function, but for those that take any number."""
     arguments = function.args
     return [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
 
 
-def asked(function: Function | None) -> Iterator[tuple[str, ast.expr | None]]:
+def list_caller_parameters(
+    function: Function | None,
+) -> Iterator[tuple[str, ast.expr | None]]:
     """The parameters of a tool's function that a caller gives, each with its annotation."""
-    for one in parameters(function) if function else ():
+    for one in list_parameters(function) if function else ():
         text = ast.unparse(one.annotation) if one.annotation else ""
         if one.arg not in INJECTED and "Context" not in text:
             yield one.arg, one.annotation
 
 
-def decoded(held: bytes) -> str:
+def decode_source(held: bytes) -> str:
     """The text of a Python file, in the encoding that it declares, its line ends kept."""
-    return held.decode(encoding_of(held))
+    return held.decode(detect_encoding(held))
 
 
-def encoding_of(held: bytes) -> str:
+def detect_encoding(held: bytes) -> str:
     """The encoding that a Python file declares.
 
     Raises:
@@ -284,8 +286,8 @@ def encoding_of(held: bytes) -> str:
     return tokenize.detect_encoding(io.BytesIO(held).readline)[0]
 
 
-def _files(root: Path) -> Iterator[Path]:
-    written = set(_adopted_folders(root))
+def _list_files(root: Path) -> Iterator[Path]:
+    written = set(_find_adopted_folders(root))
     for path in sorted(root.rglob("*.py")):
         parts = path.relative_to(root).parts[:-1]
         if any(part in NEVER or part.startswith(".") for part in parts) or BESIDE & {
@@ -302,7 +304,7 @@ def _files(root: Path) -> Iterator[Path]:
             yield path
 
 
-def _adopted_folders(root: Path) -> Iterator[Path]:
+def _find_adopted_folders(root: Path) -> Iterator[Path]:
     """Find the folders that come from the template."""
     for profile in root.rglob("policy/profile.py"):
         if POLICY_MARK in profile.read_bytes():
@@ -312,11 +314,11 @@ def _adopted_folders(root: Path) -> Iterator[Path]:
             yield marker.parent
 
 
-def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+def _list_statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
     """The statements of a file, also those under `if` and `try`."""
     for node in body:
         yield node
         for inner in ("body", "orelse", "finalbody", "handlers"):
             held = getattr(node, inner, [])
             if isinstance(node, ast.If | ast.Try | ast.With | ast.ExceptHandler):
-                yield from _statements(held)
+                yield from _list_statements(held)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from .modules import Module, Project
 
 
-def server_of(project: Project, module: Module, held: ast.expr) -> str:
+def name_server(project: Project, module: Module, held: ast.expr) -> str:
     """A name for the server that an expression holds: the same for the same one in every file."""
     if isinstance(held, ast.Name) and held.id in module.top:
         return f"{module.name}.{held.id}"
@@ -14,12 +14,12 @@ def server_of(project: Project, module: Module, held: ast.expr) -> str:
     return named if "." in named else ""
 
 
-def mounts(project: Project) -> tuple[set[str], dict[str, str]]:
+def find_mounts(project: Project) -> tuple[set[str], dict[str, str]]:
     """The servers that are mounted, and the prefix of each that has one: that of what it is mounted in comes first."""
     mounted: set[str] = set()
     found: dict[str, tuple[str, str]] = {}
     for module in project.modules.values():
-        for call in _calls(module):
+        for call in _list_mount_calls(module):
             words = [
                 word.value
                 for word in call.keywords
@@ -37,16 +37,16 @@ def mounts(project: Project) -> tuple[set[str], dict[str, str]]:
             held = (
                 call.func.value if isinstance(call.func, ast.Attribute) else call.func
             )
-            parent = server_of(project, module, held)
+            parent = name_server(project, module, held)
             for child in given:
-                server = server_of(project, module, child)
+                server = name_server(project, module, child)
                 mounted.add(server)
                 if server:
                     found[server] = (f"{texts[-1]}_" if texts else "", parent)
-    return mounted, {server: _prefix(server, found) for server in found}
+    return mounted, {server: _resolve_prefix(server, found) for server in found}
 
 
-def _calls(module: Module) -> Iterator[ast.Call]:
+def _list_mount_calls(module: Module) -> Iterator[ast.Call]:
     for node in module.nodes:
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             continue
@@ -54,6 +54,8 @@ def _calls(module: Module) -> Iterator[ast.Call]:
             yield node
 
 
-def _prefix(server: str, found: dict[str, tuple[str, str]], depth: int = 8) -> str:
+def _resolve_prefix(
+    server: str, found: dict[str, tuple[str, str]], depth: int = 8
+) -> str:
     own, parent = found.get(server, ("", ""))
-    return (_prefix(parent, found, depth - 1) if depth else "") + own
+    return (_resolve_prefix(parent, found, depth - 1) if depth else "") + own

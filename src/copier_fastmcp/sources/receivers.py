@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from .modules import FUNCTIONS, Function, Module, Place, Project, parameters
+from .modules import FUNCTIONS, Function, Module, Place, Project, list_parameters
 
 FASTMCP, SDK_1, SDK_2 = "FastMCP", "SDK 1", "SDK 2"
 # Classes whose method `tool` accepts `annotations`, by their full names.
@@ -167,14 +167,18 @@ class Receivers:
         for around in module.above(name):
             if not isinstance(around, FUNCTIONS):
                 continue
-            if _assigned(around, name.id):
-                values = [(module, value) for value in _assigned(around, name.id)]
+            if _list_assigned_values(around, name.id):
+                values = [
+                    (module, value) for value in _list_assigned_values(around, name.id)
+                ]
                 return self._of_all(values, depth)
-            for argument in parameters(around):
+            for argument in list_parameters(around):
                 if argument.arg == name.id:
                     return self._of_parameter(module, around, argument, depth)
         if name.id in module.top:
-            values = [(module, value) for value in _assigned(module.tree, name.id)]
+            values = [
+                (module, value) for value in _list_assigned_values(module.tree, name.id)
+            ]
             return self._of_all(values, depth) if values else ""
         if len(_import_targets(module, name.id)) != 1:
             return ""
@@ -184,7 +188,10 @@ class Receivers:
     def _of_place(self, place: Place | None, name: str, depth: int) -> str:
         if place is None or not isinstance(place.node, ast.expr):
             return ""
-        values = [(place.module, value) for value in _assigned(place.module.tree, name)]
+        values = [
+            (place.module, value)
+            for value in _list_assigned_values(place.module.tree, name)
+        ]
         return self._of_all(values or [(place.module, place.node)], depth)
 
     def _of_attribute(
@@ -219,8 +226,10 @@ class Receivers:
         for around in module.above(held):
             if not isinstance(around, FUNCTIONS):
                 continue
-            for argument in parameters(around):
-                if argument.arg == held.id and not _assigned(around, held.id):
+            for argument in list_parameters(around):
+                if argument.arg == held.id and not _list_assigned_values(
+                    around, held.id
+                ):
                     return self._class_of_parameter(module, around, argument, depth)
         place = self.project.resolve(module, held)
         if place is not None and isinstance(place.node, ast.Call):
@@ -284,7 +293,7 @@ class Receivers:
             called = owner.name
         values: list[tuple[Module, ast.expr]] = []
         for place, call in self._calls.get(called, ()):
-            value = _argument(function, call, argument.arg, skips_first=in_class)
+            value = _find_argument(function, call, argument.arg, skips_first=in_class)
             if value is None:
                 return []
             values.append((place, value))
@@ -415,7 +424,7 @@ def _import_targets(module: Module, name: str) -> set[str]:
     return targets
 
 
-def _assigned(scope: ast.AST, name: str) -> list[ast.expr]:
+def _list_assigned_values(scope: ast.AST, name: str) -> list[ast.expr]:
     """The values that are assigned to a name in a scope, also by `with` and in branches."""
     values: list[ast.expr] = []
     level: list[ast.AST] = list(ast.iter_child_nodes(scope))
@@ -439,7 +448,7 @@ def _assigned(scope: ast.AST, name: str) -> list[ast.expr]:
     return values
 
 
-def _argument(
+def _find_argument(
     function: Function, call: ast.Call, name: str, *, skips_first: bool
 ) -> ast.expr | None:
     """What a call gives for a parameter; None where that cannot be seen."""

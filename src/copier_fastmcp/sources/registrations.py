@@ -203,7 +203,7 @@ def _is_name(text: str) -> bool:
     )
 
 
-def frameworks(project: Project) -> set[str]:
+def list_frameworks(project: Project) -> set[str]:
     """Which frameworks the files of a project import: FastMCP, SDK 1 or SDK 2."""
     targets = {
         target

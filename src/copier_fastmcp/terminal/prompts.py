@@ -1,7 +1,7 @@
-"""Questions in a terminal that go forward and back, and name a mistake whole.
+"""Questions in a terminal, with a way back to the previous question.
 
-Esc goes back a question, Ctrl-C leaves. A mistake stands on lines of its own, broken between words at any
-width: the line below a prompt would cut it. An answered question becomes one short line.
+Esc returns to the previous question, Ctrl-C leaves. An error is printed on separate lines, wrapped at any width, since the
+line below a prompt would cut it. An answered question is reduced to one short line.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,31 +20,39 @@ from ..errors import BackError, one_line
 BACK = object()
 HELP = "(Esc: back, Ctrl-C: leave)"
 MANY = "(space chooses, letters filter, Enter goes on)"
-Option = tuple[str, str, Any]  # what it is called, what it is about, its value
+NARROWEST = 20
+Option = tuple[str, str, Any]  # its name, its description, its value
 
 
-def _lines(text: str, width: int) -> list[str]:
-    return wrap(text, max(20, width), break_on_hyphens=False) or [""]
+def _wrap(text: str, width: int) -> list[str]:
+    return wrap(text, max(NARROWEST, width), break_on_hyphens=False) or [""]
 
 
 def print_line(text: str, mark: str = "  ") -> None:
-    """A sentence, broken between words."""
-    width = get_terminal_size().columns
-    for at, line in enumerate(_lines(one_line(text), width - len(mark) - 1)):
-        print(f"{mark if at == 0 else ' ' * len(mark)}{line}")
+    """Print a sentence, wrapped between words."""
+    width = get_terminal_size().columns - len(mark) - 1
+    prefix = mark
+    for line in _wrap(one_line(text), width):
+        print(f"{prefix}{line}")
+        prefix = " " * len(mark)
 
 
 def print_mistake(text: object) -> None:
-    """What is wrong, and how to mend it."""
+    """Print an error in an answer, and how to fix it."""
     print_line(one_line(text), "  ! ")
 
 
-def _asked(question: q.Question, words: str, shown: Callable[[Any], str]) -> Any:
-    """The answer to a question, of which one short line stays.
+def _ask(question: q.Question, words: str, shown: Callable[[Any], str]) -> Any:
+    """Ask a question and leave one short line of it on the screen.
+
+    Args:
+        question: The question.
+        words: Its text.
+        shown: Formats the answer.
 
     Raises:
-        BackError: They pressed Esc.
-        KeyboardInterrupt: They left.
+        BackError: The user pressed Esc.
+        KeyboardInterrupt: The user left.
     """
     keys = KeyBindings()
 
@@ -56,22 +64,21 @@ def _asked(question: q.Question, words: str, shown: Callable[[Any], str]) -> Any
     app.key_bindings = merge_key_bindings([app.key_bindings or KeyBindings(), keys])
     app.ttimeoutlen = 0.1
     app.erase_when_done = True
-    found = question.unsafe_ask()
-    if found is BACK:
+    answer = question.unsafe_ask()
+    if answer is BACK:
         raise BackError
     width = get_terminal_size().columns
-    answer = one_line(shown(found))
-    short = len(words) + len(answer) + 4 < width
-    lines = (
-        [answer]
-        if short
-        else ["", *(f"    {one}" for one in _lines(answer, width - 5))]
-    )
-    parts = [("class:qmark", "?"), ("class:question", f" {words} ")]
-    print_formatted_text(
-        FormattedText([*parts, ("class:answer", "\n".join(lines))]), style=DEFAULT_STYLE
-    )
-    return found
+    text = one_line(shown(answer))
+    if len(words) + len(text) + 4 >= width:
+        indented = [f"    {line}" for line in _wrap(text, width - 5)]
+        text = "\n".join(["", *indented])
+    parts = [
+        ("class:qmark", "?"),
+        ("class:question", f" {words} "),
+        ("class:answer", text),
+    ]
+    print_formatted_text(FormattedText(parts), style=DEFAULT_STYLE)
+    return answer
 
 
 def ask_text(
@@ -81,98 +88,107 @@ def ask_text(
     *,
     usual: str = "",
 ) -> str:
-    """A line of text that `check` finds nothing wrong with; what it answers is shown, and asked again.
+    """Ask for a line of text until it is valid.
 
-    `default` stands there to be edited; `usual` is shown in gray, and is what nothing typed means.
+    Args:
+        question: The question.
+        default: The text to edit.
+        check: Returns the error in a text, which is shown; empty for a valid text.
+        usual: A value shown in gray, which an empty answer stands for.
     """
     while True:
         gray = FormattedText([("fg:ansibrightblack", usual)])
-        made = q.text(question, default=default, placeholder=gray)
-        found = str(
-            _asked(made, question, lambda said: str(said).strip() or usual)
-        ).strip()
-        found = found or usual
-        wrong = check(found)
-        if not wrong:
-            return found
-        print_mistake(wrong)
-        default = found
+        prompt = q.text(question, default=default, placeholder=gray)
+        answer = _ask(prompt, question, lambda text: str(text).strip() or usual)
+        text = str(answer).strip() or usual
+        mistake = check(text)
+        if not mistake:
+            return text
+        print_mistake(mistake)
+        default = text
 
 
-def build_choices(listed: Sequence[Option]) -> list[q.Choice]:
-    """Choices in two columns, the second broken between words."""
-    label = max(len(name) for name, _, _ in listed) + 2
-    width = get_terminal_size().columns - label - 6
-    joint = "\n" + " " * (label + 3)
-    return [
-        q.Choice(f"{name:{label}}{joint.join(_lines(about, width))}".rstrip(), value)
-        for name, about, value in listed
-    ]
+def build_choices(options: Sequence[Option]) -> list[q.Choice]:
+    """Return choices in two columns, the second one wrapped between words."""
+    label_width = max(len(name) for name, _, _ in options) + 2
+    width = get_terminal_size().columns - label_width - 6
+    joint = "\n" + " " * (label_width + 3)
+    choices = []
+    for name, description, value in options:
+        title = f"{name:{label_width}}{joint.join(_wrap(description, width))}"
+        choices.append(q.Choice(title.rstrip(), value))
+    return choices
 
 
-def ask_choice(question: str, listed: Sequence[Option], default: Any = None) -> Any:
-    """One of several, each with its name, what it is about, and its value."""
-    names = {id(value): name for name, _, value in listed}
-    known = [value for _, _, value in listed]
-    made = q.select(
+def ask_choice(question: str, options: Sequence[Option], default: Any = None) -> Any:
+    """Ask for one of several options and return its value."""
+    names = {id(value): name for name, _, value in options}
+    values = [value for _, _, value in options]
+    prompt = q.select(
         question,
-        build_choices(listed),
-        default=default if default in known else None,
+        build_choices(options),
+        default=default if default in values else None,
         instruction=HELP,
     )
-    return _asked(made, question, lambda value: names.get(id(value), str(value)))
+    return _ask(prompt, question, lambda value: names.get(id(value), str(value)))
 
 
 def ask_choices(
-    question: str, listed: Sequence[Option], chosen: bool = False
+    question: str, options: Sequence[Option], chosen: bool = False
 ) -> list[Any]:
-    """At least one of several."""
+    """Ask for at least one of several options and return their values.
+
+    Args:
+        question: The question.
+        options: The options.
+        chosen: Whether all options are chosen at first.
+    """
     width = get_terminal_size().columns - 8
-    choices = [
-        q.Choice(
-            line if len(line) <= width else f"{line[: width - 3]}...",
-            value,
-            checked=chosen,
-        )
-        for name, about, value in listed
-        for line in [one_line(f"{name}  {about}".rstrip())]
-    ]
+    choices = []
+    for name, description, value in options:
+        line = one_line(f"{name}  {description}".rstrip())
+        if len(line) > width:
+            line = f"{line[: width - 3]}..."
+        choices.append(q.Choice(line, value, checked=chosen))
     while True:
-        made = q.checkbox(
+        prompt = q.checkbox(
             question,
             choices,
             instruction=MANY,
             use_search_filter=True,
             use_jk_keys=False,
         )
-        found = list(
-            _asked(made, question, lambda values: f"{len(values)} of {len(listed)}")
+        answer = _ask(
+            prompt, question, lambda values: f"{len(values)} of {len(options)}"
         )
-        if found:
-            return found
+        if answer:
+            return list(answer)
         print_mistake("none is chosen; choose with the space bar")
 
 
 def ask_yes_no(question: str, default: bool = True) -> bool:
-    """Yes or no."""
-    made = q.confirm(question, default=default)
-    return bool(_asked(made, question, lambda so: "yes" if so else "no"))
+    """Ask a question to be answered with yes or no."""
+    prompt = q.confirm(question, default=default)
+    answer = _ask(prompt, question, lambda agreed: "yes" if agreed else "no")
+    return bool(answer)
 
 
 def run_steps(steps: Sequence[Callable[[], object]]) -> None:
-    """Ask one question after another; Esc goes back to the one before.
+    """Ask one question after another; Esc returns to the previous one.
 
-    A step that answers False had nothing to ask, and is passed in either direction.
+    A step that returns False had nothing to ask, and is skipped in either direction.
 
     Raises:
-        BackError: They went back from the first one.
+        BackError: The user went back from the first step.
     """
-    at, way = 0, 1
-    while at < len(steps):
+    position = 0
+    direction = 1
+    while position < len(steps):
         try:
-            way = 1 if steps[at]() is not False else way
+            if steps[position]() is not False:
+                direction = 1
         except BackError:
-            way = -1
-        at += way
-        if at < 0:
+            direction = -1
+        position += direction
+        if position < 0:
             raise BackError

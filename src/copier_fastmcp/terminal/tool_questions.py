@@ -1,4 +1,4 @@
-"""A tool as a person in a terminal describes it; Esc goes back a question."""
+"""Questions about a new tool in a terminal; Esc returns to the previous question."""
 
 import re
 from collections.abc import Collection
@@ -6,146 +6,192 @@ from typing import Any
 
 from ..errors import BackError
 from ..tables import load_tables
-from ..tools_answer import NAME, infer_from_name
+from ..tools_answer import NAME, infer_from_name, list_meanings
 from . import prompts
 
 LISTS = ["list[str]", "list[int]"]
 WIRE_NAME = re.compile("([A-Za-z][A-Za-z0-9_.-]{0,63})?")
+OWN_WORDS = "own"
 GATES = [
     ("as the policy says", "", None),
     ("ask, with a question made from the title", "", True),
-    ("ask in my words", "", "own"),
+    ("ask in my words", "", OWN_WORDS),
 ]
 
 
-def _parameter(named: Collection[str]) -> dict[str, Any]:
-    """One parameter; nothing when there are no more.
+def find_tool_name_mistake(name: str, names: Collection[str]) -> str:
+    """Return the error in the name of a tool and its fix; empty for a valid name.
 
-    Raises:
-        BackError: They want the one before.
+    Args:
+        name: The name.
+        names: The names of other tools.
     """
-    made: dict[str, Any] = {}
-    ask = "A parameter's name (empty: no more; without any it gets those of its behavior):"
+    if name in names:
+        return f"{name!r} is another tool; write a name that none has"
+    if not NAME.fullmatch(name):
+        return f"{name!r} is not a name for a tool; write it as archive_note"
+    return ""
 
-    def wrong(text: str) -> str:
-        if text in named:
-            return f"{text!r} is a parameter already; write another name"
-        return (
-            ""
-            if WIRE_NAME.fullmatch(text)
-            else f"{text!r} is not a name; write it as note_id"
+
+class _ParameterQuestions:
+    """The questions about one parameter; an empty name ends the list of parameters."""
+
+    def __init__(self, names: Collection[str]) -> None:
+        self.names = names
+        self.parameter: dict[str, Any] = {}
+
+    def _find_name_mistake(self, name: str) -> str:
+        if name in self.names:
+            return f"{name!r} is a parameter already; write another name"
+        if not WIRE_NAME.fullmatch(name):
+            return f"{name!r} is not a name; write it as note_id"
+        return ""
+
+    def ask_name(self) -> None:
+        question = "A parameter's name (empty: no more; without any it gets those of its behavior):"
+        name = self.parameter.get("name", "")
+        self.parameter["name"] = prompts.ask_text(
+            question, name, self._find_name_mistake
         )
 
-    def name() -> None:
-        made["name"] = prompts.ask_text(ask, made.get("name", ""), wrong)
+    def ask_type(self) -> bool:
+        if not self.parameter["name"]:
+            return False
+        options = []
+        for name in (*load_tables("language")["types"], *LISTS):
+            options.append((name, "", name))
+        self.parameter["type"] = prompts.ask_choice(
+            "Its type:", options, self.parameter.get("type")
+        )
+        return True
 
-    def kind() -> bool:
-        known = [(one, "", one) for one in (*load_tables("language")["types"], *LISTS)]
-        if made["name"]:
-            made["type"] = prompts.ask_choice("Its type:", known, made.get("type"))
-        return bool(made["name"])
+    def ask_description(self) -> bool:
+        if not self.parameter["name"]:
+            return False
+        description = self.parameter.get("description", "")
+        self.parameter["description"] = prompts.ask_text(
+            "What it is:", description, self._find_description_mistake
+        )
+        return True
 
-    def about() -> bool:
-        if made["name"]:
-            made["description"] = prompts.ask_text(
-                "What it is:", made.get("description", ""), some
-            )
-        return bool(made["name"])
+    def ask_required(self) -> bool:
+        if not self.parameter["name"]:
+            return False
+        if not prompts.ask_yes_no("Is it required?"):
+            self.parameter["required"] = False
+        return True
 
-    def needed() -> bool:
-        if made["name"] and not prompts.ask_yes_no("Is it required?"):
-            made["required"] = False
-        return bool(made["name"])
-
-    def some(text: str) -> str:
+    def _find_description_mistake(self, text: str) -> str:
         return "" if text else "models read it; write one sentence"
 
-    prompts.run_steps([name, kind, about, needed])
-    return made if made["name"] else {}
+    def ask(self) -> dict[str, Any]:
+        """Return the parameter; empty if there are no more parameters.
+
+        Raises:
+            BackError: The user wants to return to the previous parameter.
+        """
+        prompts.run_steps(
+            [self.ask_name, self.ask_type, self.ask_description, self.ask_required]
+        )
+        return self.parameter if self.parameter["name"] else {}
 
 
-def _parameters() -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+def _ask_parameters() -> list[dict[str, Any]]:
+    parameters: list[dict[str, Any]] = []
     while True:
+        names = [parameter["name"] for parameter in parameters]
         try:
-            one = _parameter([each["name"] for each in found])
+            parameter = _ParameterQuestions(names).ask()
         except BackError:
-            if not found:
+            if not parameters:
                 raise
-            found.pop()
+            parameters.pop()
             continue
-        if not one:
-            return found
-        found.append(one)
+        if not parameter:
+            return parameters
+        parameters.append(parameter)
+
+
+class _ToolQuestions:
+    """The questions about one tool."""
+
+    def __init__(self, names: Collection[str]) -> None:
+        self.names = names
+        self.tool: dict[str, Any] = {}
+
+    def ask_name(self) -> None:
+        self.tool["name"] = prompts.ask_text(
+            "Name, its verb first:",
+            self.tool.get("name", ""),
+            lambda name: find_tool_name_mistake(name, self.names),
+        )
+
+    def ask_behavior(self) -> None:
+        name = self.tool["name"]
+        default = self.tool.get("behavior", infer_from_name(name) or None)
+        behavior = prompts.ask_choice("What it does:", list_meanings(), default)
+        self.tool["behavior"] = behavior
+        self.tool["title"] = name.replace("_", " ").title()
+
+    def ask_title(self) -> None:
+        self.tool["title"] = prompts.ask_text("Title:", self.tool["title"])
+
+    def ask_description(self) -> None:
+        question = "Description, for the model (empty: a sentence from the title):"
+        description = self.tool.get("description", "")
+        self.tool["description"] = prompts.ask_text(question, description)
+
+    def ask_parameters(self) -> None:
+        self.tool["params"] = _ask_parameters()
+
+    def ask_gate(self) -> None:
+        confirm = prompts.ask_choice("Before it runs:", GATES)
+        if confirm == OWN_WORDS:
+            confirm = prompts.ask_text("The question, as in Archive note {note_id}?")
+        self.tool["confirm"] = confirm
+
+    def ask_reason(self) -> bool:
+        if self.tool["behavior"] == "read":
+            return False
+        question = (
+            "Why its hints are right, in a sentence (empty: one by its behavior):"
+        )
+        self.tool["why"] = prompts.ask_text(question, self.tool.get("why", ""))
+        return True
 
 
 def ask_tool(taken: Collection[str] = ()) -> dict[str, Any]:
-    """The tool, in the form of the answer `tools`; `taken` are the names of others.
+    """Ask for a tool and return it as an entry of the answer `tools`.
+
+    Args:
+        taken: The names of other tools.
 
     Raises:
-        BackError: They want the question before the first.
-        KeyboardInterrupt: They left.
+        BackError: The user went back from the first question.
+        KeyboardInterrupt: The user left.
     """
-    tool: dict[str, Any] = {}
-
-    def wrong(text: str) -> str:
-        if text in taken:
-            return f"{text!r} is another tool; write a name that none has"
-        fits = NAME.fullmatch(text)
-        return (
-            ""
-            if fits
-            else f"{text!r} is not a name for a tool; write it as archive_note"
-        )
-
-    def name() -> None:
-        tool["name"] = prompts.ask_text(
-            "Name, its verb first:", tool.get("name", ""), wrong
-        )
-
-    def behavior() -> None:
-        guess = infer_from_name(tool["name"]) or None
-        listed = [
-            (one, row["meaning"], one)
-            for one, row in load_tables()["behaviors"].items()
+    questions = _ToolQuestions(taken)
+    prompts.run_steps(
+        [
+            questions.ask_name,
+            questions.ask_behavior,
+            questions.ask_title,
+            questions.ask_description,
+            questions.ask_parameters,
+            questions.ask_gate,
+            questions.ask_reason,
         ]
-        found = prompts.ask_choice("What it does:", listed, tool.get("behavior", guess))
-        tool["behavior"], tool["title"] = found, tool["name"].replace("_", " ").title()
-
-    def title() -> None:
-        tool["title"] = prompts.ask_text("Title:", tool["title"])
-
-    def description() -> None:
-        words = "Description, for the model (empty: a sentence from the title):"
-        tool["description"] = prompts.ask_text(words, tool.get("description", ""))
-
-    def parameters() -> None:
-        tool["params"] = _parameters()
-
-    def gate() -> None:
-        found = prompts.ask_choice("Before it runs:", GATES)
-        if found == "own":
-            found = prompts.ask_text("The question, as in Archive note {note_id}?")
-        tool["confirm"] = found
-
-    def why() -> bool:
-        if tool["behavior"] != "read":
-            words = (
-                "Why its hints are right, in a sentence (empty: one by its behavior):"
-            )
-            tool["why"] = prompts.ask_text(words, tool.get("why", ""))
-        return bool(tool["behavior"] != "read")
-
-    prompts.run_steps([name, behavior, title, description, parameters, gate, why])
+    )
+    tool = questions.tool
     if tool["behavior"] == infer_from_name(tool["name"]):
         del tool["behavior"]
     return {key: value for key, value in tool.items() if value not in ("", [], None)}
 
 
 def confirm_write() -> bool:
-    """Whether they want what they were shown.
+    """Ask whether to write what was shown.
 
     Raises:
-        KeyboardInterrupt: They left.
+        KeyboardInterrupt: The user left.
     """
     return prompts.ask_yes_no("Write it?")

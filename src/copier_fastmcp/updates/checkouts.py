@@ -14,10 +14,18 @@ import yaml
 
 from ..errors import RefusedError, UnableError, one_line, print_message
 from ..project import answers, copier_process
-from ..project.guarded_writes import Change, read_content, require_clean, write_changes
+from ..project.engine_requirement import ENGINE_PIN, pin_adopted_engine
+from ..project.guarded_writes import (
+    Change,
+    delete_empty_folders,
+    read_content,
+    require_clean,
+    write_changes,
+)
 from ..project.pinning import PIN, PINNED, project_environment, renew_lock
 from ..project.repository import git, list_changes
 from .conflicts import conflicting_files, describe_conflicts
+from .file_merges import merge_changed_answers
 from .guard import find_harmful_settings
 from .policy_changes import (
     Consequences,
@@ -38,6 +46,7 @@ OWN_CHECKS = {  # of a generated server, and of an adopted one
     "scripts/check": "uv run python scripts/check",
     "tests/policy/check.py": "uv run tests/policy/check.py",
 }
+TOOL_ANSWERS = {"tools", "description", "api", "api_auth"}
 CLEAN, RELAXED, CONFLICT, CURRENT, FAILED = (
     "clean",
     "relaxed",
@@ -71,6 +80,7 @@ class Result:
         tools: What changed for clients, from the lock.
         check: What the check printed last, before and after.
         behind: Tools whose answers changed, and whose files stay as they are.
+        merged: Files of the author that have the change of their answers.
         differs: Policy files that are not as the release has them.
         conflicts: What the release changes in each file with a conflict.
         notes: What the author should know before merging.
@@ -89,6 +99,7 @@ class Result:
     tools: list[str] = field(default_factory=list)
     check: list[str] = field(default_factory=list)
     behind: list[str] = field(default_factory=list)
+    merged: list[str] = field(default_factory=list)
     differs: list[str] = field(default_factory=list)
     conflicts: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -110,6 +121,9 @@ class Release:
         template: The template's address, where it has moved.
         data: Answers that replace recorded ones.
         branch: The branch's name; None is template-VERSION.
+        merge: Whether changed answers are also applied to the author's files.
+        files: Texts that the change brings besides, by their paths in the project.
+        subject: The subject of the commit; None names the version.
         announced: The code of templates that was printed already.
         is_preview: Whether the guard runs only where the update shows a sign of a loss; nothing is delivered.
         stop: Set when the user interrupts: what runs ends at its next step, and delivers nothing.
@@ -123,6 +137,9 @@ class Release:
     template: str | None = None
     data: dict[str, Any] = field(default_factory=dict)
     branch: str | None = None
+    merge: bool = False
+    files: dict[str, str] = field(default_factory=dict)
+    subject: str | None = None
     announced: list[str] = field(default_factory=list)
     is_preview: bool = False
     stop: Event = field(default_factory=Event)
@@ -155,13 +172,13 @@ def recorded_version(project: Path) -> str:
     Raises:
         UnableError: It was not made from a template.
     """
-    return _required(answers.read_answers(project / answers.ANSWERS), "_commit")
+    return _require_answer(answers.read_answers(project / answers.ANSWERS), "_commit")
 
 
-def _required(known: dict[str, Any], name: str) -> str:
-    if name not in known:
+def _require_answer(recorded: dict[str, Any], name: str) -> str:
+    if name not in recorded:
         raise UnableError(f"{answers.ANSWERS} has no {name}")
-    return str(known[name])
+    return str(recorded[name])
 
 
 def check_command(project: Path, check: str) -> str:
@@ -284,6 +301,8 @@ def put_into_tree(worktree: Worktree, names: list[str] | None = None) -> None:
         after = read_content(worktree.root / name)
         changes[repository / name] = Change(before[name], after)
     write_changes(changes)
+    deleted = [path for path, change in changes.items() if change.after is None]
+    delete_empty_folders(repository, deleted)
 
 
 def bring_release(
@@ -301,9 +320,11 @@ def bring_release(
         and (worktree.checkout / answers.ANSWERS).is_file()
     ):
         raise UnableError(f"{answers.ANSWERS} is in no commit; commit it first")
-    known = answers.read_answers(project / answers.ANSWERS, shown=worktree.checkout)
-    before = _required(known, "_commit")
-    recorded_source = _required(known, "_src_path")
+    recorded = answers.read_answers(
+        project / answers.ANSWERS, shown_folder=worktree.checkout
+    )
+    before = _require_answer(recorded, "_commit")
+    recorded_source = _require_answer(recorded, "_src_path")
     source = release.template or recorded_source
     if not answers.is_absolute(source):
         raise UnableError(
@@ -325,40 +346,55 @@ def bring_release(
     release.require_running()
     if source != recorded_source:
         _record_template(worktree, source)
+    # The guard looks for what a release or other answers would lose; these answers alone lose nothing.
+    is_same_version = release.ref == before and release.data.keys() <= TOOL_ANSWERS
     result.differs = copier_process.update(
         project,
         release.ref,
         release.data,
         trust=bool(code),
-        guarded=not release.is_preview,
+        guarded=not (release.is_preview or is_same_version),
     )
+    _move_engine_pin(project, recorded)
     conflicts = conflicting_files(worktree.root)
     worktree.stage()
     result.files = worktree.files()
-    if release.is_preview and _may_lose_something(
-        worktree, release, known, result.files
-    ):
+    may_lose = release.is_preview and not is_same_version
+    if may_lose and _may_lose_work(worktree, release, recorded, result.files):
         worktree.restore()
         result.differs = copier_process.update(
             project, release.ref, release.data, trust=bool(code)
         )
+        _move_engine_pin(project, recorded)
         conflicts = conflicting_files(worktree.root)
         worktree.stage()
         result.files = worktree.files()
+    fresh = answers.read_answers(project / answers.ANSWERS)
+    if release.merge:
+        conflicts += _merge_into_files(worktree, recorded, fresh, result)
+    else:
+        result.behind = find_outdated_files(project, recorded, fresh)
+    for name, text in release.files.items():
+        (project / name).write_text(text, encoding="utf-8", newline="\n")
+    worktree.stage()
+    result.files = worktree.files()
     if not result.files:
         result.outcome = CURRENT
         result.detail = [before]
         return
     after = recorded_version(project)
-    fresh = answers.read_answers(project / answers.ANSWERS)
-    result.answers = _changed_answers(known, fresh)
-    result.behind = find_outdated_files(project, known, fresh)
-    result.notes = _notes(worktree, result, delivery)
+    subject = release.subject or f"Update the template to {after}"
+    result.answers = _changed_answers(recorded, fresh)
+    result.notes = _describe_delivery(worktree, result, delivery)
     if unanswered := sorted(parse_tool_files(project).keys() - tool_names(fresh)):
         result.notes.append(
             f"tools that you added by hand, and the answers do not name: {shorten(unanswered)}"
         )
-    consequences = _consequences(project, source, release.ref, known, fresh)
+    consequences = Consequences()
+    if not is_same_version:
+        consequences = _compute_consequences(
+            project, source, release.ref, recorded, fresh
+        )
     result.consequences = consequences.as_json()
     result.rules = describe_consequences(consequences)
     worktree.refuse_clashes()
@@ -366,20 +402,55 @@ def bring_release(
         result.outcome = CONFLICT
         result.detail = conflicts
         result.conflicts = describe_conflicts(worktree.root, conflicts)
-        worktree.commit(f"Update the template to {after}, with conflicts to resolve")
+        worktree.commit(f"{subject}, with conflicts to resolve")
         return
     release.require_running()
     _pin_and_check(worktree, release, result)
     release.require_running()
-    worktree.commit(f"Update the template to {after}")
+    worktree.commit(subject)
     is_relaxed = consequences.has_relaxations()
     is_relaxed = is_relaxed or any(": RELAXED: " in line for line in result.tools)
     result.outcome = RELAXED if is_relaxed else CLEAN
-    result.detail = [f"{before} -> {after}"]
+    is_same = before == after
+    result.detail = [
+        f"the template stays at {after}" if is_same else f"{before} -> {after}"
+    ]
 
 
-def _may_lose_something(
-    worktree: Worktree, release: Release, known: dict[str, Any], files: dict[str, str]
+def _merge_into_files(
+    worktree: Worktree, recorded: dict[str, Any], fresh: dict[str, Any], result: Result
+) -> list[str]:
+    """Apply changed answers to the author's files.
+
+    Returns:
+        The files with a conflict, as paths in the repository.
+    """
+    merges = merge_changed_answers(worktree.project, recorded, fresh)
+    result.merged = merges.merged
+    result.behind = merges.kept
+    prefix = f"{worktree.prefix}/" if worktree.prefix else ""
+    return [f"{prefix}{name}" for name in merges.conflicts]
+
+
+def _move_engine_pin(project: Path, recorded: dict[str, Any]) -> None:
+    """Bring the engine's requirement of an adopted server to the release that Copier has just rendered.
+
+    Copier never writes an adopted server's pyproject.toml, which is its author's.
+    """
+    if not recorded.get("adopted"):
+        return
+    fresh = answers.read_answers(project / answers.ANSWERS)
+    if "package" in (recorded.get("engine"), fresh.get("engine")):
+        pin_adopted_engine(project)
+        if (project / ENGINE_PIN).is_file():
+            git(project, "add", "--", ENGINE_PIN)  # a conflict in it is resolved
+
+
+def _may_lose_work(
+    worktree: Worktree,
+    release: Release,
+    recorded: dict[str, Any],
+    files: dict[str, str],
 ) -> bool:
     """Return whether the guard has to look at an update: it costs as much as the update itself.
 
@@ -387,7 +458,7 @@ def _may_lose_something(
     answers that are dropped or changed, edits under some git settings. Without any of these signs it refuses nothing.
     """
     fresh = answers.read_answers(worktree.project / answers.ANSWERS)
-    changes = _changed_answers(known, fresh)
+    changes = _changed_answers(recorded, fresh)
     if "removed" in files.values() or changes.keys() - {*release.data, "_src_path"}:
         return True
     if any(True for _ in find_harmful_settings(worktree.project)):
@@ -398,24 +469,26 @@ def _may_lose_something(
     return False
 
 
-def _consequences(
+def _compute_consequences(
     project: Path,
     source: str,
     ref: str | None,
-    known: dict[str, Any],
+    recorded: dict[str, Any],
     fresh: dict[str, Any],
 ) -> Consequences:
     """Compute what the release's rules mean for the server's tools; nothing where a version has no tables."""
     try:
-        old = load_release_tables(source, str(known["_commit"]))
+        old = load_release_tables(source, str(recorded["_commit"]))
         new = load_release_tables(source, ref or str(fresh["_commit"]))
     except (UnableError, ValueError) as error:
         print_message(f"hints and gates are not computed: {error}")
         return Consequences()
-    return find_consequences(project, known, fresh, old, new)
+    return find_consequences(project, recorded, fresh, old, new)
 
 
-def _notes(worktree: Worktree, result: Result, delivery: Delivery) -> list[str]:
+def _describe_delivery(
+    worktree: Worktree, result: Result, delivery: Delivery
+) -> list[str]:
     """Name files with uncommitted changes: the branch does not have them, and git would refuse the merge."""
     if delivery is Delivery.TREE:
         return []

@@ -43,15 +43,17 @@ def describe_conflicts(root: Path, names: list[str]) -> list[str]:
             lines.append(f"{name}: the edit here does not fit the release's text")
         for hunk in hunks:
             number = text.count("\n", 0, hunk.start()) + 1
-            theirs = _excerpt(hunk["release"])
-            mine = _excerpt(hunk["mine"])
+            release_text = _shorten_hunk(hunk["release"])
+            mine = _shorten_hunk(hunk["mine"])
             lines.append(
-                _cut(f"{name}:{number}: the release has {theirs}, here is {mine}")
+                _cut_line(
+                    f"{name}:{number}: the release has {release_text}, here is {mine}"
+                )
             )
     return lines
 
 
-def _excerpt(text: str) -> str:
+def _shorten_hunk(text: str) -> str:
     """Return the first line of a text, and how many follow."""
     lines = [line for line in text.splitlines() if line.strip()]
     if not lines:
@@ -59,9 +61,9 @@ def _excerpt(text: str) -> str:
     first = one_line(lines[0])
     if len(first) > 60:
         first = first[:59] + "…"
-    more = f" and {len(lines) - 1} more" if len(lines) > 1 else ""
-    return f"`{first}`{more}"
+    remainder = f" and {len(lines) - 1} more" if len(lines) > 1 else ""
+    return f"`{first}`{remainder}"
 
 
-def _cut(line: str) -> str:
+def _cut_line(line: str) -> str:
     return line if len(line) <= WIDTH else line[: WIDTH - 1] + "…"

@@ -135,7 +135,7 @@ def make_plan(results: Iterable[Result], accepted: Iterable[str]) -> Plan:
         for name, (before, after) in result.answers.items():
             if name != "_src_path":
                 answers[f"{name}: {before!r} -> {after!r}"] += 1
-        files.update(_file_lines(result))
+        files.update(_format_files(result))
     for rule in rules.values():
         rule.is_accepted = rule.name in accepted
         rule.outcomes.sort(key=lambda outcome: (not outcome.is_relaxed, outcome.change))
@@ -169,15 +169,15 @@ def _add_consequences(
         outcome.tools.setdefault(server, []).append(effect.tool)
 
 
-def _file_lines(result: Result) -> Iterator[str]:
+def _format_files(result: Result) -> Iterator[str]:
     """Yield each policy or shared file that changes, the package's name left open."""
     for name, state in result.files.items():
         if OWNERS.fullmatch(name) or name.endswith(ANSWERS_FILE):
             continue
         general = PACKAGE.sub("*", name)
         computes = state == "changed" and Path(name).name in COMPUTING
-        more = " (it computes hints and gates: try --live)" if computes else ""
-        yield f"{general}: {state}{more}"
+        hint = " (it computes hints and gates: try --live)" if computes else ""
+        yield f"{general}: {state}{hint}"
 
 
 @dataclass(frozen=True)
@@ -187,12 +187,12 @@ class _Part:
     is_folded: bool = False
 
 
-def _parts(plan: Plan, *, with_names: bool) -> list[_Part]:
+def _build_parts(plan: Plan, *, with_names: bool) -> list[_Part]:
     """Return the report's parts in the order of their weight."""
     relaxed: list[str] = []
-    others: list[str] = []
+    other_lines: list[str] = []
     for rule in plan.rules:
-        lines = relaxed if rule.is_relaxed() else others
+        lines = relaxed if rule.is_relaxed() else other_lines
         lines.append(rule.describe())
     conflicts = [
         f"{server}: {line}" for server, rows in plan.conflicts.items() for line in rows
@@ -216,7 +216,7 @@ def _parts(plan: Plan, *, with_names: bool) -> list[_Part]:
     ]
     parts = [
         _Part("Rules that relax tools", relaxed),
-        _Part("Other rules that change", others),
+        _Part("Other rules that change", other_lines),
         _Part("From running servers", live),
         _Part("Conflicts", conflicts),
         _Part("Blocked", blocked),
@@ -231,7 +231,7 @@ def _parts(plan: Plan, *, with_names: bool) -> list[_Part]:
         _Part("Answers that change", answers),
         _Part(
             "Tools by rule",
-            list(_tool_lines(plan, with_names=with_names)),
+            list(_format_tools(plan, with_names=with_names)),
             is_folded=True,
         ),
         _Part("Servers without a lock, from their sources only (static)", plan.static),
@@ -240,21 +240,21 @@ def _parts(plan: Plan, *, with_names: bool) -> list[_Part]:
     return [part for part in parts if part.lines]
 
 
-def _tool_lines(plan: Plan, *, with_names: bool) -> Iterator[str]:
+def _format_tools(plan: Plan, *, with_names: bool) -> Iterator[str]:
     """Yield the tools of each change, by server."""
     for rule in plan.rules:
         for outcome in rule.outcomes:
             for server, names in outcome.tools.items():
-                shown = names if with_names else names[:SHOWN]
-                more = (
-                    f" and {len(names) - len(shown)} more"
-                    if len(names) > len(shown)
+                shown_names = names if with_names else names[:SHOWN]
+                remainder = (
+                    f" and {len(names) - len(shown_names)} more"
+                    if len(names) > len(shown_names)
                     else ""
                 )
-                yield f"{rule.name}, {outcome.change}: {server}: {', '.join(shown)}{more}"
+                yield f"{rule.name}, {outcome.change}: {server}: {', '.join(shown_names)}{remainder}"
 
 
-def _summary(plan: Plan) -> str:
+def _format_summary(plan: Plan) -> str:
     counts = Counter(plan.servers.values())
     spread = ", ".join(
         f"{count} {outcome}" for outcome, count in sorted(counts.items())
@@ -262,7 +262,7 @@ def _summary(plan: Plan) -> str:
     return f"{format_count(len(plan.servers), 'server')}: {spread or 'none'}"
 
 
-def _decision(plan: Plan) -> list[str]:
+def _format_decision(plan: Plan) -> list[str]:
     """Return how to go on where a relaxation is not accepted."""
     if not (names := plan.open_relaxations()):
         return []
@@ -273,23 +273,23 @@ def _decision(plan: Plan) -> list[str]:
 def plan_as_text(plan: Plan) -> str:
     """Return the plan for a terminal."""
     lines = []
-    for part in _parts(plan, with_names=False):
+    for part in _build_parts(plan, with_names=False):
         lines.append(f"{part.title}:")
         for line in part.lines:
             lines += wrap_line(f"  {line}")
     if not plan.rules:
         lines.insert(0, "No rule changes.")
-    for line in [_summary(plan), *_decision(plan)]:
+    for line in [_format_summary(plan), *_format_decision(plan)]:
         lines += wrap_line(line)
     return "\n".join(lines)
 
 
 def plan_as_markdown(plan: Plan) -> str:
     """Return the plan in Markdown, for a review."""
-    lines = ["# What the release does", "", _summary(plan), ""]
+    lines = ["# What the release does", "", _format_summary(plan), ""]
     if not plan.rules:
         lines += ["No rule changes.", ""]
-    for part in _parts(plan, with_names=True):
+    for part in _build_parts(plan, with_names=True):
         items = [
             line
             for text in part.lines
@@ -301,7 +301,9 @@ def plan_as_markdown(plan: Plan) -> str:
         else:
             lines += [f"## {part.title}", "", *items, ""]
     lines += [
-        line for text in _decision(plan) for line in wrap_line(escape_markdown(text))
+        line
+        for text in _format_decision(plan)
+        for line in wrap_line(escape_markdown(text))
     ]
     return "\n".join(lines).rstrip("\n") + "\n"
 

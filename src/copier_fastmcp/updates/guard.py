@@ -25,9 +25,11 @@ from ..project.copier_process import (
     CONFLICT,
     DIFFERS,
     LOST,
+    PINS_ENGINE,
     REFUSAL,
     render_both,
 )
+from ..project.engine_requirement import ENGINE_PIN
 from ..project.ownership import (
     OWNERS,
     find_edited_engine_files,
@@ -82,63 +84,72 @@ def find_losses(update: Update, old: Path, new: Path, questions: set[str]) -> li
         UnableError: Git cannot be asked, or a render has no answers.
     """
     fresh = read_answers(new / ANSWERS)
-    was, now = update.recorded.get("package_name"), fresh.get("package_name")
-    if was != now:
-        move = f"rename src/{was}, its imports and the answer by hand"
+    old_package, new_package = (
+        update.recorded.get("package_name"),
+        fresh.get("package_name"),
+    )
+    if old_package != new_package:
+        move = f"rename src/{old_package}, its imports and the answer by hand"
         return [
-            f"package_name: {was} cannot become {now} at an update; {move}, {AGAIN}"
+            f"package_name: {old_package} cannot become {new_package} at an update; {move}, {AGAIN}"
         ]
-    answers = _answers(update, fresh, questions)
-    engine = _engine(update, fresh, old, new)
+    answers = _find_lost_answers(update, fresh, questions)
+    engine = _find_engine_losses(update, fresh, old, new)
     return [
         *find_harmful_settings(update.project),
         *answers,
         *engine,
-        *_files(update, old, new),
+        *_find_file_losses(update, old, new),
     ]
 
 
-def _engine(update: Update, fresh: Answers, old: Path, new: Path) -> Iterator[str]:
+def _find_engine_losses(
+    update: Update, fresh: Answers, old: Path, new: Path
+) -> Iterator[str]:
     """Name edited files of the engine, which a release replaces as a whole, and a switch that Copier cannot make."""
     recorded_mode = update.recorded.get("engine", "vendored")
+    is_switched = fresh.get("engine", "vendored") != recorded_mode
     if (
-        update.recorded.get("adopted")
-        and fresh.get("engine", "vendored") != recorded_mode
+        is_switched
+        and update.recorded.get("adopted")
+        and not os.environ.get(PINS_ENGINE)
     ):
-        why = "the engine's requirement is in your own pyproject.toml, which Copier does not write"
-        yield f"engine: {recorded_mode} stays; {why}; use copier-fastmcp update for the switch"
+        problem = "the engine's requirement is in your own pyproject.toml, which Copier does not write"
+        yield f"engine: {recorded_mode} stays; {problem}; use copier-fastmcp update for the switch"
     digests = load_engine_digests(old)
     released = load_engine_digests(new)
     for name in find_edited_engine_files(update.project, digests):
         held = hashlib.sha256(read_text(update.project / name)).hexdigest()
         if held != released.get(name):
-            way = f"copier-fastmcp restore {name} puts it back, {AGAIN}"
-            yield f"{name}: edited here, and the engine is replaced as a whole; {way}"
+            remedy = f"copier-fastmcp restore {name} puts it back, {AGAIN}"
+            yield f"{name}: edited here, and the engine is replaced as a whole; {remedy}"
 
 
-def _answers(update: Update, fresh: Answers, questions: set[str]) -> Iterator[str]:
+def _find_lost_answers(
+    update: Update, fresh: Answers, questions: set[str]
+) -> Iterator[str]:
     """Answers that the release would drop or change, though nobody said so."""
     for name, value in update.wanted.items():
         if name.startswith("_") or name in update.said:
             continue
         if name not in questions:
-            way = f"if it may go, take it out of .copier-answers.yml, {AGAIN}"
-            yield f"{name}: {update.release} asks no such question, and drops {value!r}; {way}"
-        elif name in fresh and _plain(fresh[name]) != _plain(value):
-            way = f"say what it should be: --data {name}=..."
-            yield f"{name}: {value!r} would become {fresh[name]!r}; {way}"
+            remedy = f"if it may go, take it out of .copier-answers.yml, {AGAIN}"
+            yield f"{name}: {update.release} asks no such question, and drops {value!r}; {remedy}"
+        elif name in fresh and _as_plain_data(fresh[name]) != _as_plain_data(value):
+            remedy = f"say what it should be: --data {name}=..."
+            yield f"{name}: {value!r} would become {fresh[name]!r}; {remedy}"
         elif name not in fresh and not update.said:
             yield f"{name}: {value!r} would be dropped; say it anew: --data {name}=..."
 
 
-def _plain(value: object) -> object:
+def _as_plain_data(value: object) -> object:
     """An answer in a form in which only its meaning counts; Copier sorts a multiple choice."""
     if isinstance(value, list):
         return sorted(json.dumps(item, sort_keys=True, default=str) for item in value)
     return json.dumps(value, sort_keys=True) if isinstance(value, dict) else str(value)
 
 
-def _files(update: Update, old: Path, new: Path) -> Iterator[str]:
+def _find_file_losses(update: Update, old: Path, new: Path) -> Iterator[str]:
     """Files whose bytes would be gone, though git would show no conflict."""
     project, release = update.project, update.release
     tracked = set(git(project, "ls-files", "-z").split("\0"))
@@ -153,25 +164,25 @@ def _files(update: Update, old: Path, new: Path) -> Iterator[str]:
         ):
             continue
         held = mine.read_bytes()
-        known = [
+        template_paths = [
             (place / name).read_bytes()
             for place in (old, new)
             if (place / name).is_file()
         ]
         if any(
             is_same_text(held, text)
-            for text in (known if name not in tracked else known[:1])
+            for text in (template_paths if name not in tracked else template_paths[:1])
         ):
             continue
         if name not in after:
-            way = f"keep elsewhere what you need of it, git rm {name}, {AGAIN}"
-            yield f"{name}: edited here, and {release} removes it; {way}"
+            remedy = f"keep elsewhere what you need of it, git rm {name}, {AGAIN}"
+            yield f"{name}: edited here, and {release} removes it; {remedy}"
         elif name not in tracked:
-            way = f"move it, or track it (git add --force {name}), {AGAIN}"
-            yield f"{name}: git ignores it, and {release} would write over it; {way}"
+            remedy = f"move it, or track it (git add --force {name}), {AGAIN}"
+            yield f"{name}: git ignores it, and {release} would write over it; {remedy}"
         elif not is_mergeable(held):
-            way = f"save it as UTF-8, {AGAIN}"
-            yield f"{name}: holds bytes that are not UTF-8, and a merge drops them; {way}"
+            remedy = f"save it as UTF-8, {AGAIN}"
+            yield f"{name}: holds bytes that are not UTF-8, and a merge drops them; {remedy}"
 
 
 def is_mergeable(held: bytes) -> bool:
@@ -193,7 +204,7 @@ def take_inventory(project: Path, old: Path, new: Path) -> dict[str, Any]:
     """What an update must leave: `kept`, the hash of each file that it has no business with; `lines`,
     those of the owner's in each file that it merges; and `policy`, the hashes of the release's own files.
     """
-    kept: dict[str, str] = {}
+    hashes: dict[str, str] = {}
     lines: dict[str, list[str]] = {}
     rendered = list_files(old) | list_files(new) | {".copier-answers.yml"}
     for name in filter(None, git(project, "ls-files", "-z").split("\0")):
@@ -201,49 +212,51 @@ def take_inventory(project: Path, old: Path, new: Path) -> dict[str, Any]:
         if not mine.is_file() and not mine.is_symlink():
             continue
         if OWNERS.fullmatch(name) or name not in rendered:
-            kept[name] = _hash(mine)
+            hashes[name] = _hash(mine)
         elif name != ".copier-answers.yml" and (
-            added := _added(mine, old / name, new / name)
+            added := _count_added_lines(mine, old / name, new / name)
         ):
             lines[name] = list(added.elements())
-    policy = {name: _digest(read_text(new / name)) for name in list_policy_files(new)}
-    return {"kept": kept, "lines": lines, "policy": policy}
+    # The engine's pin names the template's address, which the guard's own render has from elsewhere.
+    names = [name for name in list_policy_files(new) if name != ENGINE_PIN]
+    policy = {name: _digest(read_text(new / name)) for name in names}
+    return {"kept": hashes, "lines": lines, "policy": policy}
 
 
-def find_missing(project: Path, seen: dict[str, Any]) -> list[str]:
+def find_missing(project: Path, taken: dict[str, Any]) -> list[str]:
     """What an inventory names and the project no longer has, a line each."""
     back = "`git restore --source=HEAD"
-    gone = [
+    missing = [
         f"{name}: is not as you left it; {back} {name}` brings it back"
-        for name, known in seen["kept"].items()
-        if not os.path.lexists(project / name) or _hash(project / name) != known
+        for name, digest in taken["kept"].items()
+        if not os.path.lexists(project / name) or _hash(project / name) != digest
     ]
-    for name, lines in seen["lines"].items():
-        held = _lines(project / name)
+    for name, lines in taken["lines"].items():
+        held = _count_lines(project / name)
         if not any(line.startswith(CONFLICT) for line in held) and (
             lost := Counter(lines) - held
         ):
-            gone.append(
+            missing.append(
                 f"{name}: {lost.total()} lines of yours are gone; {back} {name}` has them"
             )
-    return gone
+    return missing
 
 
-def find_differing(project: Path, seen: dict[str, Any], release: str) -> list[str]:
+def find_differing(project: Path, taken: dict[str, Any], release: str) -> list[str]:
     """Policy files that an update did not bring to its release, a line each.
 
     Git merges without a conflict where a file was deleted before, or where an answer was changed by hand and the
     files were not: a rule of the release may not have arrived then, and nothing else would say so.
     """
     lines = []
-    for name, known in seen["policy"].items():
+    for name, digest in taken["policy"].items():
         mine = project / name
         if not mine.is_file():
             lines.append(
                 f"{name}: missing; `copier-fastmcp restore` brings that of {release}"
             )
         elif (
-            _digest(text := read_text(mine)) != known and CONFLICT.encode() not in text
+            _digest(text := read_text(mine)) != digest and CONFLICT.encode() not in text
         ):
             lines.append(
                 f"{name}: edited; `copier-fastmcp restore` has that of {release}"
@@ -262,16 +275,20 @@ def _digest(held: bytes) -> str:
     return hashlib.sha256(held).hexdigest()
 
 
-def _lines(path: Path) -> Counter[str]:
+def _count_lines(path: Path) -> Counter[str]:
     """The lines of a file, whatever its encoding; none where there is no file."""
     return Counter(
         path.read_bytes().decode("latin-1").splitlines() if path.is_file() else ()
     )
 
 
-def _added(mine: Path, old: Path, new: Path) -> Counter[str]:
+def _count_added_lines(mine: Path, old: Path, new: Path) -> Counter[str]:
     """The lines that an owner added to a file."""
-    return Counter() if _lines(mine) == _lines(new) else _lines(mine) - _lines(old)
+    return (
+        Counter()
+        if _count_lines(mine) == _count_lines(new)
+        else _count_lines(mine) - _count_lines(old)
+    )
 
 
 def main(template: Path, answers_file: str, data: str) -> int:
@@ -292,23 +309,24 @@ def main(template: Path, answers_file: str, data: str) -> int:
         if os.environ.get("STAGE") == "after":
             if not place.exists():
                 return 0
-            seen = json.loads(place.read_text(encoding="utf-8"))
-            prefix, lost = LOST, find_missing(Path(), seen)
+            taken = json.loads(place.read_text(encoding="utf-8"))
+            prefix, lost = LOST, find_missing(Path(), taken)
             place.unlink()
-            _remove_bytecode(Path(), seen.get("engine_gone", []))
-            recorded = _recorded(answers_file)
+            _remove_bytecode(Path(), taken.get("engine_gone", []))
+            recorded = _read_recorded(answers_file)
             lines = find_outdated_files(
                 Path(), recorded, read_answers(Path(answers_file))
             )
             lines += [
-                DIFFERS + line for line in find_differing(Path(), seen, _release())
+                DIFFERS + line
+                for line in find_differing(Path(), taken, _read_release())
             ]
             for line in lines:
                 print(one_line(line), file=sys.stderr)
         else:
             prefix, lost = (
                 REFUSAL,
-                _before(
+                _check_before(
                     template,
                     Path(answers_file),
                     json.loads(data or "null") or {},
@@ -351,34 +369,36 @@ def _remove_bytecode(project: Path, removed: list[str]) -> None:
                 place.rmdir()
 
 
-def _release() -> str:
+def _read_release() -> str:
     return os.environ.get("VERSION_TO", "the release")
 
 
-def _recorded(answers_file: str) -> Answers:
+def _read_recorded(answers_file: str) -> Answers:
     """The answers that the project had before the update."""
     place = Path(answers_file).as_posix()
     return dict(yaml.safe_load(git(Path(), "show", f"HEAD:./{place}")))
 
 
-def _before(
-    template: Path, answers_file: Path, said: Answers, place: Path
+def _check_before(
+    template: Path, answers_file: Path, options: Answers, place: Path
 ) -> list[str]:
     """What would be lost; where nothing is, what must be found again is written to a place."""
-    recorded = _recorded(str(answers_file))
+    recorded = _read_recorded(str(answers_file))
     if Path(recorded["_src_path"]).is_dir():  # it may be relative, as seen from here
         recorded["_src_path"] = str(Path(recorded["_src_path"]).resolve())
-    update = Update(Path(), recorded, read_answers(answers_file), said, _release())
+    update = Update(
+        Path(), recorded, read_answers(answers_file), options, _read_release()
+    )
     source = {"_src_path": str(template), "_commit": "HEAD"}
     questions = set(
         yaml.safe_load((template / "copier.yml").read_text(encoding="utf-8"))
     )
-    with render_both(recorded, update.wanted | said | source) as (old, new):
+    with render_both(recorded, update.wanted | options | source) as (old, new):
         if not (lost := find_losses(update, old, new, questions)):
-            seen = take_inventory(Path(), old, new)
-            seen["engine_gone"] = sorted(
+            taken = take_inventory(Path(), old, new)
+            taken["engine_gone"] = sorted(
                 set(load_engine_digests(old)) - set(load_engine_digests(new))
             )
-            seen["kept"].pop(answers_file.as_posix(), None)  # under whatever name
-            place.write_text(json.dumps(seen), encoding="utf-8")
+            taken["kept"].pop(answers_file.as_posix(), None)  # under whatever name
+            place.write_text(json.dumps(taken), encoding="utf-8")
     return lost

@@ -49,7 +49,7 @@ class RuleChange:
     def describe(self) -> str:
         """Return what changed, in one line."""
         if self.before is None:
-            return f"new: {_show(self.after)}"
+            return f"new: {_format_value(self.after)}"
         if self.after is None:
             return "gone"
         if isinstance(self.before, Mapping) and isinstance(self.after, Mapping):
@@ -58,9 +58,9 @@ class RuleChange:
             for key in sorted(keys):
                 old, new = self.before.get(key), self.after.get(key)
                 if old != new:
-                    parts.append(f"{key} {_show(old)} -> {_show(new)}")
+                    parts.append(f"{key} {_format_value(old)} -> {_format_value(new)}")
             return ", ".join(parts)
-        return f"{_show(self.before)} -> {_show(self.after)}"
+        return f"{_format_value(self.before)} -> {_format_value(self.after)}"
 
 
 @dataclass(frozen=True)
@@ -146,38 +146,38 @@ def load_release_tables(source: str, ref: str | None) -> Tables:
 
 def find_rule_changes(old: Tables, new: Tables) -> list[RuleChange]:
     """Return the rules that differ between the tables of two versions."""
-    before = dict(_rules_of(old))
-    after = dict(_rules_of(new))
+    before = dict(_list_rules(old))
+    after = dict(_list_rules(new))
     changes = []
     for name in before.keys() | after.keys():
-        was, now = before.get(name), after.get(name)
-        if was != now:
-            changes.append(RuleChange(name, was, now))
+        old_value, new_value = before.get(name), after.get(name)
+        if old_value != new_value:
+            changes.append(RuleChange(name, old_value, new_value))
     return sorted(changes, key=lambda change: change.name)
 
 
-def _rules_of(tables: Tables) -> Iterator[tuple[str, Any]]:
+def _list_rules(tables: Tables) -> Iterator[tuple[str, Any]]:
     """Yield each rule with its name; a rule of the suite is one, a row of another table is one for each value."""
     for row in tables.get("finer", ()):
-        yield _finer_name(row), dict(row)
+        yield _name_finer_rule(row), dict(row)
     for table in RULE_TABLES:
         for key, row in tables.get(table, {}).items():
             if table == "rules" or not isinstance(row, Mapping):
                 yield f"{table}.{key}", row
             else:
-                yield from _leaves(f"{table}.{key}", row)
+                yield from _list_leaves(f"{table}.{key}", row)
 
 
-def _finer_name(row: Mapping[str, Any]) -> str:
+def _name_finer_rule(row: Mapping[str, Any]) -> str:
     return ".".join(
         ["finer", str(row["behavior"]), "+".join(row["tools"]), str(row["hint"])]
     )
 
 
-def _leaves(name: str, row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _list_leaves(name: str, row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for key, value in row.items():
         if isinstance(value, Mapping):
-            yield from _leaves(f"{name}.{key}", value)
+            yield from _list_leaves(f"{name}.{key}", value)
         else:
             yield f"{name}.{key}", value
 
@@ -188,7 +188,9 @@ def with_change(tables: Tables, change: RuleChange) -> Tables:
     table, *path = change.name.split(".")
     if table == "finer":
         rows = [
-            row for row in changed.get("finer", ()) if _finer_name(row) != change.name
+            row
+            for row in changed.get("finer", ())
+            if _name_finer_rule(row) != change.name
         ]
         if change.after is not None:
             rows.append(change.after)
@@ -216,12 +218,12 @@ def parse_declarations(
     project: Path, answers: Mapping[str, Any]
 ) -> dict[str, Declaration]:
     """Return the declaration of each tool, from the source files; from the answers where a file shows none."""
-    found = {}
+    declarations = {}
     for tool in parse_entries(answers.get("tools")):
         name = str(tool.get("name")).strip()
         behavior = infer_behavior(tool)
         if behavior:
-            found[name] = Declaration(
+            declarations[name] = Declaration(
                 behavior, {key: tool[key] for key in SAID if key in tool}
             )
     for path in sorted(project.glob(SOURCES)):
@@ -233,15 +235,17 @@ def parse_declarations(
             if isinstance(node, FUNCTIONS):
                 behavior, call = parse_behavior(node)
                 if behavior:
-                    found[node.name] = Declaration(behavior, _keywords(call))
+                    declarations[node.name] = Declaration(
+                        behavior, _parse_keywords(call)
+                    )
             elif isinstance(node, ast.Call):
-                name, behavior = _declared_elsewhere(node)
+                name, behavior = _parse_declare_call(node)
                 if name:
-                    found[name] = Declaration(behavior, _keywords(node))
-    return found
+                    declarations[name] = Declaration(behavior, _parse_keywords(node))
+    return declarations
 
 
-def _declared_elsewhere(call: ast.Call) -> tuple[str, str]:
+def _parse_declare_call(call: ast.Call) -> tuple[str, str]:
     """Return name and behavior of a `declare("name", "behavior", ...)`; empty for another call."""
     function = call.func.attr if isinstance(call.func, ast.Attribute) else ""
     function = call.func.id if isinstance(call.func, ast.Name) else function
@@ -251,17 +255,17 @@ def _declared_elsewhere(call: ast.Call) -> tuple[str, str]:
     return str(words[0]), str(words[1])
 
 
-def _keywords(call: ast.Call | None) -> dict[str, Any]:
+def _parse_keywords(call: ast.Call | None) -> dict[str, Any]:
     """Return the keywords that count for hints and gate; one that is computed is left out."""
-    said: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for keyword in call.keywords if call else ():
         if keyword.arg not in SAID:
             continue
         try:
-            said[keyword.arg] = ast.literal_eval(keyword.value)
+            values[keyword.arg] = ast.literal_eval(keyword.value)
         except ValueError:
             continue
-    return said
+    return values
 
 
 def compute_facts(
@@ -279,16 +283,21 @@ def compute_facts(
     return Facts(policy.hints(declared_tool), policy.is_gated(declared_tool))
 
 
-def _differences(before: Facts, after: Facts) -> Iterator[tuple[str, bool]]:
+def _list_differences(before: Facts, after: Facts) -> Iterator[tuple[str, bool]]:
     """Yield each difference for clients, and whether it is a relaxation."""
     if before.is_gated != after.is_gated:
         yield ("gate gained", False) if after.is_gated else ("gate lost", True)
     for hint, relaxed in lock.RELAXED.items():
-        was, now = before.hints.get(hint), after.hints.get(hint)
-        if was is now:
+        old_value, new_value = before.hints.get(hint), after.hints.get(hint)
+        if old_value is new_value:
             continue
-        is_relaxed = now is relaxed or (hint == "destructiveHint" and was is True)
-        yield f"{hint} {_show(was)} -> {_show(now)}", is_relaxed
+        is_relaxed = new_value is relaxed or (
+            hint == "destructiveHint" and old_value is True
+        )
+        yield (
+            f"{hint} {_format_value(old_value)} -> {_format_value(new_value)}",
+            is_relaxed,
+        )
 
 
 def find_consequences(
@@ -311,13 +320,13 @@ def find_consequences(
     result = Consequences({change.name: change.describe() for change in changes})
     pinned: Mapping[str, Any] = {}
     try:
-        pinned = lock.read(project / lock.FILE)["tools"]
+        pinned = lock.load_lock(project / lock.FILE)["tools"]
     except ValueError:
         result.is_static = True
     declarations = parse_declarations(project, old_answers)
     names = pinned.keys() or declarations.keys()
     for name in sorted(names):
-        declaration = declarations.get(name) or _pinned_declaration(pinned, name)
+        declaration = declarations.get(name) or _build_pinned_declaration(pinned, name)
         try:
             before = compute_facts(name, declaration, old_answers, old)
             after = compute_facts(name, declaration, new_answers, new)
@@ -327,8 +336,8 @@ def find_consequences(
         if name in pinned and not _reproduces(before, pinned[name]):
             result.unknown.append(name)
             continue
-        for change, is_relaxed in _differences(before, after):
-            rule = _cause(
+        for change, is_relaxed in _list_differences(before, after):
+            rule = _find_cause(
                 name, declaration, old_answers, new_answers, old, changes, change
             )
             result.effects.append(Effect(rule, name, change, is_relaxed))
@@ -362,7 +371,7 @@ def describe_consequences(consequences: Consequences) -> list[str]:
     return lines
 
 
-def _pinned_declaration(pinned: Mapping[str, Any], name: str) -> Declaration:
+def _build_pinned_declaration(pinned: Mapping[str, Any], name: str) -> Declaration:
     """Return the declaration that the lock has of a tool that no source file shows."""
     entry = pinned[name]
     return Declaration(
@@ -374,29 +383,29 @@ def _reproduces(facts: Facts, pinned: Mapping[str, Any]) -> bool:
     return facts == Facts(pinned["hints"], bool(pinned["gated"]))
 
 
-def _cause(
+def _find_cause(
     name: str,
     declaration: Declaration,
     old_answers: Mapping[str, Any],
     new_answers: Mapping[str, Any],
     old: Tables,
     changes: list[RuleChange],
-    wanted: str,
+    effect: str,
 ) -> str:
     """Return the rule that alone causes a change; the answer where an answer does, or `several`."""
     before = compute_facts(name, declaration, old_answers, old)
     for change in changes:
         after = compute_facts(name, declaration, old_answers, with_change(old, change))
-        if wanted in dict(_differences(before, after)):
+        if effect in dict(_list_differences(before, after)):
             return change.name
-    if wanted in dict(
-        _differences(before, compute_facts(name, declaration, new_answers, old))
+    if effect in dict(
+        _list_differences(before, compute_facts(name, declaration, new_answers, old))
     ):
         return "answers"
     return SEVERAL
 
 
-def _show(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if isinstance(value, str):
         return value
     text = (

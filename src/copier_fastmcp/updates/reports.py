@@ -17,6 +17,7 @@ from ..project.ownership import OWNERS
 from .checkouts import CONFLICT, Result
 
 WIDTH = 200  # no line of a report is longer
+LONGEST_VALUE = 80  # of an answer in a report
 NEXT_STEPS = [
     "what somebody edited there: copier-fastmcp drift",
     "the template's text again, once an edit that is wanted is elsewhere: copier-fastmcp restore",
@@ -60,16 +61,16 @@ def write_report(path: Path | None, results: list[Result]) -> None:
 def format_markdown(results: list[Result]) -> str:
     """Return a report on checkouts, a section each."""
     return (
-        "\n".join(line for result in results for line in _markdown_lines(result)) + "\n"
+        "\n".join(line for result in results for line in _format_result(result)) + "\n"
     )
 
 
-def _markdown_lines(result: Result) -> Iterator[str]:
+def _format_result(result: Result) -> Iterator[str]:
     detail = "see below" if result.outcome == CONFLICT else ", ".join(result.detail)
     yield f"## {Path(result.project).name}: {result.outcome}\n"
     yield from wrap_line(escape_markdown(detail))
     yield ""
-    for section in _sections(result):
+    for section in _build_sections(result):
         items = [
             line
             for fact in section.lines
@@ -88,42 +89,48 @@ def _markdown_lines(result: Result) -> Iterator[str]:
 def format_text(result: Result) -> str:
     """Return the report on one checkout for a terminal."""
     lines = wrap_line(f"{result.outcome}: {', '.join(result.detail)}")
-    for section in _sections(result):
+    for section in _build_sections(result):
         lines.append(f"{section.title}:")
         for fact in section.lines:
             lines += wrap_line(f"  {fact}")
     return "\n".join(lines)
 
 
-def _sections(result: Result) -> list[Section]:
+def _build_sections(result: Result) -> list[Section]:
     """Return what there is to report on a checkout, in the order of its weight."""
     relaxed = [line for line in result.tools if RELAXED_LABEL in line]
-    others = [line for line in result.tools if RELAXED_LABEL not in line]
+    other_changes = [line for line in result.tools if RELAXED_LABEL not in line]
     answers = [
-        f"{name}: {_changed_answer(*pair)}" for name, pair in result.answers.items()
+        f"{name}: {_describe_change(*pair)}" for name, pair in result.answers.items()
     ]
-    yours = [name for name in result.files if OWNERS.fullmatch(name)]
+    yours = []
+    for name in result.files:
+        if OWNERS.fullmatch(name) and name not in result.merged:
+            yours.append(name)
     is_conflict = result.outcome == CONFLICT
+    # Drift and restore are about the policy's files; a conflict in an author's file needs neither.
+    has_policy_conflict = is_conflict and not all(map(OWNERS.fullmatch, result.detail))
     sections = [
         Section("Rules that the release changes", result.rules),
         Section("Relaxed for clients", relaxed),
         Section(
             "Conflicts", result.conflicts or (result.detail if is_conflict else [])
         ),
-        Section("Next steps", NEXT_STEPS if is_conflict else []),
-        Section("Other changes for clients", others),
+        Section("Next steps", NEXT_STEPS if has_policy_conflict else []),
+        Section("Other changes for clients", other_changes),
         Section("Before you merge", result.notes),
         Section("Tools that the answers changed and your files did not", result.behind),
+        Section("Files of yours that have the change of their answers", result.merged),
         Section("Answers", answers),
         Section("Policy files that are not as this release has them", result.differs),
         Section("Check, before and after", result.check),
-        Section("Policy and shared files", _file_lines(result), is_folded=True),
+        Section("Policy and shared files", _format_files(result), is_folded=True),
         Section("Files that are yours now", yours, is_folded=True),
     ]
     return [section for section in sections if section.lines]
 
 
-def _file_lines(result: Result) -> list[str]:
+def _format_files(result: Result) -> list[str]:
     """Count the policy and shared files by what happened to them, and name those that are new or removed."""
     states = {
         name: state
@@ -140,12 +147,39 @@ def _file_lines(result: Result) -> list[str]:
     return lines
 
 
-def _changed_answer(before: object, after: object) -> str:
-    texts = []
-    for value in (before, after):
-        text = json.dumps(value, ensure_ascii=False, default=str)
-        texts.append("unsaid" if text == "null" else text)
-    return " -> ".join(texts)
+def _describe_change(before: object, after: object) -> str:
+    """Return an answer before and after; of a list only the entries that differ, by name."""
+    if isinstance(before, list) and isinstance(after, list):
+        return _describe_entries(before, after)
+    return f"{_describe_value(before)} -> {_describe_value(after)}"
+
+
+def _describe_value(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    if text == "null":
+        return "unsaid"
+    return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 1]}…"
+
+
+def _describe_entries(before: list[object], after: list[object]) -> str:
+    """Name the entries of a list that are new, changed or removed."""
+    old, new = _entries_by_name(before), _entries_by_name(after)
+    removed = [name for name in old if name not in new]
+    added = [name for name in new if name not in old]
+    changed = [name for name in old if name in new and old[name] != new[name]]
+    parts = []
+    for word, names in (("new", added), ("changed", changed), ("removed", removed)):
+        if names:
+            parts.append(f"{word}: {', '.join(names)}")
+    return "; ".join(parts) or "another order"
+
+
+def _entries_by_name(listed: list[object]) -> dict[str, object]:
+    by_name = {}
+    for item in listed:
+        name = item.get("name") if isinstance(item, dict) else None
+        by_name[str(name or _describe_value(item))] = item
+    return by_name
 
 
 def wrap_line(line: str) -> list[str]:

@@ -22,7 +22,7 @@ def inside_worktree() -> Iterator[Worktree]:
 
 def change_tools(
     worktree: Worktree,
-    known: Mapping[str, Any],
+    answers: Mapping[str, Any],
     tools: list[Any] | None,
     *,
     trust: bool,
@@ -45,7 +45,7 @@ def change_tools(
         UnableError: Copier, git or the new server fails.
     """
     if tools is not None:
-        source, version = known["_src_path"], known["_commit"]
+        source, version = answers["_src_path"], answers["_commit"]
         code = copier_process.require_trust(source, version, version, trust=trust)
         if code:
             print_message(code)

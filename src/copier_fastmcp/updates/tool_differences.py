@@ -98,7 +98,7 @@ def find_tool_differences(project: Path, answers: Mapping[str, Any]) -> list[str
         tool = tools[name]
         changes = _find_clashes(tool, file)
         if not tool.get("request_model"):
-            missing = _parameters(tool).keys() - _parameters_in_file(tool, file)
+            missing = _collect_parameters(tool).keys() - _find_parameters(tool, file)
             for parameter in sorted(missing):
                 changes.append(f"its file has no parameter {parameter}, its answers do")
         if changes:
@@ -130,10 +130,10 @@ def _find_clashes(tool: Tool, file: ToolFile) -> list[str]:
 
 def _describe_changes(old: Tool, new: Tool, file: ToolFile) -> list[str]:
     """Return what else differs between two answers, without what the file has already."""
-    before = _parameters(old)
-    after = _parameters(new)
-    added = (after.keys() - before.keys()) - _parameters_in_file(new, file)
-    removed = (before.keys() - after.keys()) & _parameters_in_file(old, file)
+    before = _collect_parameters(old)
+    after = _collect_parameters(new)
+    added = (after.keys() - before.keys()) - _find_parameters(new, file)
+    removed = (before.keys() - after.keys()) & _find_parameters(old, file)
     changed = {
         name for name in before.keys() & after.keys() if before[name] != after[name]
     }
@@ -145,31 +145,31 @@ def _describe_changes(old: Tool, new: Tool, file: ToolFile) -> list[str]:
                 f"its answers changed: {word} parameter{plural} {', '.join(sorted(names))}"
             )
     keys = {key for key in old.keys() | new.keys() if old.get(key) != new.get(key)}
-    if others := sorted(keys - {"params", "behavior"}):
-        lines.append(f"its answers changed: {', '.join(others)}")
+    if other_keys := sorted(keys - {"params", "behavior"}):
+        lines.append(f"its answers changed: {', '.join(other_keys)}")
     return lines
 
 
-def _parameters(tool: Tool) -> dict[str, Any]:
+def _collect_parameters(tool: Tool) -> dict[str, Any]:
     listed = tool.get("params")
     rows = parse_entries(listed if isinstance(listed, list) else None)
     return {str(row.get("name")): row for row in rows}
 
 
-def _python_name(name: str) -> str:
+def _to_python_name(name: str) -> str:
     """Return the name that a parameter of the answers has in a Python function."""
     plain = re.sub("[-.]", "_", name)
     return f"param_{plain.lstrip('_')}" if plain.startswith(("_", "model_")) else plain
 
 
-def _parameters_in_file(tool: Tool, file: ToolFile) -> set[str]:
+def _find_parameters(tool: Tool, file: ToolFile) -> set[str]:
     """Return the parameters of the answers that the file's function has."""
-    found = set()
-    for name in _parameters(tool):
-        python_name = _python_name(name)
+    names = set()
+    for name in _collect_parameters(tool):
+        python_name = _to_python_name(name)
         if {python_name, f"{python_name}_"} & file.parameters:
-            found.add(name)
-    return found
+            names.add(name)
+    return names
 
 
 def _format_change(name: str, changes: list[str], file: ToolFile) -> str:

@@ -48,8 +48,8 @@ STATES = {"A": "new", "D": "removed"}
 def shorten(names: Iterable[str]) -> str:
     """Join names for a message, at most a few of them."""
     names = sorted(names)
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(names[:SHOWN]) + more
+    remainder = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + remainder
 
 
 def _try_lock(file: BinaryIO) -> bool:
@@ -218,9 +218,9 @@ class Worktree:
                     f"{self.checkout} is not in the last commit; commit it first"
                 )
             if unlike := list_changes(self.root):
-                why = "differ from the commit as soon as git checks them out"
+                problem = "differ from the commit as soon as git checks them out"
                 fix = "`git add --renormalize .` and commit"
-                raise UnableError(f"{shorten(unlike)}: {why}; {fix}")
+                raise UnableError(f"{shorten(unlike)}: {problem}; {fix}")
         except BaseException:
             self._remove()
             raise
@@ -345,7 +345,7 @@ class Worktree:
         Args:
             files: As `files` returns them.
         """
-        found = []
+        names = []
         for name, state in files.items():
             if state != "new":
                 continue
@@ -356,9 +356,9 @@ class Worktree:
                     continue
                 if mine.is_dir() and not mine.is_symlink() and not any(mine.iterdir()):
                     continue  # git replaces an empty folder
-                found.append(path.as_posix())
+                names.append(path.as_posix())
                 break
-        return sorted(set(found))
+        return sorted(set(names))
 
     def refuse_clashes(self) -> None:
         """Refuse a change that adds a file where the author has one that no commit holds.
@@ -369,11 +369,13 @@ class Worktree:
         names = self.clashes(self.files())
         if not names:
             return
-        one = len(names) == 1
-        why = "is here and in no commit" if one else "are here and in no commit"
-        it = "it" if one else "them"
-        fix = f"move {it}, or track {it} (git add --force) and commit"
-        raise RefusedError(f"{shorten(names)}: {why}, and the change adds {it}; {fix}")
+        is_single = len(names) == 1
+        state = "is here and in no commit" if is_single else "are here and in no commit"
+        pronoun = "it" if is_single else "them"
+        fix = f"move {pronoun}, or track {pronoun} (git add --force) and commit"
+        raise RefusedError(
+            f"{shorten(names)}: {state}, and the change adds {pronoun}; {fix}"
+        )
 
     def publish(self, branch: str) -> None:
         """Create a branch of the author's repository at the commit of the temporary checkout.
@@ -440,11 +442,11 @@ def require_free(repository: Path, branch: str) -> str:
     if not row:
         return ""
     commit, _, place = row.partition("\0")
-    other = "name another with --branch"
+    remedy = "name another with --branch"
     if not is_merged(repository, branch):
         raise RefusedError(
-            f"the branch {branch} is there; merge it or delete it, or {other}"
+            f"the branch {branch} is there; merge it or delete it, or {remedy}"
         )
     if place:
-        raise RefusedError(f"the branch {branch} is checked out in {place}; {other}")
+        raise RefusedError(f"the branch {branch} is checked out in {place}; {remedy}")
     return commit

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from copier_fastmcp.adopting.hints import IDEMPOTENT, READ_ONLY, hints_of, relaxed_hints
 from copier_fastmcp.adopting.proposals import Proposal
-from copier_fastmcp.adopting.survey import survey
+from copier_fastmcp.adopting.survey import survey_server
 from copier_fastmcp.cli import main
 from copier_fastmcp.errors import RefusedError
 from copier_fastmcp_engine.testing.lock import HINTS
@@ -40,10 +40,14 @@ class Figures:
     relaxed: list[str] = field(default_factory=list)
 
 
-def load_labels() -> dict[str, dict[str, str]]:
-    """The letters of each tool, by server: T, F or ? for each of the first three hints."""
+def load_labels(name: str = "labels.tsv") -> dict[str, dict[str, str]]:
+    """The letters of each tool, by server: T, F or ? for each of the first three hints.
+
+    Args:
+        name: The file of the labels.
+    """
     labels: dict[str, dict[str, str]] = {}
-    for line in (HERE / "labels.tsv").read_text("utf-8").splitlines():
+    for line in (HERE / name).read_text("utf-8").splitlines():
         server, tool, letters = line.split("\t")
         labels.setdefault(server, {})[tool] = letters
     return labels
@@ -68,7 +72,13 @@ def fetch(server: str, folder: Path) -> Path:
             "--quiet",
             "--no-deps",
         ]
-        words += ["--no-binary", ":all:", "--dest", str(folder), server]
+        words += [
+            "--no-binary",
+            server.partition("==")[0],
+            "--dest",
+            str(folder),
+            server,
+        ]
         subprocess.run(words, check=False, capture_output=True)
     if not archive.is_file():
         raise RuntimeError(f"{server} cannot be fetched")
@@ -96,7 +106,7 @@ def measure(server: str, source: Path, letters: dict[str, str]) -> Figures:
     """Compare the proposals for a server with its labels."""
     figures = Figures(server)
     try:
-        seen = survey(source, low_level=True)
+        seen = survey_server(source, low_level=True)
     except RefusedError:
         figures.missing = list(letters)
         return figures
@@ -171,9 +181,10 @@ def run() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
     parser.add_argument("--start", action="store_true")
+    parser.add_argument("--labels", default="labels.tsv")
     options = parser.parse_args()
     rows = []
-    for server, letters in load_labels().items():
+    for server, letters in load_labels(options.labels).items():
         source = fetch(server, options.folder)
         figures = measure(server, source, letters)
         rows.append(figures)

@@ -13,7 +13,6 @@ from typing import Any
 import httpx2
 import pytest
 from attacks.consent.provider import Provider
-from attacks.raw import LEGACY, MODERN, Message, Raw, connect, user
 from fastmcp import Context, FastMCP
 from listening import redis as redis
 from nextcloud_login_mcp.policy import POLICY
@@ -26,9 +25,9 @@ from copier_fastmcp_engine.consent import store as consent_store
 from copier_fastmcp_engine.consent.asking import granted_token, requires_consent
 from copier_fastmcp_engine.consent.commands import ConsentCommands
 from copier_fastmcp_engine.declarations import create, declaration_of, delete, read
-from copier_fastmcp_engine.guard import PolicyServer
 from copier_fastmcp_engine.project import Project
 from copier_fastmcp_engine.tools import build_tool
+from engine.tests.engine_support.raw import LEGACY, MODERN, Message, Raw, connect, user
 
 Grant = consent_store.Grant
 commands = ConsentCommands(Project(POLICY))
@@ -116,7 +115,7 @@ def settings(provider: Provider, **more: Any) -> Settings:
     return Settings(**(fields | {"metadata": Path("none")} | more))
 
 
-def serving(provider: Provider, **more: Any) -> PolicyServer:
+def serving(provider: Provider, **more: Any) -> FastMCP:
     """The rendered server, with the tools above in it."""
     server = create_server(settings(provider, **more))
     for function in (zz_look, zz_alone, zz_drop, zz_outer):

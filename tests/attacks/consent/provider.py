@@ -19,11 +19,12 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import flask
 import httpx2
-from attacks.http import http as http
 from joserfc import jwt
 from joserfc.jwk import RSAKey
 from listening import PATIENCE
 from werkzeug.serving import make_server
+
+from engine.tests.engine_support.http_serving import http as http
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # it uses what Authlib deprecates

@@ -14,13 +14,13 @@ from attacks.consent.granting import (
     text_of,
 )
 from attacks.consent.provider import Browser, Provider
-from attacks.raw import LEGACY
 from fastmcp import Client, FastMCP
 from fastmcp.exceptions import ToolError
 from nextcloud_login_mcp.policy import POLICY, Granted, read, requires_consent
 
 from copier_fastmcp_engine.consent.store import User
 from copier_fastmcp_engine.tools import build_tool
+from engine.tests.engine_support.raw import LEGACY
 
 pytestmark = pytest.mark.anyio
 

@@ -27,11 +27,12 @@ from attacks.consent.granting import (
     text_of,
 )
 from attacks.consent.provider import Browser, Provider, heading, http
-from attacks.raw import LEGACY, MODERN
 from fastmcp import FastMCP
 from fastmcp.exceptions import ToolError
 
 from copier_fastmcp_engine.consent.routes import cookie
+from copier_fastmcp_engine.guard import guard_of
+from engine.tests.engine_support.raw import LEGACY, MODERN
 
 pytestmark = pytest.mark.anyio
 
@@ -123,7 +124,10 @@ async def test_replicas_share_links_and_grants(
             token = (await grant_of(one, "ann")).access_token
             assert call.message["result"]["structuredContent"] == {"token": token}
         for server in (one, other):
-            stores: list[Any] = [flow.consent_of(server).store._rows, server.gate.store]
+            stores: list[Any] = [
+                flow.consent_of(server).store._rows,
+                guard_of(server).gate.store,
+            ]
             for store in stores:
                 await store.close()
 

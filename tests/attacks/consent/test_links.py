@@ -16,8 +16,9 @@ from attacks.consent.granting import (
     text_of,
 )
 from attacks.consent.provider import Browser, Provider, heading
-from attacks.raw import LEGACY, MODERN
 from fastmcp import FastMCP
+
+from engine.tests.engine_support.raw import LEGACY, MODERN
 
 pytestmark = pytest.mark.anyio
 

@@ -14,7 +14,8 @@ from attacks.consent.granting import (
     serving,
 )
 from attacks.consent.provider import Browser, Provider, heading, http
-from attacks.raw import LEGACY, MODERN
+
+from engine.tests.engine_support.raw import LEGACY, MODERN
 
 pytestmark = pytest.mark.anyio
 REFUSED = "the provider refused the code"

@@ -19,10 +19,10 @@ from attacks.consent.granting import (
     text_of,
 )
 from attacks.consent.provider import Browser, Provider, heading
-from attacks.raw import MODERN
 from fastmcp import FastMCP
 
 from copier_fastmcp_engine.consent import oauth
+from engine.tests.engine_support.raw import MODERN
 
 pytestmark = pytest.mark.anyio
 

@@ -11,7 +11,6 @@ import httpx2
 import pytest
 from attacks.consent.granting import ERAS, Held, settings
 from attacks.consent.provider import Provider, http
-from attacks.raw import MODERN, Message
 from fastmcp import Client, FastMCP
 from fastmcp.server.dependencies import get_access_token
 from nextcloud_login_mcp.policy import POLICY
@@ -21,6 +20,7 @@ from copier_fastmcp_engine.consent.asking import requires_consent
 from copier_fastmcp_engine.declarations import declaration_of, read
 from copier_fastmcp_engine.registry import resource
 from copier_fastmcp_engine.tools import build_tool
+from engine.tests.engine_support.raw import MODERN, Message
 
 pytestmark = pytest.mark.anyio
 ACCEPT = {

@@ -23,10 +23,11 @@ from attacks.consent.granting import (
     text_of,
 )
 from attacks.consent.provider import Browser, Provider, heading
-from attacks.raw import LEGACY, Message, connect, user
+from fastmcp import FastMCP
 
 from copier_fastmcp_engine.consent import store as consent_store
-from copier_fastmcp_engine.guard import PolicyServer
+from copier_fastmcp_engine.guard import guard_of
+from engine.tests.engine_support.raw import LEGACY, Message, connect, user
 
 pytestmark = pytest.mark.anyio
 ANN = consent_store.User("user:ann", "ann")
@@ -36,7 +37,7 @@ STORES = ["one server", "one file", pytest.param("one Redis", marks=NO_REDIS)]
 @contextlib.asynccontextmanager
 async def replicas(
     provider: Provider, store: str, folder: Path
-) -> AsyncIterator[list[PolicyServer]]:
+) -> AsyncIterator[list[FastMCP]]:
     """Two servers that share what people grant, or one that is there twice."""
     if store == "one server":
         yield [serving(provider)] * 2
@@ -55,13 +56,13 @@ async def replicas(
             for server in servers:
                 stores: list[Any] = [
                     flow.consent_of(server).store._rows,
-                    server.gate.store,
+                    guard_of(server).gate.store,
                 ]
                 for each in stores:
                     await each.close()
 
 
-async def look(server: PolicyServer, answers: list[Message]) -> None:
+async def look(server: FastMCP, answers: list[Message]) -> None:
     """Call a tool as a client does that shows nothing."""
     with user("ann"):
         async with connect(server, LEGACY, can={}) as raw:
@@ -69,13 +70,13 @@ async def look(server: PolicyServer, answers: list[Message]) -> None:
             answers.append(await raw.receive(number))
 
 
-async def granted(server: PolicyServer, browser: Browser) -> None:
+async def granted(server: FastMCP, browser: Browser) -> None:
     """Let Ann grant access."""
     async with calling(server, LEGACY, "none") as call:
         assert await browser.walk(call.link, "ann") == COMPLETE
 
 
-async def ended(server: PolicyServer) -> None:
+async def ended(server: FastMCP) -> None:
     """Let the access token of Ann's grant be over."""
     grant = await grant_of(server, "ann")
     await flow.consent_of(server).keep(ANN, grant.model_copy(update={"expires_at": 1}))
@@ -145,7 +146,7 @@ async def test_a_revocation_during_a_login_stays(
 
 
 async def test_who_grants_again_after_a_revocation_is_let_in(
-    provider: Provider, server: PolicyServer, browser: Browser
+    provider: Provider, server: FastMCP, browser: Browser
 ) -> None:
     for _ in range(2):
         await granted(server, browser)
@@ -155,7 +156,7 @@ async def test_who_grants_again_after_a_revocation_is_let_in(
 
 
 async def test_a_login_during_a_renewal_is_not_overwritten(
-    provider: Provider, server: PolicyServer, browser: Browser
+    provider: Provider, server: FastMCP, browser: Browser
 ) -> None:
     await granted(server, browser)
     newer = (await grant_of(server, "ann")).model_copy(update={"access_token": "newer"})
@@ -172,7 +173,7 @@ async def test_a_login_during_a_renewal_is_not_overwritten(
 
 
 async def test_a_caller_that_leaves_tears_no_renewal_up(
-    provider: Provider, server: PolicyServer, browser: Browser
+    provider: Provider, server: FastMCP, browser: Browser
 ) -> None:
     provider.wrong["rotates"] = True
     await granted(server, browser)
@@ -191,7 +192,7 @@ async def test_a_caller_that_leaves_tears_no_renewal_up(
 
 async def test_who_died_in_a_renewal_holds_nobody_up(
     provider: Provider,
-    server: PolicyServer,
+    server: FastMCP,
     browser: Browser,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

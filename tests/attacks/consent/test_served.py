@@ -17,7 +17,6 @@ from attacks.consent.granting import (
     zz_look,
 )
 from attacks.consent.provider import Browser, Provider, http
-from attacks.raw import LEGACY, MODERN, Message, Raw, connect, user
 from fastmcp import Client, FastMCP
 from fastmcp.client.transports import StreamableHttpTransport
 from fastmcp.server.middleware.error_handling import ErrorHandlingMiddleware
@@ -27,7 +26,9 @@ from fastmcp.tools.tool_transform import ToolTransformConfig
 from mcp.shared.exceptions import MCPError
 from nextcloud_login_mcp.policy import POLICY, read, requires_consent, resource
 
+from copier_fastmcp_engine.guard import guard_of
 from copier_fastmcp_engine.tools import build_tool
+from engine.tests.engine_support.raw import LEGACY, MODERN, Message, Raw, connect, user
 
 pytestmark = pytest.mark.anyio
 SECRET = "what only its user may read"
@@ -180,6 +181,7 @@ async def test_a_resource_without_its_scope_is_refused_and_the_scope_named(
     def make(base: str) -> FastMCP:
         server = serving(provider, server_url=base)
         server.add_resource(zz_scoped)
+        guard_of(server).check()
         return server
 
     async with http(make) as (base, _):

@@ -21,7 +21,6 @@ from attacks.consent.granting import (
     variables,
 )
 from attacks.consent.provider import Provider, http
-from attacks.raw import MODERN
 from fastmcp import Client
 from fastmcp.client.transports import StreamableHttpTransport
 from keyring.backend import KeyringBackend
@@ -32,6 +31,7 @@ from pydantic import SecretStr
 
 from copier_fastmcp_engine.consent.settings import ConsentSettings, serve_at, strangers
 from copier_fastmcp_engine.settings import PolicySettings
+from engine.tests.engine_support.raw import MODERN
 
 pytestmark = pytest.mark.anyio
 

@@ -29,12 +29,12 @@ from attacks.consent.granting import (
     variables,
 )
 from attacks.consent.provider import Browser, Provider, http
-from attacks.raw import LEGACY, MODERN, Message, connect, user
 from fastmcp import Client, FastMCP
 from fastmcp.client.transports import StreamableHttpTransport
 from fastmcp.exceptions import ToolError
 
 from copier_fastmcp_engine.errors import CouldNotError
+from engine.tests.engine_support.raw import LEGACY, MODERN, Message, connect, user
 
 pytestmark = pytest.mark.anyio
 

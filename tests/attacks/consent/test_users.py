@@ -19,8 +19,9 @@ from attacks.consent.granting import (
     serving,
 )
 from attacks.consent.provider import Browser, Provider, heading, http
-from attacks.raw import MODERN, user
 from fastmcp import Client, FastMCP
+
+from engine.tests.engine_support.raw import MODERN, user
 
 pytestmark = pytest.mark.anyio
 

@@ -29,7 +29,6 @@ from attacks.consent.granting import (
     variables,
 )
 from attacks.consent.provider import Browser, Provider, http
-from attacks.raw import LEGACY, MODERN, Message
 from fastmcp import Client
 from fastmcp.client.elicitation import ElicitResult
 from fastmcp.client.transports import StdioTransport, StreamableHttpTransport
@@ -37,6 +36,7 @@ from mcp.shared.exceptions import MCPError
 from nextcloud_login_mcp.policy import POLICY, read, requires_consent
 
 from copier_fastmcp_engine.tools import build_tool
+from engine.tests.engine_support.raw import LEGACY, MODERN, Message
 
 pytestmark = pytest.mark.anyio
 

@@ -47,7 +47,7 @@ def test_a_tool_replaced_after_start_is_not_served_from_memory(
         return volts
 
     mcp.tool(create_meter, annotations={"readOnlyHint": True})
-    mcp.trust_reads = ["create_meter"]
+    module("engine.guard").guard_of(mcp).trust_reads = ["create_meter"]
 
     async def work() -> Any:
         async with Client(mcp) as client:

@@ -106,13 +106,13 @@ def test_a_change_by_another_program_is_not_undone(
     """One that takes no lock: an editor that saves after the file was read."""
     write(mine, LAID_OUT)
     cli_module = module("engine.metadata.commands")
-    spliced = cli_module._spliced
+    write_value = cli_module.write_value
 
     def slow(*words: Any) -> Any:
         mine.write_text("version: 1\n")
-        return spliced(*words)
+        return write_value(*words)
 
-    monkeypatch.setattr(cli_module, "_spliced", slow)
+    monkeypatch.setattr(cli_module, "write_value", slow)
     done = cli("set", "get_meter", "title", "New")
     assert (
         done.err

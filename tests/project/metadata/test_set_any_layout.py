@@ -85,7 +85,7 @@ def test_a_change_of_any_file_is_that_change_or_refused(
         del parent[where[-1]]
     else:
         parent[where[-1]] = value
-    pruned = module("engine.metadata.commands")._pruned
+    pruned = module("engine.metadata.editing").prune
     assert pruned(yaml.safe_load(mine.read_text())) == pruned(written)
     whole = re.compile("^# comment .$", re.MULTILINE)
     if field != "description":  # a comment inside of what is taken out goes with it

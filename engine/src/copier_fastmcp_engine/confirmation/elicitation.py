@@ -22,7 +22,8 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 from pydantic_core import to_jsonable_python
 
-from ..runtime import SERVER
+from ..policy import Policy
+from .pending import PendingStore
 
 METHOD_NOT_FOUND = -32601
 DAY = 86_400
@@ -52,23 +53,23 @@ def elicitation_capability(ctx: Context) -> wire.ElicitationCapability | None:
     return capabilities.elicitation if capabilities else None
 
 
-async def is_mute(ctx: Context) -> bool:
+async def is_mute(ctx: Context, gate: PendingStore) -> bool:
     """Tell whether this session's client declared that it can be asked, and then could not."""
     if is_modern(ctx):
         return False
-    return await SERVER.get().gate.get(f"mute-{ctx.session_id}") is not None
+    return await gate.get(f"mute-{ctx.session_id}") is not None
 
 
-async def shows_forms(ctx: Context) -> bool:
+async def shows_forms(ctx: Context, gate: PendingStore) -> bool:
     """Tell whether this client can show a form; a bare `elicitation: {}` means one."""
     capability = elicitation_capability(ctx)
     if capability is None:
         return False
     has_form = capability.form is not None or capability.url is None
-    return has_form and not await is_mute(ctx)
+    return has_form and not await is_mute(ctx, gate)
 
 
-async def shows_links(ctx: Context) -> bool:
+async def shows_links(ctx: Context, gate: PendingStore) -> bool:
     """Tell whether this client can show a link (URL elicitation came with 2025-11-25)."""
     request = ctx.request_context
     capability = elicitation_capability(ctx)
@@ -76,7 +77,7 @@ async def shows_links(ctx: Context) -> bool:
         return False
     if capability is None or capability.url is None:
         return False
-    return not await is_mute(ctx)
+    return not await is_mute(ctx, gate)
 
 
 def digest(*parts: object) -> str:
@@ -94,9 +95,18 @@ def caller_of(ctx: Context) -> str:
 
 
 async def elicit(
-    ctx: Context, question: wire.ElicitRequestParams, seconds: float
+    ctx: Context,
+    gate: PendingStore,
+    question: wire.ElicitRequestParams,
+    seconds: float,
 ) -> wire.ElicitResult | None:
     """Ask during the call.
+
+    Args:
+        ctx: The call's context.
+        gate: Where the server remembers the clients that cannot be asked.
+        question: What is asked.
+        seconds: How long the answer may take.
 
     Returns:
         The answer, or None where this client could not be asked after all. A client that does not
@@ -116,7 +126,7 @@ async def elicit(
         return None
     except MCPError as error:
         if error.error.code == METHOD_NOT_FOUND:
-            await SERVER.get().gate.put(f"mute-{ctx.session_id}", {}, DAY)
+            await gate.put(f"mute-{ctx.session_id}", {}, DAY)
         return None
 
 
@@ -134,8 +144,10 @@ def response_to(ctx: Context, name: str) -> object | None:
     return (ctx.input_responses or {}).get(name)
 
 
-def log_step(event: str, ctx: Context, tool: str, details: dict[str, Any]) -> None:
+def log_step(
+    event: str, policy: Policy, ctx: Context, tool: str, details: dict[str, Any]
+) -> None:
     """Log one step of asking; never an argument's value, a link, a user or a token."""
     era = "2026-07-28" if is_modern(ctx) else "handshake"
     line = json.dumps({"event": event, "tool": tool, "era": era, **details})
-    SERVER.get().policy.logger("confirmation").info(line)
+    policy.logger("confirmation").info(line)

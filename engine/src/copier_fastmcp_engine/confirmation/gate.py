@@ -7,10 +7,10 @@ A call passes from top to bottom: `serve` validates its arguments and runs it, `
 chooses the way of asking, and each way of asking is one function that returns a `Settlement`.
 """
 
+import json
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any, Literal
@@ -27,7 +27,7 @@ from ..arguments import find_type_mistakes
 from ..audit_log import recording
 from ..declarations import Declaration
 from ..private_api import replaced_round
-from ..runtime import SERVER
+from ..runtime import Runtime, current_frame, current_server, running
 from . import elicitation
 from .elicitation import Asked, caller_of, digest
 from .envelope import (
@@ -61,32 +61,51 @@ class Interruption:
     outcome: str
 
 
+# A decision, or the values of a form that was filled in
+Answer = ConfirmationResult | dict[str, Any]
+
+
 @dataclass(frozen=True)
 class Settlement:
-    """How a question was settled: in which way, with what outcome, and what interrupts the body instead of an answer."""
+    """How a question was settled.
+
+    Attributes:
+        way: In which way.
+        outcome: With what outcome; `answered` where a form was filled in.
+        instead: What interrupts the body instead of an answer.
+        values: The values of the form.
+    """
 
     way: Way
     outcome: str
     instead: Exception | None = None
+    values: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
 class Question:
-    """One question of a call, as it is shown."""
+    """One question of a call, as it is shown.
+
+    Attributes:
+        is_preview: Whether the call only previews, whatever its client can show.
+        schema: The form to fill in; None where the answer is yes or no.
+        refusal: What a client is told that cannot show the form.
+    """
 
     key: str
     text: str
     details: Any
     arguments: Mapping[str, object]
     message: str
-    is_preview: bool  # the call only previews, whatever its client can show
+    is_preview: bool
+    schema: dict[str, Any] | None = None
+    refusal: str = ""
 
     @property
     def form(self) -> ElicitRequestFormParams:
         """The question as a form."""
-        return ElicitRequestFormParams(
-            message=self.message, requested_schema=FORM_SCHEMA
-        )
+        schema = FORM_SCHEMA if self.schema is None else self.schema
+        return ElicitRequestFormParams(message=self.message, requested_schema=schema)
 
 
 @dataclass
@@ -94,6 +113,9 @@ class Call:
     """One tool's run within a request, with its arguments as the client sent them.
 
     Attributes:
+        ctx: The request's context.
+        server: The server that runs the tool.
+        tool: The tool's name, with its version if it has one.
         confirm: The client's `confirm`; None where the tool has no such parameter to set.
         schema: The schema of the arguments.
         remedy: What a refusal tells the client to do.
@@ -105,6 +127,7 @@ class Call:
     """
 
     ctx: Context
+    server: Runtime
     tool: str
     declaration: Declaration | None = None
     arguments: Mapping[str, Any] = field(default_factory=dict)
@@ -113,7 +136,7 @@ class Call:
     remedy: str = "use a client that supports elicitation"
     has_envelope: bool = True
     is_nested: bool = False
-    answers: dict[str, ConfirmationResult] = field(default_factory=dict)
+    answers: dict[str, Answer] = field(default_factory=dict)
     applied: list[str] = field(default_factory=list)
     questions: int = 0
     loaded: Entry = field(default_factory=dict)
@@ -123,7 +146,7 @@ class Call:
     def __post_init__(self) -> None:
         """Remember the request, which is another one in another task, and where its questions wait."""
         self.request = self.ctx.request_context
-        self.gate: PendingStore = SERVER.get().gate
+        self.gate: PendingStore = self.server.gate
 
     @cached_property
     def key(self) -> str:
@@ -140,19 +163,18 @@ class Call:
     def accept_answer(self, way: Way, entry: Entry) -> None:
         """Keep what an earlier request was answered."""
         answers = {**entry["answers"], entry["asked"]: entry["answer"]}
-        for key, text in answers.items():
-            self.answers[key] = ConfirmationResult(text)
+        for key, answer in answers.items():
+            is_values = isinstance(answer, dict)
+            self.answers[key] = answer if is_values else ConfirmationResult(answer)
         hidden_round = {"requestState": None, "inputResponses": None}
         self.loaded = {"way": way, "round": hidden_round, **entry}
-
-
-_running: ContextVar[Call | None] = ContextVar("gated_call", default=None)
 
 
 # 1. Validate and run --------------------------------------------------------------------------------------------------
 
 
 async def serve(
+    server: Runtime,
     tool: Tool,
     declaration: Declaration,
     arguments: dict[str, Any],
@@ -165,6 +187,7 @@ async def serve(
     """Run a tool as a `Call`; a question out of a body, however deep, becomes the result of the outermost tool.
 
     Args:
+        server: The server that serves it.
         tool: The tool as it is served.
         declaration: What it declares.
         arguments: The arguments as the client sent them.
@@ -182,6 +205,7 @@ async def serve(
         own_arguments.pop("confirm", None)
     call = Call(
         ctx=get_context(),
+        server=server,
         tool=_versioned_name(tool),
         declaration=declaration,
         arguments=own_arguments,
@@ -189,15 +213,14 @@ async def serve(
         schema=tool.parameters,
         **options,
     )
-    outer = _call_of(call.ctx)
+    outer = find_call(call.ctx)
     if outer:
         call.is_nested = True
         call.confirm = None
         call.answers = outer.answers
         call.applied = outer.applied
-    token = _running.set(call)
     try:
-        with recording(call, tool) as record_outcome:
+        with running(server, call), recording(call, tool) as record_outcome:
             if mistake := find_type_mistakes(arguments, tool.parameters):
                 raise ToolError(mistake)
             if not isinstance(confirm, bool | None):
@@ -209,8 +232,6 @@ async def serve(
         if outer:
             raise
         return asked.instead
-    finally:
-        _running.reset(token)
 
 
 def _versioned_name(tool: Tool) -> str:
@@ -218,9 +239,10 @@ def _versioned_name(tool: Tool) -> str:
     return tool.key.partition(":")[2].removesuffix("@")
 
 
-def _call_of(ctx: Context) -> Call | None:
+def find_call(ctx: Context) -> Call | None:
     """Return the run that `ctx` belongs to; a context variable alone would follow into other requests."""
-    call = _running.get()
+    frame = current_frame()
+    call = frame.call if frame else None
     if call and call.request is ctx.request_context:
         return call
     return None
@@ -239,7 +261,7 @@ async def run_gated(
     Raises:
         ToolError: They are not approved and the tool has no envelope, or nobody can be asked.
     """
-    call = _call_of(get_context())
+    call = find_call(get_context())
     if (
         call is None or call.declaration is not declaration
     ):  # the function left its tool
@@ -286,7 +308,6 @@ async def _apply(call: Call, run: Callable[[], Awaitable[ToolResult]]) -> ToolRe
 
 async def _continue_round(call: Call, required: InputRequiredResult) -> Asked:
     """Hand on what a tool asks the client itself; the answer comes with our approval, which is not used up yet."""
-    state = secrets.token_urlsafe(24)
     entry = {
         "asked": call.key,
         "answers": call.answers,
@@ -295,7 +316,7 @@ async def _continue_round(call: Call, required: InputRequiredResult) -> Asked:
         "by": call.approved_by,
         "round": {"requestState": required.request_state},
     }
-    await call.gate.put(f"asked-{state}", entry)
+    state = await _store_round(call, entry)
     ours = required.model_copy(update={"request_state": state})
     return Asked(InputRequiredToolResult(ours))
 
@@ -310,7 +331,7 @@ async def require_confirmation(
     `confirm=`, else an error. `preview`, what would happen, is shown below the question.
     Only the answer CONFIRMED allows the action; ToolError: this client cannot be asked.
     """
-    call = _call_of(ctx) or Call(ctx, "this tool")
+    call = find_call(ctx) or Call(ctx, current_server(), "this tool")
     call.questions += 1
     key = digest(call.key, call.questions, message)
     return await confirm(call, key, message, to_jsonable_python(preview, fallback=str))
@@ -320,12 +341,11 @@ async def require_confirmation(
 
 
 async def confirm(call: Call, key: str, text: str, details: Any) -> ConfirmationResult:
-    """Ask one question and return its decision; each decision is one log line and the span's attributes.
+    """Ask whether a call may go on, and return the decision.
 
     Raises:
         Exception: What the client gets instead, while there is no decision.
     """
-    started = time.perf_counter()
     arguments = changed_arguments(call.arguments, call.schema)
     question = Question(
         key=key,
@@ -335,12 +355,23 @@ async def confirm(call: Call, key: str, text: str, details: Any) -> Confirmation
         message=format_message(call.ctx.fastmcp.name, text, arguments, details),
         is_preview=call.gate.policy.preview_first and call.confirm is False,
     )
+    settlement = await pose(call, question)
+    return ConfirmationResult(settlement.outcome)
+
+
+async def pose(call: Call, question: Question) -> Settlement:
+    """Ask one question; each answer is one log line and the span's attributes.
+
+    Raises:
+        Exception: What the client gets instead, while there is no answer.
+    """
+    started = time.perf_counter()
     settlement = await settle(call, question)
     _report(call, settlement, started)
     if settlement.instead:
         call.interruption = Interruption(settlement.instead, settlement.outcome)
         raise settlement.instead
-    return ConfirmationResult(settlement.outcome)
+    return settlement
 
 
 def _report(call: Call, settlement: Settlement, started: float) -> None:
@@ -358,7 +389,11 @@ def _report(call: Call, settlement: Settlement, started: float) -> None:
     }
     milliseconds = round((time.perf_counter() - started) * 1000, 1)
     elicitation.log_step(
-        "confirmation", call.ctx, call.tool, {**facts, "ms": milliseconds}
+        "confirmation",
+        call.server.policy,
+        call.ctx,
+        call.tool,
+        {**facts, "ms": milliseconds},
     )
     attributes = {
         f"mcp.confirmation.{name}": value for name, value in facts.items() if value
@@ -379,7 +414,7 @@ async def settle(call: Call, question: Question) -> Settlement:
     """Decide how a question is settled in this request: by an earlier answer, or in one of the ways of asking."""
     is_modern = elicitation.is_modern(call.ctx)
     way: Way = "input_required" if is_modern else "elicitation"
-    if not await elicitation.shows_forms(call.ctx):
+    if not await elicitation.shows_forms(call.ctx, call.gate):
         way = call.fallback
     await _load_answer(call, way)
     if (
@@ -387,33 +422,46 @@ async def settle(call: Call, question: Question) -> Settlement:
         and way == "elicitation"
         and not question.is_preview
     ):
-        if decision := await _ask_during_call(call, question):
-            return Settlement(way, decision)
+        answer = await _ask_during_call(call, question)
+        if answer is not None:
+            return _settled(way, answer)
         # The client declared a form and could not show it
         way = call.fallback
         await _load_answer(call, way)
-    if decision := call.answers.get(question.key):
-        return Settlement(call.loaded.get("way", way), decision)
+    if question.key in call.answers:
+        way = call.loaded.get("way", way)
+        return _settled(way, call.answers[question.key])
     if call.applied:
         return _refuse_rest(call)
+    return await _ask(call, question, way)
+
+
+async def _ask(call: Call, question: Question, way: Way) -> Settlement:
+    """Ask in a way that answers the call without a decision, or with that of a page."""
     if way == "input_required" and not question.is_preview:
         return await _ask_by_result(call, question)
     if way == "page":
         return await _ask_on_page(call, question)
+    if question.refusal:
+        return Settlement("refuse", "refused", ToolError(question.refusal))
     if way == "refuse":
         return _refuse(call)
     return await _preview(call, question, way)
 
 
+def _settled(way: Way, answer: Answer) -> Settlement:
+    """Return how an answered question is settled."""
+    if isinstance(answer, dict):
+        return Settlement(way, "answered", values=answer)
+    return Settlement(way, answer)
+
+
 async def _load_answer(call: Call, way: Way) -> None:
     """Take in what this request answers: only a question that we asked has an answer, and one."""
-    state = (
-        call.ctx.request_state
-    )  # unsealed: made for this tool, these arguments, this user
     entry: Entry | None = None
-    pending = await call.gate.take(f"asked-{state}") if state is not None else None
-    if pending:
-        answer = _parse_response(elicitation.response_to(call.ctx, "confirmation"))
+    if pending := await _take_round(call):
+        response = elicitation.response_to(call.ctx, "confirmation")
+        answer = _parse_response(response, has_form=pending.get("has_form", False))
         entry = {"way": "input_required", "by": "person", "answer": answer, **pending}
     elif way == "two_step" and call.confirm:
         previewed = await call.gate.take(f"preview-{call.key}")
@@ -429,31 +477,66 @@ async def _load_answer(call: Call, way: Way) -> None:
         call.accept_answer(way, entry)
 
 
-def _parse_response(response: object) -> ConfirmationResult:
-    """Return the person's decision; anything but an accepted form with `confirm: true` is no."""
+async def _store_round(call: Call, entry: Entry) -> str:
+    """Store a pending confirmation, and return the state with which the client calls again.
+
+    The values of forms are in that state only, which the SDK seals: the store holds none.
+    """
+    nonce = secrets.token_urlsafe(24)
+    decisions: dict[str, Answer] = {}
+    values: dict[str, Answer] = {}
+    for key, answer in entry["answers"].items():
+        (values if isinstance(answer, dict) else decisions)[key] = answer
+    await call.gate.put(f"asked-{nonce}", {**entry, "answers": decisions})
+    return f"{nonce}.{json.dumps(values)}" if values else nonce
+
+
+async def _take_round(call: Call) -> dict[str, Any] | None:
+    """Return the pending confirmation that this request answers, once."""
+    state = (
+        call.ctx.request_state
+    )  # unsealed: for this tool, these arguments, this user
+    if state is None:
+        return None
+    nonce, _, values = state.partition(".")
+    entry = await call.gate.take(f"asked-{nonce}")
+    if entry and values:
+        entry["answers"] = {**entry["answers"], **json.loads(values)}
+    return entry
+
+
+def _parse_response(response: object, *, has_form: bool) -> Answer:
+    """Return the values of a form that was filled in, or the person's decision.
+
+    Anything but an accepted form with `confirm: true` is no where nothing is to be filled in.
+    """
     if not isinstance(response, ElicitResult) or response.action == "cancel":
         return ConfirmationResult.CANCELLED
+    if response.action == "accept" and has_form:
+        return dict(response.content or {})
     if response.action == "accept" and (response.content or {}).get("confirm") is True:
         return ConfirmationResult.CONFIRMED
     return ConfirmationResult.DECLINED
 
 
-async def _ask_during_call(call: Call, question: Question) -> ConfirmationResult | None:
+async def _ask_during_call(call: Call, question: Question) -> Answer | None:
     """Show a form while the call waits (up to 2025-11-25); None where the client could not show it."""
     try:
-        response = await elicitation.elicit(call.ctx, question.form, call.gate.seconds)
-        decision = None if response is None else _parse_response(response)
+        response = await elicitation.elicit(
+            call.ctx, call.gate, question.form, call.gate.seconds
+        )
     except TimeoutError:
-        decision = ConfirmationResult.TIMED_OUT
-    if decision:
         await call.gate.take(f"preview-{call.key}")
-    return decision
+        return ConfirmationResult.TIMED_OUT
+    if response is None:
+        return None
+    await call.gate.take(f"preview-{call.key}")
+    return _parse_response(response, has_form=question.schema is not None)
 
 
 async def _ask_by_result(call: Call, question: Question) -> Settlement:
     """Answer the call with a form (2026-07-28); the client calls again with what was filled in."""
-    state = secrets.token_urlsafe(24)
-    await call.gate.put(f"asked-{state}", _pending_entry(call, question))
+    state = await _store_round(call, _pending_entry(call, question))
     asked = elicitation.input_required("confirmation", question.form, state)
     return Settlement("input_required", "asked", asked)
 
@@ -464,7 +547,7 @@ async def _ask_on_page(call: Call, question: Question) -> Settlement:
     decided = await call.gate.pages.ask(call, about)
     if not isinstance(decided, str):
         call.accept_answer("page", decided)
-        return Settlement("page", call.answers[question.key])
+        return _settled("page", call.answers[question.key])
     return _preview_settlement(call, question, "page", "waiting", decided)
 
 
@@ -497,7 +580,8 @@ def _refuse_rest(call: Call) -> Settlement:
 
 
 def _pending_entry(call: Call, question: Question) -> dict[str, Any]:
-    return {"asked": question.key, "answers": call.answers}
+    has_form = question.schema is not None
+    return {"asked": question.key, "answers": call.answers, "has_form": has_form}
 
 
 def _shown(question: Question) -> dict[str, Any]:
@@ -505,6 +589,7 @@ def _shown(question: Question) -> dict[str, Any]:
         "question": question.text,
         "arguments": question.arguments,
         "details": question.details,
+        "schema": question.schema,
     }
 
 
@@ -514,7 +599,9 @@ def _preview_settlement(
     """Answer with what would happen and what follows; without `confirm`, and so without an envelope, as an error."""
     if call.confirm is None:
         return Settlement(way, outcome, ToolError(following))
-    preview = {**_shown(question), "next": following}
+    shown = _shown(question)
+    del shown["schema"]
+    preview = {**shown, "next": following}
     result = envelope_result(
         f"{question.message}\n{following}", outcome, preview=preview
     )

@@ -29,9 +29,11 @@ from ..confirmation.elicitation import (
     shows_forms,
     shows_links,
 )
-from ..runtime import SERVER
+from ..confirmation.pending import PendingStore
+from ..policy import Policy
+from ..runtime import current_frame, current_server
 from ..tools import GRANT
-from .flow import Consent, consent_of, known_user, user_of
+from .flow import Consent, known_user
 from .store import Elicitation, User
 
 Declared = TypeVar("Declared", bound=Callable[..., Any])
@@ -47,14 +49,14 @@ SETTLE = 3.0  # the same for a form, which people send when they are through
 PACE = 2.0  # seconds between two reports of progress
 
 
-def required_text() -> str:
+def required_text(policy: Policy) -> str:
     """What a caller without access is told."""
-    return f"{SERVER.get().policy.domain_title} access provisioning required"
+    return f"{policy.domain_title} access provisioning required"
 
 
-def _reason() -> str:
+def _reason(policy: Policy) -> str:
     """What a person is told before they grant access."""
-    account = f"{SERVER.get().policy.domain_title} account"
+    account = f"{policy.domain_title} account"
     return f"Grant this server access to your {account} to continue. This is a one-time setup."
 
 
@@ -90,20 +92,21 @@ async def granted_token(refused: str | None = None) -> str:
     Raises:
         ToolError: This server keeps no tokens, or the grant has ended meanwhile.
     """
-    if token := await _token(refused):
+    server = current_server()
+    consent: Consent = server.consent
+    if token := await _token(consent, refused):
         return token
-    ctx = get_context()
-    if consent_of(SERVER.get()).mode != "offline":
+    if consent.mode != "offline":
         raise ToolError(
             "this server keeps no tokens; enable offline access, or set credentials"
         )
-    await require(ctx, "the tool")
-    raise ToolError(required_text())
+    await require(consent, server.gate, get_context(), "the tool")
+    raise ToolError(required_text(server.policy))
 
 
-async def _token(refused: str | None = None) -> str | None:
+async def _token(consent: Consent, refused: str | None = None) -> str | None:
     """What this call can work with, without asking anybody."""
-    ctx, consent = get_context(), consent_of(SERVER.get())
+    ctx = get_context()
     if (fixed := consent.settings.static_credentials) is not None:
         consent.refuse_strangers(ctx)
         return fixed.get_secret_value()
@@ -123,12 +126,13 @@ class Granted(httpx2.Auth):
         self, request: httpx2.Request
     ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
         """Send the request with a token, and once more with another one if that is refused."""
-        called = SERVER.get(None) is not None
-        if token := await _token() if called else None:
+        frame = current_frame()
+        token = await _token(frame.server.consent) if frame else None
+        if token:
             request.headers["Authorization"] = f"Bearer {token}"
         answer = yield request
         if (
-            called
+            frame
             and answer.status_code == 401
             and (other := await granted_token(token)) != token
         ):
@@ -146,26 +150,43 @@ class Refusal(ToolResult):
         self._error = error
 
 
-async def require(ctx: Context, tool: str) -> None:
+async def require(
+    consent: Consent, gate: PendingStore, ctx: Context, tool: str
+) -> None:
     """Come back when the user of this call has granted access.
+
+    Args:
+        consent: The server's consent.
+        gate: Where the server remembers the clients that cannot be asked.
+        ctx: The call's own context.
+        tool: What to call again afterwards.
 
     Raises:
         ToolError: They have not.
         Asked: The client is to show a link or a form first.
     """
-    consent = consent_of(SERVER.get())
     consent.refuse_strangers(ctx)
-    if consent.mode != "offline" or await consent.fresh(user_of(ctx)):
+    if consent.mode != "offline" or await consent.fresh(consent.user_of(ctx)):
         return
-    answer = await ask(ctx, tool)
+    answer = await ask(consent, gate, ctx, tool)
     if answer != "yes":
-        raise ToolError(f"{required_text()}. {answer.rstrip('.')}; nothing was done.")
+        required = required_text(consent.policy)
+        raise ToolError(f"{required}. {answer.rstrip('.')}; nothing was done.")
 
 
-async def ask(ctx: Context, tool: str, *, at_once: bool = False) -> Answer:
+async def ask(
+    consent: Consent,
+    gate: PendingStore,
+    ctx: Context,
+    tool: str,
+    *,
+    at_once: bool = False,
+) -> Answer:
     """Ask the user of this call to grant access, in the way their client can.
 
     Args:
+        consent: The server's consent.
+        gate: Where the server remembers the clients that cannot be asked.
         ctx: The call's own context.
         tool: What to call again afterwards.
         at_once: Ask within the call where that is possible, instead of ending it with an error.
@@ -175,18 +196,20 @@ async def ask(ctx: Context, tool: str, *, at_once: bool = False) -> Answer:
             forms, and the error names the link.
         Asked: The client is to show a link or a form first.
     """
-    consent, user = consent_of(SERVER.get()), user_of(ctx)
-    way: Way = "form" if await shows_forms(ctx) else "none"
-    way = "url" if await shows_links(ctx) else way
+    user = consent.user_of(ctx)
+    policy = consent.policy
+    way: Way = "form" if await shows_forms(ctx, gate) else "none"
+    way = "url" if await shows_links(ctx, gate) else way
     elicitation = await _asked_before(ctx, consent, user)
     if elicitation is not None:
-        answer = await _outcome(ctx, elicitation, way, response_to(ctx, "consent"))
+        response = response_to(ctx, "consent")
+        answer = await _outcome(consent, ctx, elicitation, way, response)
         if answer != "Login not detected" or way == "form":
-            return _log(ctx, tool, way, answer)
+            return _log(policy, ctx, tool, way, answer)
     else:
         elicitation = await consent.begin(ctx, user)
     address = consent.address(elicitation)
-    why = _reason()
+    why = _reason(policy)
     text = f"{why}\n\n{address}\n\nAfter completing the login, check the box below and click OK."
     form = ElicitRequestFormParams(message=text, requested_schema=FORM)
     # The id goes with a link only where the protocol has one
@@ -194,29 +217,33 @@ async def ask(ctx: Context, tool: str, *, at_once: bool = False) -> Answer:
     link = ElicitRequestURLParams(message=why, url=address, elicitation_id=named)
     question = link if way == "url" else form
     if way == "none":
-        raise _told(ctx, tool, address)
+        raise _told(policy, ctx, tool, address)
     if is_modern(ctx):
-        _log(ctx, tool, way, "asked")
+        _log(policy, ctx, tool, way, "asked")
         raise input_required("consent", question, elicitation.id)
     if way == "url":
         consent.tell(elicitation, ctx.session)
         if not at_once:
-            _log(ctx, tool, way, "asked")
-            raise Asked(Refusal(UrlElicitationRequiredError([link], required_text())))
+            _log(policy, ctx, tool, way, "asked")
+            raise Asked(
+                Refusal(UrlElicitationRequiredError([link], required_text(policy)))
+            )
     try:
-        given = await elicit(ctx, question, elicitation.expires_at - time.time())
+        seconds = elicitation.expires_at - time.time()
+        given = await elicit(ctx, gate, question, seconds)
     except TimeoutError:
         raise ToolError(TIMED_OUT) from None
     if given is None:
-        raise _told(ctx, tool, address)
-    return _log(ctx, tool, way, await _outcome(ctx, elicitation, way, given))
+        raise _told(policy, ctx, tool, address)
+    answer = await _outcome(consent, ctx, elicitation, way, given)
+    return _log(policy, ctx, tool, way, answer)
 
 
-def _told(ctx: Context, tool: str, address: str) -> ToolError:
+def _told(policy: Policy, ctx: Context, tool: str, address: str) -> ToolError:
     """The error for a client that can show neither links nor forms."""
-    _log(ctx, tool, "none", "told")
+    _log(policy, ctx, tool, "none", "told")
     return ToolError(
-        f"{required_text()}. Ask the person to open {address} in a browser and to grant access, then call "
+        f"{required_text(policy)}. Ask the person to open {address} in a browser and to grant access, then call "
         f"{tool} again; check_provisioning_status says whether they have."
     )
 
@@ -236,7 +263,7 @@ async def _asked_before(
 
 
 async def _outcome(
-    ctx: Context, elicitation: Elicitation, way: Way, given: object
+    consent: Consent, ctx: Context, elicitation: Elicitation, way: Way, given: object
 ) -> Answer:
     """What became of the question: a yes means that the page will be opened, only a grant counts.
 
@@ -251,13 +278,12 @@ async def _outcome(
     request = ctx.request_context
     if request and request.meta and request.meta.get("progress_token") is not None:
         seconds = max(seconds, elicitation.expires_at - time.time())
-    consent = consent_of(SERVER.get())
     after = await track(ctx, consent, elicitation, seconds)
     if after.status == "failed":
         raise ToolError(
-            f"{required_text()}. Access was not granted: {after.error_message}."
+            f"{required_text(consent.policy)}. Access was not granted: {after.error_message}."
         )
-    if await consent.fresh(user_of(ctx)):
+    if await consent.fresh(consent.user_of(ctx)):
         return "yes"
     if time.time() >= after.expires_at:
         raise ToolError(TIMED_OUT)
@@ -284,7 +310,9 @@ async def track(
     return elicitation
 
 
-def _log(ctx: Context, tool: str, way: Way, outcome: Outcome) -> Outcome:
+def _log(
+    policy: Policy, ctx: Context, tool: str, way: Way, outcome: Outcome
+) -> Outcome:
     """One line for each step; never a link, a user or a token."""
-    log_step("consent", ctx, tool, {"way": way, "outcome": outcome})
+    log_step("consent", policy, ctx, tool, {"way": way, "outcome": outcome})
     return outcome

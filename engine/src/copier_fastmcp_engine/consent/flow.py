@@ -20,7 +20,6 @@ from fastmcp.server.dependencies import get_access_token
 from mcp.server.session import ServerSession
 
 from ..pages.listener import REDACTED
-from ..runtime import SERVER
 from .grants import Grants
 from .oauth import Provider
 from .oauth_errors import ProviderError, report
@@ -50,20 +49,6 @@ def known_user(ctx: Context) -> User | None:
     return User(f"user:{subject}", str(subject)) if subject else None
 
 
-def user_of(ctx: Context) -> User:
-    """Who calls: the user of the verified token; over stdio, whoever started the server.
-
-    Raises:
-        ToolError: The call came over HTTP and names nobody.
-    """
-    if user := known_user(ctx):
-        return user
-    prefix = SERVER.get().policy.env_prefix
-    raise ToolError(
-        f"no verified token names a user; set {prefix}JWT_AUDIENCE and send one"
-    )
-
-
 class Consent(Grants):
     """The links and grants of one server."""
 
@@ -73,7 +58,7 @@ class Consent(Grants):
         Raises:
             ValueError: They are not safe to serve with; one line says why.
         """
-        for mistake in settings.wrong(settings.state, settings.confirm_seconds):
+        for mistake in settings.find_mistakes(settings.state, settings.confirm_seconds):
             raise ValueError(mistake)
         self.settings, self.mode = settings, settings.mode
         self.policy = settings.policy
@@ -97,6 +82,19 @@ class Consent(Grants):
         if self.mode == "offline":
             for path, work in routes(self).items():
                 server.custom_route(path, methods=["GET"])(work)
+
+    def user_of(self, ctx: Context) -> User:
+        """Who calls: the user of the verified token; over stdio, whoever started the server.
+
+        Raises:
+            ToolError: The call came over HTTP and names nobody.
+        """
+        if user := known_user(ctx):
+            return user
+        prefix = self.policy.env_prefix
+        raise ToolError(
+            f"no verified token names a user; set {prefix}JWT_AUDIENCE and send one"
+        )
 
     def refuse_strangers(self, ctx: Context) -> None:
         """Serve the credentials of single-user mode to no one else, however the server was started.

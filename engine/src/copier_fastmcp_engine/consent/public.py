@@ -19,8 +19,8 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..declarations import Declaration
-from ..tools import GRANT, SCOPES, marked
-from .serving import prompt_at, resource_at
+from ..guarded_components import function_at, prompt_function
+from ..tools import GRANT, SCOPES, function_of, has_mark
 
 NAMED = {"tools/call": "name", "resources/read": "uri", "prompts/get": "name"}
 
@@ -80,14 +80,14 @@ class PublicFront:
         if method == "tools/call":
             tool = await self.server.get_tool(name)
             declaration = getattr(tool, "declaration", None)
-            function = getattr(getattr(tool, "_source", tool), "fn", None)
+            function = function_of(tool)
         elif method == "resources/read":
-            function = await resource_at(self.server, name)
+            function = await function_at(self.server, name)
         else:
-            function = await prompt_at(self.server, name)
+            function = await prompt_function(await self.server.get_prompt(name))
         marks = vars(inspect.unwrap(function)) if function else {}
         scopes = declaration.scopes if declaration else marks.get(SCOPES, ())
-        return [*scopes] if scopes or marked(function, GRANT) else None
+        return [*scopes] if scopes or has_mark(function, GRANT) else None
 
 
 def _door(scope: Scope) -> RequireAuthMiddleware | None:

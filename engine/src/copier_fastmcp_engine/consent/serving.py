@@ -8,71 +8,56 @@ from contextvars import ContextVar
 from typing import Any
 from urllib.parse import urlsplit
 
-from fastmcp import FastMCP
 from fastmcp.exceptions import ResourceError, ToolError
-from fastmcp.prompts.base import InputRequiredPromptResult, PromptResult
-from fastmcp.resources import Resource, ResourceResult, ResourceTemplate
+from fastmcp.prompts.base import InputRequiredPromptResult
+from fastmcp.resources import Resource, ResourceTemplate
 from fastmcp.resources.base import InputRequiredResourceResult
-from fastmcp.resources.template import forward_uri
 from fastmcp.server.dependencies import get_context
 from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
-from fastmcp.server.providers.fastmcp_provider import (
-    FastMCPProviderPrompt,
-    FastMCPProviderResource,
-    FastMCPProviderResourceTemplate,
-)
-from fastmcp.tools import Tool, ToolResult
+from fastmcp.tools import ToolResult
 from fastmcp.tools.base import InputRequiredToolResult
 from starlette.middleware import Middleware as ASGIMiddleware
 
 from ..confirmation.elicitation import Asked
-from ..guard import PolicyServer, missing_scopes
-from ..private_api import mounted_server, original_name, original_template, original_uri
-from ..runtime import SERVER
+from ..guard import Guard, missing_scopes
+from ..policy import Policy
 from ..settings import PolicySettings
-from ..tools import GRANT, SCOPES, PolicyTool, marked
+from ..tools import GRANT, SCOPES, function_of, has_mark, run_now
 from .asking import Refusal, require, required_text
+from .public import PublicFront
 from .tokens import metadata_address
 
 
-class ConsentServer(PolicyServer):
-    """A server that lets nobody on who has not granted access where a function requires it.
+class ConsentGuard(Guard):
+    """The guard of a server that lets nobody on who has not granted access where a function requires it.
 
     What needs scopes stays listed, so that a caller who lacks them is told which.
     """
 
-    def __init__(
-        self, name: str, *, front: Callable[..., Any] | None = None, **options: Any
-    ) -> None:
-        super().__init__(name, **options)
-        self.front = front  # ASGI middleware before the endpoint
-        self.challenge = 'Bearer error="insufficient_scope", scope="{}"'
-        if address := metadata_address(self.auth):
-            self.challenge += f', resource_metadata="{address}"'
+    def http_middleware(self) -> list[ASGIMiddleware]:
+        """Return the front that lets public tools be called without a token, where the settings ask for it."""
+        if not (self.consent.settings.public and self.mcp.auth):
+            return []
+        return [ASGIMiddleware(PublicFront, server=self.mcp)]
 
-    def add_tool(self, tool: Tool | Callable[..., Any]) -> Tool:
-        """Serve a tool."""
-        if isinstance(tool, PolicyTool):
-            tool = tool.model_copy(update={"auth": None})
-        return super().add_tool(tool)
-
-    def add_resource(self, resource: Any) -> Resource | ResourceTemplate:
-        """Serve a resource."""
-        made = super().add_resource(resource)
-        made.auth = None if marked(resource, SCOPES) else made.auth
-        return made
-
-    def http_app(self, *more: Any, **options: Any) -> Any:
-        """The application to serve over HTTP, with the front before its endpoint."""
-        if self.front and self.auth:
-            front = ASGIMiddleware(self.front, server=self)
-            options["middleware"] = [*(options.get("middleware") or ()), front]
-        return super().http_app(*more, **options)
-
-    def listen(self, settings: PolicySettings, *names: str) -> None:
-        """Serve at /mcp, also to the name by which browsers reach this server."""
+    def public_hosts(self, settings: PolicySettings) -> list[str]:
+        """Return the name by which browsers reach this server."""
         host = urlsplit(getattr(settings, "server_url", None) or "").hostname
-        super().listen(settings, *names, *filter(None, [host]))
+        return [host] if host else []
+
+    def check(self) -> None:
+        """Check what is served, and list resources to callers who lack their scopes; StartError as in `Guard`."""
+        super().check()
+        run_now(self._list_scoped_resources(), self.mcp)
+
+    async def _list_scoped_resources(self) -> None:
+        provider = self.mcp.local_provider
+        resources = await provider.list_resources()
+        templates = await provider.list_resource_templates()
+        components: list[Resource | ResourceTemplate] = [*resources, *templates]
+        for component in components:
+            if has_mark(function_of(component), SCOPES):
+                component.auth = None
 
     async def admit(
         self, name: str, scopes: Sequence[str], function: Callable[..., Any] | None
@@ -86,56 +71,27 @@ class ConsentServer(PolicyServer):
         try:
             await super().admit(name, scopes, function)
         except ToolError as error:
-            meta = {
-                "mcp/www_authenticate": [self.challenge.format(missing_scopes(scopes))]
-            }
+            meta = {"mcp/www_authenticate": [self._challenge(missing_scopes(scopes))]}
             raise Asked(ToolResult(str(error), meta=meta, is_error=True)) from error
-        if marked(function, GRANT):
-            await require(get_context(), name)
+        if has_mark(function, GRANT):
+            await require(self.consent, self.gate, get_context(), name)
 
-    async def read_resource(self, uri: str, **options: Any) -> ResourceResult:
-        """Read a resource, also one that no file of resources/ holds and that requires consent."""
-        SERVER.set(self)
-        if options.get("run_middleware") is False:
-            await self.admit(uri, (), await resource_at(self, uri))
-        return await super().read_resource(uri, **options)
-
-    async def render_prompt(
-        self, name: str, *more: Any, **options: Any
-    ) -> PromptResult:
-        """Render a prompt, which may require consent as well."""
-        SERVER.set(self)
-        if options.get("run_middleware") is False:
-            await self.admit(name, (), await prompt_at(self, name))
-        return await super().render_prompt(name, *more, **options)
-
-
-async def prompt_at(server: FastMCP[Any], name: str) -> Callable[..., Any] | None:
-    """The function that answers for a prompt, also in a server that is mounted."""
-    prompt: Any = await server.get_prompt(name)
-    while isinstance(prompt, FastMCPProviderPrompt):
-        prompt = await mounted_server(prompt).get_prompt(original_name(prompt))
-    return getattr(prompt, "fn", None)
-
-
-async def resource_at(server: FastMCP[Any], uri: str) -> Callable[..., Any] | None:
-    """The function that answers for an address, also in a server that is mounted."""
-    found: Any = await server.get_resource(uri) or await server.get_resource_template(
-        uri
-    )
-    if isinstance(found, FastMCPProviderResource):
-        return await resource_at(mounted_server(found), original_uri(found))
-    if isinstance(found, FastMCPProviderResourceTemplate):
-        inner = forward_uri(original_template(found), found.matches(uri) or {}, uri)
-        return await resource_at(mounted_server(found), inner)
-    return getattr(found, "fn", None)
+    def _challenge(self, scopes: str) -> str:
+        """Return what tells a client which scopes its token lacks, and where it gets one."""
+        challenge = f'Bearer error="insufficient_scope", scope="{scopes}"'
+        if address := metadata_address(self.mcp.auth):
+            challenge += f', resource_metadata="{address}"'
+        return challenge
 
 
 _within: ContextVar[object] = ContextVar("within", default=None)
 
 
 class ConsentMiddleware(Middleware):
-    """The outermost one, where a question becomes what the protocol has for it."""
+    """A middleware outside of the author's, where a question becomes what the protocol has for it."""
+
+    def __init__(self, policy: Policy) -> None:
+        self._policy = policy
 
     async def on_request(
         self, context: MiddlewareContext[Any], call_next: CallNext[Any, Any]
@@ -161,7 +117,9 @@ class ConsentMiddleware(Middleware):
         if context.method == "tools/call":
             return result
         if not isinstance(result, InputRequiredToolResult):
-            raise ResourceError(getattr(result.content[0], "text", required_text()))
+            raise ResourceError(
+                getattr(result.content[0], "text", required_text(self._policy))
+            )
         if context.method == "prompts/get":
             return InputRequiredPromptResult(result.input_required)
         return InputRequiredResourceResult(result.input_required)

@@ -101,31 +101,47 @@ class ConsentSettings(PolicySettings):
         given = self.secret_keys.get_secret_value().split(",")
         return [secret.strip() for secret in given if secret.strip()]
 
-    def wrong(self, state: str, confirm_seconds: float) -> Iterator[str]:
-        """Why the server must not start with these settings, one line each.
+    def find_mistakes(self, state: str, confirm_seconds: float) -> Iterator[str]:
+        """Yield why the server must not start with these settings, one line each.
 
-        `state` is where confirmations wait, and `confirm_seconds` for how long.
+        Args:
+            state: Where confirmations wait.
+            confirm_seconds: For how long they wait.
         """
+        yield from self._find_address_mistakes()
+        yield from self._find_verifier_mistakes()
+        if any(len(secret) < 32 for secret in self.secrets):
+            prefix = self.policy.env_prefix
+            yield f"{prefix}SECRET_KEYS: each secret needs 32 characters or more"
+        if self.enable_offline_access:
+            yield from self._find_offline_mistakes(state, confirm_seconds)
+
+    def _find_address_mistakes(self) -> Iterator[str]:
         prefix = self.policy.env_prefix
         for name in ("oidc_issuer", "jwt_issuer", "jwt_jwks_uri", "server_url"):
             address = getattr(self, name)
             if address and not secure(address):
                 yield f"{prefix}{name.upper()} {address!r} is neither https nor on this machine"
-        back = self.elicitation_callback_url
-        if back and not (secure(back) and back.endswith(CALLBACK)):
-            yield f"{prefix}ELICITATION_CALLBACK_URL {back!r}: write an address with https, or on this machine, that ends in {CALLBACK}"
-        elif back and not self._sees_its_cookie(back):
-            where = self.server_url or "http://127.0.0.1"
-            yield f"{prefix}ELICITATION_CALLBACK_URL {back!r}: a browser that began at {where} has no cookie for it"
+        callback = self.elicitation_callback_url
+        if callback and not (secure(callback) and callback.endswith(CALLBACK)):
+            yield f"{prefix}ELICITATION_CALLBACK_URL {callback!r}: write an address with https, or on this machine, that ends in {CALLBACK}"
+        elif callback and not self._sees_its_cookie(callback):
+            start = self.server_url or "http://127.0.0.1"
+            yield f"{prefix}ELICITATION_CALLBACK_URL {callback!r}: a browser that began at {start} has no cookie for it"
+
+    def _find_verifier_mistakes(self) -> Iterator[str]:
+        prefix = self.policy.env_prefix
         verifier = [self.jwt_issuer, self.jwt_audience, self.jwt_jwks_uri]
         if any(verifier) and not all(verifier):
             yield f"{prefix}JWT_ISSUER, _JWT_AUDIENCE and _JWT_JWKS_URI go together; set all three"
         if self.public and not all(verifier):
             yield f"{prefix}PUBLIC opens a part of what {prefix}JWT_ISSUER and the others close; set them too"
-        if any(len(secret) < 32 for secret in self.secrets):
-            yield f"{prefix}SECRET_KEYS: each secret needs 32 characters or more"
-        if not self.enable_offline_access:
-            return
+
+    def _find_offline_mistakes(
+        self, state: str, confirm_seconds: float
+    ) -> Iterator[str]:
+        """Yield what is wrong with the settings of a server that keeps tokens."""
+        prefix = self.policy.env_prefix
         if self.static_credentials is not None:
             yield f"{prefix}STATIC_CREDENTIALS and _ENABLE_OFFLINE_ACCESS exclude each other"
         if not (self.oidc_issuer and self.oidc_client_id):
@@ -139,10 +155,9 @@ class ConsentSettings(PolicySettings):
                 f"{prefix}CONFIRM_SECONDS {confirm_seconds:g} is less than _ELICITATION_TIMEOUT_SECONDS "
                 f"{self.elicitation_timeout_seconds:g}: a question would be over before its link"
             )
-        kept = self.consent_database != ":memory:" or state.startswith(
-            ("redis://", "rediss://")
-        )
-        if kept and not (self.secrets or self.secret_keyring):
+        is_shared = state.startswith(("redis://", "rediss://"))
+        is_stored = self.consent_database != ":memory:" or is_shared
+        if is_stored and not (self.secrets or self.secret_keyring):
             yield (
                 f"{prefix}SECRET_KEYS is missing, so tokens would lie unencrypted; make one with "
                 "`openssl rand -hex 32`, or set _SECRET_KEYRING=true"

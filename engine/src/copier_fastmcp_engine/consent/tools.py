@@ -4,9 +4,10 @@ They are served where tokens are kept, for clients that cannot show a link
 themselves. One that starts a login, asks or stores is not read-only, whatever its name says.
 """
 
-from collections.abc import Callable
-from types import FunctionType, ModuleType
-from typing import Annotated, Any, cast
+import functools
+from collections.abc import Awaitable, Callable
+from types import ModuleType
+from typing import Annotated, Any
 
 from fastmcp import Context
 from fastmcp.exceptions import ToolError
@@ -15,9 +16,10 @@ from pydantic import BaseModel, Field
 from ..confirmation.elicitation import log_step
 from ..declarations import DECLARED, Declaration, Exemption, action, delete, read
 from ..policy import Policy
-from ..runtime import SERVER
+from ..runtime import current_server
+from ..signatures import resolve_signature, with_signature
 from .asking import TIMED_OUT, Answer, ask, required_text, track
-from .flow import consent_of, user_of
+from .flow import Consent
 
 AGREED: Exemption = {
     "hint": "confirm",
@@ -68,99 +70,121 @@ class Status(BaseModel):
     message: str = Field(description="What is missing, or that access was granted")
 
 
-async def _request_access(ctx: Context) -> Login:
-    """Ask the user to grant access in their browser, and wait for it."""
-    if await consent_of(SERVER.get()).fresh(user_of(ctx)):
-        return Login(status="yes")
-    status = await ask(
-        ctx, f"request_{SERVER.get().policy.domain}_access", at_once=True
-    )
-    return Login(status=status)
+class ConsentTools:
+    """The bodies of the tools of one server.
 
+    Args:
+        policy: The server's policy, with its domain.
+        consent: Its consent.
+    """
 
-async def _provision_access(ctx: Context) -> Started:
-    """Start a login and return its link for the user to open, for clients that cannot show one."""
-    consent, user = consent_of(SERVER.get()), user_of(ctx)
-    if await consent.fresh(user):
-        message = "Access is granted already."
-        return Started(
-            success=True, authorization_url=None, elicitation_id=None, message=message
-        )
-    link = await consent.begin(ctx, user)
-    return Started(
-        success=True,
-        authorization_url=consent.address(link),
-        elicitation_id=link.id,
-        message="Ask the person to open the link and to grant access, then call the tool again.",
-    )
+    def __init__(self, policy: Policy, consent: Consent) -> None:
+        self._policy = policy
+        self._consent = consent
 
+    async def _ask(self, ctx: Context, tool: str) -> Answer:
+        """Ask the user of a call to grant access, within the call where that is possible."""
+        gate = current_server().gate
+        return await ask(self._consent, gate, ctx, tool, at_once=True)
 
-async def _revoke_access(ctx: Context) -> Revoked:
-    """Delete the access that the user granted, and tell the provider to revoke it."""
-    gone, told = await consent_of(SERVER.get()).revoke(user_of(ctx))
-    return Revoked(revoked=gone, provider_told=told)
+    async def request_access(self, ctx: Context) -> Login:
+        """Ask the user to grant access in their browser, and wait for it."""
+        if await self._consent.fresh(self._consent.user_of(ctx)):
+            return Login(status="yes")
+        tool = f"request_{self._policy.domain}_access"
+        return Login(status=await self._ask(ctx, tool))
 
-
-async def _check_logged_in(ctx: Context) -> Login:
-    """Check whether access to the user's account is granted; if not, ask the user to log in."""
-    if await consent_of(SERVER.get()).fresh(user_of(ctx)):
-        return Login(status="yes")
-    return Login(status=await ask(ctx, "check_logged_in", at_once=True))
-
-
-async def _check_provisioning_status(
-    ctx: Context,
-    elicitation_id: Annotated[
-        str | None,
-        Field(
-            description="ID of a login of this user; omit to check access.",
-            max_length=100,
-        ),
-    ] = None,
-    wait_seconds: Annotated[
-        float, Field(description="Maximum seconds to wait for the login.", ge=0, le=300)
-    ] = 0,
-) -> Status:
-    """Check whether access is granted, or how far a login is; starts and changes nothing."""
-    consent, user = consent_of(SERVER.get()), user_of(ctx)
-    if elicitation_id is None:
-        granted = await consent.grant(user) is not None
-        message = "Access was granted." if granted else required_text()
-        return Status(provisioned=granted, status=None, message=message)
-    link = await consent.elicitation(elicitation_id)
-    if link is None or link.user != user.key:
-        if link:
-            log_step(
-                "consent",
-                ctx,
-                "check_provisioning_status",
-                {"outcome": "another user's"},
+    async def provision_access(self, ctx: Context) -> Started:
+        """Start a login and return its link for the user to open, for clients that cannot show one."""
+        consent = self._consent
+        user = consent.user_of(ctx)
+        if await consent.fresh(user):
+            message = "Access is granted already."
+            return Started(
+                success=True,
+                authorization_url=None,
+                elicitation_id=None,
+                message=message,
             )
-        raise ToolError(f"Unknown elicitation ID: {elicitation_id}")
-    link = await track(ctx, consent, link, wait_seconds)
-    if link.status == "pending" and (wait_seconds or not link.waits):
-        raise ToolError(TIMED_OUT)
-    granted = await consent.grant(user) is not None
-    message = link.error_message or (
-        "Access was granted." if granted else required_text()
-    )
-    return Status(provisioned=granted, status=link.status, message=message)
+        link = await consent.begin(ctx, user)
+        return Started(
+            success=True,
+            authorization_url=consent.address(link),
+            elicitation_id=link.id,
+            message="Ask the person to open the link and to grant access, then call the tool again.",
+        )
+
+    async def revoke_access(self, ctx: Context) -> Revoked:
+        """Delete the access that the user granted, and tell the provider to revoke it."""
+        user = self._consent.user_of(ctx)
+        gone, told = await self._consent.revoke(user)
+        return Revoked(revoked=gone, provider_told=told)
+
+    async def check_logged_in(self, ctx: Context) -> Login:
+        """Check whether access to the user's account is granted; if not, ask the user to log in."""
+        if await self._consent.fresh(self._consent.user_of(ctx)):
+            return Login(status="yes")
+        return Login(status=await self._ask(ctx, "check_logged_in"))
+
+    async def check_provisioning_status(
+        self,
+        ctx: Context,
+        elicitation_id: Annotated[
+            str | None,
+            Field(
+                description="ID of a login of this user; omit to check access.",
+                max_length=100,
+            ),
+        ] = None,
+        wait_seconds: Annotated[
+            float,
+            Field(description="Maximum seconds to wait for the login.", ge=0, le=300),
+        ] = 0,
+    ) -> Status:
+        """Check whether access is granted, or how far a login is; starts and changes nothing."""
+        consent = self._consent
+        user = consent.user_of(ctx)
+        if elicitation_id is None:
+            is_granted = await consent.grant(user) is not None
+            message = required_text(self._policy)
+            if is_granted:
+                message = "Access was granted."
+            return Status(provisioned=is_granted, status=None, message=message)
+        link = await consent.elicitation(elicitation_id)
+        if link is None or link.user != user.key:
+            if link:
+                tool = "check_provisioning_status"
+                details = {"outcome": "another user's"}
+                log_step("consent", self._policy, ctx, tool, details)
+            raise ToolError(f"Unknown elicitation ID: {elicitation_id}")
+        link = await track(ctx, consent, link, wait_seconds)
+        if link.status == "pending" and (wait_seconds or not link.waits):
+            raise ToolError(TIMED_OUT)
+        is_granted = await consent.grant(user) is not None
+        message = "Access was granted." if is_granted else required_text(self._policy)
+        return Status(
+            provisioned=is_granted,
+            status=link.status,
+            message=link.error_message or message,
+        )
 
 
-def tools_module(policy: Policy) -> ModuleType:
+def tools_module(policy: Policy, consent: Consent) -> ModuleType:
     """Return the consent tools of a server as a module that its registry can load; three carry its domain in their names.
 
     Args:
         policy: The server's policy, with its domain.
+        consent: Its consent.
     """
     name = f"{__name__}.{policy.domain}"
     module = ModuleType(name, __doc__)
     module.__file__ = __file__
     domain, title = policy.domain, policy.domain_title
+    bodies = ConsentTools(policy, consent)
     tools: list[tuple[str, Callable[..., Any], Declaration]] = [
         (
             "check_logged_in",
-            _check_logged_in,
+            bodies.check_logged_in,
             action(
                 title="Check Server Login Status",
                 why="Without a login it starts one and asks for it.",
@@ -171,7 +195,7 @@ def tools_module(policy: Policy) -> ModuleType:
         ),
         (
             f"request_{domain}_access",
-            _request_access,
+            bodies.request_access,
             action(
                 title=f"Ask for Access to {title}",
                 why="It starts a login and stores what is granted; it takes nothing away.",
@@ -182,7 +206,7 @@ def tools_module(policy: Policy) -> ModuleType:
         ),
         (
             f"provision_{domain}_access",
-            _provision_access,
+            bodies.provision_access,
             action(
                 title=f"Grant Server Access to {title}",
                 why="It starts a login, and takes nothing away.",
@@ -193,7 +217,7 @@ def tools_module(policy: Policy) -> ModuleType:
         ),
         (
             f"revoke_{domain}_access",
-            _revoke_access,
+            bodies.revoke_access,
             delete(
                 title=f"Revoke Access to {title}",
                 why="Access has to be granted again afterwards.",
@@ -201,28 +225,29 @@ def tools_module(policy: Policy) -> ModuleType:
         ),
         (
             "check_provisioning_status",
-            _check_provisioning_status,
+            bodies.check_provisioning_status,
             read(title="Check Access Status"),
         ),
     ]
     declared = DECLARED.setdefault(name, [])
     declared.clear()
     for tool_name, body, declaration in tools:
-        function = _copy_function(body, tool_name)
+        function = _make_function(body, tool_name)
         vars(function)["__declaration__"] = declaration.named(tool_name)
         setattr(module, tool_name, function)
         declared.append((tool_name, declaration))
     return module
 
 
-def _copy_function(body: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """Return a function of its own with a tool's name, so that two servers of a process can have different ones."""
-    source = cast("FunctionType", body)
-    copied = FunctionType(
-        source.__code__, source.__globals__, name, source.__defaults__
-    )
-    copied.__annotations__ = dict(source.__annotations__)
-    copied.__doc__ = source.__doc__
-    copied.__module__ = source.__module__
-    copied.__qualname__ = name
-    return copied
+def _make_function(
+    body: Callable[..., Awaitable[Any]], name: str
+) -> Callable[..., Any]:
+    """Return a function with a tool's name that runs a body."""
+
+    @functools.wraps(body)
+    async def run(**arguments: Any) -> Any:
+        return await body(**arguments)
+
+    run.__name__ = name
+    run.__qualname__ = name
+    return with_signature(run, resolve_signature(body))

@@ -4,6 +4,7 @@ import difflib
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
@@ -29,9 +30,6 @@ Item = Tool | Resource | ResourceTemplate
 Texts = dict[
     str, dict[str, dict[str, Any]]
 ]  # as in a file: by section, then by name or URI
-Problem = tuple[
-    str, str, Iterable[str] | None
-]  # what; a name; if it is unknown, the known
 MOST_BYTES = 65_536
 HINTS = {*WIRE_NAMES, *WIRE_NAMES.values(), "annotations", "hints"}
 REFUSED: Any = partial(
@@ -240,44 +238,61 @@ def _explained(error: ValidationError) -> str:
     return f"{place or 'the file'}: {first['msg'].partition(' or instance')[0]} (got {value})"
 
 
-def amiss(config: Mapping[str, Any], texts: Texts) -> Iterator[Problem]:
-    """What is wrong with a file, a line each."""
+@dataclass(frozen=True)
+class Problem:
+    """What is wrong with a metadata file.
+
+    Attributes:
+        text: What is wrong.
+        name: The name that it is about.
+        known_names: The names that there are, where this one is unknown.
+        is_unknown_name: Whether it is that.
+    """
+
+    text: str
+    name: str
+    known_names: Iterable[str] = ()
+    is_unknown_name: bool = False
+
+
+def find_problems(config: Mapping[str, Any], texts: Texts) -> Iterator[Problem]:
+    """Yield what is wrong with the content of a file, given the texts of the code."""
     for section, items in texts.items():
+        kind = section[:-1].replace("_", " ")
         for name, override in config.get(section, {}).items():
             if name not in items:
-                yield (
-                    f"Unknown {section[:-1].replace('_', ' ')}: {shown(name)}",
-                    name,
-                    items,
-                )
-                continue
-            known, argued = (
-                items[name].get("arguments", {}),
-                override.get("arguments", {}),
-            )
-            for argument in [n for n in argued if n not in known]:
-                yield (
-                    f"Tool '{name}' has no argument '{shown(argument)}'",
-                    argument,
-                    known,
-                )
-            described = {name: override, **{f"{name}.{n}": argued[n] for n in argued}}
-            for place in [
-                n for n, words in described.items() if words.get("description") == ""
-            ]:
-                yield f"{shown(place)} is left without a description", place, None
+                text = f"Unknown {kind}: {shown(name)}"
+                yield Problem(text, name, items, is_unknown_name=True)
+            else:
+                yield from _find_item_problems(name, override, items[name])
+
+
+def _find_item_problems(
+    name: str, override: Mapping[str, Any], item: Mapping[str, Any]
+) -> Iterator[Problem]:
+    """Yield what is wrong with the override of one tool or resource."""
+    known_names = item.get("arguments", {})
+    arguments = override.get("arguments", {})
+    for argument in arguments:
+        if argument not in known_names:
+            text = f"Tool '{name}' has no argument '{shown(argument)}'"
+            yield Problem(text, argument, known_names, is_unknown_name=True)
+    described = {name: override}
+    for argument, words in arguments.items():
+        described[f"{name}.{argument}"] = words
+    for place, words in described.items():
+        if words.get("description") == "":
+            yield Problem(f"{shown(place)} is left without a description", place)
 
 
 def check(policy: Policy, path: Path, config: Mapping[str, Any], texts: Texts) -> None:
     """Warn of each unknown name in a file; StartError at the first one if the file is strict."""
-    for problem, name, known in amiss(config, texts):
-        if known is not None and config.get("strict", True):
-            raise StartError(
-                f"{path}: {problem}; {mend(name, known, all_names(policy))}"
-            )
-        policy.logger("metadata").warning(
-            "%s: %s%s", path, problem, "" if known is None else " (skipped)"
-        )
+    for problem in find_problems(config, texts):
+        if problem.is_unknown_name and config.get("strict", True):
+            remedy = mend(problem.name, problem.known_names, all_names(policy))
+            raise StartError(f"{path}: {problem.text}; {remedy}")
+        suffix = " (skipped)" if problem.is_unknown_name else ""
+        policy.logger("metadata").warning("%s: %s%s", path, problem.text, suffix)
 
 
 def merged(lower: Mapping[str, Any], upper: Mapping[str, Any]) -> dict[str, Any]:
@@ -375,18 +390,42 @@ class Overrides(Transform):
     get_tool = get_resource = get_resource_template = cast("Any", _look_up)
 
 
-def override(policy: Policy, mcp: FastMCP, setting: Path | None) -> None:
-    """Lay the packaged and the user's file over a server; StartError if one is wrong."""
+def override(
+    policy: Policy,
+    mcp: FastMCP[Any],
+    setting: Path | None,
+    formerly: Mapping[str, str] | None = None,
+    gated: Iterable[str] = (),
+) -> dict[str, Any]:
+    """Lay the packaged and the user's file over a server.
+
+    Args:
+        policy: The server's policy.
+        mcp: The server.
+        setting: The setting `metadata`.
+        formerly: The present names of its tools by former ones.
+        gated: The names of the tools that ask, and so have an argument `confirm`.
+
+    Returns:
+        What the files say of each tool.
+
+    Raises:
+        StartError: A file is wrong.
+    """
+    former = formerly or {}
     lists: Any = (
         Provider.list_tools,
         Provider.list_resources,
         Provider.list_resource_templates,
     )
     overrides = Overrides([item for each in lists for item in run_now(each(mcp), mcp)])
+    for name in gated:
+        if name in overrides.texts["tools"]:
+            overrides.texts["tools"][name]["arguments"].setdefault("confirm", {})
     packaged = packaged_file(policy)
     for path, config in layers(policy, setting):
         if config is not None:
-            said, former = config.get("tools", {}), getattr(mcp, "formerly", {})
+            said = config.get("tools", {})
             old_first = sorted(said, key=lambda name: name not in former)
             config = {
                 **config,
@@ -398,3 +437,4 @@ def override(policy: Policy, mcp: FastMCP, setting: Path | None) -> None:
             line = "%s: no such file, so it overrides nothing"
             policy.logger("metadata").warning(line, path)
     mcp.add_transform(overrides)
+    return overrides.layered.get("tools", {})

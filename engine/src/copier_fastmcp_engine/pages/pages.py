@@ -78,13 +78,16 @@ class Pages:
 
     async def answer_for(self, key: str) -> dict[str, Any] | None:
         """What was decided for a call: a yes once, a no until its time is over."""
-        entry = await self._gate.get(f"said-{key}")
-        if entry is None or (entry["answer"] != "confirmed" and not entry["answers"]):
+        entry = self._unseal(await self._gate.get(f"said-{key}"))
+        if entry is None:
+            return None
+        is_yes = isinstance(entry["answer"], dict) or entry["answer"] == "confirmed"
+        if not is_yes and not entry["answers"]:
             return entry
         await self._gate.put(
             f"done-{key}", {"page": True}
         )  # before it is gone, for calls that wait
-        return await self._gate.take(f"said-{key}")
+        return self._unseal(await self._gate.take(f"said-{key}"))
 
     async def ask(self, call: Call, about: Mapping[str, Any]) -> dict[str, Any] | str:
         """Open the page of a call, or find it open, and wait a while.
@@ -139,10 +142,20 @@ class Pages:
         server, tool, question, base = (
             str(page[name]) for name in ("server", "tool", "question", "base")
         )
-        return Shown(server, tool, question, arguments, details, base)
+        return Shown(
+            server, tool, question, arguments, details, base, page.get("schema")
+        )
 
-    async def decide(self, link: str, approved: bool) -> bool:
-        """Take the answer of a link, once; whether it still counted."""
+    async def decide(
+        self, link: str, approved: bool, values: dict[str, Any] | None = None
+    ) -> bool:
+        """Take the answer of a link, once; whether it still counted.
+
+        Args:
+            link: The link.
+            approved: Whether the answer is yes, or the form is filled in.
+            values: The values of the form, where the page has one.
+        """
         shown, row = (
             await self.shown(link),
             await self._gate.take(f"link-{_hashed(link)}"),
@@ -150,20 +163,22 @@ class Pages:
         page = await self._open(row["key"]) if shown and row else None
         if page is None:
             return False
-        answer = "confirmed" if approved else "declined"
+        answer: object = "confirmed" if approved else "declined"
+        if approved and page.get("schema") is not None:
+            if values is None:
+                return False
+            answer = values
         kept = {name: page[name] for name in ("asked", "answers", "by")}
-        await self._gate.put(f"said-{page['key']}", kept | {"answer": answer})
+        await self._gate.put(
+            f"said-{page['key']}", self._seal(kept | {"answer": answer})
+        )
         await self._gate.take(f"page-{page['key']}")
         self._listener.close(str(page["key"]))
         return True
 
     async def _open(self, key: str) -> dict[str, Any] | None:
         """The page of a call, while it waits for an answer."""
-        row = await self._gate.get(f"page-{key}")
-        try:
-            page = json.loads(self._codec.unseal(row["sealed"])) if row else None
-        except InvalidRequestState:  # of a server that is gone
-            return None
+        page = self._unseal(await self._gate.get(f"page-{key}"))
         return page if page and page["until"] > time.time() else None
 
     async def _begin(self, call: Call, about: Mapping[str, Any]) -> dict[str, Any]:
@@ -185,7 +200,7 @@ class Pages:
             "until": until,
             "base": base,
         }
-        shows = await shows_links(ctx)
+        shows = await shows_links(ctx, self._gate)
         opened = (
             not shows
             and self._opens(ctx)
@@ -193,13 +208,26 @@ class Pages:
         )
         page["by"] = "person" if shows or opened else "client"
         await self._gate.put(f"link-{_hashed(link)}", {"key": call.key})
-        sealed = self._codec.seal(json.dumps(page).encode())
-        await self._gate.put(f"page-{call.key}", {"sealed": sealed})
+        await self._gate.put(f"page-{call.key}", self._seal(page))
         return page
+
+    def _seal(self, entry: Mapping[str, Any]) -> dict[str, str]:
+        """Return an entry of the store that only this server can read."""
+        return {"sealed": self._codec.seal(json.dumps(entry).encode())}
+
+    def _unseal(self, row: Mapping[str, Any] | None) -> dict[str, Any] | None:
+        """Return the content of such an entry; None for that of a server that is gone."""
+        if row is None:
+            return None
+        try:
+            content: dict[str, Any] = json.loads(self._codec.unseal(row["sealed"]))
+        except InvalidRequestState:
+            return None
+        return content
 
     async def _refused(self, ctx: Context, page: Mapping[str, Any]) -> bool:
         """Show the link through a client that can; whether the person refused to open it."""
-        if not await shows_links(ctx):
+        if not await shows_links(ctx, self._gate):
             return False
         answer = elicitation.response_to(ctx, "confirmation")
         if answer is None:
@@ -211,7 +239,9 @@ class Pages:
             if elicitation.is_modern(ctx):
                 raise elicitation.input_required("confirmation", link, str(page["key"]))
             try:
-                answer = await elicitation.elicit(ctx, link, self._gate.seconds)
+                answer = await elicitation.elicit(
+                    ctx, self._gate, link, self._gate.seconds
+                )
             except TimeoutError:
                 return False
         return isinstance(answer, ElicitResult) and answer.action == "decline"

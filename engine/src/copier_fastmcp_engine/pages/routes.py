@@ -9,7 +9,7 @@ import hashlib
 import secrets
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 from urllib.parse import parse_qs, urlsplit
 
 from starlette.requests import Request
@@ -17,6 +17,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 PATH = "/confirm"
+FIELD = "field-"  # how the names of a form's fields begin
 LONGEST = 10_000  # bytes of a form that is sent
 STYLE = (
     "body{font:1.1rem/1.5 system-ui,sans-serif;max-width:42rem;margin:2rem auto;padding:0 1rem}"
@@ -50,6 +51,7 @@ class Shown(NamedTuple):
     arguments: Sequence[tuple[str, str]]
     details: Sequence[tuple[str, str]]
     base: str  # where it is served, exactly
+    schema: Mapping[str, Any] | None = None  # of the form to fill in, if there is one
 
 
 class Pages(Protocol):
@@ -58,8 +60,10 @@ class Pages(Protocol):
     async def shown(self, link: str) -> Shown | None:
         """What the page of a link says, while it is open."""
 
-    async def decide(self, link: str, approved: bool) -> bool:
-        """Take the answer of a link, once; whether it still counted."""
+    async def decide(
+        self, link: str, approved: bool, values: dict[str, Any] | None = None
+    ) -> bool:
+        """Take the answer of a link, once, with the values of its form; whether it still counted."""
 
 
 def routes(pages: Pages) -> list[Route]:
@@ -95,9 +99,17 @@ def routes(pages: Pages) -> list[Route]:
         if not (browser and proof and origin and word in TITLES):
             text = "<p>The answer did not come from this page. Open its link again.</p>"
             return _page("Not Accepted", text, 403)
-        if not await pages.decide(link, word == "approve"):
+        values: dict[str, Any] | None = None
+        if shown.schema is not None and word == "approve":
+            try:
+                values = read_values(shown.schema, form)
+            except ValueError as error:
+                text = f"<p>{escape(str(error))}. Go back and fill it in.</p>"
+                return _page("Not Accepted", text, 400)
+        if not await pages.decide(link, word == "approve", values):
             return _page("Not Open Any More", f"<p>{OVER}</p>", 410)
-        return _page(TITLES[word], f"<p>{DONE}</p>")
+        title = TITLES[word] if values is None else "Answered"
+        return _page(title, f"<p>{DONE}</p>")
 
     return [Route(PATH, ask, methods=["GET"]), Route(PATH, answer, methods=["POST"])]
 
@@ -139,6 +151,8 @@ def _form(shown: Shown, link: str, proof: str) -> str:
         listed = "".join(f"<dt>{escape(n)}</dt><dd>{escape(v)}</dd>" for n, v in values)
         return f"<h2>{title}</h2><dl>{listed}</dl>" if values else ""
 
+    schema = shown.schema
+    decline, approve = ("Decline", "Approve") if schema is None else ("Cancel", "Send")
     hidden = {"link": link, "proof": proof}
     fields = "".join(
         f'<input type="hidden" name="{n}" value="{escape(v)}">'
@@ -149,10 +163,66 @@ def _form(shown: Shown, link: str, proof: str) -> str:
         f"<code>{escape(shown.tool)}</code>.</p>"
         + rows("With these arguments", shown.arguments)
         + rows("What would happen", shown.details)
-        + f'<form method="post" action="{PATH}">{fields}'
-        '<button name="answer" value="decline">Decline</button>'
-        '<button name="answer" value="approve">Approve</button></form>'
+        + f'<form method="post" action="{PATH}">{fields}{_inputs(schema or {})}'
+        f'<button name="answer" value="decline" formnovalidate>{decline}</button>'
+        f'<button name="answer" value="approve">{approve}</button></form>'
     )
+
+
+def _inputs(schema: Mapping[str, Any]) -> str:
+    """The fields to fill in, each with its label."""
+    lines = []
+    for name, field in schema.get("properties", {}).items():
+        label = escape(str(field.get("title") or name))
+        attributes = f'name="{FIELD}{escape(name)}"'
+        if name in schema.get("required", ()) and field.get("type") != "boolean":
+            attributes += " required"
+        lines.append(f"<label>{label}<br>{_input(field, attributes)}</label>")
+    return "".join(f"<p>{line}</p>" for line in lines)
+
+
+def _input(field: Mapping[str, Any], attributes: str) -> str:
+    """The element in which one field is filled in."""
+    default = field.get("default")
+    if "enum" in field:
+        options = [
+            f"<option{' selected' if choice == default else ''}>{escape(str(choice))}</option>"
+            for choice in field["enum"]
+        ]
+        return f"<select {attributes}>{''.join(options)}</select>"
+    if field.get("type") == "boolean":
+        return f'<input type="checkbox" {attributes}{" checked" if default else ""}>'
+    value = "" if default is None else f' value="{escape(str(default))}"'
+    if field.get("type") in ("integer", "number"):
+        step = "1" if field["type"] == "integer" else "any"
+        return f'<input type="number" step="{step}" {attributes}{value}>'
+    return f'<input type="text" {attributes}{value}>'
+
+
+def read_values(schema: Mapping[str, Any], form: Mapping[str, str]) -> dict[str, Any]:
+    """Return the values that a browser sent, in the types of the form; fields left empty are left out.
+
+    Raises:
+        ValueError: A field is missing, or holds what its type does not.
+    """
+    values: dict[str, Any] = {}
+    for name, field in schema.get("properties", {}).items():
+        text, kind = form.get(FIELD + name, ""), field.get("type")
+        if kind == "boolean":
+            values[name] = bool(text)
+        elif not text:
+            if name in schema.get("required", ()):
+                raise ValueError(f"{field.get('title') or name} is empty")
+        elif "enum" in field and text not in field["enum"]:
+            raise ValueError(f"{text} is not one of {', '.join(field['enum'])}")
+        elif kind in ("integer", "number"):
+            try:
+                values[name] = int(text) if kind == "integer" else float(text)
+            except ValueError:
+                raise ValueError(f"{text} is not a number") from None
+        else:
+            values[name] = text
+    return values
 
 
 def _page(title: str, body: str, status: int = 200) -> Response:

@@ -5,7 +5,14 @@ Standard library only: a probe imports `Case` from here, and the command reads p
 
 import ast
 import re
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
+from collections.abc import (
+    Awaitable,
+    Callable,
+    Collection,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -35,11 +42,24 @@ class Case:
         loses: Keys of the snapshot that it may change or remove besides the record that it names.
         sibling: An async function of the backend that adds another record of the same kind. Not needed where `arrange`
             has a parameter with a default for the identity, or where each of its calls makes a new record.
+        identity: The parameters that name the record. Not needed where their names or the data show them.
     """
 
     arguments: Arguments
     loses: Collection[str] = ()
     sibling: Callable[[Any], Awaitable[Any]] | None = None
+    identity: str | Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        """Raise TypeError where the identity is no argument."""
+        for name in self.identities:
+            if name not in self.arguments:
+                raise TypeError(f"identity {name!r} of a Case is not in its arguments")
+
+    @property
+    def identities(self) -> list[str]:
+        """The parameters that its author declares to name the record."""
+        return [self.identity] if isinstance(self.identity, str) else [*self.identity]
 
 
 @dataclass(frozen=True)
@@ -51,12 +71,14 @@ class Variant:
         name: What differs from what the author arranged; empty where nothing does.
         again: What the second call gets, where that is something else.
         loses: As in `Case`.
+        identities: The parameters that name the record.
     """
 
     arguments: Arguments
     name: str = ""
     again: Arguments | None = None
     loses: Collection[str] = ()
+    identities: Collection[str] = ()
 
 
 def parse_probe(path: Path) -> dict[str, Any]:
@@ -159,7 +181,10 @@ class Variants:
         self.versions = versions
         self.required = tool.wire["inputSchema"].get("required", ())
         self.plain = Variant(
-            case.arguments, "a second record beside it", loses=case.loses
+            case.arguments,
+            "a second record beside it",
+            loses=case.loses,
+            identities=names,
         )
         self.unsure: list[Variant] = []
 

@@ -1,4 +1,4 @@
-"""What happened to the data between two snapshots, value by value."""
+"""The changes of data between two snapshots, value by value."""
 
 import re
 import time
@@ -9,12 +9,12 @@ from datetime import datetime
 from typing import Any
 
 Place = tuple[str, ...]
-IDS = ("id", "key", "name", "uid", "path")  # what an element of a list is known by
+IDS = ("id", "key", "name", "uid", "path")  # fields that identify an element of a list
 CLOCK = re.compile(
     r"^(last_?)?(accessed|changed|edited|modified|seen|touched|updated)(_?(at|on|time))?$"
     r"|^(etag|if_match|mtime|revision|timestamp|version)$"
 )
-# A record is gone, or back, by a flag, a date or a state as well.
+# A flag, a date or a state may also end or restore a record.
 ENDS = re.compile(
     "archive|cancel|delete|disable|expire|gone|hidden|purge|remove|revoke|trash"
 )
@@ -22,13 +22,15 @@ LIVES = re.compile("active|enable|visible")
 OVER = re.compile(
     "archived|cancelled|canceled|closed|deleted|disabled|expired|inactive|removed|revoked"
 )
+STATE = re.compile("(mode|phase|state|status)$")
+MOMENT = 60  # seconds that a time may differ from now
+SHOWN = 4  # places in a message
 
 
-def plain(value: Any) -> Any:
-    """Return a deep copy as JSON; what a snapshot() returns may be the very data that a call changes."""
-    from pydantic_core import (
-        to_jsonable_python,
-    )  # the command reads no snapshot, and needs no pydantic
+def to_json_data(value: Any) -> Any:
+    """Return a deep copy as JSON data; a snapshot may be the very data that a call changes."""
+    # The command reads no snapshot, and does not need pydantic.
+    from pydantic_core import to_jsonable_python
 
     return to_jsonable_python(
         value,
@@ -37,23 +39,23 @@ def plain(value: Any) -> Any:
     )
 
 
-def values(data: Any, place: Place = ()) -> Iterator[tuple[Place, Any]]:
+def iterate_values(data: Any, place: Place = ()) -> Iterator[tuple[Place, Any]]:
     """Yield every value with its place; an element of a list is placed under its ID, or under itself."""
     if isinstance(data, dict) and data:
         for name, value in data.items():
-            yield from values(value, (*place, name))
+            yield from iterate_values(value, (*place, name))
     elif isinstance(data, list) and data:
-        again: Counter[str] = Counter()
+        counts: Counter[str] = Counter()
         for item in data:
-            name = _name_of(item)
-            again[name] += 1
-            yield from values(item, (*place, "[]" * again[name], name))
+            name = _identify(item)
+            counts[name] += 1
+            yield from iterate_values(item, (*place, "[]" * counts[name], name))
     elif place:
         yield place, data
 
 
-def _name_of(item: Any) -> str:
-    """Return what an element of a list is known by: its ID, or its text."""
+def _identify(item: Any) -> str:
+    """Return the identity of an element of a list: its ID, or its text."""
     record = {"id": item[0]} if isinstance(item, list) and item else item
     if isinstance(record, dict):
         for key in IDS:
@@ -62,137 +64,216 @@ def _name_of(item: Any) -> str:
     return str(item)
 
 
-def element(place: Place) -> bool:
-    """Tell whether a place is that of an element of a list by itself, as a tag is."""
+def is_element(place: Place) -> bool:
+    """Return whether a place is that of a plain element of a list, such as a tag."""
     return "".join(place[-2:-1])[:2] == "[]"
 
 
 def is_now(value: Any) -> bool:
-    """Tell whether a value is the time of this very moment, which differs from call to call."""
+    """Return whether a value is the present time, which differs from call to call."""
     try:
         if not isinstance(value, float):
             value = datetime.fromisoformat(str(value)).timestamp()
     except (ValueError, OverflowError):
         return False
-    return abs(time.time() - float(value)) < 60
+    return abs(time.time() - float(value)) < MOMENT
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float)
 
 
 @dataclass(frozen=True)
 class Change:
-    """What happened to one value; None: it was not there, or is not any more."""
+    """The change of one value.
+
+    Attributes:
+        place: The place of the value.
+        old: The old value; None if there was none.
+        new: The new value; None if there is none any more.
+        gone: Whether its whole record was removed.
+    """
 
     place: Place
     old: Any
     new: Any
-    gone: bool = False  # with its whole record
+    gone: bool = False
 
     @property
     def kind(self) -> str:
         """The name of its field."""
-        return self.place[-3 if element(self.place) else -1]
+        return self.place[-3 if is_element(self.place) else -1]
 
     @property
     def step(self) -> float | None:
-        """By how much a number changed."""
+        """The difference of two numbers."""
         old = 0 if self.old is None else self.old
-        return (
-            self.new - old
-            if all(type(n) in (int, float) for n in (old, self.new))
-            else None
-        )
+        if not _is_number(old) or not _is_number(self.new):
+            return None
+        difference: float = self.new - old
+        return difference
 
     def flags(self, old: Any, new: Any) -> bool:
-        """Whether its field says that a record ends, by going from one value to another."""
-        lives, ends = LIVES.search(self.kind), ENDS.search(self.kind)
-        return bool(
-            (lives and old and not new) or (ends and not lives and new and not old)
-        )
+        """Return whether its field marks the end of a record by changing from one value to another."""
+        if LIVES.search(self.kind):
+            return bool(old and not new)
+        return bool(ENDS.search(self.kind) and new and not old)
 
     def ends(self) -> bool:
-        """Whether it takes something away: a record, a field, or by a flag, a date or a state."""
-        emptied = self.old not in (None, False, 0) and self.new in (None, "")
-        over = self.flags(self.old, self.new) or OVER.fullmatch(str(self.new).lower())
-        return bool(self.gone or emptied or over)
+        """Return whether it removes something: a record, a field, or by a flag, a date or a state."""
+        if self.gone:
+            return True
+        if self.old not in (None, False, 0) and self.new in (None, ""):
+            return True
+        if self.flags(self.old, self.new):
+            return True
+        return bool(OVER.fullmatch(str(self.new).lower()))
 
     def keeps(self) -> bool:
-        """Whether the old value lives on, or was only a state that began or came back."""
-        if self.gone or self.old in (None, "", [], {}):
-            return not self.gone
-        both = isinstance(self.old, str) and isinstance(self.new, str)
-        over = self.new and OVER.fullmatch(str(self.old).lower())
-        state = re.search("(mode|phase|state|status)$", self.kind) or self.old is False
-        back = over or self.flags(self.new, self.old) or (state and not self.ends())
-        return bool(back or (both and self.old in self.new))
+        """Return whether the old value is kept, or was only a state that began or was restored."""
+        if self.gone:
+            return False
+        if self.old in (None, "", [], {}):
+            return True
+        was_over = self.new and OVER.fullmatch(str(self.old).lower())
+        if was_over or self.flags(self.new, self.old):
+            return True
+        is_state = STATE.search(self.kind) or self.old is False
+        if is_state and not self.ends():
+            return True
+        if isinstance(self.old, str) and isinstance(self.new, str):
+            return self.old in self.new
+        return False
+
+
+def _key(kind: str, value: Any) -> tuple[str, str]:
+    return kind, repr(value)
 
 
 class Step:
-    """All changes between two snapshots but those of clocks; `lost` are the values that live on nowhere."""
+    """All changes between two snapshots except those of clocks.
+
+    Attributes:
+        data: The two snapshots.
+        old: The values of the first snapshot, by place.
+        new: The values of the second snapshot, by place.
+        records: The places of the first snapshot's records.
+        changes: The changes.
+        lost: Changes whose old value exists nowhere any more.
+        moved: Changes whose value exists at another place, or did before.
+    """
 
     def __init__(self, before: Any, after: Any) -> None:
         self.data = (before, after)
-        self.old, self.new = (dict(values(data)) for data in self.data)
-        there = {place[:n] for place in self.new for n in range(1, len(place) + 1)}
-        self.records = {p[: -2 if element(p) else -1] for p in self.old} - {()}
-        self.changes: list[Change] = []
+        self.old = dict(iterate_values(before))
+        self.new = dict(iterate_values(after))
+        self.records: set[Place] = set()
+        for place in self.old:
+            self.records.add(place[: -2 if is_element(place) else -1])
+        self.records.discard(())
+        self.changes = list(self._list_changes())
         self.lost: list[Change] = []
-        self.moved: list[Change] = []  # what stands elsewhere now, or stood there
+        self.moved: list[Change] = []
+        self._sort_changes()
+
+    def _list_changes(self) -> Iterator[Change]:
+        remaining = set()
+        for place in self.new:
+            for length in range(1, len(place) + 1):
+                remaining.add(place[:length])
         for place in sorted(self.old.keys() | self.new.keys()):
-            old, new = self.old.get(place), self.new.get(place)
-            if old != new and not any(map(CLOCK.search, place)):
-                record = place if element(place) else place[:-1] or place
-                gone = place in self.old and record not in there
-                self.changes.append(Change(place, old, new, gone))
-        came = Counter((c.kind, repr(c.new)) for c in self.changes if c.new is not None)
-        left = {(c.kind, repr(c.old)) for c in self.changes if c.old is not None}
-        for change in self.changes:
-            value, elsewhere = (
-                (change.kind, repr(change.old)),
-                (change.kind, repr(change.new)),
-            )
-            if not change.keeps() and came[value]:
-                came[value] -= 1
-                self.moved.append(change)
+            old = self.old.get(place)
+            new = self.new.get(place)
+            if old == new or any(map(CLOCK.search, place)):
                 continue
-            self.lost += [] if change.keeps() else [change]
-            self.moved += [change] if elsewhere in left else []
+            record = place if is_element(place) else place[:-1] or place
+            is_gone = place in self.old and record not in remaining
+            yield Change(place, old, new, is_gone)
+
+    def _sort_changes(self) -> None:
+        """Find changes whose values moved, and those whose values were lost."""
+        arrived: Counter[tuple[str, str]] = Counter()
+        departed = set()
+        for change in self.changes:
+            if change.new is not None:
+                arrived[_key(change.kind, change.new)] += 1
+            if change.old is not None:
+                departed.add(_key(change.kind, change.old))
+        for change in self.changes:
+            old_key = _key(change.kind, change.old)
+            if not change.keeps():
+                if arrived[old_key]:
+                    arrived[old_key] -= 1
+                    self.moved.append(change)
+                    continue
+                self.lost.append(change)
+            if _key(change.kind, change.new) in departed:
+                self.moved.append(change)
 
     def within(self, change: Change) -> bool:
-        """Whether it happened in a record that was there before."""
-        stems = {change.place[:n] for n in range(1, len(change.place))}
-        return not self.records.isdisjoint(
-            stems - {change.place[:-1]} if change.gone else stems
-        )
+        """Return whether a change happened in a record that existed before."""
+        longest = len(change.place) - 1
+        if change.gone:
+            longest -= 1
+        for length in range(1, longest + 1):
+            if change.place[:length] in self.records:
+                return True
+        return False
 
     def __str__(self) -> str:
-        keys = {c.place[0] for c in self.changes}
         before, after = self.data
-        steps = {"added": keys - before.keys(), "removed": keys - after.keys()}
-        steps["changed"] = keys - steps["added"] - steps["removed"]
-        return ", ".join(
-            f"{did} {', '.join(sorted(of))}" for did, of in steps.items() if of
-        )
+        kinds = {change.place[0] for change in self.changes}
+        added = kinds - before.keys()
+        removed = kinds - after.keys()
+        parts = []
+        for verb, names in (
+            ("added", added),
+            ("removed", removed),
+            ("changed", kinds - added - removed),
+        ):
+            if names:
+                parts.append(f"{verb} {', '.join(sorted(names))}")
+        return ", ".join(parts)
 
 
-def shown(changes: Iterable[Change]) -> str:
-    """Some changes by their places, the first few."""
-    names = list(
-        dict.fromkeys(".".join(p for p in c.place if p[:2] != "[]") for c in changes)
-    )
-    return ", ".join(names[:4]) + (
-        f" and {len(names) - 4} more" if len(names) > 4 else ""
-    )
+def format_changes(changes: Iterable[Change]) -> str:
+    """Return the places of the first few changes."""
+    places: list[str] = []
+    for change in changes:
+        place = ".".join(part for part in change.place if part[:2] != "[]")
+        if place not in places:
+            places.append(place)
+    text = ", ".join(places[:SHOWN])
+    if len(places) > SHOWN:
+        text += f" and {len(places) - SHOWN} more"
+    return text
 
 
-def story(first: Step, again: Step, declared: str) -> str:
-    """What the two calls did, and which behavior would be true of them."""
-    if any(c.gone for c in first.lost):
-        true = "action" if again.changes else "delete"
-    elif any(c.place[0] in first.data[0] for c in first.changes):
-        true = "put" if not again.changes else "update" if first.lost else "append"
-    elif first.changes:
-        true = "create" if again.changes else "ensure"
-    else:
-        true = "action" if again.changes else "read"
-    one, two = str(first) or "changed nothing", str(again) or "changed nothing more"
-    did = f"a call {one}, a second one {two}"
-    return did if true == declared else f"{did}; the behavior {true!r} would be true"
+def _infer_behavior(first: Step, second: Step) -> str:
+    """Return the behavior that is true of two equal calls."""
+    if any(change.gone for change in first.lost):
+        return "action" if second.changes else "delete"
+    if any(change.place[0] in first.data[0] for change in first.changes):
+        if not second.changes:
+            return "put"
+        return "update" if first.lost else "append"
+    if first.changes:
+        return "create" if second.changes else "ensure"
+    return "action" if second.changes else "read"
+
+
+def describe_calls(first: Step, second: Step, declared: str) -> str:
+    """Return what two equal calls did, and which behavior would be true of them.
+
+    Args:
+        first: The changes of the first call.
+        second: The changes of the second call.
+        declared: The declared behavior.
+    """
+    first_text = str(first) or "changed nothing"
+    second_text = str(second) or "changed nothing more"
+    text = f"a call {first_text}, a second one {second_text}"
+    behavior = _infer_behavior(first, second)
+    if behavior != declared:
+        text += f"; the behavior {behavior!r} would be true"
+    return text

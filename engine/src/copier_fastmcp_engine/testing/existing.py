@@ -56,7 +56,7 @@ class ExistingServer(ProjectUnderTest):
         server = self.engine("existing_server").govern(
             self._make(start_error, way), settings or self.settings
         )
-        server.check()
+        self.engine("guard").guard_of(server).check()
         tools = self.engine("tools").run_now(
             server.list_tools(run_middleware=False), server
         )

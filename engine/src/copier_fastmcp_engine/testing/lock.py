@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,15 +20,16 @@ MEND = "restore it from git, or delete it and run `uv run tests/policy/pin.py`"
 HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 RELAXED = dict(zip(HINTS, (True, False, True, False), strict=True))
 TEXTS = ("behavior", "title", "description", "why", "effect", "exceptions")
-RARE = (
-    "deprecated",
-    "formerly",
-    "waivers",
-)  # what an entry has only where there is any
+RARE = ("deprecated", "formerly", "waivers")  # keys that most entries do not have
 SIDES = ("input", "output")
-READ = ("name", "description", "inputSchema")  # what hosts give to a model
+REQUIRED = {"hints", "gated", "scopes", *TEXTS, *SIDES}
+READ = ("name", "description", "inputSchema")  # the parts that models read
 NULL = {"type": "null"}
-FORM = "2"  # of the schemas that the policy writes
+FORM = "2"  # the version of the schemas that the policy writes
+NEW = "is new"
+UNRELEASED = "once somebody calls these tools, run pin.py --released"
+SHOWN = 6  # names of tools in a summary
+LONGEST = 80  # characters of a value in a difference
 NAMED = ("properties", "patternProperties", "dependentSchemas")
 WORDS = ("default", "deprecated", "description", "examples")
 AT_LEAST = ("exclusiveMinimum", "minimum", "minItems", "minLength")
@@ -43,54 +45,79 @@ Lock = dict[str, Any]
 Schema = Mapping[str, Any]
 
 
-def entry(tool: Tool) -> dict[str, Any]:
-    """What the lock holds of one tool; one that nothing declared has no behavior."""
-    wire, facts = dict(tool.wire), tool.declared or {}
-    rare = {**facts, "waivers": [*tool.waivers]}
-    read = {key: wire[key] for key in READ if key in wire}
-    return {key: rare[key] for key in RARE if rare.get(key)} | {
-        "behavior": facts.get("behavior"),
-        "hints": {
-            hint: tool.annotations[hint] for hint in HINTS if hint in tool.annotations
-        },
-        "gated": facts.get("gated", False),
+def build_entry(tool: Tool) -> dict[str, Any]:
+    """Return the lock's entry for a tool; an undeclared tool has no behavior."""
+    wire = dict(tool.wire)
+    declared = tool.declared or {}
+    hints = {}
+    for hint in HINTS:
+        if hint in tool.annotations:
+            hints[hint] = tool.annotations[hint]
+    model_facing = {key: wire[key] for key in READ if key in wire}
+    model_bytes = count_bytes(model_facing)
+    optional = {**declared, "waivers": list(tool.waivers)}
+    entry = {key: optional[key] for key in RARE if optional.get(key)}
+    entry |= {
+        "behavior": declared.get("behavior"),
+        "hints": hints,
+        "gated": declared.get("gated", False),
         "probed": bool(tool.probed),
-        "scopes": sorted(facts.get("scopes", ())),
+        "scopes": sorted(declared.get("scopes", ())),
         "title": wire.get("title"),
         "description": wire.get("description"),
-        "input": normal(wire.get("inputSchema") or {}),
-        "output": normal(wire.get("outputSchema") or {}),
-        "why": facts.get("why"),
-        "effect": facts.get("public_effect", True),
-        "exceptions": facts.get("exceptions", []),
-        "bytes": {"model": size_of(read), "rest": size_of(wire) - size_of(read)},
+        "input": normalize_schema(wire.get("inputSchema") or {}),
+        "output": normalize_schema(wire.get("outputSchema") or {}),
+        "why": declared.get("why"),
+        "effect": declared.get("public_effect", True),
+        "exceptions": declared.get("exceptions", []),
+        "bytes": {"model": model_bytes, "rest": count_bytes(wire) - model_bytes},
     }
+    return entry
 
 
-def size_of(value: object) -> int:
-    """The bytes of JSON without spaces."""
+def count_bytes(value: object) -> int:
+    """Return the size of a value as JSON without spaces."""
     return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode())
 
 
-def lock_of(tools: Iterable[Tool], versions: Mapping[str, str]) -> Lock:
-    """The lock of a server's tools; `versions` are those of the libraries that render schemas."""
-    named = {"schemas": FORM, **versions}
-    return {"versions": named, "tools": {tool.name: entry(tool) for tool in tools}}
+def build_lock(
+    tools: Iterable[Tool], versions: Mapping[str, str], *, released: bool = False
+) -> Lock:
+    """Return the lock of a server's tools.
+
+    Args:
+        tools: The tools.
+        versions: The versions of the libraries that render schemas.
+        released: Whether somebody calls these tools already.
+    """
+    return {
+        "released": released,
+        "versions": {"schemas": FORM, **versions},
+        "tools": {tool.name: build_entry(tool) for tool in tools},
+    }
 
 
-def text_of(lock: Lock) -> str:
-    """The lock as its file."""
+def format_lock(lock: Lock) -> str:
+    """Return the text of a lock's file."""
     return json.dumps(lock, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 
-def read(path: Path) -> Lock:
-    """The lock that a file holds; ValueError names the file and the mend where it holds none."""
+def load_lock(path: Path) -> Lock:
+    """Return the lock in a file.
+
+    Raises:
+        ValueError: The file is not a lock; the message names the file and the fix.
+    """
     try:
         lock: Lock = json.loads(path.read_text(encoding="utf-8"))
-        for name, pin in lock["tools"].items():
-            if missing := {"hints", "gated", "scopes", *TEXTS, *SIDES} - pin.keys():
+        for name, entry in lock["tools"].items():
+            if missing := REQUIRED - entry.keys():
                 raise ValueError(f"{name} has no {min(missing)}")
-        return {"versions": dict(lock["versions"]), "tools": lock["tools"]}
+        return {
+            "released": lock.get("released") is True,
+            "versions": dict(lock["versions"]),
+            "tools": lock["tools"],
+        }
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         reason = " ".join(str(error).split())
         raise ValueError(
@@ -98,173 +125,363 @@ def read(path: Path) -> Lock:
         ) from None
 
 
-def normal(
+def normalize_schema(
     schema: Any, defs: Schema | None = None, within: tuple[str, ...] = ()
 ) -> Any:
-    """A JSON Schema sorted, with `$ref` in place (but for recursion), without titles and `x-...`."""
+    """Return a JSON Schema sorted, with `$ref` resolved except for recursion, without titles and `x-...`.
+
+    Args:
+        schema: The schema, or a part of it.
+        defs: The definitions of the whole schema.
+        within: The names of the definitions that contain this part.
+    """
     if isinstance(schema, list):
-        return [normal(item, defs, within) for item in schema]
+        return [normalize_schema(item, defs, within) for item in schema]
     if not isinstance(schema, Mapping):
         return schema
-    defs = schema.get("$defs", {}) if defs is None else defs
+    if defs is None:
+        defs = schema.get("$defs", {})
     target = str(schema.get("$ref", "")).removeprefix("#/$defs/")
     if target in defs and target not in within:
-        beside = {key: value for key, value in schema.items() if key != "$ref"}
-        return normal({**defs[target], **beside}, defs, (*within, target))
-    found: dict[str, Any] = {}
+        siblings = {key: value for key, value in schema.items() if key != "$ref"}
+        resolved = {**defs[target], **siblings}
+        return normalize_schema(resolved, defs, (*within, target))
+    normalized: dict[str, Any] = {}
     for key, value in sorted(schema.items()):
+        if key in ("$defs", "title"):
+            continue
         if key in NAMED:
-            found[key] = {
-                name: normal(of, defs, within) for name, of in sorted(value.items())
-            }
+            named = {}
+            for name, subschema in sorted(value.items()):
+                named[name] = normalize_schema(subschema, defs, within)
+            normalized[key] = named
         elif key in ("required", "type", "enum") and isinstance(value, list):
-            found[key] = sorted(value, key=json.dumps)
-        elif key not in ("$defs", "title") and not key.startswith("x-"):
-            found[key] = (
-                value if key in (*WORDS, "const") else normal(value, defs, within)
-            )
-    return found
+            normalized[key] = sorted(value, key=json.dumps)
+        elif key in WORDS or key == "const":
+            normalized[key] = value
+        elif not key.startswith("x-"):
+            normalized[key] = normalize_schema(value, defs, within)
+    return normalized
 
 
 def covers(wide: Any, narrow: Any) -> bool:
-    """Whether one schema accepts all that another one accepts; in doubt it does not."""
-    if not (isinstance(wide, Mapping) and isinstance(narrow, Mapping)):
-        return (
-            wide is True
-            or (wide, narrow) == ("number", "integer")
-            or bool(wide == narrow)
-        )
-    return all(
-        any(_fits(one, other) for one in _choices(wide)) for other in _choices(narrow)
-    )
+    """Return whether a schema accepts every value that another one accepts; False if that is uncertain."""
+    if not isinstance(wide, Mapping) or not isinstance(narrow, Mapping):
+        if wide is True or (wide == "number" and narrow == "integer"):
+            return True
+        return bool(wide == narrow)
+    wide_choices = _list_choices(wide)
+    for choice in _list_choices(narrow):
+        if not any(_covers_choice(candidate, choice) for candidate in wide_choices):
+            return False
+    return True
 
 
-def _choices(schema: Schema) -> list[dict[str, Any]]:
-    plain = {key: value for key, value in schema.items() if key not in WORDS}
-    for several in ("anyOf", "oneOf", "allOf"):
-        if several in plain and (several != "allOf" or len(plain[several]) == 1):
-            parts = plain.pop(several)
-            return [choice for part in parts for choice in _choices(plain | part)]
-    if values := [plain["const"]] if "const" in plain else plain.get("enum"):
-        parts = [{"enum": [value], "type": TYPES.get(type(value))} for value in values]
-    else:
-        kinds = plain.get("type")
-        parts = (
-            [plain | {"type": it} for it in kinds]
-            if isinstance(kinds, list)
-            else [plain]
-        )
-    return [NULL if part.get("type") == "null" else part for part in parts]
+def _list_choices(schema: Schema) -> list[dict[str, Any]]:
+    """Return the alternatives of a schema: of `anyOf`, of several types, and of an enumeration."""
+    constraints = {key: value for key, value in schema.items() if key not in WORDS}
+    for keyword in ("anyOf", "oneOf", "allOf"):
+        if keyword not in constraints:
+            continue
+        if keyword == "allOf" and len(constraints[keyword]) != 1:
+            continue
+        choices = []
+        for part in constraints.pop(keyword):
+            choices += _list_choices(constraints | part)
+        return choices
+    choices = _split_values(constraints)
+    return [NULL if choice.get("type") == "null" else choice for choice in choices]
 
 
-def _fits(wide: Schema, narrow: Schema) -> bool:
-    outer, inner = (schema.get("properties", {}) for schema in (wide, narrow))
-    unknown = (
-        narrow.get("additionalProperties") is not False and outer.keys() - inner.keys()
-    )
-    if unknown or (
-        wide.get("additionalProperties") is False and inner.keys() - outer.keys()
-    ):
+def _split_values(constraints: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return a choice for each value of an enumeration, else for each type."""
+    values = constraints.get("enum")
+    if "const" in constraints:
+        values = [constraints["const"]]
+    if values:
+        choices: list[dict[str, Any]] = []
+        for value in values:
+            choices.append({"enum": [value], "type": TYPES.get(type(value))})
+        return choices
+    types = constraints.get("type")
+    if isinstance(types, list):
+        return [constraints | {"type": name} for name in types]
+    return [constraints]
+
+
+def _is_closed(schema: Schema) -> bool:
+    return schema.get("additionalProperties") is False
+
+
+def _covers_choice(wide: Schema, narrow: Schema) -> bool:
+    """Return whether one alternative of a schema accepts all values of another."""
+    wide_properties = wide.get("properties", {})
+    narrow_properties = narrow.get("properties", {})
+    # A property that only one schema restricts: the other one must not allow it.
+    if not _is_closed(narrow) and wide_properties.keys() - narrow_properties.keys():
         return False
-
-    def fits(key: str, limit: Any, other: Any) -> bool:
+    if _is_closed(wide) and narrow_properties.keys() - wide_properties.keys():
+        return False
+    for key, limit in wide.items():
         if key == "properties":
-            return all(
-                covers(outer[name], inner[name]) for name in outer.keys() & inner.keys()
-            )
-        if key == "required":
-            return set(limit) <= set(other or ())
-        if key in AT_LEAST or key in AT_MOST:
-            return other is not None and bool(
-                limit <= other if key in AT_LEAST else limit >= other
-            )
-        return covers(limit, other)
-
-    return all(fits(key, limit, narrow.get(key)) for key, limit in wide.items())
+            for name in wide_properties.keys() & narrow_properties.keys():
+                if not covers(wide_properties[name], narrow_properties[name]):
+                    return False
+        elif not _covers_limit(key, limit, narrow.get(key)):
+            return False
+    return True
 
 
-def differences(pinned: Lock, running: Lock) -> list[str]:
-    """What changed since a lock was written, a line each: `NAME: LABEL: what`.
+def _covers_limit(key: str, wide: Any, narrow: Any) -> bool:
+    """Return whether a keyword of a schema restricts no more than that of another."""
+    if key == "required":
+        return set(wide) <= set(narrow or ())
+    if key in AT_LEAST:
+        return narrow is not None and bool(wide <= narrow)
+    if key in AT_MOST:
+        return narrow is not None and bool(wide >= narrow)
+    return covers(wide, narrow)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One difference between two locks.
+
+    Attributes:
+        tool: The name of the tool.
+        label: RELAXED, BREAKING, RENAMED, RENDERED, or nothing.
+        text: What changed.
+    """
+
+    tool: str
+    label: str
+    text: str
+
+    def __str__(self) -> str:
+        words = (self.tool, self.label, self.text)
+        return ": ".join(word for word in words if word)
+
+
+def format_differences(pinned: Lock, running: Lock) -> list[str]:
+    """Return the differences between two locks, a line each: `NAME: LABEL: what`.
 
     RELAXED: a client may do more without asking. BREAKING: a call may fail now, or its result differs.
     RENAMED: the same tool under another name. RENDERED: other library versions, or another policy, write
-    the same schema otherwise. No label: new tools, stricter hints, words.
+    the same schema differently. No label: new tools, stricter hints, wording.
     """
-    old, new = pinned["tools"], running["tools"]
-    answers = {was: now for now, pin in new.items() for was in pin.get("formerly", ())}
-    told = {was: answers[was] for was in old.keys() - new.keys() if was in answers}
-    gone, fresh = old.keys() - new.keys() - told.keys(), new.keys() - old.keys()
-    fresh -= {*told.values()}
-    pairs = [(was, now) for was in gone for now in fresh if _alike(old[was], new[now])]
+    return [str(difference) for difference in compare_locks(pinned, running)]
+
+
+def report_differences(pinned: Lock, running: Lock) -> list[str]:
+    """Return the lines that an author reads after a change.
+
+    Before the first release there are no callers to break: only what is relaxed is listed, and the rest is one line.
+
+    Args:
+        pinned: The lock that was written before.
+        running: The lock of the running server.
+    """
+    differences = compare_locks(pinned, running)
+    if pinned["released"] or running["released"]:
+        return [str(difference) for difference in differences]
+    lines = []
+    for difference in differences:
+        if difference.label == "RELAXED":
+            lines.append(str(difference))
+    if summary := _summarize(differences, pinned, running):
+        lines.insert(0, f"changed since the scaffold: {summary}; {UNRELEASED}")
+    return lines
+
+
+def _summarize(differences: Iterable[Difference], pinned: Lock, running: Lock) -> str:
+    """Return which tools are new, gone, renamed and changed; RENDERED is no change."""
+    groups: dict[str, list[str]] = {"new": [], "gone": [], "renamed": [], "changed": []}
+    for difference in differences:
+        group = "changed"
+        if difference.label == "RENAMED":
+            group = "renamed"
+        elif difference.tool not in pinned["tools"] and difference.text == NEW:
+            group = "new"
+        elif difference.tool not in running["tools"]:
+            group = "gone"
+        if difference.label != "RENDERED" and difference.tool not in groups[group]:
+            groups[group].append(difference.tool)
+    parts = []
+    for group, names in groups.items():
+        if names:
+            listed = ", ".join(names[:SHOWN])
+            if len(names) > SHOWN:
+                listed += f" and {len(names) - SHOWN} more"
+            parts.append(f"{len(names)} {group} ({listed})")
+    return ", ".join(parts)
+
+
+def _collect_aliases(tools: Mapping[str, Schema]) -> dict[str, str]:
+    """Return the present name of each former name."""
+    aliases = {}
+    for name, entry in tools.items():
+        for former_name in entry.get("formerly", ()):
+            aliases[former_name] = name
+    return aliases
+
+
+def _match_renamed(
+    old: Mapping[str, Schema], new: Mapping[str, Schema]
+) -> dict[str, str]:
+    """Return the old name of each new tool whose definition equals that of exactly one removed tool."""
+    pairs = []
+    for old_name, old_entry in old.items():
+        for new_name, new_entry in new.items():
+            if _is_equivalent(old_entry, new_entry):
+                pairs.append((old_name, new_name))
     counts = Counter(name for pair in pairs for name in pair)
-    renamed = {now: was for was, now in pairs if counts[was] == counts[now] == 1}
-    lines = [f"{was}: RENAMED: is {now} now" for now, was in renamed.items()]
-    lines += [
-        f"{was}: RENAMED: is {now} now, and still answers" for was, now in told.items()
-    ]
-    lines += [f"{name}: BREAKING: is gone" for name in gone - {*renamed.values()}]
-    had = {was for pin in old.values() for was in pin.get("formerly", ())}
-    lines += [
-        f"{was}: BREAKING: no longer answers"
-        for was in had - answers.keys() - new.keys()
-    ]
-    renamed |= {now: was for was, now in told.items() if now not in old}
-    lines += [f"{name}: is new" for name in fresh - renamed.keys()]
-    rendered = "RENDERED: " if pinned["versions"] != running["versions"] else ""
-    for name in (old.keys() & new.keys()) | renamed.keys():
-        changes = _changes(old[renamed.get(name, name)], new[name], rendered)
-        lines += [f"{name}: {change}" for change in changes]
-    return sorted(lines)
+    renamed = {}
+    for old_name, new_name in pairs:
+        if counts[old_name] == counts[new_name] == 1:
+            renamed[new_name] = old_name
+    return renamed
 
 
-def _alike(old: Schema, new: Schema) -> bool:
-    same = all(old[key] == new[key] for key in ("behavior", "hints", "gated", "scopes"))
-    return same and all(
-        covers(old[s], new[s]) and covers(new[s], old[s]) for s in SIDES
+def compare_locks(pinned: Lock, running: Lock) -> list[Difference]:
+    """Return every difference between two locks, sorted by the lines that they make."""
+    old = pinned["tools"]
+    new = running["tools"]
+    current_names = _collect_aliases(new)
+    aliases = {}
+    for old_name in old.keys() - new.keys():
+        if old_name in current_names:
+            aliases[old_name] = current_names[old_name]
+    removed = old.keys() - new.keys() - aliases.keys()
+    added = new.keys() - old.keys() - set(aliases.values())
+    renamed = _match_renamed(
+        {name: old[name] for name in removed}, {name: new[name] for name in added}
     )
+    differences = []
+    for new_name, old_name in renamed.items():
+        differences.append(Difference(old_name, "RENAMED", f"is {new_name} now"))
+    for old_name, new_name in aliases.items():
+        text = f"is {new_name} now, and still answers"
+        differences.append(Difference(old_name, "RENAMED", text))
+    for name in removed - set(renamed.values()):
+        differences.append(Difference(name, "BREAKING", "is gone"))
+    for name in _collect_aliases(old).keys() - current_names.keys() - new.keys():
+        differences.append(Difference(name, "BREAKING", "no longer answers"))
+    for old_name, new_name in aliases.items():
+        if new_name not in old:
+            renamed[new_name] = old_name
+    for name in added - renamed.keys():
+        differences.append(Difference(name, "", NEW))
+    rendered = "RENDERED" if pinned["versions"] != running["versions"] else ""
+    for name in (old.keys() & new.keys()) | renamed.keys():
+        old_entry = old[renamed.get(name, name)]
+        differences += _compare_entries(name, old_entry, new[name], rendered)
+    return sorted(differences, key=str)
 
 
-def _changes(old: Schema, new: Schema, rendered: str) -> Iterator[str]:
-    for key, relaxed in RELAXED.items():
-        if (was := old["hints"].get(key)) is not (now := new["hints"].get(key)):
-            looser = now is relaxed or (key == "destructiveHint" and was is True)
-            yield f"{'RELAXED: ' * looser}{key} {_shown(was)} -> {_shown(now)}"
-    if old["gated"] != new["gated"]:
-        yield "BREAKING: gate gained" if new["gated"] else "RELAXED: gate lost"
-    if old.get("probed") and not new["probed"]:
-        yield "RELAXED: it was proven by its probe, and is unprobed now"
-    for scope in {*old["scopes"]} ^ {*new["scopes"]}:
-        yield f"{'BREAKING: gained' if scope in new['scopes'] else 'RELAXED: lost'} scope {scope}"
-    for key in TEXTS:
-        if (was := old[key]) != (now := new[key]):
-            yield f"{'RELAXED: ' * (now is False)}{key} {_shown(was)} -> {_shown(now)}"
-    for key in RARE:
-        if (was := old.get(key)) != (now := new.get(key)):
-            label = "RELAXED: " if key == "waivers" and now else ""
-            yield f"{label}{key} {_shown(was)} -> {_shown(now)}"
+def _is_equivalent(old: Schema, new: Schema) -> bool:
+    """Return whether two entries differ in texts at most."""
+    for key in ("behavior", "hints", "gated", "scopes"):
+        if old[key] != new[key]:
+            return False
     for side in SIDES:
-        more, less = covers(new[side], old[side]), covers(old[side], new[side])
-        fine = more if side == "input" else less
-        label = rendered if more and less else "" if fine else "BREAKING: "
-        for word, step in _steps(old[side], new[side], side):
-            yield step if word else label + step
+        if not covers(old[side], new[side]) or not covers(new[side], old[side]):
+            return False
+    return True
 
 
-def _steps(
-    old: Any, new: Any, place: str, named: bool = False
+def _compare_entries(
+    tool: str, old: Schema, new: Schema, rendered: str
+) -> Iterator[Difference]:
+    """Yield the differences of one tool.
+
+    Args:
+        tool: Its name.
+        old: Its entry in the older lock.
+        new: Its entry in the newer lock.
+        rendered: The label of schemas that are only written differently.
+    """
+    yield from _compare_hints(tool, old["hints"], new["hints"])
+    if old["gated"] != new["gated"]:
+        label = "BREAKING" if new["gated"] else "RELAXED"
+        yield Difference(tool, label, f"gate {'gained' if new['gated'] else 'lost'}")
+    if old.get("probed") and not new["probed"]:
+        text = "it was proven by its probe, and is unprobed now"
+        yield Difference(tool, "RELAXED", text)
+    for scope in set(old["scopes"]) ^ set(new["scopes"]):
+        if scope in new["scopes"]:
+            yield Difference(tool, "BREAKING", f"gained scope {scope}")
+        else:
+            yield Difference(tool, "RELAXED", f"lost scope {scope}")
+    for key in (*TEXTS, *RARE):
+        old_value = old.get(key)
+        new_value = new.get(key)
+        if old_value == new_value:
+            continue
+        has_waivers = key == "waivers" and bool(new_value)
+        is_denied = key in TEXTS and new_value is False
+        label = "RELAXED" if has_waivers or is_denied else ""
+        yield Difference(tool, label, f"{key} {_format_step(old_value, new_value)}")
+    for side in SIDES:
+        yield from _compare_schemas(tool, side, old[side], new[side], rendered)
+
+
+def _compare_hints(tool: str, old: Schema, new: Schema) -> Iterator[Difference]:
+    for hint, relaxed_value in RELAXED.items():
+        old_value = old.get(hint)
+        new_value = new.get(hint)
+        if old_value is new_value:
+            continue
+        is_relaxed = new_value is relaxed_value
+        if hint == "destructiveHint" and old_value is True:
+            is_relaxed = True
+        label = "RELAXED" if is_relaxed else ""
+        yield Difference(tool, label, f"{hint} {_format_step(old_value, new_value)}")
+
+
+def _compare_schemas(
+    tool: str, side: str, old: Schema, new: Schema, rendered: str
+) -> Iterator[Difference]:
+    """Yield the differences of a tool's input or output; inputs may become wider, outputs narrower."""
+    is_wider = covers(new, old)
+    is_narrower = covers(old, new)
+    is_compatible = is_wider if side == "input" else is_narrower
+    label = "" if is_compatible else "BREAKING"
+    if is_wider and is_narrower:
+        label = rendered
+    for is_wording, text in _list_steps(old, new, side):
+        yield Difference(tool, "" if is_wording else label, text)
+
+
+def _list_steps(
+    old: Any, new: Any, place: str, has_names: bool = False
 ) -> Iterator[tuple[bool, str]]:
+    """Yield each difference of two schemas: whether it is wording only, and its text.
+
+    Args:
+        old: The older schema, or a mapping of names to schemas.
+        new: The newer one.
+        place: The place of both in the tool's definition.
+        has_names: Whether the keys are names of properties, not keywords.
+    """
     for key in sorted(old.keys() | new.keys()):
-        was, now = old.get(key), new.get(key)
-        word, names = key in WORDS and not named, key in NAMED and not named
-        here = place if names else f"{place}.{key}"
-        if isinstance(was, Mapping) and isinstance(now, Mapping) and not word:
-            yield from _steps(was, now, here, names)
+        old_value = old.get(key)
+        new_value = new.get(key)
+        is_wording = key in WORDS and not has_names
+        is_named = key in NAMED and not has_names
+        path = place if is_named else f"{place}.{key}"
+        are_mappings = isinstance(old_value, Mapping) and isinstance(new_value, Mapping)
+        if are_mappings and not is_wording:
+            yield from _list_steps(old_value, new_value, path, is_named)
         elif key not in old or key not in new:
-            yield word, f"{here} is {'new' if key in new else 'gone'}"
-        elif was != now:
-            yield word, f"{here} {_shown(was)} -> {_shown(now)}"
+            yield is_wording, f"{path} is {'new' if key in new else 'gone'}"
+        elif old_value != new_value:
+            yield is_wording, f"{path} {_format_step(old_value, new_value)}"
 
 
-def _shown(value: Any) -> str:
+def _format_step(old: Any, new: Any) -> str:
+    return f"{_format_value(old)} -> {_format_value(new)}"
+
+
+def _format_value(value: Any) -> str:
     text = "absent" if value is None else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 80 else text[:79] + "…"
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"

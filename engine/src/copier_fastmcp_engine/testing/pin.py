@@ -23,6 +23,8 @@ PAGE = Path("docs/tools.md")
 COMMAND = "`uv run tests/policy/pin.py`"
 # What the template writes into a probe until its tool can run: nothing to judge the tool by yet
 NOT_YET = re.compile("it is not implemented yet|no sample value is known")
+VERSION_TAG = re.compile(r"v?\d+(\.\d+)+\S*")
+WORDS: tuple[list[str], ...] = ([], ["--first"], ["--released"])
 LIBRARIES = ("fastmcp", "mcp", "pydantic")  # which render the schemas
 
 
@@ -76,7 +78,9 @@ def collect(project: ProjectUnderTest, server: Any, tables: Mapping[str, Any]) -
         tools.append(
             _with_probe(wire, facts, project.probes / f"test_{wire['name']}.py")
         )
-    pinned = lock.lock_of(tools, {name: version(name) for name in LIBRARIES})
+    versions = {name: version(name) for name in LIBRARIES}
+    released = is_released(project)
+    pinned = lock.build_lock(tools, versions, released=released)
     return Pins(tools, pinned, format_table(pinned["tools"], tools, tables))
 
 
@@ -102,6 +106,16 @@ def _is_content(tool: object) -> bool:
     return getattr(tool, "output_schema", None) is None and result not in unknown
 
 
+def is_released(project: ProjectUnderTest) -> bool:
+    """Tell whether somebody calls a server: it was there before its policy, or git has a version tag of it."""
+    git = shutil.which("git")
+    if project.is_existing or not git:
+        return project.is_existing
+    command = [git, "tag", "--merged", "HEAD"]
+    tags = subprocess.run(command, cwd=project.root, capture_output=True, text=True)
+    return any(map(VERSION_TAG.fullmatch, tags.stdout.split()))
+
+
 def read_pinned(root: Path) -> lock.Lock | None:
     """Return the pinned lock of a project, None where nothing was ever pinned.
 
@@ -110,7 +124,7 @@ def read_pinned(root: Path) -> lock.Lock | None:
     """
     path = root / lock.FILE
     if path.exists():
-        return lock.read(path)
+        return lock.load_lock(path)
     git = shutil.which("git")
     is_known = bool(os.environ.get("CI"))
     for words in ("ls-files", "log -1 --format=%H --all") if git else ():
@@ -128,7 +142,7 @@ def pin(project: ProjectUnderTest, words: Sequence[str] = ()) -> str:
 
     Args:
         project: The project.
-        words: Nothing, or `--first`: only where nothing was ever pinned.
+        words: Nothing; `--first`: only where nothing was ever pinned; or `--released`: from now on there are callers.
 
     Returns:
         What changed, a line each.
@@ -136,18 +150,24 @@ def pin(project: ProjectUnderTest, words: Sequence[str] = ()) -> str:
     Raises:
         ValueError: The words are others, or the lock is damaged or missing.
     """
-    if [*words] not in ([], ["--first"]):
-        raise ValueError(f"{' '.join(words)}: {COMMAND} takes nothing or --first")
+    if [*words] not in WORDS:
+        options = "nothing, --first or --released"
+        raise ValueError(f"{' '.join(words)}: {COMMAND} takes {options}")
+    is_first = "--first" in words
     path = project.root / lock.FILE
-    before = read_pinned(project.root) if words or path.exists() else None
-    if before and words:
+    before = read_pinned(project.root) if is_first or path.exists() else None
+    if before and is_first:
         return f"{lock.FILE} is there already"
     pins = collect(project, project.create_server(), load_tables(project))
-    path.write_text(lock.text_of(pins.lock), encoding="utf-8", newline="\n")
+    was_released = before is not None and before["released"]
+    pins.lock["released"] |= was_released or "--released" in words
+    path.write_text(lock.format_lock(pins.lock), encoding="utf-8", newline="\n")
     (project.root / PAGE).write_text(pins.table, encoding="utf-8", newline="\n")
-    changed = lock.differences(before, pins.lock) if before else []
-    last = f"{lock.FILE} and docs/tools.md hold {len(pins.lock['tools'])} tools"
-    return "\n".join([*changed, last])
+    lines = lock.report_differences(before, pins.lock) if before else []
+    if pins.lock["released"] and not was_released:
+        lines.append("released: from now on each change that breaks callers is listed")
+    lines.append(f"{lock.FILE} and docs/tools.md hold {len(pins.lock['tools'])} tools")
+    return "\n".join(lines)
 
 
 def run(

@@ -21,6 +21,7 @@ PINNED_SETTINGS = {
     "api": "http://fake.invalid",
     "database": ":memory:",
     "metadata": Path("none"),
+    "search": False,
     "browser": "never",
     "enable_offline_access": True,
     "consent_database": ":memory:",

@@ -158,7 +158,7 @@ def _verbs(text: str, tables: Tables) -> dict[str, str]:
     return {form: behavior for form in forms if (behavior := _behavior(form, tables))}
 
 
-def contrary(text: str, name: str, tables: Tables, *, reads: bool) -> str:
+def find_contradiction(text: str, name: str, tables: Tables, *, reads: bool) -> str:
     """The verb that a text begins with, where it says the contrary of what its tool does; else nothing."""
     says, named = (
         _verbs(re.split(r"[.\n]", text.strip())[0], tables),
@@ -177,7 +177,7 @@ def _words(tool: Tool, tables: Tables) -> Wrong:
     """A title or description does not begin with the contrary of what its tool declares."""
     reads = bool(tool.declared and tool.declared["truth"]["read_only"])
     for place in ("title", "description") if tool.declared else ():
-        if first := contrary(
+        if first := find_contradiction(
             str(tool.wire.get(place) or ""), tool.name, tables, reads=reads
         ):
             does = "changes nothing" if reads else "changes something"
@@ -321,7 +321,7 @@ def is_free_schema(schema: object) -> bool:
     )
 
 
-def amiss(waiver: Any, tables: Tables) -> str:
+def find_waiver_mistake(waiver: Any, tables: Tables) -> str:
     """What is wrong with a waiver, or nothing."""
     if _mapping(waiver).keys() != {"rule", "until", "why"}:
         return f"a waiver has rule, until and why, and {waiver!r} has not"
@@ -335,7 +335,7 @@ def amiss(waiver: Any, tables: Tables) -> str:
 
 def _waivers(tool: Tool, tables: Tables) -> Wrong:
     """A waiver names a rule and gives its reason, and its last day is not over."""
-    found = (amiss(waiver, tables) for waiver in tool.waivers)
+    found = (find_waiver_mistake(waiver, tables) for waiver in tool.waivers)
     yield from (("waiver-valid", wrong) for wrong in found if wrong)
 
 
@@ -361,7 +361,7 @@ def examine(
     ]
 
 
-def early(fails: str, today: str, release: str) -> bool:
+def only_warns(fails: str, today: str, release: str) -> bool:
     """Whether a rule that fails from a day or a version on only warns yet; in doubt it does not."""
     wanted, there = VERSION.match(fails), VERSION.match(release)
     if wanted and there:

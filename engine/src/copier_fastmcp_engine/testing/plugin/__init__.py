@@ -138,7 +138,9 @@ async def call(suite: "Suite", era: str) -> AsyncIterator[Call]:
                 name in suite.gated
             ):  # `confirm` answers for nobody; without it a tool may only preview
                 arguments = arguments | {"confirm": True}
-            result = (await client.call_tool(name, arguments)).structured_content or {}
+            with suite.noting_warnings(name):
+                answer = await client.call_tool(name, arguments)
+            result = answer.structured_content or {}
             return (result["result"] or {}) if "outcome" in result else result
 
         yield call_tool

@@ -1,7 +1,9 @@
 """The proof of one tool: what its author arranges, run between snapshots."""
 
+import ast
 import contextlib
 import inspect
+import textwrap
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from inspect import iscoroutinefunction
@@ -13,15 +15,17 @@ from mcp.shared.exceptions import MCPError
 
 from ..backend import Backend
 from ..cases import BEFORE, BEHIND, Case, Variant, Variants, list_cases, other_identity
-from ..changes import Step, plain, shown, story
+from ..changes import Step, describe_calls, format_changes, to_json_data
 from ..rules import Tool
 from .leftovers import find_running, wait_for_leftovers
+from .sockets import watching_connections
 from .suite import Suite, fail_unless
 from .verdict import KEEPS, Judge
 
 MOST = 12  # cases of a tool
 WAY = "write `async def arrange(backend)` that returns its arguments, or unprobed = 'why not'"
-UNAVAILABLE = "elicitation via server-initiated requests is unavailable"
+SAMPLES = "sampling/createMessage"
+ASK = "use `ask` from the policy, which works in every protocol"
 Call = Callable[..., Awaitable[dict[str, Any]]]
 Prepare = Callable[[Any], Awaitable[Any]]
 
@@ -32,6 +36,36 @@ class Siblings:
 
     before: Prepare | None = None
     after: Prepare | None = None
+
+
+def calls_elicit(function: Callable[..., Any]) -> bool:
+    """Tell whether the source of a function calls `elicit` of a context."""
+    try:
+        source = inspect.getsource(inspect.unwrap(function))
+        tree = ast.parse(textwrap.dedent(source))
+    except (OSError, TypeError, SyntaxError):
+        return False
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if node.func.attr == "elicit":
+                return True
+    return False
+
+
+class EarlyWrites:
+    """What a call has written at the time of its last question."""
+
+    def __init__(self, probe: "Probe", backend: Backend, before: Any) -> None:
+        """Take the data as it was before the call."""
+        self.probe = probe
+        self.backend = backend
+        self.before = before
+        self.found = ""
+
+    async def check(self) -> None:
+        """Compare the data at the time of a question."""
+        step = Step(self.before, await self.probe.snapshot(self.backend))
+        self.found = str(step) if step.changes else self.found
 
 
 class Probe:
@@ -55,6 +89,10 @@ class Probe:
         path = suite.project.probes / f"test_{tool.name}.py"
         missing = f"{tool.name} has no probe: in tests/tools/{path.name} {WAY}"
         fail_unless(path.exists(), missing)
+        function = getattr(suite.served[tool.name], "fn", None)
+        elicits = function is not None and calls_elicit(function)
+        text = f"{tool.name} calls ctx.elicit, which fails in 2026-07-28; {ASK}"
+        fail_unless(not elicits, text)
         self.module = suite.probe_module(tool.name)
         if reason := getattr(self.module, "unprobed", None):
             pytest.skip(f"{tool.name} is unprobed: {reason}")
@@ -70,11 +108,14 @@ class Probe:
     async def prove(self, *, with_variants: bool) -> None:
         """Run the author's cases, and those that follow from the first one; the test fails where a hint is untrue."""
         backend, cases = await self.prepare()
-        variants = [Variant(case.arguments, loses=case.loses) for case in cases]
-        first = cases[0]
+        data = await self.snapshot(backend)
+        variants = []
+        for case in cases:
+            names = case.identities or self.judge.find_names(case.arguments, data)
+            variants.append(Variant(case.arguments, loses=case.loses, identities=names))
         if with_variants:
-            data = await self.snapshot(backend)
-            names = self.judge.find_names(first.arguments, data)
+            first = cases[0]
+            names = [*variants[0].identities]
             if self.judge.behavior != "read":
                 await self.find_siblings(first, names, data)
             versions = self.suite.tables["versions"]
@@ -88,18 +129,18 @@ class Probe:
             title = f"with {variant.name} " if variant.name else ""
             fail_unless(not problem, f"{self.name}: {title}{problem}")
         if with_variants:
-            problem = self.find_unproven_claim(first.arguments)
+            problem = self.find_unproven_claim(cases[0].arguments)
             fail_unless(not problem, f"{self.name}: {problem}")
 
     async def snapshot(self, backend: Backend) -> Any:
         """Return a copy of all data, with or without what the author's `outside` names."""
         try:
-            data = plain(await backend.snapshot())
+            data = to_json_data(await backend.snapshot())
         except NotImplementedError as error:
             pytest.fail(str(error), pytrace=False)
         outside = getattr(self.module, "outside", {})
         if callable(outside):
-            more = plain(await outside(backend.client))
+            more = to_json_data(await outside(backend.client))
             return data | {f"outside/{key}": value for key, value in more.items()}
         kept = {}
         for key, value in data.items():
@@ -202,14 +243,25 @@ class Probe:
         refused = ""
         for arguments in self._calls(variant):
             before = find_running(self.suite.project.source)
+            early = EarlyWrites(self, backend, states[-1])
+            self.suite.on_question = early.check
             try:
-                await self.call(self.name, arguments)
+                with watching_connections() as connections:
+                    await self.call(self.name, arguments)
             except (ToolError, MCPError) as error:
                 refused = str(error) or "without a word"
-            if UNAVAILABLE in refused:
+            finally:
+                self.suite.on_question = None
+            if SAMPLES in refused:
                 pytest.skip(
-                    f"{self.name} asks by itself, and only clients up to 2025-11-25"
+                    f"{self.name} asks the client's model (sampling), which 2026-07-28 does not have"
                 )
+            if connections and not self.judge.truth["open_world"]:
+                way = "leave out open_world=False, or keep to the server's own data"
+                return f"it says open_world=False, but connected to {connections[0]}; {way}"
+            if early.found:
+                way = "ask all questions before the first side effect: with each answer the body runs again"
+                return f"before its last question it {early.found}; {way}"
             if refused and len(states) == 1 and not variant.name:
                 pytest.fail(self.explain_refusal(arguments, refused), pytrace=False)
             if left := await wait_for_leftovers(self.suite.project.source, before):
@@ -250,7 +302,7 @@ class Probe:
             again = Step(states[1], states[1])
         elif not variant.again:
             self.repeated.append(refused or again)
-        told = story(first, again, self.judge.behavior)
+        told = describe_calls(first, again, self.judge.behavior)
         self.story = self.story or told
         self.has_changed = self.has_changed or states[0] != states[-1]
         if self.judge.truth["read_only"]:
@@ -258,9 +310,7 @@ class Probe:
             return "" if is_same else f"it says read-only, but {told}"
         problem = self.judge.find_untruth(variant, first, again, told, refused)
         if believed := self.judge.find_believed(first, again):
-            text = (
-                f"its exception to destructive is believed; it lost {shown(believed)}"
-            )
+            text = f"its exception to destructive is believed; it lost {format_changes(believed)}"
             self.suite.note(f"{self.name}: {text}")
         return problem
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..cases import Variant
-from ..changes import Change, Step, element, is_now, shown, values
+from ..changes import Change, Step, format_changes, is_element, is_now, iterate_values
 from ..rules import Tool
 from ..tool_table import record_of
 
@@ -39,7 +39,7 @@ class Judge:
     tables: Mapping[str, Any]
 
     def find_names(self, arguments: Mapping[str, Any], data: Any) -> list[str]:
-        """Return the parameters that name the record: by the tool language's rule, else by the keys of the data."""
+        """Return the parameters that name the record: IDs, else those whose values are keys of the data, else by name."""
         names = [name for name in self.tool.parameters if name in arguments]
         own = f"{record_of(self.tool.name, self.tables)}_id"
         for name in (own, "id"):
@@ -47,14 +47,33 @@ class Judge:
                 return [name]
         if ids := [name for name in names if re.search("_ids?$", name)]:
             return ids
+        keyed = self._find_keyed(names, arguments, data)
         for word in self.tables["identities"]:
             for name in (word, f"{word}s"):
-                if name in names:
+                if name in (keyed or names):
                     return [name]
-        keys = {key for place, _ in values(data) for key in place}
+        if keyed:
+            return keyed
+        keys = {key for place, _ in iterate_values(data) for key in place}
         keys |= {key.rpartition("/")[2] for key in keys}
         texts = [name for name in names if isinstance(arguments[name], str)]
         return [name for name in texts if arguments[name] in keys]
+
+    def _find_keyed(
+        self, names: list[str], arguments: Mapping[str, Any], data: Any
+    ) -> list[str]:
+        """Return the parameters whose values are keys of records."""
+        records = {key for place, _ in iterate_values(data) for key in place[:-1]}
+        records |= {key.rpartition("/")[2] for key in records}
+        keyed = []
+        for name in names:
+            value = arguments[name]
+            items = value if isinstance(value, list) else [value]
+            if items and all(
+                isinstance(item, str) and item in records for item in items
+            ):
+                keyed.append(name)
+        return keyed
 
     def find_untruth(
         self, variant: Variant, first: Step, again: Step, story: str, refused: str
@@ -107,7 +126,9 @@ class Judge:
         if self.believed and not (self.behavior in KEEPS and is_whole):
             return ""
         way = "; leave out destructive=False" if self.behavior == "action" else ""
-        return f"it says not destructive, but lost {shown(losses)}: {story}{way}"
+        return (
+            f"it says not destructive, but lost {format_changes(losses)}: {story}{way}"
+        )
 
     def _losses(self, first: Step, again: Step) -> list[Change]:
         """Return what a tool lost that says it loses nothing; a number that goes on by the same step only counts."""
@@ -130,13 +151,15 @@ class Judge:
 
     def _find_unnamed(self, variant: Variant, step: Step) -> str:
         """Return what an existing record lost or got that the call does not name."""
-        names = self.find_names(variant.arguments, step.data[0])
+        names = [name for name in variant.identities if name in variant.arguments]
         named = Named(self.behavior, variant, names, step)
         odd = [change for change in step.changes if not named.allows(change)]
         if not odd or not (named.is_known() or variant.name.partition("=")[0] in names):
             return ""
         shown_names = ", ".join(f"{name}={variant.arguments[name]!r}" for name in names)
-        return f"it also changed {shown(odd)}, which {shown_names} does not name"
+        return (
+            f"it also changed {format_changes(odd)}, which {shown_names} does not name"
+        )
 
 
 class Named:
@@ -192,7 +215,7 @@ class Named:
 
     def _removes_a_neighbor(self, change: Change) -> bool:
         """Tell whether an element of a list is gone though the call names another one in it."""
-        if not (change.gone and element(change.place) and self.behavior == "delete"):
+        if not (change.gone and is_element(change.place) and self.behavior == "delete"):
             return False
         neighbors = {
             place[-1] for place in self.step.old if place[:-1] == change.place[:-1]

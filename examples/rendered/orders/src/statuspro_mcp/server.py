@@ -3,13 +3,15 @@
 Managed by the template: add to it through extend.py, settings.py, tools/ and resources/.
 """
 
+from fastmcp import FastMCP
+
 from . import extend
 from .backend import connect
-from .policy import PolicyServer, build_server, shipped_settings
+from .policy import build_server, shipped_settings
 from .settings import Settings
 
 
-def create_server(settings: Settings | None = None) -> PolicyServer:
+def create_server(settings: Settings | None = None) -> FastMCP:
     """Build the server: settings, tools, extend(), metadata over all of it.
 
     Settings are read from the environment when left out.
@@ -24,6 +26,6 @@ def create_server(settings: Settings | None = None) -> PolicyServer:
     )
 
 
-def shipped_server() -> PolicyServer:
+def shipped_server() -> FastMCP:
     """Build the server without its user's own texts: what tables, locks and exports are written from."""
     return create_server(shipped_settings(Settings))

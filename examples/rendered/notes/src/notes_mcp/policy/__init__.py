@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ..engine.cli import make_cli, run_cli
     from ..engine.confirmation.envelope import ConfirmationResult, ConfirmationSchema
     from ..engine.confirmation.gate import require_confirmation
+    from ..engine.confirmation.questions import ask
     from ..engine.declarations import (
         action,
         append,
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
         read,
         update,
     )
-    from ..engine.guard import PolicyServer
     from ..engine.registry import resource
     from ..engine.server import build_server, shipped_settings
     from ..engine.settings import DatabaseSettings, PageSettings, settings_config
@@ -40,9 +40,9 @@ __all__ = [
     "ConfirmationSchema",
     "DatabaseSettings",
     "PageSettings",
-    "PolicyServer",
     "action",
     "append",
+    "ask",
     "build_server",
     "create",
     "declare",

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from copier_fastmcp_engine.cli import make_cli, run_cli
     from copier_fastmcp_engine.confirmation.envelope import ConfirmationResult, ConfirmationSchema
     from copier_fastmcp_engine.confirmation.gate import require_confirmation
+    from copier_fastmcp_engine.confirmation.questions import ask
     from copier_fastmcp_engine.declarations import (
         action,
         append,
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
         read,
         update,
     )
-    from copier_fastmcp_engine.guard import PolicyServer
     from copier_fastmcp_engine.registry import resource
     from copier_fastmcp_engine.server import build_server, shipped_settings
     from copier_fastmcp_engine.settings import DatabaseSettings, PageSettings, settings_config
@@ -41,9 +41,9 @@ __all__ = [
     "ConfirmationSchema",
     "DatabaseSettings",
     "PageSettings",
-    "PolicyServer",
     "action",
     "append",
+    "ask",
     "build_server",
     "create",
     "declare",

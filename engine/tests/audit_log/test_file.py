@@ -1,0 +1,256 @@
+"""The file of an audit trail: whose it is, when it is full, torn, a link, a pipe, or cannot be written."""
+
+import contextlib
+import json
+import os
+import signal
+import stat
+import threading
+from collections.abc import Callable
+from io import FileIO
+from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
+
+import pytest
+from fastmcp.exceptions import ToolError
+
+from copier_fastmcp_engine import audit_log as trails
+from copier_fastmcp_engine.errors import StartError
+from engine.tests.engine_support.composing import lines
+from engine.tests.engine_support.targets import SETTINGS, make_audit_log, serving
+
+with contextlib.suppress(ImportError):  # on Windows there is none
+    import fcntl
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """Where the trail is."""
+    return tmp_path / "trail.jsonl"
+
+
+def test_the_file_is_its_owners_alone(file: Path) -> None:
+    before = os.umask(0)
+    try:
+        make_audit_log(str(file)).record("")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_nothing_is_lost_when_several_fill_it(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trails, "MOST", 5000)
+    made = [
+        make_audit_log(str(file)) for _ in range(4)
+    ]  # as in four processes: they share nothing but the file
+
+    def fill(which: int) -> None:
+        for number in range(200):
+            made[which].record("", tool=f"{which}-{number}")
+
+    threads = [threading.Thread(target=fill, args=(which,)) for which in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    written = [each["tool"] for each in lines(file)]
+    assert sorted(written) == sorted(
+        f"{which}-{n}" for which in range(4) for n in range(200)
+    )
+    files = list(file.parent.iterdir())
+    assert len(files) > 10
+    assert (
+        max(each.stat().st_size for each in files) <= 5000 + len(made) * 200
+    )  # lines that were on their way
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "fork"), reason="needs a limit of the size of files"
+)
+def test_a_line_that_a_full_disk_tore_is_written_again(file: Path) -> None:
+    import resource
+
+    trail, most = make_audit_log(str(file)), resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, most[1]))
+        trail.record("x" * 64, tool="torn")
+        with pytest.raises(
+            ToolError, match="nothing is changed while the audit trail cannot be"
+        ):
+            trail.ready()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, most)
+        signal.signal(signal.SIGXFSZ, before)
+    make_audit_log(str(file)).record("", tool="other")  # another process
+    trail.record("", tool="next")
+    assert [line["tool"] for line in lines(file)] == ["other", "torn", "next"]
+
+
+def test_a_line_that_a_killed_process_tore_stands_alone(file: Path) -> None:
+    file.write_text('{"event": "wr')
+    make_audit_log(str(file)).record("", tool="next")
+    torn, whole = file.read_text().splitlines()
+    assert (torn, json.loads(whole)["tool"]) == ('{"event": "wr', "next")
+
+
+class Torn(FileIO):
+    """A file on a full disk: half of a line is written, then something happens."""
+
+    then: Callable[[], object] = staticmethod(lambda: None)
+    keeps = False
+
+    def write(self, data: Any) -> int:
+        """Write half of it."""
+        written = super().write(data[:20])
+        self.then()
+        return written
+
+    def truncate(self, size: int | None = None) -> int:
+        """Take it back, where the file lets anybody."""
+        if self.keeps:  # as chattr +a has it
+            raise PermissionError(1, "Operation not permitted")
+        return super().truncate(size)
+
+
+def tears(
+    monkeypatch: pytest.MonkeyPatch,
+    then: Callable[[], object] = lambda: None,
+    *,
+    keeps: bool = False,
+) -> None:
+    """Tear the next line that is written."""
+    kinds: list[type[FileIO]] = [Torn]
+    monkeypatch.setattr(Torn, "then", staticmethod(then))
+    monkeypatch.setattr(Torn, "keeps", keeps)
+
+    def opened(path: Path, mode: str, *, buffering: int, opener: Any) -> FileIO:
+        kind = kinds.pop() if kinds else FileIO
+        return kind(path, mode, opener=opener)
+
+    monkeypatch.setattr(trails, "open", opened, raising=False)
+
+
+def test_a_line_that_cannot_be_taken_back_stands_alone(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trail = make_audit_log(str(file))
+    tears(monkeypatch, keeps=True)
+    trail.record("", tool="torn")
+    trail.record("", tool="next")
+    half, *whole = file.read_text().splitlines()
+    assert (half, [json.loads(line)["tool"] for line in whole]) == (
+        '{"event": "write", "',
+        ["torn", "next"],
+    )
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs locks of files")
+def test_nobody_writes_behind_half_a_line_that_is_taken_back(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trail, other = (
+        make_audit_log(str(file)),
+        make_audit_log(str(file)),
+    )  # another process
+    writer = threading.Thread(target=lambda: other.record("", tool="other"))
+
+    def meanwhile() -> None:
+        writer.start()
+        writer.join(0.1)
+
+    tears(monkeypatch, meanwhile)
+    trail.record("", tool="torn")
+    writer.join()
+    trail.ready()
+    assert [line["tool"] for line in lines(file)] == ["other", "torn"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs locks of files")
+def test_a_process_that_stands_still_is_not_waited_for(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    trail = make_audit_log(str(file))
+    with file.open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        trail.record("", tool="next")
+    assert [line["tool"] for line in lines(file)] == ["next"]
+
+
+def test_it_stays_where_it_was_wherever_a_tool_goes(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    trail = make_audit_log(file.name)
+    (tmp_path / "away").mkdir()
+    monkeypatch.chdir(tmp_path / "away")
+    trail.record("", tool="next")
+    assert [line["tool"] for line in lines(file)] == ["next"]
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read all"
+)
+def test_it_may_only_be_written(file: Path) -> None:
+    file.touch(0o200)
+    make_audit_log(str(file)).record("", tool="next")
+    file.chmod(0o600)
+    assert [line["tool"] for line in lines(file)] == ["next"]
+
+
+@pytest.mark.parametrize(
+    "where", ["{0}/gone/trail.jsonl", "{0}", "~nosuch/x", "{0}/a\0b"]
+)
+def test_a_trail_that_cannot_be_written_stops_the_start(
+    tmp_path: Path, where: str
+) -> None:
+    with pytest.raises(
+        StartError, match=r"^setting audit: .*; name a file that can be written, .*$"
+    ):
+        serving(settings=SETTINGS.model_copy(update={"audit": where.format(tmp_path)}))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs a pipe with a name")
+@pytest.mark.parametrize("read", [True, False])
+def test_a_pipe_holds_up_nobody(file: Path, *, read: bool) -> None:
+    os.mkfifo(file)
+    reader = os.open(file, os.O_RDONLY | os.O_NONBLOCK) if read else None
+    with pytest.raises(
+        StartError, match=r"^setting audit: .*: Not a file; " if read else "name a file"
+    ):
+        make_audit_log(str(file))
+    if reader is not None:
+        os.close(reader)
+
+
+def test_a_full_file_that_cannot_be_renamed_grows_on(
+    file: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(trails, "MOST", 300)
+    monkeypatch.setattr(
+        Path, "rename", Mock(side_effect=PermissionError(13, "Permission denied"))
+    )
+    trail = make_audit_log(str(file))
+    for _ in range(5):
+        trail.record("")
+    trail.ready()
+    make_audit_log(str(file)).record("")  # after a restart
+    assert len(lines(file)) == 6
+    assert caplog.text.count("is full and grows on: Permission denied") == 2
+
+
+def test_a_link_leads_on_to_the_file_when_that_is_full(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trails, "MOST", 300)
+    (tmp_path / "real").mkdir()
+    file.symlink_to(tmp_path / "real/trail.jsonl")
+    trail = make_audit_log(str(file))
+    for _ in range(10):
+        trail.record("")
+    assert file.is_symlink()
+    assert len(lines(tmp_path / "real/trail.jsonl")) == 10

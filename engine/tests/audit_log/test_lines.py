@@ -1,0 +1,243 @@
+"""The audit trail has a line for every call that may change something, and no value of its arguments."""
+
+import hmac
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import httpx2
+import pytest
+from fastmcp import Context, FastMCP
+from fastmcp.exceptions import ToolError
+from pydantic import Field
+
+from copier_fastmcp_engine.confirmation.gate import require_confirmation
+from copier_fastmcp_engine.declarations import create, put
+from engine.tests.engine_support.composing import NO, YES, destroy, each_era, lines
+from engine.tests.engine_support.raw import (
+    ELICITS,
+    LEGACY,
+    MODERN,
+    Message,
+    connect,
+    outcome,
+    user,
+)
+from engine.tests.engine_support.targets import (
+    DONE,
+    SETTINGS,
+    Name,
+    Wiped,
+    built,
+    make_audit_log,
+    serving,
+)
+
+pytestmark = pytest.mark.anyio
+SECRET = "nobody-may-read-this"
+WIPE: Message = {"name": SECRET}
+ROWS: dict[str, tuple[str, list[Message], Message | None, list[str]]] = {
+    "yes": ("wipe", [WIPE], YES, ["asked null", "applied person"]),
+    "no": ("wipe", [WIPE], NO, ["asked null", "declined null"]),
+    "steps": ("wipe", [WIPE, WIPE | {"confirm": True}], None, ["preview null", "applied client"]),
+    "unprepared": ("wipe", [WIPE | {"confirm": True}], None, ["refused null"]),
+    "it fails": ("wipe", [{"name": "fails", "owner": SECRET}], YES, ["asked null", "error person"]),
+    "not gated": ("create_note", [{"title": SECRET, "content": SECRET}], None, ["applied null"]),
+    "a wrong type": ("create_note", [{"title": [SECRET], "content": "x"}], None, ["error null"]),
+    "a wrong confirm": ("wipe", [WIPE | {"confirm": SECRET}], None, ["error null"]),
+    "undeclared": ("destroy", [WIPE], YES, ["asked null", "applied person"]),
+    "undeclared, not asked": ("destroy", [WIPE], None, ["refused null"]),
+    "reads": ("list_wiped", [{}], None, []),
+}  # fmt: skip
+BEHAVIORS = {"wipe": "delete", "create_note": "create", "destroy": "undeclared"}
+
+
+@create(title="Fill", confirm=False)
+async def zz_fill(
+    data: Annotated[dict[str, Any], Field(description="With what.")],
+) -> Wiped:
+    """Fill one."""
+    DONE.append("filled")
+    return Wiped(name="filled")
+
+
+@put(title="Pick", confirm=False)
+async def zz_pick(name: Name, ctx: Context) -> Wiped:
+    """Set two, each if it may."""
+    try:
+        answers = {
+            each: await require_confirmation(ctx, f"Set {each}?") for each in "ab"
+        }
+    except ToolError:
+        if name == "x":
+            raise
+        answers = {}
+    DONE.extend(each for each, answer in answers.items() if answer == "confirmed")
+    return Wiped(name=name)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """Where the trail is."""
+    return tmp_path / "trail.jsonl"
+
+
+def watched(file: Path, **settings: Any) -> FastMCP[Any]:
+    """A server with a trail, and a tool that nobody declared."""
+    changed = {"audit": str(file), **settings}
+    server = serving(settings=SETTINGS.model_copy(update=changed))
+    server.tool(destroy)
+    return server
+
+
+async def calls(
+    server: FastMCP[Any],
+    era: str,
+    tool: str,
+    answer: Message | None,
+    *arguments: Message,
+) -> list[str]:
+    """What some calls of one client come to."""
+    came = []
+    async with connect(server, era, answer, can=ELICITS if answer else {}) as raw:
+        for each in arguments:
+            message = await raw.receive(
+                await raw.send("tools/call", name=tool, arguments=each)
+            )
+            came.append(outcome(message))
+    return came
+
+
+@each_era
+@pytest.mark.parametrize("row", ROWS)
+async def test_each_call_of_a_writing_tool_has_a_line(
+    file: Path, era: str, row: str
+) -> None:
+    tool, arguments, answer, expected = ROWS[row]
+    if era == LEGACY:  # asks during the call
+        expected = [line for line in expected if not line.startswith("asked")]
+    DONE.clear()
+    await calls(watched(file), era, tool, answer, *arguments)
+    written = lines(file)
+    ends = [
+        f"{each['outcome']} {json.dumps(each['approved_by']).strip(chr(34))}"
+        for each in written
+    ]
+    assert ends == expected
+    assert {each["behavior"] for each in written} <= {BEHAVIORS.get(tool)}
+    assert len({each["arguments"] for each in written}) <= 1
+    assert SECRET not in file.read_text()
+
+
+async def test_a_tool_that_calls_another_leaves_a_line_for_each(file: Path) -> None:
+    await calls(watched(file), LEGACY, "wipe_each", YES, {"names": ["a", "b"]})
+    written = [
+        (each["tool"], each["outcome"], each["approved_by"]) for each in lines(file)
+    ]
+    wiped = ("wipe", "applied", "person")
+    assert written == [wiped, wiped, ("wipe_each", "applied", None)]
+
+
+async def test_a_caller_is_known_by_the_token_and_a_session_by_a_digest(
+    file: Path,
+) -> None:
+    note = {"title": "a", "content": "b"}
+    with user("ann"):
+        await calls(watched(file), MODERN, "create_note", None, note)
+    for era in (LEGACY, MODERN):
+        await calls(watched(file), era, "create_note", None, note)
+    ann, session, nobody = (each["caller"] for each in lines(file))
+    assert ann["subject"] == "ann"
+    assert len(session["session"]) == 16
+    assert nobody == {}
+
+
+def test_the_arguments_can_be_proven_with_the_key_and_not_be_found_without(
+    file: Path,
+) -> None:
+    key, arguments = "k" * 32, {"note_id": 7, "a": "ä"}
+    for keys in ([key, "old" * 11], [], []):
+        trail = make_audit_log(str(file), keys)
+        trail.record(trail.seal(arguments), outcome="applied")
+    known, *unknown = (each["arguments"] for each in lines(file))
+    seal = hmac.digest(key.encode(), b"audit trail", "sha256")
+    text = json.dumps(arguments, sort_keys=True).encode()
+    assert known == hmac.digest(seal, text, "sha256").hex()
+    assert len({known, *unknown}) == 3
+
+
+@each_era
+@pytest.mark.parametrize(
+    ("depth", "expected"),
+    [(100, ["None", "applied"]), (254, ["error"])],
+    ids=["flat", "deep"],
+)
+async def test_what_cannot_be_sealed_is_not_done(
+    file: Path, era: str, depth: int, expected: list[str]
+) -> None:
+    server = watched(file, state_keys=["k" * 32])
+    server.add_tool(built(zz_fill))
+    data = {"a": json.loads("[" * depth + "]" * depth)}
+    DONE.clear()
+    came = await calls(server, era, "zz_fill", None, {"data": data})
+    assert came + [each["outcome"] for each in lines(file)] == expected
+    assert len(DONE) == len(expected) - 1
+    seals = {make_audit_log("", ["k" * 32]).seal({"data": data})} if DONE else set()
+    assert {each["arguments"] for each in lines(file)} == seals
+
+
+@each_era
+@pytest.mark.parametrize(
+    ("answers", "expected"),
+    [
+        ([YES, NO], ["a"]),
+        ([NO, YES], ["b"]),
+        ([YES, YES], ["a", "b"]),
+        ([NO, NO], []),
+    ],
+    ids=["a", "b", "both", "none"],
+)
+async def test_a_body_that_came_back_is_applied_whatever_it_was_answered(
+    file: Path, era: str, answers: list[Message], expected: list[str]
+) -> None:
+    server = watched(file)
+    server.add_tool(built(zz_pick))
+    DONE.clear()
+    async with connect(server, era, *answers) as raw:
+        await raw.receive(
+            await raw.send("tools/call", name="zz_pick", arguments={"name": "x"})
+        )
+    assert expected == DONE
+    *asked, last = [(each["outcome"], each["approved_by"]) for each in lines(file)]
+    assert last == ("applied", "person" if expected else None)
+    assert set(asked) == ({("asked", None)} if era == MODERN else set())
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"), [("x", "refused"), ("all the same", "applied")]
+)
+async def test_a_body_whose_question_nobody_could_be_asked(
+    file: Path, name: str, expected: str
+) -> None:
+    server = watched(file)
+    server.add_tool(built(zz_pick))
+    await calls(server, LEGACY, "zz_pick", None, {"name": name})
+    assert [each["outcome"] for each in lines(file)] == [expected]
+
+
+async def test_nothing_more_is_changed_while_it_cannot_be_written(file: Path) -> None:
+    server, note = watched(file), {"title": "a", "content": "b"}
+    file.unlink()
+    file.mkdir()
+    came = await calls(server, MODERN, "create_note", None, note, note, note)
+    assert came == ["None", "error", "error"]  # the first was on its way
+    assert await calls(server, MODERN, "search_notes", None, {}) == ["None"]
+    transport = httpx2.ASGITransport(server.http_app())
+    async with httpx2.AsyncClient(
+        transport=transport, base_url="http://localhost"
+    ) as client:
+        assert (await client.get("/health")).status_code == 503
+        file.rmdir()
+        assert (await client.get("/health")).json() == {"status": "ok"}
+    await calls(server, MODERN, "create_note", None, note)
+    assert [each["outcome"] for each in lines(file)] == ["applied", "applied"]

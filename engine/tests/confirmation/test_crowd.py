@@ -1,0 +1,73 @@
+"""Sixty questions at once: each call gets its own answer, and nothing of it is kept."""
+
+import asyncio
+import gc
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from fastmcp import Client, FastMCP
+from fastmcp.client.elicitation import ElicitResult
+
+from copier_fastmcp_engine.confirmation.pending import COLLECTION
+from copier_fastmcp_engine.guard import guard_of
+from engine.tests.engine_support.notes.server import create_server
+from engine.tests.engine_support.notes.store import STORE
+from engine.tests.engine_support.raw import LEGACY, MODERN
+from engine.tests.engine_support.targets import SETTINGS
+
+NUMBERS = range(1, 61)
+# What the persons answer in turn, and what their calls come to.
+ANSWERS: list[ElicitResult[dict[str, bool]]] = [
+    ElicitResult(action="accept", content={"confirm": True}),
+    ElicitResult(action="accept", content={"confirm": False}),
+    ElicitResult(action="decline"),
+    ElicitResult(action="cancel"),
+]
+OUTCOMES = ["applied", "declined", "declined", "cancelled"]
+
+
+@pytest.fixture(autouse=True)
+def _no_log() -> Iterator[None]:
+    """Without pytest's own list of log records, which grows."""
+    logging.disable()
+    yield
+    logging.disable(logging.NOTSET)
+
+
+async def person(message: str, *rest: object) -> ElicitResult[dict[str, bool]]:
+    """Answer by the number in the question, some sooner than others."""
+    number = int(message.split("note_id: ")[1])
+    await asyncio.sleep(number % 7 / 100)
+    return ANSWERS[number % 4]
+
+
+async def crowd(server: FastMCP[Any], era: str) -> int:
+    """Ask them all; how many objects Python keeps afterwards."""
+    async with Client(server, mode=era, elicitation_handler=person) as client:
+        calls = [
+            client.call_tool("send_note", {"note_id": number}) for number in NUMBERS
+        ]
+        results = await asyncio.gather(*calls)
+    contents = [result.structured_content or {} for result in results]
+    assert [content["outcome"] for content in contents] == [
+        OUTCOMES[n % 4] for n in NUMBERS
+    ]
+    assert sorted(STORE.sent) == [n for n in NUMBERS if n % 4 == 0]
+    STORE.sent.clear()
+    store: Any = guard_of(server).gate.store
+    assert await store.keys(collection=COLLECTION) == []
+    gc.collect()
+    return len(gc.get_objects())
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("era", [LEGACY, MODERN])
+async def test_each_call_gets_its_own_answer(era: str) -> None:
+    server = create_server(SETTINGS)
+    await crowd(server, era)
+    before = await crowd(server, era)
+    assert await crowd(server, era) - before < len(
+        NUMBERS
+    )  # fewer objects than one a question

@@ -1,0 +1,206 @@
+"""A client that cannot be asked previews a call, and the same call with `confirm` applies it, once."""
+
+from typing import Any
+
+import anyio
+import pytest
+
+from copier_fastmcp_engine.confirmation.pending import COLLECTION
+from copier_fastmcp_engine.guard import guard_of
+from copier_fastmcp_engine.policy import Policy
+from engine.tests.engine_support.calls import (
+    CANNOT_ASK,
+    call,
+    call_at_once,
+    message_of,
+    outcomes_of,
+)
+from engine.tests.engine_support.notes.server import (
+    PREVIEW_FIRST,
+    TWO_STEP,
+    notes_settings,
+)
+from engine.tests.engine_support.raw import Message, connect, user
+from engine.tests.engine_support.targets import DONE, serving
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(params=[TWO_STEP, PREVIEW_FIRST], ids=["two-step", "previews-first"])
+def policy(request: pytest.FixtureRequest) -> Policy:
+    """Each policy with two steps."""
+    selected: Policy = request.param
+    return selected
+
+
+def server_of(policy: Policy, seconds: float = 600) -> Any:
+    """Return a server under a policy."""
+    return serving(seconds, settings=notes_settings(policy))
+
+
+async def test_confirm_without_a_preview_applies_nothing(
+    policy: Policy, era: str
+) -> None:
+    async with connect(server_of(policy), era, can=CANNOT_ASK) as raw:
+        for _ in range(2):
+            assert await call(raw, "wipe", name="a", confirm=True) == "error"
+    assert DONE == []
+
+
+async def test_a_second_preview_applies_nothing(policy: Policy, era: str) -> None:
+    async with connect(server_of(policy), era, can=CANNOT_ASK) as raw:
+        for _ in range(2):
+            assert await call(raw, "wipe", name="a") == "preview"
+    assert DONE == []
+
+
+async def test_a_preview_is_applied_once(policy: Policy, era: str) -> None:
+    async with connect(server_of(policy), era, can=CANNOT_ASK) as raw:
+        assert await call(raw, "wipe", name="a") == "preview"
+        assert await call(raw, "wipe", name="a", confirm=True) == "applied"
+        assert await call(raw, "wipe", name="a", confirm=True) == "error"
+        assert await call(raw, "wipe", name="a", confirm=True) == "error"
+    assert DONE == ["a"]
+
+
+async def test_each_preview_can_be_applied(policy: Policy, era: str) -> None:
+    async with connect(server_of(policy), era, can=CANNOT_ASK) as raw:
+        for _ in range(2):
+            assert await call(raw, "wipe", name="a") == "preview"
+            assert await call(raw, "wipe", name="a", confirm=True) == "applied"
+    assert DONE == ["a", "a"]
+
+
+async def test_a_preview_is_of_its_arguments(policy: Policy, era: str) -> None:
+    async with connect(server_of(policy), era, can=CANNOT_ASK) as raw:
+        assert await call(raw, "wipe", name="a") == "preview"
+        assert await call(raw, "wipe", name="b", confirm=True) == "error"
+        assert await call(raw, "wipe", name="b", confirm=True) == "error"
+    assert DONE == []
+
+
+async def test_a_preview_is_of_its_tool(policy: Policy, era: str) -> None:
+    async with connect(server_of(policy), era, can=CANNOT_ASK) as raw:
+        assert await call(raw, "wipe_halves", name="a") == "preview"
+        assert await call(raw, "wipe", name="a", confirm=True) == "error"
+    assert DONE == []
+
+
+async def test_a_preview_is_of_its_user(policy: Policy, era: str) -> None:
+    async with connect(server_of(policy), era, can=CANNOT_ASK) as raw:
+        with user("ann"):
+            assert await call(raw, "wipe", name="a") == "preview"
+        with user("bob"):
+            assert await call(raw, "wipe", name="a", confirm=True) == "error"
+    assert DONE == []
+
+
+async def test_a_preview_is_of_its_session() -> None:
+    """Only the handshake eras have sessions."""
+    server = serving()
+    async with (
+        connect(server, "legacy", can=CANNOT_ASK) as raw,
+        connect(server, "legacy", can=CANNOT_ASK) as other,
+    ):
+        assert await call(raw, "wipe", name="a") == "preview"
+        assert await call(other, "wipe", name="a", confirm=True) == "error"
+    assert DONE == []
+
+
+async def test_a_preview_expires(policy: Policy, era: str) -> None:
+    async with connect(server_of(policy, 0.2), era, can=CANNOT_ASK) as raw:
+        assert await call(raw, "wipe", name="a") == "preview"
+        await anyio.sleep(0.3)
+        assert await call(raw, "wipe", name="a", confirm=True) == "error"
+    assert DONE == []
+
+
+@pytest.mark.parametrize("times", [2, 10])
+async def test_of_several_confirms_at_once_one_applies(
+    policy: Policy, era: str, times: int, slow_store: Any
+) -> None:
+    server = server_of(policy)
+    slow_store(server)
+    async with connect(server, era, can=CANNOT_ASK) as raw:
+        assert await call(raw, "wipe", name="a") == "preview"
+        outcomes = await call_at_once(raw, times, "wipe", name="a", confirm=True)
+        assert set(outcomes) == {"applied", "error"}
+        outcomes = await call_at_once(raw, 2, "wipe", name="a", confirm=True)
+        assert outcomes == ["error", "error"]
+    assert DONE == ["a"]
+
+
+async def test_a_flood_of_previews_pushes_out_the_first(
+    policy: Policy, era: str, small_store: int
+) -> None:
+    server = server_of(policy)
+    async with connect(server, era, can=CANNOT_ASK) as raw:
+        assert await call(raw, "wipe", name="a") == "preview"
+        for number in range(2 * small_store):
+            assert await call(raw, "wipe", name=str(number)) == "preview"
+        assert await call(raw, "wipe", name="a", confirm=True) == "error"
+    assert DONE == []
+    store: Any = guard_of(server).gate.store
+    assert len(await store.keys(collection=COLLECTION)) <= small_store
+
+
+async def test_a_client_that_shows_links_alone_gets_a_preview(
+    policy: Policy, era: str
+) -> None:
+    links_alone: Message = {"elicitation": {"url": {}}}
+    async with connect(server_of(policy), era, can=links_alone) as raw:
+        for _ in range(2):
+            assert await call(raw, "wipe", name="a") == "preview"
+    assert raw.questions == []
+    assert DONE == []
+
+
+async def test_each_question_of_a_body_is_a_step(policy: Policy, era: str) -> None:
+    async with connect(server_of(policy), era, can=CANNOT_ASK) as raw:
+        assert await call(raw, "wipe_halves", name="a") == "preview"
+        steps = [{"name": "a", "confirm": True}] * 3
+        outcomes = await outcomes_of(raw, "wipe_halves", steps)
+        assert outcomes == ["preview", "preview", "applied"]
+    assert DONE == ["a0", "a1"]
+
+
+async def test_a_body_without_the_parameter_has_no_steps(
+    policy: Policy, era: str
+) -> None:
+    async with connect(server_of(policy), era, can=CANNOT_ASK) as raw:
+        assert await call(raw, "wipe_each", names=[]) == "error"
+    assert DONE == []
+
+
+async def test_a_tool_that_is_called_by_another_has_no_steps(
+    policy: Policy, era: str
+) -> None:
+    async with connect(server_of(policy), era, can=CANNOT_ASK) as raw:
+        assert await call(raw, "wipe_each", names=["a"]) == "error"
+    assert DONE == []
+
+
+async def test_confirm_says_why_it_applies_nothing(policy: Policy, era: str) -> None:
+    async def text_of(**arguments: object) -> str:
+        message = await message_of(raw, "wipe", **arguments)
+        return str(message["result"]["content"][0]["text"])
+
+    async with connect(server_of(policy), era, can=CANNOT_ASK) as raw:
+        not_previewed = await text_of(name="a", confirm=True)
+        assert not_previewed.startswith("nothing is pending for wipe with these")
+        await text_of(name="a")
+        await text_of(name="a", confirm=True)
+        second = await text_of(name="a", confirm=True)
+        assert second.startswith("wipe was applied before with these arguments, ")
+        await text_of(name="fails")
+        assert await text_of(name="fails", confirm=True) == "it would not go"
+        assert await text_of(name="fails", confirm=True) == not_previewed
+    assert DONE == ["a"]
+
+
+@pytest.mark.parametrize("confirm", ["yes", "true", 1, [True]], ids=str)
+async def test_confirm_is_a_boolean_or_refused(confirm: object, era: str) -> None:
+    async with connect(serving(), era, can=CANNOT_ASK) as raw:
+        assert await call(raw, "wipe", name="a", confirm=False) == "preview"
+        assert await call(raw, "wipe", name="a", confirm=confirm) == "error"
+    assert DONE == []

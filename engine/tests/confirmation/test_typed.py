@@ -1,0 +1,105 @@
+"""A boolean is never a number, nor a number a boolean; text that spells a number is welcome."""
+
+from typing import Annotated
+
+import pytest
+from pydantic import BaseModel, Field
+
+from copier_fastmcp_engine.declarations import Exemption, create, delete
+from engine.tests.engine_support.raw import LEGACY, MODERN, Message, connect, outcome
+from engine.tests.engine_support.targets import DONE, built, serving
+
+YES: Message = {"action": "accept", "content": {"confirm": True}}
+
+
+class Line(BaseModel):
+    """One line of an order."""
+
+    item: int
+    gift: bool = False
+    more: "list[Line]" = Field(default_factory=list)
+
+
+Number = Annotated[int, Field(description="Which one.")]
+
+
+@delete(title="Drop", confirm=True)
+async def zz_drop(
+    order: Number,
+    lines: Annotated[list[Line] | None, Field(description="Of what.")] = None,
+    prices: Annotated[dict[str, float] | None, Field(description="For what.")] = None,
+    pair: Annotated[tuple[int, bool] | None, Field(description="Both.")] = None,
+    loud: Annotated[bool | None, Field(description="Or not.")] = None,
+    either: Annotated[bool | int, Field(description="Or a number.")] = 1,
+    whatever: Annotated[object, Field(description="Anything.")] = None,
+) -> None:
+    """Drop an order."""
+    DONE.append(str(order))
+
+
+OWN = Exemption(hint="confirm", value=False, why="It asks nobody.")
+
+
+@create(title="Add", confirm=False, exceptions=[OWN])
+async def zz_add(order: Number) -> None:
+    """Add an order without a gate."""
+    DONE.append(str(order))
+
+
+# What is sent beside `order`, or for it, and where it is wrong.
+SENT: dict[str, tuple[Message, str]] = {
+    "number": ({"order": 7}, ""),
+    "text-of-a-number": ({"order": "7"}, ""),
+    "boolean-for-a-number": ({"order": True}, "order: true is not of type integer"),
+    "in-a-list-of-models": (
+        {"lines": [{"item": 1}, {"item": True}]},
+        "lines.1.item: true is not of type integer",
+    ),
+    "in-a-model-of-itself": (
+        {"lines": [{"item": 1, "more": [{"item": 1, "gift": 1}]}]},
+        "lines.0.more.0.gift: 1 is not of type boolean",
+    ),
+    "in-a-mapping": (
+        {"prices": {"a": 1.5, "b": False}},
+        "prices.b: false is not of type number",
+    ),
+    "in-a-tuple": ({"pair": [True, True]}, "pair.0: true is not of type integer"),
+    "number-in-a-tuple": ({"pair": [1, 1]}, "pair.1: 1 is not of type boolean"),
+    "number-for-a-boolean": ({"loud": 1}, "loud: 1 is not of type boolean or null"),
+    "fraction-for-a-boolean": (
+        {"loud": 0.0},
+        "loud: 0.0 is not of type boolean or null",
+    ),
+    "boolean-for-a-boolean": ({"loud": True}, ""),
+    "nothing-for-a-boolean": ({"loud": None}, ""),
+    "either-is-either": ({"either": True}, ""),
+    "anything-is-anything": ({"whatever": [True, 1]}, ""),
+}
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("era", [LEGACY, MODERN])
+@pytest.mark.parametrize("name", SENT)
+async def test_booleans_and_numbers_are_two_things(name: str, era: str) -> None:
+    sent, wrong = SENT[name]
+    server = serving()
+    server.add_tool(built(zz_drop))
+    async with connect(server, era, YES) as raw:
+        call: Message = {"name": "zz_drop", "arguments": {"order": 7} | sent}
+        message = await raw.receive(await raw.send("tools/call", **call))
+    assert outcome(message) == ("error" if wrong else "applied"), message
+    assert wrong in str(message)
+    assert ([] if wrong else ["7"]) == DONE
+    assert not (wrong and raw.questions)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("era", [LEGACY, MODERN])
+async def test_it_holds_for_a_tool_without_a_gate(era: str) -> None:
+    server = serving()
+    server.add_tool(built(zz_add))
+    async with connect(server, era) as raw:
+        for order in (True, "7"):
+            call: Message = {"name": "zz_add", "arguments": {"order": order}}
+            await raw.receive(await raw.send("tools/call", **call))
+    assert DONE == ["7"]

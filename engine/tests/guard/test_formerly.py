@@ -1,0 +1,207 @@
+"""A name that a tool had: it answers as the new one does, with the same gate and scopes, and is not listed."""
+
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastmcp import FastMCP
+from fastmcp.server.auth import AccessToken
+from fastmcp.server.context import reset_transport, set_transport
+from mcp.server.auth.middleware.auth_context import auth_context_var
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+
+from copier_fastmcp_engine.declarations import declare, delete, read
+from copier_fastmcp_engine.errors import StartError
+from copier_fastmcp_engine.guard import guard_of
+from copier_fastmcp_engine.metadata.overrides import override
+from copier_fastmcp_engine.subsets import Facts, Subset
+from engine.tests.engine_support.composing import (
+    NO,
+    YES,
+    called,
+    destroy,
+    each_era,
+    in_two_steps,
+    wire,
+)
+from engine.tests.engine_support.composing import TWO_STEPS as STEPS
+from engine.tests.engine_support.notes import extend
+from engine.tests.engine_support.notes.server import PACKAGE, TWO_STEP, create_server
+from engine.tests.engine_support.raw import MODERN, Message, connect, outcome
+from engine.tests.engine_support.targets import (
+    DONE,
+    SETTINGS,
+    Name,
+    Wiped,
+    built,
+    serving,
+)
+
+pytestmark = pytest.mark.anyio
+
+
+@delete(title="Raze", formerly=["zz_level", "zz_flatten"], deprecated='Use "wipe".')
+async def zz_raze(name: Name) -> Wiped:
+    """Raze one."""
+    DONE.append(name)
+    return Wiped(name=name)
+
+
+@read(title="See", formerly=["zz_view"], scopes=["zz:read"])
+async def zz_see(name: Name) -> Wiped:
+    """See one."""
+    DONE.append(name)
+    return Wiped(name=name)
+
+
+def renamed(**settings: object) -> FastMCP[Any]:
+    """A server with tools that had other names."""
+    server = serving(settings=SETTINGS.model_copy(update=settings))
+    for function in (zz_raze, zz_see):
+        server.add_tool(built(function))
+    guard_of(server).check()
+    return server
+
+
+@each_era
+async def test_an_old_name_is_gated_like_the_new_one(era: str) -> None:
+    server = renamed()
+    for name in ("zz_raze", "zz_level", "zz_flatten"):
+        DONE.clear()
+        assert outcome(await called(server, era, name, NO, name="a")) == "declined"
+        assert await in_two_steps(server, era, name, name="b") == STEPS
+        assert "b" in DONE
+        first = await called(server, era, name, None, name="c", confirm=True)
+        assert outcome(first) == "error"
+        assert outcome(await called(server, era, name, YES, name="d")) == "applied"
+        assert DONE == ["b", "d"]
+
+
+@each_era
+async def test_a_preview_is_of_one_tool_by_whatever_name_and_applied_once(
+    era: str,
+) -> None:
+    outcomes = []
+    async with connect(renamed(), era, can={}) as raw:
+        for name, more in (
+            ("zz_raze", {}),
+            ("zz_level", {"confirm": True}),
+            ("zz_raze", {"confirm": True}),
+        ):
+            call: Message = {"name": name, "arguments": {"name": "a"} | more}
+            outcomes.append(
+                outcome(await raw.receive(await raw.send("tools/call", **call)))
+            )
+    assert outcomes == ["preview", "applied", "error"]
+    assert DONE == ["a"]
+
+
+@each_era
+@pytest.mark.parametrize(("scopes", "said"), [([], "error"), (["zz:read"], "None")])
+async def test_an_old_name_needs_the_scopes_of_the_new_one(
+    era: str, scopes: list[str], said: str
+) -> None:
+    user = AuthenticatedUser(
+        AccessToken(token="t", client_id="app", scopes=scopes, subject="ann")
+    )
+    there, reset = set_transport("streamable-http"), auth_context_var.set(user)
+    try:
+        for name in ("zz_see", "zz_view"):
+            assert outcome(await called(renamed(), era, name, YES, name="a")) == said
+    finally:
+        auth_context_var.reset(reset)
+        reset_transport(there)
+    assert bool(DONE) is (said == "None")
+
+
+@each_era
+async def test_an_old_name_is_not_listed_and_writes_nothing_where_only_reads_are_served(
+    era: str,
+) -> None:
+    async with connect(renamed(), era, can={}) as raw:
+        message = await raw.receive(await raw.send("tools/list"))
+    names = [tool["name"] for tool in message["result"]["tools"]]
+    assert {"zz_raze", "zz_see"} <= {*names}
+    assert not {"zz_level", "zz_flatten", "zz_view"} & {*names}
+    for part in ({"read_only": True}, {"no_destructive": True}):
+        refused = await called(
+            renamed(**part), era, "zz_level", YES, name="a", confirm=True
+        )
+        assert "zz_raze cannot be called here" in str(refused)
+    assert DONE == []
+
+
+def test_a_pattern_with_an_old_name_still_leaves_the_tool_out() -> None:
+    raze = Facts("zz_raze", None, reads=False, destroys=True, formerly=["zz_level"])
+    assert Subset(exclude=["zz_lev*"]).reason_left_out(raze) == "it is excluded"
+    assert Subset(tools=["zz_level"]).reason_left_out(raze) is None
+    Subset(exclude=["zz_level"]).check([raze])
+
+
+@each_era
+async def test_what_is_deprecated_says_so_and_works(
+    era: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def extended(server: FastMCP) -> None:
+        server.tool(destroy)
+        declare("destroy", "delete", deprecated="Use wipe.", formerly=["zz_end"])
+
+    monkeypatch.setattr(extend, "extend", extended)
+    server = serving()
+    for name, use in (("destroy", "Use wipe."), ("zz_end", "Use wipe.")):
+        DONE.clear()
+        with caplog.at_level(logging.INFO, f"{PACKAGE}.process"):
+            assert outcome(await called(server, era, name, YES, name="a")) == "applied"
+        line = caplog.records[-1]
+        assert line.levelno == logging.WARNING
+        assert json.loads(line.message)["deprecated"] == use
+        assert DONE == ["a"]
+    seen = [await wire(server, era, "destroy"), await wire(renamed(), era, "zz_raze")]
+    assert seen[0]["description"].endswith(
+        "without a word to the policy.\n\nDeprecated: Use wipe."
+    )
+    assert seen[1]["description"] == 'Raze one.\n\nDeprecated: Use "wipe".'
+    assert [tool["_meta"]["deprecated"] for tool in seen] == [
+        "Use wipe.",
+        'Use "wipe".',
+    ]
+
+
+@pytest.mark.parametrize("old", ["wipe", "zz_level", "zz_mine"])
+async def test_a_name_is_of_one_tool(monkeypatch: pytest.MonkeyPatch, old: str) -> None:
+    @read(title="Mine", formerly=[old])
+    async def zz_mine(name: Name) -> Wiped:
+        """Mine."""
+        return Wiped(name=name)
+
+    server = renamed()
+    server.add_tool(built(zz_mine))
+    why = f"(zz_mine|zz_raze) was formerly {old}, which is the name of another tool; take it out of"
+    with pytest.raises(StartError, match=why):
+        guard_of(server).check()
+
+
+async def test_a_mounted_server_answers_to_old_names_behind_its_namespace() -> None:
+    outer = create_server()
+    outer.mount(renamed(), namespace="in")
+    assert (
+        outcome(await called(outer, MODERN, "in_zz_level", NO, name="a")) == "declined"
+    )
+    assert DONE == []
+
+
+def test_a_text_is_no_list_of_names() -> None:
+    with pytest.raises(TypeError, match="formerly is a list"):
+        read(title="x", formerly="zz_view")
+
+
+@pytest.mark.parametrize("more", ["", "  zz_raze: {title: Mine}\n"])
+async def test_a_users_file_may_have_the_old_name(tmp_path: Path, more: str) -> None:
+    path = tmp_path / "metadata.yaml"
+    path.write_text(f"tools:\n{more}  zz_level: {{title: Old, description: Ours.}}\n")
+    server = renamed()
+    override(TWO_STEP, server, path, guard_of(server).formerly)
+    seen = await wire(server, MODERN, "zz_raze")
+    assert seen["title"] == ("Mine" if more else "Old")

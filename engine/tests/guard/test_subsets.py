@@ -1,0 +1,238 @@
+"""A part of a server's tools: what is left out is neither listed nor called, whoever leaves it out."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+import pytest
+from fastmcp import Client, FastMCP
+from fastmcp.client.transports import StreamableHttpTransport
+from fastmcp.exceptions import ToolError
+from fastmcp.server.http import set_http_request
+from fastmcp.server.middleware.caching import ResponseCachingMiddleware
+from starlette.requests import Request
+
+from copier_fastmcp_engine.errors import StartError
+from engine.tests.engine_support.notes.server import create_server
+from engine.tests.engine_support.raw import LEGACY, MODERN
+from engine.tests.engine_support.targets import SETTINGS, declare
+
+pytestmark = pytest.mark.anyio
+EVERY = {
+    *(
+        "search_notes",
+        "get_note",
+        "create_note",
+        "ensure_note",
+        "append_note",
+        "update_note",
+    ),
+    *("archive_note", "delete_note", "send_note"),
+}
+READS = {"search_notes", "get_note"}
+FOLDER = {"get_note", "delete_note"}  # the files of these two are in a folder
+
+
+def server(**settings: object) -> FastMCP[Any]:
+    """The server with a part of its tools, of which two are in the folder `filed`."""
+    return create_server(SETTINGS.model_copy(update=settings))
+
+
+def copied(module: str) -> Callable[[], str]:
+    """A function of another package."""
+
+    def function() -> str:
+        return "x"
+
+    function.__module__ = module
+    return function
+
+
+async def seen(served: Any) -> set[str]:
+    """The names that a client of a server or an address lists."""
+    async with Client(served) as client:
+        return {tool.name for tool in await client.list_tools()}
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({"read_only": True}, READS),
+        (
+            {"no_destructive": True},
+            EVERY - {"delete_note", "update_note", "archive_note", "send_note"},
+        ),
+        ({"tools": ["get_*", "create_note"]}, {"get_note", "create_note"}),
+        ({"exclude": ["*_note"]}, {"search_notes"}),
+        ({"toolsets": ["filed"]}, FOLDER),
+        ({"toolsets": ["filed:readonly"]}, {"get_note"}),
+        ({"toolsets": ["filed", "search_notes"]}, FOLDER | {"search_notes"}),
+        ({"toolsets": ["filed.get_note"]}, {"get_note"}),
+        ({"toolsets": ["filed"], "read_only": True}, {"get_note"}),
+        ({"tools": ["delete_note"], "read_only": True}, set()),
+    ],
+    ids=str,
+)
+async def test_the_stricter_setting_wins(
+    settings: dict[str, Any], expected: set[str]
+) -> None:
+    part = server(**settings)
+    assert await seen(part) == expected
+    async with Client(part) as client:
+        for name in EVERY - expected:
+            with pytest.raises(
+                ToolError, match=f"{name} cannot be called here: .*served|excluded"
+            ):
+                await client.call_tool(name, {})
+
+
+@pytest.mark.parametrize(
+    ("settings", "line"),
+    [
+        (
+            {"toolsets": ["fild"]},
+            "setting toolsets: nothing is called 'fild'; there are .*filed",
+        ),
+        (
+            {"toolsets": ["filed:write"]},
+            "setting toolsets: nothing is called 'filed:write'",
+        ),
+        (
+            {"tools": ["get_nots"]},
+            "setting tools: no tool is called 'get_nots'; there are ",
+        ),
+        (
+            {"exclude": ["delete_nots"]},
+            "setting exclude: no tool is called 'delete_nots'",
+        ),
+    ],
+    ids=["toolset", "half", "tool", "excluded"],
+)
+def test_a_name_that_is_not_there_stops_the_start(
+    settings: dict[str, Any], line: str
+) -> None:
+    with pytest.raises(StartError, match=line):
+        server(**settings)
+
+
+async def test_what_stands_in_no_toolset_is_left_out_with_them() -> None:
+    part, child = server(toolsets=["filed"]), FastMCP("child")
+    for name, module in (("wild", "other"), ("foreign", "other.tools.filed.foreign")):
+        child.tool(elsewhere := copied(module), name=name)
+        assert elsewhere.__module__ == module
+    declare(part, "foreign", "read")
+    part.mount(child)
+    assert await seen(part) == FOLDER
+
+
+@asynccontextmanager
+async def over_http(part: FastMCP[Any]) -> AsyncIterator[Any]:
+    """A way to connect to a path of a server, with headers, in an era."""
+    app = part.http_app(host_origin_protection=False)
+
+    def factory(**options: Any) -> httpx.AsyncClient:
+        options.pop("transport", None)
+        return httpx.AsyncClient(transport=httpx.ASGITransport(app), **options)
+
+    def connect(path: str, era: str, **headers: str) -> Client[Any]:
+        address = f"http://localhost{path}"
+        named = {name.replace("_", "-"): text for name, text in headers.items()}
+        transport = StreamableHttpTransport(
+            address,
+            headers=named,
+            httpx_client_factory=factory,  # type: ignore[arg-type]
+        )
+        return Client(transport, mode=era)
+
+    async with app.router.lifespan_context(app):
+        yield connect
+
+
+@pytest.mark.parametrize("era", [LEGACY, MODERN])
+async def test_a_client_narrows_what_it_is_served(era: str) -> None:
+    async with over_http(server(exclude=["search_notes"])) as connect:
+        for path, headers, expected in [
+            ("/mcp", {}, EVERY - {"search_notes"}),
+            ("/mcp/readonly", {}, {"get_note"}),
+            ("/mcp/x/filed", {}, FOLDER),
+            ("/mcp/x/filed/readonly", {}, {"get_note"}),
+            ("/mcp/x/filed", {"X_MCP_Readonly": "true"}, {"get_note"}),
+            (
+                "/mcp",
+                {"X_MCP_Toolsets": "filed, create_note"},
+                {*FOLDER, "create_note"},
+            ),
+            ("/mcp", {"X_MCP_Tools": "search_notes,get_note"}, {"get_note"}),
+            ("/mcp/readonly", {"X_MCP_Exclude_Tools": "get_*"}, set()),
+            ("/mcp/x/filed", {"X_MCP_No_Destructive": "1"}, {"get_note"}),
+            ("/mcp", {"X_MCP_Readonly": "treu"}, {"get_note"}),
+            ("/mcp/x/filed", {"X_MCP_No_Destructive": "no, please"}, {"get_note"}),
+            ("/mcp/x/filed", {"X_MCP_Readonly": "Off"}, FOLDER),
+            ("/mcp", {"X_MCP_Toolsets": "filed:write"}, set()),
+            ("/mcp", {"X_MCP_Toolsets": "filed:, :readonly"}, set()),
+        ]:
+            async with connect(path, era, **headers) as client:
+                assert {tool.name for tool in await client.list_tools()} == expected, (
+                    path,
+                    headers,
+                )
+                with pytest.raises(
+                    ToolError, match="search_notes cannot be called here"
+                ):
+                    await client.call_tool("search_notes", {})
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "expected"),
+    [
+        ("readonly", ["off", "on"], READS),
+        ("exclude-tools", ["get_note", "*s"], EVERY - READS),
+        ("toolsets", ["filed", "filed:readonly"], {"get_note"}),
+        ("toolsets", ["filed", "create_note"], set()),
+        ("tools", ["get_*, send_note", "*_note"], {"get_note", "send_note"}),
+        ("tools", ["get_note", ""], {"get_note"}),
+        ("toolsets", [" , "], EVERY),
+    ],
+)
+async def test_a_header_that_comes_twice_leaves_what_both_leave(
+    name: str, values: list[str], expected: set[str]
+) -> None:
+    pairs = [(f"x-mcp-{name}".encode(), value.encode()) for value in values]
+    with set_http_request(Request({"type": "http", "headers": pairs})):
+        assert {tool.name for tool in await server().list_tools()} == expected
+
+
+@pytest.mark.parametrize("where", ["here", "mounted"])
+def test_no_cache_answers_one_client_with_the_part_of_another(where: str) -> None:
+    part, child = server(), server()
+    for cached in (False, True):
+        kept = {
+            "call_tool_settings": {"enabled": False},
+            "list_tools_settings": {"enabled": cached},
+        }
+        caching = ResponseCachingMiddleware(**kept)  # type: ignore[arg-type]
+        (part if where == "here" else child).add_middleware(caching)
+        part.mount(child, namespace="child")
+        if not cached:
+            part.http_app()
+    with pytest.raises(
+        StartError, match="CachingMiddleware would list the tools of one client"
+    ):
+        part.http_app()
+
+
+async def test_a_path_that_names_nothing_is_not_found() -> None:
+    app = server().http_app(host_origin_protection=False)
+    async with httpx.AsyncClient(
+        transport=httpx.ASGITransport(app), base_url="http://localhost"
+    ) as client:
+        for path in (
+            "/mcp/x/none",
+            "/mcp/x/",
+            "/mcp/x/filed/write",
+            "/mcp/x/filed:write",
+            "/mcp/write",
+            "/mcp/x",
+        ):
+            assert (await client.post(path, json={})).status_code == 404, path

@@ -1,0 +1,133 @@
+"""A metadata file reaches every text of a server and no hint, and what it must not say stops the start."""
+
+import json
+import os
+import re
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastmcp import Client, FastMCP
+
+from copier_fastmcp_engine.errors import StartError
+from copier_fastmcp_engine.metadata import overrides as metadata
+from engine.tests.engine_support.notes.server import NotesSettings as Settings
+from engine.tests.engine_support.notes.server import create_server
+
+SETTINGS = Settings(database=":memory:", state="memory", metadata=Path("none"))
+SERVER = create_server(SETTINGS)
+TOOL = "get_note"
+
+
+@pytest.fixture(params=["legacy", "2026-07-28"])
+def era(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def overridden(path: Path, texts: object, mode: int = 0o600) -> FastMCP:
+    written = texts if isinstance(texts, str) else json.dumps(texts)
+    path.write_text(written, encoding="utf-8")
+    path.chmod(mode)
+    return create_server(SETTINGS.model_copy(update={"metadata": path}))
+
+
+async def wire(mcp: FastMCP, era: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Every text that a client reads in the form of a metadata file, and the hints by tool."""
+    texts: dict[str, Any] = {"tools": {}, "resources": {}, "resource_templates": {}}
+    async with Client(mcp, mode=era) as client:
+        tools = await client.list_tools()
+        for one in await client.list_resources():
+            texts["resources"][str(one.uri)] = {
+                "name": one.name,
+                "description": one.description,
+            }
+        for each in await client.list_resource_templates():
+            about = {"name": each.name, "description": each.description}
+            texts["resource_templates"][each.uri_template] = about
+    for tool in tools:
+        schemas = tool.input_schema["properties"].items()
+        arguments = {
+            name: {"description": it.get("description")} for name, it in schemas
+        }
+        about = {"title": tool.title, "description": tool.description}
+        texts["tools"][tool.name] = about | {"arguments": arguments}
+    hints = {tool.name: dict(tool.annotations or {}) for tool in tools}
+    assert [hints[tool.name].pop("title") for tool in tools] == [
+        tool.title for tool in tools
+    ]
+    return texts, hints
+
+
+@pytest.mark.anyio
+async def test_every_text_can_be_overridden_and_no_hint_moves(
+    tmp_path: Path, era: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        metadata, "MOST_BYTES", 2**24
+    )  # for servers with hundreds of tools
+    before, hints = await wire(SERVER, era)
+    numbers = count()
+
+    def renamed(texts: Any) -> Any:
+        nested = isinstance(texts, dict) and {
+            key: renamed(text) for key, text in texts.items()
+        }
+        return f"Text {next(numbers)}" if nested is False else nested
+
+    texts = renamed(before)
+    assert await wire(overridden(tmp_path / "texts.yaml", texts), era) == (texts, hints)
+
+
+FAULTS = {  # what a file must not say, and what the one line that stops the start says of it
+    '{"tools": {"no_such_tool": {"title": "T"}}}': "Unknown tool: no_such_tool",
+    '{"tools": {"TOOL": {"arguments": {"none": {}}}}}': "has no argument 'none'",
+    '{"tools": {"TOOL": {"readOnlyHint": true}}}': "change words, never hints",
+    '{"tools": {"TOOL": {"titel": "T"}}}': "did you mean 'title'",
+    '{"tools": {"TOOL": {"title": ""}}}': "one line of text",
+    '{"tools": {"TOOL": {"title": " "}}}': "not be blank",
+    '{"tools": {"TOOL": {"title": "e\\u0301"}}}': "form NFC",
+    '{"tools": {"TOOL": {"title": "a\\u202eb"}}}': "U+202E",
+    '{"tools": {"TOOL": {"title": "%s"}}}' % ("a" * 101): "at most 100",
+    '{"tools": {"TOOL": {"icons": ["javascript:x"]}}}': "https:// or data:image/",
+    '{"tools": {"TOOL": {"title": "A", "title": "B"}}}': "appears twice",
+    '{"tools": {"TOOL": {"title": on}}}': "not text to every YAML reader",
+    '{"tools": {"TOOL": &a {"title": "T"}}}': "anchors, aliases",
+    '{"version": 2}': "version 2 is not supported",
+    '{"version": 1}\n---\n{"version": 1}': "second document",
+    "# \u200b": "hidden character",
+    "#" * 65_537: "the limit is 65536",
+}
+
+
+@pytest.mark.parametrize(("text", "line"), FAULTS.items(), ids=FAULTS.values())
+def test_a_file_that_is_wrong_stops_the_start(
+    tmp_path: Path, text: str, line: str
+) -> None:
+    with pytest.raises(StartError, match=re.escape(line)):
+        overridden(tmp_path / "texts.yaml", text.replace("TOOL", TOOL))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs file modes")
+def test_a_file_that_others_can_change_stops_the_start(tmp_path: Path) -> None:
+    for file, folder in ((0o666, 0o700), (0o600, 0o777)):
+        tmp_path.chmod(folder)
+        with pytest.raises(StartError, match="by others"):
+            overridden(tmp_path / "texts.yaml", "version: 1", file)
+
+
+@pytest.mark.anyio
+async def test_a_layer_replaces_single_fields_and_takes_a_tool_away(
+    tmp_path: Path, era: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upper, lower = tmp_path / "upper.yaml", tmp_path / "lower.yaml"
+    overridden(lower, {"tools": {TOOL: {"title": "A", "description": "Kept"}}})
+    monkeypatch.setattr(metadata, "packaged_file", lambda policy: lower)
+    mixed = overridden(
+        upper, {"strict": False, "tools": {"none": {}, TOOL: {"title": "B"}}}
+    )
+    about = (await wire(mixed, era))[0]["tools"][TOOL]
+    assert (about["title"], about["description"]) == ("B", "Kept")
+    gone = overridden(upper, {"tools": {TOOL: {"enabled": False}}})
+    assert TOOL not in (await wire(gone, era))[0]["tools"]
+    assert await gone.get_tool(TOOL) is None

@@ -1,0 +1,142 @@
+"""How a page is opened: in a browser of this machine, through a client that shows links, or not at all."""
+
+import webbrowser
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import anyio
+import httpx2
+import pytest
+from listening import PATIENCE
+
+from engine.tests.engine_support.paging import (
+    CALL,
+    PAGE_SETTINGS,
+    answer,
+    call,
+    link_in,
+    serving_pages,
+    text_of,
+)
+from engine.tests.engine_support.raw import LEGACY, MODERN, Message, connect, outcome
+from engine.tests.engine_support.targets import DONE
+
+URL: Message = {"elicitation": {"url": {}}}
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.usefixtures("here"),
+    pytest.mark.parametrize("era", [LEGACY, MODERN]),
+]
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """The addresses that a browser was told to open."""
+    told: list[str] = []
+    monkeypatch.setenv("DISPLAY", ":0")
+
+    def tell(address: str) -> bool:
+        told.append(address)
+        return True
+
+    monkeypatch.setattr(webbrowser, "open", tell)
+    yield told
+    for address in told:
+        Path(unquote(urlsplit(address).path)).unlink(missing_ok=True)
+
+
+async def test_a_browser_of_this_machine_is_opened_and_no_process_shows_the_link(
+    browser: httpx2.AsyncClient, opened: list[str], era: str
+) -> None:
+    async with connect(serving_pages(), era, can={}) as raw:
+        waiting = await call(raw)
+        assert "link=" not in str(waiting)
+        assert outcome(await call(raw)) == "waiting"
+        (address,) = opened
+        file = Path(unquote(urlsplit(address).path))
+        assert file.stat().st_mode & 0o777 == 0o600
+        assert await answer(browser, link_in(file.read_text())) == 200
+        applied = (await call(raw))["result"]["structuredContent"]
+        assert (applied["outcome"], applied["approved_by"]) == ("applied", "person")
+
+
+@pytest.mark.parametrize("fails", [False, None], ids=["says-no", "raises"])
+async def test_where_no_browser_opens_the_link_is_in_the_answer(
+    monkeypatch: pytest.MonkeyPatch, opened: list[str], fails: bool | None, era: str
+) -> None:
+    def refuse(address: str) -> bool:
+        opened.append(address)
+        if fails is None:
+            raise webbrowser.Error("no browser")
+        return False
+
+    monkeypatch.setattr(webbrowser, "open", refuse)
+    async with connect(serving_pages(), era, can={}) as raw:
+        link_in(await call(raw))
+    with anyio.fail_after(PATIENCE):
+        while Path(unquote(urlsplit(opened[0]).path)).exists():
+            await anyio.sleep(0.01)
+
+
+async def test_no_browser_is_opened_where_that_is_set(
+    opened: list[str], era: str
+) -> None:
+    settings = PAGE_SETTINGS.model_copy(update={"browser": "never"})
+    async with connect(serving_pages(settings=settings), era, can={}) as raw:
+        link_in(await call(raw))
+    assert opened == []
+
+
+@pytest.mark.parametrize("name", ["SSH_CONNECTION", "CI", "container"])
+async def test_where_nobody_sits_it_counts_as_refused(
+    monkeypatch: pytest.MonkeyPatch, opened: list[str], name: str, era: str
+) -> None:
+    monkeypatch.undo()
+    monkeypatch.setenv(name, "1")
+    async with connect(serving_pages(), era, can={}) as raw:
+        refused = await call(raw)
+    assert "this client cannot ask for here" in text_of(refused)
+    assert opened == []
+
+
+@pytest.mark.parametrize("word", ["approve", "decline", "nothing"])
+async def test_a_client_that_shows_links_shows_this_one(
+    browser: httpx2.AsyncClient, word: str, era: str
+) -> None:
+    async with connect(serving_pages(), era, {"action": "accept"}, can=URL) as raw:
+        seen = []
+
+        def say(question: str) -> Message:
+            seen.append(question)
+            return {"action": "accept"}
+
+        raw.say = say  # type: ignore[method-assign]
+        number = await raw.send("tools/call", **CALL)
+        if era == LEGACY:
+            await raw.next()
+            link = raw.asked[0]["params"]["url"]
+        else:
+            while number not in raw.came:
+                await raw.next()
+            ((_, asked),) = raw.came[number]["result"]["inputRequests"].items()
+            link = asked["params"]["url"]
+        assert DONE == []
+        if word != "nothing":
+            assert await answer(browser, link, word) == 200
+        message = await raw.receive(number)
+    expected = {"approve": "applied", "decline": "declined", "nothing": "waiting"}
+    assert outcome(message) == expected[word]
+    assert "link=" not in str(message)
+    if word == "approve":
+        assert message["result"]["structuredContent"]["approved_by"] == "person"
+    assert (["a"] if word == "approve" else []) == DONE
+
+
+async def test_a_person_who_does_not_open_the_link_declines(
+    browser: httpx2.AsyncClient, era: str
+) -> None:
+    async with connect(serving_pages(), era, {"action": "decline"}, can=URL) as raw:
+        assert outcome(await call(raw)) == "declined"
+        assert outcome(await call(raw)) == "declined"
+    assert DONE == []

@@ -1,0 +1,59 @@
+"""What nobody declared, where the fallback is a page: it runs once somebody approved there, and every other answer is an error."""
+
+import httpx2
+import pytest
+from fastmcp import Context
+from listening import PATIENCE
+
+from engine.tests.engine_support.composing import mounted, text
+from engine.tests.engine_support.paging import answer, link_in, serving_pages
+from engine.tests.engine_support.raw import LEGACY, MODERN, Message, connect
+from engine.tests.engine_support.targets import DONE
+
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("here")]
+
+
+@pytest.mark.parametrize("era", [LEGACY, MODERN])
+async def test_what_nobody_declared_asks_on_the_page(era: str) -> None:
+    server = serving_pages()
+    call: Message = {"name": mounted(server), "arguments": {"name": "a"}}
+    async with (
+        connect(server, era, can={}) as raw,
+        httpx2.AsyncClient(timeout=PATIENCE) as browser,
+    ):
+        first = await raw.receive(await raw.send("tools/call", **call))
+        assert first["result"]["isError"]
+        assert DONE == []
+        assert await answer(browser, link_in(first)) == 200
+        assert (
+            text(await raw.receive(await raw.send("tools/call", **call)))
+            == '{"destroyed":"a"}'
+        )
+        again = await raw.receive(await raw.send("tools/call", **call))
+        assert again["result"]["isError"]
+    assert DONE == ["a"]
+
+
+async def test_it_sees_nothing_of_a_link_that_the_client_showed(
+    browser: httpx2.AsyncClient,
+) -> None:
+    """Its state is ours: a proxied server would refuse it."""
+    server, seen = serving_pages(), list[object]()
+
+    @server.tool
+    def watch(name: str, ctx: Context) -> None:
+        seen.append((ctx.input_responses, ctx.request_state))
+
+    async with connect(server, MODERN, can={"elicitation": {"url": {}}}) as raw:
+        number = await raw.send("tools/call", name="watch", arguments={"name": "a"})
+        while number not in raw.came:
+            await raw.next()
+        asked = raw.came[number]["result"]
+        ((name, question),) = asked["inputRequests"].items()
+        assert await answer(browser, question["params"]["url"]) == 200
+        more = {
+            "requestState": asked["requestState"],
+            "inputResponses": {name: {"action": "accept"}},
+        }
+        await raw.receive(await raw.send("tools/call", **raw.sent[0], **more))
+    assert seen == [(None, None)]

@@ -1,0 +1,205 @@
+"""What a client of the default server gets: parameters, pages, stale updates, read-only, log lines."""
+
+import json
+import logging
+import re
+import socket
+from collections.abc import AsyncIterator
+from typing import Any, Self
+from unittest.mock import Mock
+
+import httpx2
+import pytest
+from fastmcp import Client, Context
+from fastmcp.exceptions import ToolError
+from pydantic import BaseModel, ValidationError, model_validator
+
+from copier_fastmcp_engine.cli import explain
+from copier_fastmcp_engine.confirmation.wording import changed_arguments
+from copier_fastmcp_engine.declarations import read
+from copier_fastmcp_engine.errors import StartError
+from copier_fastmcp_engine.guard import guard_of
+from copier_fastmcp_engine.http import listen
+from engine.tests.engine_support.notes.server import PACKAGE, TWO_STEP, create_server
+from engine.tests.engine_support.notes.server import NotesSettings as Settings
+from engine.tests.engine_support.targets import SETTINGS, built
+
+pytestmark = pytest.mark.anyio
+Notes = Client[Any]
+
+
+class Answer(BaseModel):
+    """Result of zz_tell."""
+
+    asked: bool
+
+
+@read(title="Tell")
+async def zz_tell(ctx: Context) -> Answer:
+    """Tell whether there is a request."""
+    return Answer(asked=ctx.request_context is not None)
+
+
+@pytest.mark.parametrize(
+    ("database", "expected"),
+    [
+        (
+            "driver://u:secret@h/db",
+            "backend.py: connect: OSError; see .*'driver://h/db'",
+        ),
+        ("driver://h/db", "backend.py: connect: OSError: lost driver://h/db; see .*"),
+        ("~nosuch/db", "backend.py: connect: OSError: lost ~nosuch/db; see .*'/.*'"),
+        ("host=h password=secret", "backend.py: connect: OSError; see .*'…'"),
+    ],
+    ids=["password", "address", "path", "names"],
+)
+def test_no_password_is_said_at_the_start(database: str, expected: str) -> None:
+    connect = Mock(side_effect=OSError(f"lost {database}"))
+    with pytest.raises(StartError) as error:
+        create_server(connect=connect, database=database)
+    assert re.fullmatch(f"{expected}.*", str(error.value))
+
+
+class Strict(Settings):
+    """Settings of an author's own: one has no default, and two do not fit together."""
+
+    needed: str
+    other: int = 0
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        assert self.needed != "odd", "that does not fit"
+        return self
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, "setting needed: Field required; set NOTES_MCP_NEEDED$"),
+        ({"needed": "odd"}, "settings: Assertion failed, that does not fit"),
+        (
+            {"needed": "x", "other": "db://u:hunter2@h"},
+            "setting other: Input should be .*integer",
+        ),
+        (
+            {"needed": "x", "other": "password=hunter2"},
+            "setting other: Input should be .*integer",
+        ),
+        ({"needed": "x", "other": "one"}, "setting other: .* \\(got 'one'\\)"),
+    ],
+    ids=["missing", "together", "address", "named", "plain"],
+)
+def test_a_wrong_setting_says_no_other(
+    monkeypatch: pytest.MonkeyPatch, given: dict[str, Any], expected: str
+) -> None:
+    monkeypatch.setenv("NOTES_MCP_STATE_KEYS", "hunter2" * 6)
+    with pytest.raises(ValidationError) as error:
+        Strict(**given)
+    code, line = explain(error.value, TWO_STEP)
+    assert (code, "hunter2" in f"{line} {error.value}") == (1, False)
+    assert re.match(expected, line), line
+
+
+def test_what_only_equals_a_default_is_shown() -> None:
+    usual = {"bool": True, "number": 1.0, "none": None, "list": [1]}
+    schema = {"properties": {name: {"default": value} for name, value in usual.items()}}
+    assert changed_arguments(usual, schema) == {}
+    sent = {"bool": 1, "number": True, "none": False, "list": [True]}
+    assert changed_arguments(sent, schema) == sent
+
+
+@pytest.fixture
+async def client() -> AsyncIterator[Notes]:
+    async with Client(create_server(SETTINGS)) as client:
+        yield client
+
+
+async def content(client: Notes, tool: str, **arguments: object) -> dict[str, Any]:
+    """What a call comes to."""
+    return (await client.call_tool(tool, arguments)).structured_content or {}
+
+
+async def error(client: Notes, tool: str, **arguments: object) -> str:
+    """What a refused call is told."""
+    with pytest.raises(ToolError) as refused:
+        await client.call_tool(tool, arguments)
+    return str(refused.value)
+
+
+async def test_a_context_parameter_is_given_and_not_in_the_schema() -> None:
+    server = create_server(SETTINGS)
+    server.add_tool(built(zz_tell))
+    async with Client(server) as client:
+        (tool,) = [tool for tool in await client.list_tools() if tool.name == "zz_tell"]
+        assert tool.input_schema.get("properties") == {}
+        assert await content(client, "zz_tell") == {"asked": True}
+
+
+async def test_read_only_serves_only_what_says_so() -> None:
+    async with Client(
+        create_server(SETTINGS.model_copy(update={"read_only": True}))
+    ) as client:
+        assert {tool.name for tool in await client.list_tools()} == {
+            "get_note",
+            "search_notes",
+        }
+        refused = await error(client, "create_note", title="a", content="b")
+    assert (
+        refused
+        == "create_note cannot be called here: it may write, and this server is served read-only"
+    )
+
+
+async def test_every_call_is_one_log_line_without_argument_values(
+    client: Notes, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO, f"{PACKAGE}.process"):
+        await content(client, "create_note", title="secret", content="secret")
+        await error(client, "get_note", note_id=99)
+    texts = [
+        record.message
+        for record in caplog.records
+        if record.name == f"{PACKAGE}.process"
+    ]
+    lines = [json.loads(text) for text in texts]
+    assert "secret" not in "".join(texts)
+    assert [(line["tool"], line["behavior"], line["outcome"]) for line in lines] == [
+        ("create_note", "create", "ok"),
+        ("get_note", "read", "error"),
+    ]
+    assert all(isinstance(line["ms"], float) for line in lines)
+
+
+def test_over_http_no_answer_waits_for_the_client(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With Nagle's algorithm the second part of an answer would wait 40 ms, until the first is acknowledged."""
+    server, delayed = create_server(SETTINGS), []
+
+    def run(*_: Any, sockets: list[socket.socket], **__: Any) -> None:
+        with socket.create_connection(sockets[0].getsockname()):
+            accepted, _from = sockets[0].accept()
+            with accepted:
+                delayed.append(
+                    not accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+                )
+
+    monkeypatch.setattr(server, "run", run)
+    listen(guard_of(server), Settings(host="127.0.0.1", port=0))
+    assert delayed == [False]
+
+
+async def test_whoever_serves_it_a_page_in_a_browser_reaches_it_by_no_other_name() -> (
+    None
+):
+    """As `fastmcp run` and an ASGI server do, which leave hosts unchecked: DNS rebinding."""
+    app = create_server(SETTINGS).http_app()
+    statuses = []
+    for host in ("localhost", "evil.example"):
+        local = httpx2.ASGITransport(app, client=("127.0.0.1", 1))
+        async with httpx2.AsyncClient(
+            transport=local, base_url="http://127.0.0.1"
+        ) as client:
+            found = await client.get("/health", headers={"Host": host})
+            statuses.append(found.status_code)
+    assert statuses == [200, 421]

@@ -1,0 +1,306 @@
+"""The guard is a transform: whatever a server serves passes it, wherever that comes from and however it is called."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from fastmcp import Client, Context, FastMCP
+from fastmcp.exceptions import ToolError
+from fastmcp.server import create_proxy
+from fastmcp.server.middleware.tool_injection import ToolInjectionMiddleware
+from fastmcp.server.transforms import Transform
+from fastmcp.tools import Tool
+from mcp_types import ToolAnnotations
+
+from copier_fastmcp_engine.confirmation.gate import require_confirmation
+from copier_fastmcp_engine.declarations import (
+    collecting,
+    declaration_of,
+    declare,
+    delete,
+    read,
+)
+from copier_fastmcp_engine.errors import StartError
+from copier_fastmcp_engine.existing_server import govern
+from copier_fastmcp_engine.guard import find_guard, guard_of
+from copier_fastmcp_engine.tools import build_tool
+from engine.tests.engine_support.servers import (
+    client_of,
+    make_policy,
+    make_server,
+    make_settings,
+    outcome_of,
+)
+
+POLICY = make_policy()
+DONE: list[str] = []
+Serve = Callable[[FastMCP[Any]], str]
+
+
+@delete(title="Wipe")
+async def wipe(name: str) -> None:
+    """Wipe one."""
+    DONE.append(name)
+
+
+def destroy(name: str) -> None:
+    """Destroy one; nobody declares it."""
+    DONE.append(name)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_done() -> None:
+    DONE.clear()
+
+
+def wiping(server: FastMCP[Any]) -> str:
+    """Add a tool of the policy."""
+    declaration = declaration_of(wipe)
+    assert declaration is not None
+    server.add_tool(build_tool(POLICY, wipe, declaration))
+    return "wipe"
+
+
+def plain(server: FastMCP[Any]) -> str:
+    """Add an undeclared tool."""
+    server.tool(destroy)
+    return "destroy"
+
+
+def mounted(server: FastMCP[Any]) -> str:
+    """Mount a server with an undeclared tool."""
+    child: FastMCP[Any] = FastMCP("child")
+    child.tool(destroy)
+    server.mount(child, namespace="child")
+    return "child_destroy"
+
+
+def mounted_wipe(server: FastMCP[Any]) -> str:
+    """Mount a server without a policy that has a tool of ours."""
+    child: FastMCP[Any] = FastMCP("child")
+    wiping(child)
+    server.mount(child, namespace="child")
+    return "child_wipe"
+
+
+def mounted_own(server: FastMCP[Any]) -> str:
+    """Mount a server of ours."""
+    server.mount(make_server(make_policy("child-mcp"), wipe), namespace="child")
+    return "child_wipe"
+
+
+def proxied(server: FastMCP[Any]) -> str:
+    """Mount a proxy of a server with an undeclared tool."""
+    remote: FastMCP[Any] = FastMCP("remote")
+    remote.tool(destroy)
+    server.mount(create_proxy(remote), namespace="remote")
+    return "remote_destroy"
+
+
+def injected(server: FastMCP[Any]) -> str:
+    """Let a middleware inject an undeclared tool."""
+    tool = Tool.from_function(destroy)
+    server.add_middleware(ToolInjectionMiddleware([tool]))
+    return "destroy"
+
+
+class Adding(Transform):
+    """A transform with a tool of its own, for which it asks no transform before it."""
+
+    tool = Tool.from_function(destroy)
+
+    async def list_tools(self, tools: Sequence[Tool]) -> Sequence[Tool]:
+        return [*tools, self.tool]
+
+    async def get_tool(self, name: str, call_next: Any, **options: Any) -> Tool | None:
+        if name == self.tool.name:
+            return self.tool
+        tool: Tool | None = await call_next(name, **options)
+        return tool
+
+
+def added(server: FastMCP[Any]) -> str:
+    """Add a transform with an undeclared tool."""
+    server.add_transform(Adding())
+    return "destroy"
+
+
+WAYS: list[Serve] = [
+    wiping,
+    plain,
+    mounted,
+    mounted_wipe,
+    mounted_own,
+    proxied,
+    injected,
+    added,
+]
+
+
+def within(server: FastMCP[Any], tool: str) -> tuple[FastMCP[Any], str]:
+    """Mount a server in one that has no policy."""
+    outer: FastMCP[Any] = FastMCP("outer")
+    outer.mount(server, namespace="outer")
+    return outer, f"outer_{tool}"
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("is_mounted", [False, True], ids=["itself", "mounted"])
+@pytest.mark.parametrize("way", WAYS)
+async def test_every_tool_asks_before_it_runs(
+    way: Serve, is_mounted: bool, era: str
+) -> None:
+    server = make_server(POLICY)
+    tool = way(server)
+    if is_mounted:
+        server, tool = within(server, tool)
+    for agrees in (None, False):
+        async with client_of(server, era, agrees=agrees) as client:
+            await outcome_of(client, tool, name="a")
+        assert DONE == []
+    async with client_of(server, era, agrees=True) as client:
+        await outcome_of(client, tool, name="a")
+    assert DONE == ["a"]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("way", WAYS)
+async def test_a_call_past_all_middleware_asks_too(way: Serve, era: str) -> None:
+    server = make_server(POLICY)
+    tool = way(server)
+
+    @read(title="Look")
+    async def look(ctx: Context) -> None:
+        """Call another tool without middleware."""
+        await ctx.fastmcp.call_tool(tool, {"name": "a"}, run_middleware=False)
+
+    declaration = declaration_of(look)
+    assert declaration is not None
+    server.add_tool(build_tool(POLICY, look, declaration))
+    async with client_of(server, era, agrees=False) as client:
+        await client.call_tool("look", {}, raise_on_error=False)
+    assert DONE == []
+    async with client_of(server, era, agrees=True) as client:
+        await client.call_tool("look", {}, raise_on_error=False)
+    assert DONE == ["a"]
+
+
+@pytest.mark.anyio
+async def test_the_guard_stays_the_last_transform(era: str) -> None:
+    server = make_server(POLICY)
+    first, second = Adding(), Adding()
+    server.add_transform(first)
+    server.add_transform(second)
+    assert server.transforms == [first, second, guard_of(server)]
+    async with client_of(server, era) as client:
+        (tool,) = await client.list_tools()
+    assert tool.name == "destroy"
+
+
+@pytest.mark.anyio
+async def test_a_middleware_put_into_the_list_is_found_by_the_next_request(
+    era: str,
+) -> None:
+    server = make_server(POLICY)
+    tools = [Tool.from_function(destroy)]
+    server.middleware.append(ToolInjectionMiddleware(tools))
+    async with client_of(server, era, agrees=False) as client:
+        assert await outcome_of(client, "destroy", name="a") == "error"
+    assert DONE == []
+
+
+@pytest.mark.anyio
+async def test_an_injected_tool_has_its_declaration_and_obeys_the_subset(
+    era: str,
+) -> None:
+    server = make_server(POLICY, read_only=True)
+    with collecting(guard_of(server).declared_elsewhere):
+        declare("destroy", "delete", title="Destroy")
+        declare("look", "read", title="Look")
+    tools = [Tool.from_function(destroy), Tool.from_function(destroy, name="look")]
+    server.add_middleware(ToolInjectionMiddleware(tools))
+    async with client_of(server, era) as client:
+        (tool,) = await client.list_tools()
+        refused = await client.call_tool("destroy", {"name": "a"}, raise_on_error=False)
+    assert (tool.name, tool.title) == ("look", "Look")
+    assert "cannot be called here" in str(refused.content[0])
+    assert DONE == []
+
+
+def test_an_injected_destructive_tool_stops_the_start() -> None:
+    server = make_server(POLICY)
+    hints = ToolAnnotations(destructive_hint=True)
+    tool = Tool.from_function(destroy, annotations=hints)
+    server.add_middleware(ToolInjectionMiddleware([tool]))
+    with pytest.raises(StartError, match="the destructive tool destroy has no gate"):
+        guard_of(server).check()
+
+
+@pytest.mark.anyio
+async def test_nothing_runs_in_the_background() -> None:
+    server = make_server(POLICY)
+
+    async def work(name: str = "a") -> str:
+        return name
+
+    server.add_tool(Tool.from_function(work, task=True))
+    server.add_middleware(
+        ToolInjectionMiddleware([Tool.from_function(work, name="other", task=True)])
+    )
+    assert await server.get_tasks() == []
+    outer, _ = within(server, "")
+    assert await outer.get_tasks() == []
+
+
+@pytest.mark.anyio
+async def test_a_body_asks_wherever_it_is(era: str) -> None:
+    server = make_server(POLICY)
+
+    @server.resource("data://one")
+    async def one(ctx: Context) -> str:
+        return await require_confirmation(ctx, "Sure?")
+
+    async def alone(ctx: Context) -> str:
+        return await require_confirmation(ctx, "Sure?")
+
+    async with client_of(server, "legacy", agrees=True) as client:
+        (content,) = await client.read_resource("data://one")
+    assert getattr(content, "text", None) == "confirmed"
+    without: FastMCP[Any] = FastMCP("without")
+    without.tool(alone)
+    async with Client(without, mode=era) as client:
+        with pytest.raises(ToolError, match="runs through its own server only"):
+            await client.call_tool("alone", {})
+
+
+@pytest.mark.anyio
+async def test_a_tool_holds_its_server() -> None:
+    server = make_server(POLICY, wipe)
+    tool: Any = await server.get_tool("wipe")
+    assert tool._guard is guard_of(server)
+    assert (await server.get_tool("wipe")) is tool
+    (registered,) = await server.local_provider.list_tools()
+    assert getattr(registered, "_guard", None) is None
+
+
+@pytest.mark.anyio
+async def test_an_existing_server_is_checked_when_it_is_served() -> None:
+    class Own(FastMCP[Any]):
+        """A server of its author's own class."""
+
+    server = Own("existing")
+    assert govern(server, make_settings(POLICY)) is server
+    assert type(server) is Own
+    assert find_guard(govern(server, make_settings(POLICY))) is guard_of(server)
+    server.tool(destroy, annotations={"destructiveHint": True})
+    with pytest.raises(StartError, match="the destructive tool destroy has no gate"):
+        server.http_app()
+    with pytest.raises(StartError, match="the destructive tool destroy has no gate"):
+        await server.run_stdio_async()
+
+
+def test_a_server_without_a_policy_has_no_guard() -> None:
+    plain_server: FastMCP[Any] = FastMCP("plain")
+    assert find_guard(plain_server) is None
+    with pytest.raises(LookupError, match="the server plain has no policy"):
+        guard_of(plain_server)

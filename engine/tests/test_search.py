@@ -1,0 +1,79 @@
+"""A search in place of a list: two tools with true hints, and the same gate behind them."""
+
+import json
+from typing import Any
+
+import pytest
+
+from copier_fastmcp_engine.declarations import delete, read
+from copier_fastmcp_engine.search import ToolSearch
+from engine.tests.engine_support.servers import (
+    client_of,
+    make_policy,
+    make_server,
+    outcome_of,
+)
+
+DONE: list[str] = []
+
+
+@delete(title="Wipe Note")
+async def wipe_note(name: str) -> None:
+    """Wipe a note from the board."""
+    DONE.append(name)
+
+
+@read(title="Get Note")
+async def get_note(name: str) -> str:
+    """Get a note."""
+    return name
+
+
+def make_searched(*, read_only: bool = False) -> Any:
+    """Return a server that lists a search."""
+    DONE.clear()
+    server = make_server(make_policy("notes-mcp"), wipe_note, get_note)
+    server.add_transform(ToolSearch({"board"}, read_only=read_only))
+    return server
+
+
+@pytest.mark.anyio
+async def test_two_tools_are_listed_with_hints_that_hold(era: str) -> None:
+    async with client_of(make_searched(), era) as client:
+        tools = {tool.name: tool for tool in await client.list_tools()}
+    hints = {name: tool.annotations for name, tool in tools.items()}
+    assert hints.keys() == {"search_tools", "call_tool"}
+    assert hints["search_tools"].read_only_hint is True
+    assert hints["call_tool"].read_only_hint is False
+    assert hints["call_tool"].destructive_hint is True
+    assert "board" in tools["search_tools"].description
+    assert len(json.dumps([t.model_dump(mode="json") for t in tools.values()])) < 8_000
+
+
+@pytest.mark.anyio
+async def test_a_search_of_reads_calls_reads_only(era: str) -> None:
+    async with client_of(make_searched(read_only=True), era) as client:
+        tools = {tool.name: tool for tool in await client.list_tools()}
+    assert tools["call_tool"].annotations.read_only_hint is True
+
+
+@pytest.mark.anyio
+async def test_a_delete_behind_the_search_asks(era: str) -> None:
+    call = {"name": "wipe_note", "arguments": {"name": "a"}}
+    async with client_of(make_searched(), era, agrees=False) as client:
+        assert await outcome_of(client, "call_tool", **call) == "declined"
+    assert DONE == []
+    async with client_of(make_searched(), era, agrees=True) as client:
+        assert await outcome_of(client, "call_tool", **call) == "applied"
+    assert DONE == ["a"]
+
+
+@pytest.mark.anyio
+async def test_a_tool_is_found_by_what_it_does_and_called(era: str) -> None:
+    async with client_of(make_searched(), era) as client:
+        found = await client.call_tool("search_tools", {"query": "wipe from board"})
+        result = await client.call_tool(
+            "call_tool", {"name": "get_note", "arguments": {"name": "a"}}
+        )
+    assert found.structured_content["result"][0]["name"] == "wipe_note"
+    assert result.structured_content == {"result": "a"}

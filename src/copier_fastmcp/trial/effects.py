@@ -1,0 +1,56 @@
+"""Whether calling a read changed something: two responses that nothing else was called between."""
+
+import re
+from typing import Any
+
+# Fields that change by themselves, and texts that are a time.
+VOLATILE = re.compile(
+    r"(^|_)(time|date|uptime|elapsed|duration|timestamp|age|now|nonce|token|trace|latency|load|memory|cpu|"
+    r"heartbeat|request_id|last_[a-z_]+|at)$"
+)
+TIME = re.compile(r"\d{4}-\d\d-\d\d([T ]|$)|\d\d:\d\d")
+CAMEL_CASE = re.compile("(?<=[a-z])(?=[A-Z])")
+LONGEST = 40
+
+
+def find_changes(before: Any, after: Any) -> list[str]:
+    """Return the fields and counts that differ between two bodies, without what changes by itself.
+
+    Args:
+        before: A JSON body.
+        after: The body of the next call.
+    """
+    old, new = dict(_flatten(before)), dict(_flatten(after))
+    changes = []
+    for place in [*old, *(place for place in new if place not in old)]:
+        value, other = old.get(place), new.get(place)
+        if value != other and not _is_volatile(place, value, other):
+            changes.append(f"{place} ({_shown(value)} -> {_shown(other)})")
+    return changes
+
+
+def _is_volatile(place: str, value: Any, other: Any) -> bool:
+    plain = re.sub(r"(\[\d+\])+$", "", place).rpartition(".")[2]
+    name = CAMEL_CASE.sub("_", plain).lower()
+    times = [TIME.search(text) for text in (value, other) if isinstance(text, str)]
+    return bool(VOLATILE.search(name)) or any(times)
+
+
+def _flatten(value: Any, place: str = "") -> list[tuple[str, Any]]:
+    """Return the single values of a body by their places, and the length of each list."""
+    if isinstance(value, dict):
+        rows = []
+        for name, item in value.items():
+            rows += _flatten(item, f"{place}.{name}" if place else str(name))
+        return rows
+    if isinstance(value, list):
+        rows = [(f"number of {place or 'items'}", len(value))]
+        for number, item in enumerate(value):
+            rows += _flatten(item, f"{place}[{number}]")
+        return rows
+    return [(place or "the value", value)]
+
+
+def _shown(value: Any) -> str:
+    text = "nothing" if value is None else str(value)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."

@@ -1,0 +1,101 @@
+"""Values for the paths of reads, taken from the lists that other reads returned."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import quote
+
+from .reads import PLACEHOLDER
+
+# How APIs call the identity of a record, the most usual first.
+IDENTITIES = ("id", "uuid", "key", "name", "slug", "number", "login")
+# The last part of the path of a list that is sent with POST.
+LIST_WORDS = re.compile(r"/(filter|search|query|list|find|lookup|paginate)$")
+
+
+class Identities:
+    """What the lists of an API hold, by their paths."""
+
+    def __init__(self, given: Mapping[str, str]) -> None:
+        """Begin with the values that a user gives by the names of parameters."""
+        self.given = given
+        self.bodies: dict[str, Any] = {}
+        self.records: list[Mapping[str, Any]] = []
+
+    def learn(self, path: str, body: Any) -> None:
+        """Take over what a path answered."""
+        plain = LIST_WORDS.sub("", path.rstrip("/"))
+        if plain not in self.bodies or not path.rstrip("/").endswith(plain):
+            self.bodies[plain] = body
+        self.records.extend(_records_in(body))
+
+    def fill(self, template: str) -> tuple[str, dict[str, Any]] | str:
+        """Return a path with its values, and these by parameter; or the name of the one that is unknown.
+
+        Args:
+            template: A path with `{parameters}`.
+        """
+        path, values, end = "", {}, 0
+        for match in PLACEHOLDER.finditer(template):
+            path += template[end : match.start()]
+            value = self.value_of(match[1], path.rstrip("/"))
+            if value is None:
+                return match[1]
+            values[match[1]] = value
+            path += quote(str(value), safe="")
+            end = match.end()
+        return path + template[end:], values
+
+    def value_of(self, name: str, above: str) -> Any:
+        """Return a value for a parameter of a path.
+
+        Args:
+            name: The parameter.
+            above: The path in front of it.
+
+        Returns:
+            The value; None if none is known.
+        """
+        if name in self.given:
+            return self.given[name]
+        if above in self.bodies:
+            body = self.bodies[above]
+            for record in _records_in(body):
+                value = _identity(record, name)
+                if value is not None:
+                    return value
+            if isinstance(body, dict) and _is_table(body):
+                return next(iter(body), None)
+            if isinstance(body, list) and body and isinstance(body[0], str | int):
+                return body[0]
+        same = (record.get(name) for record in self.records)
+        return next((value for value in same if _is_identity(value)), None)
+
+
+def _records_in(body: Any) -> Iterator[Mapping[str, Any]]:
+    """Yield the records of a list: its items, those under a key of a page, or the values of a table."""
+    if isinstance(body, list):
+        yield from (item for item in body if isinstance(item, dict))
+    elif isinstance(body, dict):
+        lists = [value for value in body.values() if isinstance(value, list)]
+        if len(lists) == 1:
+            yield from _records_in(lists[0])
+
+
+def _is_table(body: Mapping[str, Any]) -> bool:
+    """Whether an object is a table by identity: at least one value, and all of one type that holds data."""
+    types = {type(value) for value in body.values()}
+    return len(types) == 1 and types <= {dict, str}
+
+
+def _identity(record: Mapping[str, Any], name: str) -> Any:
+    """Return the identity of a record, under the name of a parameter or a usual one."""
+    short = name.rpartition("_")[2]
+    for field in (name, short, *IDENTITIES):
+        if _is_identity(record.get(field)):
+            return record[field]
+    return None
+
+
+def _is_identity(value: Any) -> bool:
+    return isinstance(value, str | int) and not isinstance(value, bool) and value != ""

@@ -1,0 +1,221 @@
+"""Shapes of responses: what `returns` documents, what an API sent, and where the two differ."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+OBJECT, LIST, PAGE = "an object", "a list of objects", "a page"
+FILE, TEXT, EMPTY, OTHER = "a file", "text", "empty", "another value"
+UNKNOWN = ""
+# Undocumented fields arrive in any case; so many are described where a tool describes fewer.
+ENOUGH_FIELDS = 6
+TEXT_TYPES = ("str", "date", "datetime", "uuid", "url", "email")
+
+
+@dataclass
+class Shape:
+    """What a response is; `fields` are those of an object, or of the items of a list under `key`."""
+
+    kind: str = UNKNOWN
+    key: str = ""
+    fields: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+
+@dataclass
+class Comparison:
+    """What differs between the documented shape and the responses.
+
+    Attributes:
+        lines: A line for each difference.
+        returns: The corrected `returns`; None removes the key.
+        is_changed: Whether `returns` has to change.
+        undocumented: Fields that the API sends and nothing documents.
+        retyped: Fields whose type was corrected.
+    """
+
+    lines: list[str] = field(default_factory=list)
+    returns: Any = None
+    is_changed: bool = False
+    undocumented: set[str] = field(default_factory=set)
+    retyped: set[str] = field(default_factory=set)
+
+
+def documented_shape(returns: Any) -> Shape:
+    """Return the shape that `returns` of a tool documents."""
+    if returns == "file":
+        return Shape(FILE)
+    if isinstance(returns, list) and len(returns) == 1:
+        return Shape(LIST, fields=_spelled_out(returns[0]))
+    if not isinstance(returns, dict) or not returns or [*returns] == ["answer"]:
+        return Shape()
+    key, value = next(iter(returns.items()))
+    if len(returns) == 1 and isinstance(value, list):
+        return Shape(PAGE, key, _spelled_out(value[0]))
+    return Shape(OBJECT, fields=_spelled_out(returns))
+
+
+def to_returns(shape: Shape) -> Any:
+    """Return `returns` for a shape; None where it cannot say it."""
+    fields = {
+        name: row["type"] if row.keys() == {"type"} else row
+        for name, row in shape.fields.items()
+    }
+    if shape.kind == FILE:
+        return "file"
+    if not fields:
+        return None
+    if shape.kind == LIST:
+        return [fields]
+    if shape.kind == PAGE:
+        return {shape.key: [fields]}
+    return fields if shape.kind == OBJECT else None
+
+
+def _spelled_out(fields: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    rows = {}
+    for name, row in fields.items():
+        rows[str(name)] = dict(row) if isinstance(row, dict) else {"type": str(row)}
+    return rows
+
+
+def received_shape(body: Any) -> tuple[Shape, list[Mapping[str, Any]]]:
+    """Return the kind of a JSON body, and the objects whose fields it documents.
+
+    Args:
+        body: The parsed body.
+    """
+    if isinstance(body, list):
+        rows: list[Mapping[str, Any]] = []
+        rows += [item for item in body if isinstance(item, dict)]
+        return Shape(LIST if len(rows) == len(body) else OTHER), rows
+    if not isinstance(body, dict):
+        return Shape(OTHER), []
+    return Shape(OBJECT), [body]
+
+
+def compare(returns: Any, bodies: Sequence[Any]) -> Comparison:
+    """Compare what a tool documents with the JSON bodies that it received.
+
+    Args:
+        returns: The key `returns` of the tool; None if it has none.
+        bodies: The bodies.
+    """
+    documented = documented_shape(returns)
+    found = Comparison(returns=returns)
+    for body in bodies:
+        shape, rows = received_shape(body)
+        if documented.kind == UNKNOWN and returns is not None:
+            continue  # it documents any answer
+        if documented.kind == PAGE and isinstance(body, dict):
+            items = body.get(documented.key)
+            if isinstance(items, list):
+                shape, rows = documented, [r for r in items if isinstance(r, dict)]
+        if documented.kind != shape.kind:
+            if documented.kind not in (UNKNOWN, OTHER):
+                line = f"{documented.kind} is documented, {shape.kind} was received"
+                _add(found, line)
+            documented = _narrowed(shape, rows)
+            found.is_changed |= to_returns(documented) != returns
+        _compare_fields(documented, rows, found)
+    if found.is_changed:
+        found.returns = to_returns(documented)
+    return found
+
+
+def _narrowed(shape: Shape, rows: Sequence[Mapping[str, Any]]) -> Shape:
+    """Return the shape for objects with names; a table by identity has no fields to document."""
+    tables = shape.kind == OBJECT and bool(rows) and _is_table(rows[0])
+    return Shape(OTHER) if tables else Shape(shape.kind)
+
+
+def _is_table(body: Mapping[str, Any]) -> bool:
+    return bool(body) and all(isinstance(value, dict) for value in body.values())
+
+
+def _compare_fields(
+    documented: Shape, rows: Sequence[Mapping[str, Any]], found: Comparison
+) -> None:
+    """Correct the documented fields by objects that were received."""
+    if documented.kind not in (OBJECT, LIST, PAGE):
+        return
+    for row in rows:
+        for name, documented_field in documented.fields.items():
+            line = ""
+            if name not in row:
+                if "default" not in documented_field:
+                    documented_field["default"] = None
+                    line = f"{name} is not in every response"
+            elif row[name] is None:
+                if "default" not in documented_field:
+                    documented_field["default"] = None
+                    line = f"{name} may be null"
+            elif not _fits(row[name], str(documented_field.get("type", "any"))):
+                received = type_of(row[name])
+                line = f"{name} is documented as {documented_field['type']}, {received} was received"
+                _retype(name, documented_field, received, found)
+            if line:
+                _add(found, line)
+                found.is_changed = True
+        _add_undocumented(documented, row, found)
+
+
+def _retype(
+    name: str, documented_field: dict[str, Any], received: str, found: Comparison
+) -> None:
+    """Give a field the type that was received; `any` where two responses have different ones."""
+    both = {str(documented_field["type"]), received}
+    if both == {"int", "float"}:
+        received = "float"
+    elif name in found.retyped:
+        received = "any"
+    documented_field["type"] = received
+    found.retyped.add(name)
+
+
+def _add_undocumented(
+    documented: Shape, row: Mapping[str, Any], found: Comparison
+) -> None:
+    for name, value in row.items():
+        if name in documented.fields:
+            continue
+        found.undocumented.add(name)
+        if len(documented.fields) < ENOUGH_FIELDS and _is_name(name):
+            documented.fields[name] = {"type": type_of(value), "default": None}
+            found.is_changed = True
+
+
+def _is_name(name: str) -> bool:
+    return name.replace("-", "_").isidentifier() and name.isascii() and len(name) < 64
+
+
+def _fits(value: Any, kind: str) -> bool:
+    """Whether a value that is not null has a type of the tool language."""
+    if kind == "any":
+        return True
+    if kind.startswith("list["):
+        inner = kind[len("list[") : -1]
+        fitting = (item is None or _fits(item, inner) for item in value or ())
+        return isinstance(value, list) and all(fitting)
+    if kind in TEXT_TYPES:
+        return isinstance(value, str)
+    if kind in ("dict", "object"):
+        return isinstance(value, dict)
+    received = type_of(value)
+    return received == kind or (received, kind) == ("int", "float")
+
+
+def type_of(value: Any) -> str:
+    """Return the type of a JSON value in the tool language."""
+    if value is None:
+        return "any"
+    if isinstance(value, list):
+        inner = {type_of(item) for item in value}
+        plain = len(inner) == 1 and not min(inner).startswith("list")
+        return f"list[{inner.pop()}]" if plain else "list[any]"
+    names = {bool: "bool", int: "int", float: "float", str: "str", dict: "dict"}
+    return names.get(type(value), "any")
+
+
+def _add(found: Comparison, line: str) -> None:
+    if line not in found.lines:
+        found.lines.append(line)

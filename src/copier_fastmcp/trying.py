@@ -1,0 +1,206 @@
+"""`try`: calls the reads of a server's API with the user's consent, and writes what they found."""
+
+import json
+import sys
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Annotated, Any
+
+import anyio
+from cyclopts import Parameter
+
+from .errors import (
+    BackError,
+    RefusedError,
+    UnableError,
+    escape_controls,
+    format_count,
+    one_line,
+    print_message,
+)
+from .openapi.merging import written
+from .project.answers import read_answers
+from .trial.calling import MOST_CALLS, Trial, call_reads, load_settings, make_client
+from .trial.findings import Finding, find_address, find_differences, merge_findings
+from .trial.reads import Read, Skipped, find_reads
+
+STOPPED = 130
+FILE = Path("answers.try.yml")
+
+
+def try_(
+    *,
+    out: Path = FILE,
+    tool: list[str] | None = None,
+    value: list[str] | None = None,
+    send: bool = False,
+    dry_run: bool = False,
+    unattended: bool = False,
+    json_output: Annotated[bool, Parameter("--json")] = False,
+) -> int:
+    """Call the reads of this server's API, and compare what it sends with what the tools say.
+
+    It shows each request and asks before the first. Each read is called at most three times, without optional
+    parameters; nothing that writes is called. What differs goes into a file of answers for `update`.
+
+    Args:
+        out: The file for the answers that change; written only where something does.
+        tool: Only tools of such names, as in get_*. Repeat it for more.
+        value: A value for a parameter that a read requires, as parcel_id=7. Repeat it for more.
+        send: Send the requests without asking.
+        dry_run: Show the requests, and send none.
+        unattended: Ask nothing; without --send, nothing is sent.
+        json_output: Print JSON.
+
+    Returns:
+        0 if nothing differs, 1 where something does or a read failed.
+
+    Raises:
+        RefusedError: The server has no API, no address or no reads, or nobody agreed.
+        UnableError: The API cannot be reached, or does not accept the token.
+    """
+    answers = read_answers()
+    if answers.get("backend") != "http":
+        raise RefusedError("this server has no API; only `backend: http` can be tried")
+    reads, skipped = find_reads(answers.get("tools"))
+    if tool:
+        reads = [row for row in reads if _is_chosen(row.name, tool)]
+    if not reads:
+        raise RefusedError("no tool of this server reads from its API")
+    values = _parse_values(value or [])
+    settings = load_settings(answers)
+    client = make_client(settings)
+    _show(reads, skipped, str(settings.api), _describe_token(answers, settings))
+    if dry_run:
+        return 0
+    is_asking = sys.stdin.isatty() and not (unattended or json_output)
+    if not send and not is_asking:
+        raise RefusedError("nothing was sent; pass --send to send these requests")
+    if not send and not _is_agreed():
+        print_message("nothing was sent")
+        return STOPPED
+    trials = anyio.run(call_reads, client, reads, values)
+    _check_reachable(trials)
+    findings = [find_differences(trial) for trial in trials]
+    recorded = str(answers.get("api") or "")
+    address, line = find_address(client.address, trials, recorded)
+    merged = merge_findings(answers, findings, address)
+    if merged:
+        _write(out, merged, line, findings)
+    if json_output:
+        rows = [finding.row() for finding in findings]
+        document = {"address": address or None, "tools": rows}
+        document["file"] = str(out) if merged else None
+        print(json.dumps(document, indent=1, ensure_ascii=False))
+    else:
+        _report(findings, line, out if merged else None)
+    is_wrong = any(row.lines or row.failure for row in findings)
+    return 1 if line or is_wrong else 0
+
+
+def _is_chosen(name: str, globs: Sequence[str]) -> bool:
+    return any(fnmatchcase(name, glob) for glob in globs)
+
+
+def _parse_values(items: Sequence[str]) -> dict[str, str]:
+    """Return the values of `--value`.
+
+    Raises:
+        RefusedError: One is not a pair.
+    """
+    values = {}
+    for item in items:
+        name, equals, text = item.partition("=")
+        if not equals or not name or not text:
+            raise RefusedError(f"--value {item!r} is not a pair; write parcel_id=7")
+        values[name] = text
+    return values
+
+
+def _describe_token(answers: dict[str, Any], settings: Any) -> str:
+    """Return how requests carry the token, without the token."""
+    name = f"{answers['package_name']}_API_TOKEN".upper()
+    if not settings.api_token.get_secret_value().strip():
+        return f"without a token, since {name} is not set"
+    return f"with {name} as {settings.api_auth}"
+
+
+def _show(
+    reads: Sequence[Read], skipped: Sequence[Skipped], address: str, token: str
+) -> None:
+    """Print what would be sent."""
+    most = format_count(MOST_CALLS * len(reads), "request")
+    print_message(
+        f"{format_count(len(reads), 'read')}, at most {most} to {address}, {token}:"
+    )
+    width = max(len(row.name) for row in reads)
+    for row in reads:
+        print(
+            f"  {row.name:{width}}  {row.method} {escape_controls(row.path)}",
+            file=sys.stderr,
+        )
+    for left in skipped:
+        print(f"  {left.name} is not called: {left.reason}", file=sys.stderr)
+
+
+def _is_agreed() -> bool:
+    from .terminal.prompts import ask_yes_no
+
+    try:
+        return ask_yes_no("Send these requests?", default=False)
+    except BackError:
+        return False
+
+
+def _check_reachable(trials: Sequence[Trial]) -> None:
+    """Stop where no call succeeded.
+
+    Raises:
+        UnableError: Every call failed; the first reason is told.
+    """
+    if any(trial.responses for trial in trials):
+        return
+    called = [trial.failure for trial in trials if trial.calls]
+    if called:
+        raise UnableError(called[0])
+    raise RefusedError(trials[0].failure)
+
+
+def _write(
+    out: Path, merged: dict[str, Any], line: str, findings: Sequence[Finding]
+) -> None:
+    lines = [f"# {one_line(line)}\n"] if line else []
+    for finding in findings:
+        lines += [f"# {finding.tool}: {one_line(text)}\n" for text in finding.lines]
+    _, _, body = written(merged, "").partition("\n")
+    first = "# Findings of `copier-fastmcp try`; yours to edit before you apply them.\n"
+    try:
+        out.write_text(first + "".join(lines) + body, encoding="utf-8")
+    except OSError as error:
+        raise UnableError(f"{out} cannot be written: {error.strerror}") from error
+
+
+def _report(findings: Sequence[Finding], line: str, out: Path | None) -> None:
+    """Print what was found, tools with differences first."""
+    if line:
+        print(one_line(line))
+    wrong = [row for row in findings if row.lines]
+    failed = [row for row in findings if row.failure and not row.lines]
+    for finding in wrong:
+        for text in finding.lines:
+            print(one_line(f"{finding.tool}: {text}"))
+    for finding in failed:
+        print(one_line(f"{finding.tool}: {finding.failure}"))
+    for finding in findings:
+        for text in finding.notes:
+            print(one_line(f"{finding.tool}: {text}"))
+    right = len(findings) - len(wrong) - len(failed)
+    total = sum(finding.calls for finding in findings)
+    print(
+        f"{format_count(total, 'request')}: {right} right, {len(wrong)} differ, {len(failed)} failed"
+    )
+    if out:
+        print(
+            f"wrote {out}; look at it, then: copier-fastmcp update --merge --from {out}"
+        )

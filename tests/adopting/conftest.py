@@ -1,0 +1,8 @@
+"""The servers that annotate and adopt start fork from a process with FastMCP imported."""
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def _forks(forks: None) -> None:
+    """Every test here may start one."""

@@ -1,0 +1,154 @@
+"""An adopted server with the engine as a dependency: the command moves its pin, and only the pin."""
+
+import difflib
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from adopting.test_adopt import server
+from lifecycle import commit, released
+from support import ROOT, git
+
+from copier_fastmcp.adopt import _choose_engine
+from copier_fastmcp.cli import main
+from copier_fastmcp.errors import RefusedError
+from copier_fastmcp.project.engine_requirement import ENGINE, pin_engine
+from copier_fastmcp.terminal import prompts
+
+PIN = """[project]
+dependencies = ["copier-fastmcp-engine==1.2.3"]
+
+[tool.uv.sources]
+copier-fastmcp-engine = { git = "https://git.example/t.git", rev = "aaa", subdirectory = "engine" }
+"""
+LATER = PIN.replace("1.2.3", "1.2.4").replace("aaa", "bbb")
+SHORT = '[project]\nname = "x"\ndependencies = ["fastmcp>=4"]\n'
+LONG = """[project]
+name = "x"
+dependencies = [
+    "fastmcp>=4",  # the framework
+    'httpx',
+]
+
+[tool.uv]
+dev-dependencies = []
+
+[tool.uv.sources]
+httpx = { path = "../httpx" }  # ours
+
+[build-system]
+requires = []
+"""
+FORMS = {"short": SHORT, "long": LONG, "crlf": LONG.replace("\n", "\r\n")}
+
+
+@pytest.mark.parametrize("text", FORMS.values(), ids=FORMS)
+def test_only_the_engine_s_lines_change(text: str) -> None:
+    pinned = pin_engine(text, PIN)
+    moved = pin_engine(pinned, LATER)
+    changes = difflib.ndiff(pinned.splitlines(), moved.splitlines())
+    added = [line for line in changes if line.startswith(("+ ", "- "))]
+    assert len(added) == 4
+    assert all("copier-fastmcp-engine" in line for line in added)
+    assert pin_engine(pinned, PIN) == pinned
+    assert pin_engine(moved, "") == text
+
+
+def test_without_a_list_of_dependencies_it_is_refused() -> None:
+    with pytest.raises(RefusedError, match="lists no"):
+        pin_engine('[tool.poetry.dependencies]\nfastmcp = "^4.1"\n', PIN)
+
+
+@pytest.mark.parametrize(
+    ("address", "offered"),
+    [
+        ("git+https://git.example/t.git", ["package", "vendored"]),
+        (".", []),
+        ("file:///home/ann/template", []),
+    ],
+)
+def test_the_package_is_offered_first_where_others_can_fetch_it(
+    address: str,
+    offered: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (tmp_path / "pyproject.toml").write_text(SHORT)
+    options: list[str] = []
+
+    def ask_choice(question: str, rows: list[tuple[str, str, str]]) -> str:
+        options.extend(name for name, _, _ in rows)
+        assert address in rows[0][1]
+        return rows[0][2]
+
+    monkeypatch.setattr(prompts, "ask_choice", ask_choice)
+    engine = _choose_engine(tmp_path, address, None, ask=True)
+    assert options == offered
+    assert engine == ("package" if offered else "vendored")
+    assert _choose_engine(tmp_path, address, None, ask=False) == "vendored"
+
+
+def pins(project: Path) -> list[str]:
+    """The engine's requirement and the commit of its source, as pyproject.toml has them."""
+    held = tomllib.loads((project / "pyproject.toml").read_text())
+    required = [
+        text for text in held["project"]["dependencies"] if text.startswith(ENGINE)
+    ]
+    source = held.get("tool", {}).get("uv", {}).get("sources", {}).get(ENGINE, {})
+    return [*required, *([source["rev"]] if source else [])]
+
+
+def authors_lines(project: Path) -> list[str]:
+    """The lines of pyproject.toml that do not name the engine or its table."""
+    lines = (project / "pyproject.toml").read_text().splitlines()
+    own = [line for line in lines if ENGINE not in line]
+    return [line for line in own if line and line != "[tool.uv.sources]"]
+
+
+def test_an_update_moves_the_pin_and_switches_both_ways(
+    template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = server(tmp_path / "it")
+    place = ["--template", str(template), "--ref", "v99.0.0"]
+    assert main(["adopt", str(project), "--unattended", "--raise", *place]) == 0
+    commit(project)
+    vendored = (project / "pyproject.toml").read_bytes()
+    monkeypatch.chdir(project)
+    words = ["update", "--here", "--unpinned", "--unattended", "--trust"]
+
+    assert main([*words, "--ref", "v99.0.0", "--data", "engine=package"]) == 0
+    first = pins(project)
+    assert first[1] == git(template, "rev-parse", "v99.0.0").strip()
+    assert not (project / "engine").exists()
+    before = authors_lines(project)
+    commit(project)
+
+    edit = ("engine/src/copier_fastmcp_engine/errors.py", "", "\n# later\n")
+    later = released(template, tmp_path / "later", "v99.1.0", edit)
+    moved = [*words, "--ref", "v99.1.0", "--template", str(later)]
+    assert main(moved) == 0
+    second = pins(project)
+    assert second[1] == git(later, "rev-parse", "v99.1.0").strip() != first[1]
+    assert authors_lines(project) == before
+    commit(project)
+
+    copier = [sys.executable, "-m", "copier", "update", "--defaults", "--trust"]
+    refused = subprocess.run(
+        [*copier, "--vcs-ref=v99.1.0", "--data=engine=vendored"],
+        cwd=project,
+        env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert refused.returncode
+    assert "engine: package stays" in refused.stderr
+    git(project, "reset", "--hard", "--quiet")
+
+    assert main([*words, "--ref", "v99.1.0", "--data", "engine=vendored"]) == 0
+    assert (project / "engine/facade.py").is_file()
+    assert pins(project) == []
+    assert (project / "pyproject.toml").read_bytes() == vendored

@@ -1,0 +1,103 @@
+"""Documents with more tools than a model should read: bytes, folders by tag, and a search."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from copier_fastmcp.cli import main
+from copier_fastmcp.openapi.sizes import SERVER_BYTES, model_bytes
+from copier_fastmcp_engine.testing.lock import count_bytes
+
+LISTED = {
+    "name": "delete_parcel",
+    "description": "Delete a parcel that was not sent.",
+    "inputSchema": {
+        "additionalProperties": False,
+        "properties": {
+            "parcel_id": {
+                "description": "The ID of the parcel.",
+                "minimum": 1,
+                "type": "integer",
+            },
+            "confirm": {
+                "default": False,
+                "description": "True applies what was previewed.",
+                "type": "boolean",
+            },
+        },
+        "type": "object",
+        "required": ["parcel_id"],
+    },
+}
+
+
+def document(folder: Path, operations: int) -> Path:
+    """Write a document with so many reads, in two tags."""
+    paths: dict[str, Any] = {}
+    for number in range(operations):
+        get = {
+            "operationId": f"getThing{number}",
+            "summary": f"Get thing {number}",
+            "description": "Words about it. " * 12,
+            "tags": ["Big Things" if number % 2 else "small"],
+            "responses": {"200": {"description": "It."}},
+        }
+        paths[f"/things{number}"] = {"get": get}
+    info = {"title": "Things", "version": "1"}
+    servers = [{"url": "https://things.example.com"}]
+    known = {"openapi": "3.1.0", "info": info, "servers": servers, "paths": paths}
+    file = folder / "things.yaml"
+    file.write_text(yaml.safe_dump(known))
+    return file
+
+
+def imported(folder: Path, operations: int) -> dict[str, Any]:
+    """Return the answers of a document with so many operations."""
+    out = folder / "answers.yml"
+    file = document(folder, operations)
+    assert main(["import", str(file), "--out", str(out), "--unattended"]) == 0
+    answers = yaml.safe_load(out.read_text())
+    assert isinstance(answers, dict)
+    return answers
+
+
+def test_a_tool_has_the_bytes_that_its_server_lists() -> None:
+    param = {
+        "name": "parcel_id",
+        "type": "int",
+        "ge": 1,
+        "description": "The ID of the parcel.",
+    }
+    tool = {
+        "name": "delete_parcel",
+        "behavior": "delete",
+        "description": "Delete a parcel that was not sent.",
+        "params": [param],
+    }
+    assert model_bytes(tool) == count_bytes(LISTED)
+
+
+def test_a_large_document_gets_folders_and_a_search(tmp_path: Path) -> None:
+    answers = imported(tmp_path, 400)
+    sizes = sum(model_bytes(tool) for tool in answers["tools"])
+    assert sizes > SERVER_BYTES
+    assert answers["search"] is True
+    assert {tool["module"] for tool in answers["tools"]} == {"big_things", "small"}
+
+
+def test_a_later_document_keeps_the_folders(tmp_path: Path) -> None:
+    imported(tmp_path, 400)
+    answers = imported(tmp_path, 401)
+    assert all("module" in tool for tool in answers["tools"])
+    assert answers["search"] is True
+
+
+def test_a_small_document_gets_neither(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answers = imported(tmp_path, 3)
+    assert "search" not in answers
+    assert not any("module" in tool for tool in answers["tools"])
+    assert "bytes" not in capsys.readouterr().err

@@ -1,0 +1,89 @@
+"""Changes that neither the method nor the verb of an operation names: no read is false."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from copier_fastmcp.openapi.behavior import derive
+from copier_fastmcp.openapi.derived import Derived
+from copier_fastmcp.openapi.document import Document
+from copier_fastmcp.openapi.operations import operations
+
+OK = {"200": {"description": ""}}
+CODE = [{"in": "query", "name": "code", "schema": {"type": "string"}}]
+
+
+def derived(name: str, **raw: Any) -> Derived:
+    """Derive the behavior of one operation."""
+    method, path = name.split(" ")
+    item = {method.lower(): {"responses": OK, **raw}}
+    root = {"openapi": "3.1.0", "paths": {path: item}}
+    return derive(next(operations(Document(Path("api"), root))))
+
+
+def body(**fields: str) -> dict[str, Any]:
+    """A JSON body of texts with descriptions."""
+    properties = {
+        name: {"type": "string", "description": text} for name, text in fields.items()
+    }
+    schema = {"type": "object", "properties": properties}
+    return {"content": {"application/json": {"schema": schema}}}
+
+
+@pytest.mark.parametrize(
+    ("name", "raw"),
+    [
+        ("GET /auth/oauth/{provider}/callback", {"summary": "OAuth callback"}),
+        ("GET /sso/acs", {"summary": "Assertion consumer"}),
+        ("GET /account/verify", {"summary": "Email verification", "parameters": CODE}),
+        ("GET /oauth/{provider}", {"summary": "Provider", "parameters": CODE}),
+        ("GET /go/{key}", {"summary": "Short link", "responses": {"302": {}}}),
+        ("GET /mail", {"description": "New mail. This will also reset the counter."}),
+        ("GET /mail", {"description": "New mail. The mails are then marked as read."}),
+        ("GET /mail", {"description": "New mail. Note that it has side effects."}),
+        (
+            "POST /codes/validate",
+            {"summary": "Validate a code", "requestBody": body(code="It")},
+        ),
+        (
+            "POST /query",
+            {"summary": "Query data", "requestBody": body(query="A Cypher query.")},
+        ),
+    ],
+)
+def test_a_step_or_a_side_effect_is_asked_about(name: str, raw: Any) -> None:
+    found = derived(name, **raw)
+    assert (found.behavior, found.asked) == ("action", True)
+
+
+@pytest.mark.parametrize(
+    ("name", "raw"),
+    [
+        ("GET /oauth/clients", {"summary": "List OAuth clients"}),
+        ("GET /login/providers", {"summary": "Providers for a login"}),
+        ("GET /invitation/{code}", {"summary": "Get an invitation by its code"}),
+        ("GET /mail", {"description": "New mail. It will be sorted by date."}),
+        ("GET /files/{key}", {"summary": "Download a file", "responses": {"302": {}}}),
+        (
+            "POST /notes/query",
+            {"summary": "Query notes", "requestBody": body(query="Words to find.")},
+        ),
+        (
+            "POST /notes/validate",
+            {"summary": "Validate a note", "requestBody": body(text="Its text.")},
+        ),
+    ],
+)
+def test_what_only_reads_is_a_read(name: str, raw: Any) -> None:
+    found = derived(name, **raw)
+    assert (found.behavior, found.asked) == ("read", False)
+
+
+def test_a_put_that_creates_in_a_collection_is_no_replacement() -> None:
+    created = {"201": {"description": ""}}
+    raw = {"summary": "Create a task", "requestBody": body(title="Its title.")}
+    assert derived("PUT /tasks", responses=created, **raw).behavior == "create"
+    assert derived("PUT /tasks", **raw).behavior == "put"
+    item = "PUT /tasks/{id}"
+    assert derived(item, responses=created, **raw).behavior == "put"
