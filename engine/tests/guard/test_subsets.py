@@ -72,7 +72,7 @@ async def seen(served: Any) -> set[str]:
         ({"toolsets": ["filed"], "read_only": True}, {"get_note"}),
         ({"tools": ["delete_note"], "read_only": True}, set()),
     ],
-    ids=str,
+    ids=lambda value: str(value if isinstance(value, dict) else sorted(value)),
 )
 async def test_the_stricter_setting_wins(
     settings: dict[str, Any], expected: set[str]
