@@ -45,8 +45,9 @@ BRANCH = "template-v2.0.0"
 
 def rows(text: str) -> list[list[str]]:
     """The columns of a table; a long row is wrapped."""
-    lines = re.sub(r"\n  +", " ", text).splitlines()
-    return [re.split(r"\s{2,}", line) for line in lines]
+    lines = re.sub(r"\n  +", "  ", text).splitlines()
+    columns = [re.split(r"\s{2,}", line, maxsplit=3) for line in lines]
+    return [[re.sub(r"\s+", " ", cell) for cell in row] for row in columns]
 
 
 def test_each_outcome_and_going_on(three: list[Path], tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ WORDS = {
     "check_in_guest": "action",
     "mark_as_read": "put",
     "shopping_list_delete": "delete",
-    "run_report": "read",
+    "run_ticket": "read",
     "save_ticket_search": "create",
 }
 
@@ -28,7 +28,7 @@ def test_each_is_served_under_its_behavior(named: Path) -> None:
     rows = {row["name"]: row for row in json.loads(done.stdout)}
     assert {name: row["behavior"] for name, row in rows.items()} == WORDS
     hints = {name: row["hints"] for name, row in rows.items()}
-    assert hints["run_report"]["readOnlyHint"] is True
+    assert hints["run_ticket"]["readOnlyHint"] is True
     assert hints["check_in_guest"]["readOnlyHint"] is False
     assert hints["mark_as_read"]["idempotentHint"] is True
     assert hints["shopping_list_delete"]["destructiveHint"] is True

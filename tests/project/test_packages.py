@@ -232,10 +232,7 @@ def test_a_bundle_names_the_privacy_policy_that_was_given(tmp_path: Path) -> Non
     policy = "https://example.com/privacy?of=notes"
     files = rendered(PACKAGES | {"privacy_policy": policy})
     assert json.loads(files["manifest.json"])["privacy_policies"] == [policy]
-    assert (
-        f"\n## Privacy Policy\n\nWhat is done with your data: <{policy}>\n"
-        in files["README.md"]
-    )
+    assert f"\n## Privacy Policy\n\nPrivacy policy: <{policy}>\n" in files["README.md"]
     (tmp_path / "manifest.json").write_text(files["manifest.json"], encoding="utf-8")
     fetched(*MCPB, "validate", tmp_path / "manifest.json", folder=tmp_path)
     without = rendered(PACKAGES)

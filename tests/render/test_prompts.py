@@ -19,8 +19,16 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     if isinstance(asked, dict) and "help" in asked  # what nobody is asked has none
 }
 CUSTOM = ["hints", "destructive", "confirm", "confirm_fallback"]
-REST = ["package_name", "license", "resources", "consent", "engine", "packages"]
-NOT_ASKED = [*CUSTOM, "api", "privacy_policy", *REST]
+REST = [
+    "package_name",
+    "license",
+    "resources",
+    "consent",
+    "engine",
+    "search",
+    "packages",
+]
+NOT_ASKED = [*CUSTOM, "api", "api_auth", "privacy_policy", *REST]
 CLEAR = "\x05\x15"  # to the end of the line, then delete to its beginning
 REDRAW = "\x0c"
 DOWN = "\x1b[B"
@@ -230,7 +238,7 @@ def test_few_questions_are_asked_and_every_answer_is_kept(
         (tmp_path / "p/.copier-answers.yml").read_text(encoding="utf-8")
     )
     assert kept["package_name"] == "json_mcp"
-    assert kept.keys() >= {*REST}
+    assert kept.keys() >= {*REST} - {"search"}
     assert "more" not in kept
     given = {"author": "Ann", "license": "none"}
     render(template, tmp_path / "given", given)

@@ -31,7 +31,7 @@ def test_copy_pin_edit_update_check(tmp_path: Path) -> None:
     git(project, "init", "--quiet")
     fetched(uv(), "sync", "--quiet", folder=project, CI="")
     run = [uv(), "run", "--quiet"]
-    fetched(*run, "tests/policy/pin.py", folder=project, CI="")
+    fetched(*run, "tests/policy/pin.py", "--released", folder=project, CI="")
     commit(project, "start")
     tool = project / "src/notes_mcp/tools/get_note.py"
     tool.write_text(tool.read_text().replace('title="Get Note"', 'title="Fetch Note"'))
