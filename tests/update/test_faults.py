@@ -58,6 +58,7 @@ def begun(project: Path) -> "subprocess.Popen[bytes]":
     )
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="needs process groups")
 def test_killed_at_random_points(repository: Path, tmp_path: Path) -> None:
     project = start(repository, tmp_path / "p")

@@ -27,6 +27,8 @@ from lifecycle import (
 )
 from support import ROOT, git
 
+from copier_fastmcp.updates.guard import find_harmful_settings
+
 LATIN = "caf\xe9".encode("latin-1")
 RESOURCE = {"uri": "notes://all", "name": "All notes", "description": "Every note."}
 PROFILE = "    end-state - few hints, idempotent by end state; asks if a tool says so: end-state\n"
@@ -237,14 +239,14 @@ def test_it_needs_nothing_that_copier_does_not_bring() -> None:
 def test_settings_of_git_that_lose_edits(
     lived: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    for name, value in (
-        ("status.showUntrackedFiles", "no"),
-        ("apply.whitespace", "error"),
-    ):
-        git(lived, "config", name, value)
-        found = refusal(lived, "v2.0.0", capfd)
-        git(lived, "config", "--unset", name)
-        assert f"git config {name} is {value}, which loses edits" in "".join(found)
+    git(lived, "config", "apply.whitespace", "error")
+    (line,) = find_harmful_settings(lived)
+    assert line.startswith("git config apply.whitespace is error, which loses edits")
+    git(lived, "config", "--unset", "apply.whitespace")
+    assert list(find_harmful_settings(lived)) == []
+    git(lived, "config", "status.showUntrackedFiles", "no")
+    refused = "".join(refusal(lived, "v2.0.0", capfd))
+    assert "git config status.showUntrackedFiles is no, which loses edits" in refused
 
 
 @pytest.mark.nightly

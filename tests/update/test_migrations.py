@@ -59,6 +59,7 @@ def test_e_a_stricter_validator_with_a_migration(
     assert (project / SRC / "tools/delete_note.py").exists(), "the file is its owner's"
 
 
+@pytest.mark.nightly
 def test_e_an_answer_that_is_still_good_is_kept(
     repository: Path, tmp_path: Path
 ) -> None:
@@ -81,6 +82,7 @@ def test_e_an_answer_that_is_still_good_is_kept(
     )
 
 
+@pytest.mark.nightly
 def test_a_template_that_has_moved(repository: Path, tmp_path: Path) -> None:
     project = start(repository, tmp_path / "p")
     before = said(project)
@@ -130,6 +132,7 @@ def test_policy_that_needs_a_new_file_of_the_owner_creates_it(
     assert (project / seam).read_text() == '"""Mine."""\n'
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("by", nightly_but(["v3.0.0"], ["v3.0.0", "v2.0.0 v3.0.0"]))
 def test_a_chain_of_releases(repository: Path, tmp_path: Path, by: str) -> None:
     """v2 asks something new and moves a file, v3 renames a question: at once or in steps, the same comes out."""

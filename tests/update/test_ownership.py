@@ -218,6 +218,7 @@ def test_a_tool_added_to_the_answers_gets_its_files_and_touches_no_other(
     assert {n for n in before if before[n] != after[n]} == {".copier-answers.yml"}
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "form", nightly_but(["mappings"], ["list", "typed", "mappings"])
 )
@@ -257,6 +258,7 @@ def test_convergence(releases: Path, tmp_path: Path, tag: str) -> None:
     assert {n for n in wanted if wanted[n] != found[n]} <= stubs
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", nightly_but({"unusual"}))
 def test_convergence_of_every_example(
     releases: Path, tmp_path: Path, name: str

@@ -32,6 +32,7 @@ RULES = "engine/src/copier_fastmcp_engine/testing/rules.py"
 TABLES = "src/copier_fastmcp/tables.json"
 
 
+@pytest.mark.nightly
 def test_a_hint_of_a_behavior_changes(repository: Path, tmp_path: Path) -> None:
     """The guide's example: one commit in the template, one command in the project, a lock to review."""
     old = '"explicit": {"hints": "explicit", "destructive": "deletes_and_overwrites"'
@@ -121,6 +122,7 @@ def test_f_a_changed_stub_reaches_new_tools_only(
     assert "# the new stub" in (project / SRC / "tools/archive_note.py").read_text()
 
 
+@pytest.mark.nightly
 def test_h_every_bound_is_raised_beside_what_uv_added(
     repository: Path, tmp_path: Path
 ) -> None:
@@ -181,6 +183,7 @@ def test_i_an_owner_changes_an_answer_and_changes_it_back(
     assert changed(project, before) <= {ANSWERS}
 
 
+@pytest.mark.nightly
 def test_rolling_back_is_reverting_the_commit(repository: Path, tmp_path: Path) -> None:
     project = start(repository, tmp_path / "p")
     before = bytes_of(project)
