@@ -18,6 +18,7 @@ from ..errors import (
     print_message,
 )
 from ..project.answers import ANSWERS, read_answers
+from ..project.copier_process import run_format_hook
 from ..project.pinning import pin, uv
 from ..terminal.text_tables import print_table
 from ..tools_answer import parse_entries
@@ -172,6 +173,7 @@ def write_server(plan: Plan, answers: Mapping[str, Any], project: Path) -> int:
         0, or 2 if the files are written but could not be installed.
     """
     destination = plan.destination(project)
+    hook_line = run_format_hook(project)
     failure = ""
     with place_files(
         project, destination, plan.placement, replace=plan.replace
@@ -188,6 +190,8 @@ def write_server(plan: Plan, answers: Mapping[str, Any], project: Path) -> int:
     else:
         count = format_count(len(parse_entries(answers.get("tools"))), "tool")
         print(f"{server} is in {destination}: {len(written)} files, {count}")
+        if hook_line:
+            print(hook_line)
         if not plan.asking:
             _print_tools(answers)
     if failure:

@@ -15,6 +15,7 @@ import yaml
 from ..errors import RefusedError, UnableError, one_line, print_message
 from ..project import answers, copier_process
 from ..project.engine_requirement import ENGINE_PIN, pin_adopted_engine
+from ..project.formatting import find_style_violations
 from ..project.guarded_writes import (
     Change,
     delete_empty_folders,
@@ -33,7 +34,7 @@ from .policy_changes import (
     find_consequences,
     load_release_tables,
 )
-from .tool_differences import find_outdated_files, parse_tool_files, tool_names
+from .tool_differences import find_outdated_files, find_unmatched_tools
 from .worktrees import Worktree, is_merged, project_prefix, shorten
 
 MOVED = (
@@ -386,10 +387,7 @@ def bring_release(
     subject = release.subject or f"Update the template to {after}"
     result.answers = _changed_answers(recorded, fresh)
     result.notes = _describe_delivery(worktree, result, delivery)
-    if unanswered := sorted(parse_tool_files(project).keys() - tool_names(fresh)):
-        result.notes.append(
-            f"tools that you added by hand, and the answers do not name: {shorten(unanswered)}"
-        )
+    result.notes += find_unmatched_tools(project, fresh)
     consequences = Consequences()
     if not is_same_version:
         consequences = _compute_consequences(
@@ -537,6 +535,7 @@ def _pin_and_check(worktree: Worktree, release: Release, result: Result) -> None
         result.tools = renew_lock(worktree.project)
         worktree.stage_files(PINNED)
         result.files = worktree.files()
+        result.notes += _check_style(worktree, result.files)
     if not release.check:
         return
     result.check.append(run_check(worktree.project, release.check))
@@ -549,6 +548,15 @@ def _pin_and_check(worktree: Worktree, release: Release, result: Result) -> None
     reason = result.check[0 if failed_before else -1]
     command = check_command(worktree.project, release.check)
     raise UnableError(f"the check {when}: {command}: {reason}")
+
+
+def _check_style(worktree: Worktree, files: dict[str, str]) -> list[str]:
+    """Check format and lint of the written files; an adopted server has its author's style."""
+    if answers.read_answers(worktree.project / answers.ANSWERS).get("adopted"):
+        return []
+    prefix = f"{worktree.prefix}/" if worktree.prefix else ""
+    names = [name.removeprefix(prefix) for name in files if name.startswith(prefix)]
+    return find_style_violations(worktree.project, names)
 
 
 def is_delivered(result: Result, release: Release) -> bool:

@@ -320,7 +320,7 @@ class Worktree:
 
     def is_mergeable(self, name: str) -> bool:
         """Return whether a merge keeps every byte that a file had at the start: it was UTF-8 without NUL."""
-        text = git(self.root, "show", f"{self.start}:{name}")
+        text = git(self.root, "cat-file", "blob", f"{self.start}:{name}")
         return "\0" not in text and not any(
             "\ud800" <= character <= "\udfff" for character in text
         )
