@@ -53,6 +53,7 @@ def harm(project: Path, marker: Path) -> Path:
         "submodule.evil.update": f"!{program}",
         "core.pager": str(program),
     }
+    (project / "evil").mkdir()  # as a clone leaves a submodule
     for name, value in settings.items():
         git(project, "config", name, value)
     marker.unlink(missing_ok=True)
