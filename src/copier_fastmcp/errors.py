@@ -16,6 +16,7 @@ class AnswersError(RefusedError):
     """
 
     def __init__(self, lines: Sequence[str]) -> None:
+        """Keep each error."""
         super().__init__("; ".join(lines))
         self.lines = list(lines)
 

@@ -313,7 +313,8 @@ def test_a_date_without_quotes_is_the_text_that_was_written() -> None:
 )
 def test_the_nearest_key(key: str, nearest: str | None) -> None:
     message = heard([{"name": "get_note", key: 1}])
-    assert f"; write {nearest} (" in message or nearest is None and "; the keys are " in message
+    remedy = f"; write {nearest} (" if nearest else "; the keys are "
+    assert remedy in message
 
 
 def test_the_tables_and_the_engine_have_one_pattern_of_hidden_characters() -> None:
