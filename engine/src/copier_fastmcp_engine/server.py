@@ -3,7 +3,7 @@
 import contextlib
 import importlib
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import ModuleType
@@ -19,10 +19,11 @@ from .confirmation.pending import PendingStore
 from .declarations import collecting
 from .errors import StartError
 from .guard import Guard
-from .metadata.overrides import override
+from .metadata.overrides import overridden_tools, override
 from .places import describe_error, describe_place
 from .policy import Policy
 from .settings import PolicySettings
+from .tools import PolicyTool
 
 RESOURCE_LISTING = "resource_listing"  # the module of the tool list_resources
 
@@ -69,7 +70,7 @@ def build_server(
         from .consent.tools import tools_module
 
         modules.append(tools_module(policy, consent))
-    tools = registry.load_tools(policy, f"{policy.package}.tools", *modules)
+    tools = _load_tools(settings, modules)
     options: dict[str, Any] = {
         "version": _version_of(policy),
         "instructions": instructions,
@@ -94,6 +95,18 @@ def build_server(
         _add_search(mcp, guard, settings, tools)
     guard.install()
     return mcp
+
+
+def _load_tools(
+    settings: PolicySettings, modules: Sequence[ModuleType]
+) -> list[PolicyTool]:
+    """Load the tools; those behind a search are imported when they are needed."""
+    policy = settings.policy
+    package = f"{policy.package}.tools"
+    if not settings.search:
+        return registry.load_tools(policy, package, *modules)
+    named = overridden_tools(policy, settings.metadata)
+    return registry.defer_tools(policy, package, named, *modules)
 
 
 def _add_search(

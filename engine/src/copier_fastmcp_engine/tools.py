@@ -137,7 +137,7 @@ def build_tool(
         ),
         icons=[Icon(src=declaration.icon)] if declaration.icon else None,
         annotations=ToolAnnotations.model_validate(hints),
-        auth=_scope_check(policy, declaration.scopes),
+        auth=scope_check(policy, declaration.scopes),
     )
     tool = cast("PolicyTool", built)
     tool.parameters = dereference_refs(tool.parameters)  # once, and not in each list
@@ -151,7 +151,7 @@ def build_tool(
     return tool
 
 
-def _scope_check(policy: Policy, scopes: Sequence[str]) -> AuthCheck | None:
+def scope_check(policy: Policy, scopes: Sequence[str]) -> AuthCheck | None:
     """Return the check that hides a tool from callers without its scopes.
 
     With consent it stays listed, so that its callers are told which scopes they lack.
