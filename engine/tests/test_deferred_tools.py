@@ -10,7 +10,11 @@ import pytest
 from fastmcp.exceptions import ToolError
 
 from copier_fastmcp_engine.declarations import DECLARED
-from copier_fastmcp_engine.deferred_tools import DeferredTool, parse_tools
+from copier_fastmcp_engine.deferred_tools import (
+    DeferredTool,
+    DeferredTools,
+    parse_tools,
+)
 from copier_fastmcp_engine.errors import StartError
 from copier_fastmcp_engine.registry import defer_tools, load_tools
 from copier_fastmcp_engine.search import ToolSearch
@@ -102,8 +106,7 @@ async def test_a_deferred_tool_is_found_checked_gated_and_called(
     package: Path, era: str
 ) -> None:
     server = make_server(make_policy(f"{era[:2]}-mcp"))
-    for tool in defer(f"{era[:2]}-mcp").values():
-        server.add_tool(tool)
+    server.add_provider(DeferredTools(defer(f"{era[:2]}-mcp").values()))
     server.add_transform(ToolSearch({"board"}, read_only=False))
     async with client_of(server, era, agrees=True) as client:
         assert len(await client.list_tools()) == 2
@@ -165,6 +168,22 @@ def test_a_file_with_more_than_declarations_is_imported_at_the_start(
     assert parse_tools(package / "wipe_thing.py", f"{PACKAGE}.tools.wipe_thing") is None
 
 
+def test_a_typed_dict_needs_no_import(package: Path) -> None:
+    path = package / "wipe_thing.py"
+    fields = 'Fields = TypedDict("Fields", {"a-b": str})\n\n\n@delete('
+    typed = WIPE.replace("import Annotated", "import Annotated, TypedDict")
+    path.write_text(typed.replace("@delete(", fields))
+    assert parse_tools(path, f"{PACKAGE}.tools.wipe_thing")
+
+
+def test_a_tool_added_elsewhere_under_the_same_name_stops_the_start(
+    package: Path,
+) -> None:
+    tools = defer("distinct-mcp")
+    with pytest.raises(StartError, match="wipe_thing is already in tools/"):
+        DeferredTools(tools.values()).require_distinct([tools["wipe_thing"]])
+
+
 def test_a_tool_with_other_texts_is_imported_at_the_start(package: Path) -> None:
     tools = defer("texts-mcp", frozenset({"erase_thing"}))
     assert type(tools["wipe_thing"]) is not DeferredTool
@@ -178,8 +197,7 @@ async def test_wrong_types_are_an_error_of_the_first_call(
     path = package / "wipe_thing.py"
     path.write_text(WIPE.replace("name: Annotated[str,", "name: Annotated[Nothing,"))
     server = make_server(make_policy(f"wrong-{era[:2]}-mcp"))
-    for tool in defer(f"wrong-{era[:2]}-mcp").values():
-        server.add_tool(tool)
+    server.add_provider(DeferredTools(defer(f"wrong-{era[:2]}-mcp").values()))
     async with client_of(server, era, agrees=True) as client:
         with pytest.raises(
             ToolError, match=r"wipe_thing\.py:\d+: NameError: .*Nothing"

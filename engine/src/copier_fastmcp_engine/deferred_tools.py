@@ -11,13 +11,15 @@ import functools
 import importlib
 import importlib.util
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from fastmcp.exceptions import ToolError
-from fastmcp.tools import ToolResult
+from fastmcp.server.providers import Provider
+from fastmcp.tools import Tool, ToolResult
+from fastmcp.utilities.versions import VersionSpec
 from mcp_types import Icon, ToolAnnotations
 from mcp_types import Tool as WireTool
 from pydantic import PrivateAttr
@@ -91,6 +93,11 @@ def _read_nodes(nodes: Iterable[ast.stmt], module: str) -> list[ToolSource] | No
                 for alias in node.names:
                     importlib.import_module(alias.name)
             case ast.ClassDef(name=name, decorator_list=[]):
+                names.append(name)
+            case ast.Assign(
+                targets=[ast.Name(id=name)],
+                value=ast.Call(func=ast.Name(id="TypedDict")),
+            ):
                 names.append(name)
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 names.append(node.name)
@@ -175,6 +182,7 @@ def _field_texts(annotation: ast.expr | None) -> dict[str, str]:
 class DeferredTool(PolicyTool):
     """A tool that is known by its file, and becomes the whole one when it is called or listed in full."""
 
+    is_deferred: ClassVar[bool] = True
     _load: Load = PrivateAttr()
     _whole: PolicyTool | None = PrivateAttr(default=None)
 
@@ -207,6 +215,46 @@ class DeferredTool(PolicyTool):
             "annotations": self.annotations,
         }
         return self.load().to_mcp_tool(**{**texts, **overrides})
+
+
+class DeferredTools(Provider):
+    """The deferred tools of a server.
+
+    FastMCP's own store compares each tool that is added with all others, which takes a second for a thousand.
+    """
+
+    def __init__(self, tools: Iterable[PolicyTool]) -> None:
+        """Hold tools, whose names are unique.
+
+        Args:
+            tools: The tools.
+        """
+        super().__init__()
+        self.tools = {tool.name: tool for tool in tools}
+
+    # FastMCP asks a provider through these two methods, as its base class says.
+
+    async def _list_tools(self) -> Sequence[Tool]:
+        return [*self.tools.values()]
+
+    async def _get_tool(
+        self, name: str, version: VersionSpec | None = None
+    ) -> Tool | None:
+        tool = self.tools.get(name)
+        if tool is None or (version and not version.matches(tool.version)):
+            return None
+        return tool
+
+    def require_distinct(self, others: Iterable[Tool]) -> None:
+        """Check that no tool that was added elsewhere has the name of one of these.
+
+        Raises:
+            StartError: One has; it would be served in place of the deferred one.
+        """
+        for other in others:
+            if other.name in self.tools:
+                why = f"extend.py: the tool {other.name} is already in tools/"
+                raise StartError(f"{why}; rename one of them")
 
 
 def defer_tool(policy: Policy, source: ToolSource, load: Load) -> DeferredTool:

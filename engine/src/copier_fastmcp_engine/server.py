@@ -23,7 +23,7 @@ from .metadata.overrides import overridden_tools, override
 from .places import describe_error, describe_place
 from .policy import Policy
 from .settings import PolicySettings
-from .tools import PolicyTool
+from .tools import PolicyTool, run_now
 
 RESOURCE_LISTING = "resource_listing"  # the module of the tool list_resources
 
@@ -80,13 +80,15 @@ def build_server(
     }
     guard = _make_guard(settings, gate, tools, consent, options)
     mcp = guard.mcp
-    for tool in tools:
-        mcp.add_tool(tool)
+    deferred = _add_tools(mcp, tools)
     if gate.pages:
         gate.pages.serve(mcp)
     registry.add_resources(mcp, f"{policy.package}.resources")
     with collecting(guard.declared_elsewhere):
         extend.extend(mcp)
+    if deferred:
+        added = run_now(mcp.local_provider.list_tools())
+        deferred.require_distinct(added)
     guard.check()
     guard.texts = override(
         policy, mcp, settings.metadata, guard.formerly, guard.gated_names()
@@ -107,6 +109,23 @@ def _load_tools(
         return registry.load_tools(policy, package, *modules)
     named = overridden_tools(policy, settings.metadata)
     return registry.defer_tools(policy, package, named, *modules)
+
+
+def _add_tools(mcp: FastMCP[Any], tools: Sequence[PolicyTool]) -> Any:
+    """Add the tools to a server, and return the provider of the deferred ones, if there are any."""
+    deferred = []
+    for tool in tools:
+        if tool.is_deferred:
+            deferred.append(tool)
+        else:
+            mcp.add_tool(tool)
+    if not deferred:
+        return None
+    from .deferred_tools import DeferredTools
+
+    provider = DeferredTools(deferred)
+    mcp.add_provider(provider)
+    return provider
 
 
 def _add_search(

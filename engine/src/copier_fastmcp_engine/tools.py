@@ -5,7 +5,7 @@ import functools
 import inspect
 from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 import pydantic
 from fastmcp import FastMCP
@@ -45,6 +45,7 @@ SCOPES = "__scopes__"
 class PolicyTool(CompactTool, FunctionTool):
     """A tool that knows its declaration and its policy, and can ask a person."""
 
+    is_deferred: ClassVar[bool] = False  # whether its file is imported later
     declaration: Any = Field(default=None, exclude=True)  # as a tool file makes it
     policy: Any = Field(default=None, exclude=True)
     # Whether the author's function has an argument `confirm` too
