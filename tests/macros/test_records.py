@@ -83,7 +83,10 @@ def test_the_types_are_shown() -> None:
         ({"article": ""}, "has no fields"),
         ({"article": 5}, "has no fields"),
         ({"article": "title, title"}, "used twice"),
-        ({"article": "title (colour)"}, 'type "colour" is unknown; write text (one of text'),
+        (
+            {"article": "title (colour)"},
+            'type "colour" is unknown; write text (one of text',
+        ),
         ({"article": "id, title"}, "every record has an id and an etag"),
         ({"article": "article_id"}, "every record has an id and an etag"),
         ({"article": "title ((a))"}, "is not a field"),

@@ -217,7 +217,9 @@ def prompt(
 def add_prompts(mcp: FastMCP, package: str) -> None:
     """Serve what the files of a package, if it is there, declare with `prompt`; else StartError."""
     for module in modules(package):
-        functions = [value for value in vars(module).values() if get_fastmcp_meta(value)]
+        functions = [
+            value for value in vars(module).values() if get_fastmcp_meta(value)
+        ]
         if not functions:
             reason = "declares no prompt; decorate one with @prompt(...)"
             raise StartError(f"{module.__file__}: {reason}")

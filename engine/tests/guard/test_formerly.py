@@ -162,7 +162,10 @@ async def test_what_is_deprecated_says_so_and_works(
     assert seen[0]["description"].endswith(
         "without a word to the policy. Two-step confirmation.\n\nDeprecated: Use wipe."
     )
-    assert seen[1]["description"] == 'Raze one. Two-step confirmation.\n\nDeprecated: Use "wipe".'
+    assert (
+        seen[1]["description"]
+        == 'Raze one. Two-step confirmation.\n\nDeprecated: Use "wipe".'
+    )
     assert [tool["_meta"]["deprecated"] for tool in seen] == [
         "Use wipe.",
         'Use "wipe".',

@@ -39,7 +39,9 @@ REFUSAL, LOST = (
 DIFFERS = (
     "differs: "  # and those of policy files that an update did not bring to its release
 )
-EVERY_ERROR = "_every_error"  # with it, validators return each error, not only the first
+EVERY_ERROR = (
+    "_every_error"  # with it, validators return each error, not only the first
+)
 CHECKED = "COPIER_FASTMCP_CHECKED"  # set, the guard trusts that somebody has looked
 # Set, the guard accepts a switch of `engine` in an adopted server: the caller writes the requirement.
 PINS_ENGINE = "COPIER_FASTMCP_PINS_ENGINE"
