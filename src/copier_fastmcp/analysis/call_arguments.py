@@ -128,6 +128,19 @@ def _list_bare_parameters(
                     yield from _list_bare_parameters(part.value, scope, depth - 1)
 
 
+def list_passed_texts(call: ast.Call, scope: Scope) -> Iterator[str]:
+    """The texts that the arguments of a call contain, also by a local name."""
+    for value in (*call.args, *(keyword.value for keyword in call.keywords)):
+        parts: list[ast.AST] = [value]
+        for node in ast.walk(value):
+            if isinstance(node, ast.Name) and node.id in scope.assigned:
+                parts.append(scope.assigned[node.id])
+        for part in parts:
+            for node in ast.walk(part):
+                if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                    yield node.value
+
+
 def find_argument(function: Function, call: ast.Call, name: str) -> ast.expr | None:
     """What a call gives for a parameter of a function; None where it gives nothing that is seen."""
     arguments = [*function.args.posonlyargs, *function.args.args]

@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..auditing.verbs import parse_name
@@ -11,6 +11,7 @@ from .call_arguments import (
     find_argument,
     find_dispatched_method,
     find_sent_methods,
+    list_passed_texts,
     list_written_out,
 )
 from .call_targets import describe_dynamic_call, resolve_call
@@ -28,6 +29,9 @@ CREDENTIAL = re.compile(
     r"(?i)(?:token|credential|creds|oauth)s?(?:_?(?:file|path|json))?\b"
 )
 CREDENTIAL_CALLS = {"open", "write", "write_text", "dump", "remove", "unlink", "chmod"}
+ENDINGS = {"kill", "terminate", "send_signal"}
+STARTED = re.compile(r"\b(?:Popen|create_subprocess_exec|create_subprocess_shell)\(")
+PROCESS = re.compile(r"(?i)(?:^|_|\.)(?:proc|process|child|popen)$")
 Learned = tuple[Scope, Stores, list[tuple[str, str]], set[ast.AST], set[str]]
 Seen = set[tuple[ast.AST, frozenset[str]]]
 WRITES = {"create", "ensure", "append", "put", "delete", "consume", "action", "save"}
@@ -44,6 +48,7 @@ class Effect:
         depth: How many calls down it is.
         callee: The name of what is called, where a call shows it.
         aside: Whether it only sets up or remembers: tables that may be missing, folders, memos.
+        function: The function whose source shows it.
     """
 
     kind: str
@@ -52,6 +57,7 @@ class Effect:
     depth: int = 0
     callee: str = ""
     aside: bool = False
+    function: ast.AST | None = field(default=None, repr=False)
 
     @property
     def sends(self) -> bool:
@@ -61,10 +67,21 @@ class Effect:
 
 @dataclass
 class Body:
-    """What a body does; `whole` says that every call in it and below it is known."""
+    """What a body does.
+
+    Attributes:
+        effects: Its effects and those below it, the nearest first.
+        whole: Whether every call in it and below it is known.
+        function: The function whose body it is.
+        functions: The functions below it.
+        passed_texts: For each function, the texts in its source that it passes to functions of the project.
+    """
 
     effects: list[Effect] = field(default_factory=list)
     whole: bool = False
+    function: ast.AST | None = None
+    functions: frozenset[ast.AST] = frozenset()
+    passed_texts: Mapping[ast.AST, Sequence[str]] = field(default_factory=dict)
 
     def of(self, *kinds: str) -> list[Effect]:
         """The effects of some kinds."""
@@ -83,6 +100,7 @@ class Reader:
         self.project = project
         self.whole = True
         self._learned: dict[ast.AST, Learned] = {}
+        self._passed_texts: dict[ast.AST, list[str]] = {}
         self.classes = {
             node.name: Place(module, node)
             for module in project.modules.values()
@@ -96,7 +114,10 @@ class Reader:
         seen: Seen = set()
         self.whole = True
         self._read(Place(home, function), 0, seen, found, frozenset())
-        return Body(list(dict.fromkeys(found)), self.whole)
+        visited = frozenset(node for node, _ in seen)
+        effects = list(dict.fromkeys(found))
+        below = visited - {function}
+        return Body(effects, self.whole, function, below, self._passed_texts)
 
     def _read(
         self,
@@ -116,6 +137,7 @@ class Reader:
             memos = find_memo_places(place.node, stores.nodes)
             self._learned[place.node] = scope, stores, stored, ran, memos
         scope, stores, stored, run, memos = self._learned[place.node]
+        begin = len(found)
         found.extend(Effect(kind, True, text, depth) for kind, text in stored)
         docs = ast.get_docstring(place.node, clean=False)
         for node in stores.nodes:
@@ -128,6 +150,7 @@ class Reader:
                     first = len(found)
                     self._call(module, call, scope, depth, seen, found, said)
                     all_aside = _is_aside(call, memos)
+                    all_aside = all_aside or _ends_own_process(call, scope, depth)
                     if depth > 0 and not all_aside:
                         all_aside = _keeps_credentials(call)
                     for position in range(first, len(found)):
@@ -164,6 +187,9 @@ class Reader:
                         kind, not _is_own_note(node, depth), text, depth, aside=aside
                     )
                 )
+        for position in range(begin, len(found)):
+            if found[position].function is None:
+                found[position] = replace(found[position], function=place.node)
 
     def _named(
         self, module: Module, call: ast.Call, run: set[ast.AST], depth: int
@@ -217,6 +243,8 @@ class Reader:
         said: frozenset[str],
     ) -> None:
         below = self._below(module, call, scope)
+        if below:
+            self._note_passed_texts(module, call, scope)
         for one in below:
             if sent := find_dispatched_method(one.node, call):
                 found.extend(Effect(*effect, depth + 1) for effect in sent)
@@ -251,6 +279,14 @@ class Reader:
                 self.project, module, call, scope, said
             ):
                 self.whole = False
+
+    def _note_passed_texts(self, module: Module, call: ast.Call, scope: Scope) -> None:
+        """Note the texts that a call passes to a function of the project."""
+        functions = (node for node in module.above(call) if isinstance(node, FUNCTIONS))
+        caller = next(functions, None)
+        if caller is not None:
+            texts = self._passed_texts.setdefault(caller, [])
+            texts.extend(list_passed_texts(call, scope))
 
     def _made(self, owner: Place, depth: int, seen: Seen, found: list[Effect]) -> None:
         """What making an object loses; that it connects, or makes a folder, nobody notices."""
@@ -429,6 +465,17 @@ def _is_aside(call: ast.Call, memos: set[str]) -> bool:
         for keyword in call.keywords
     )
     return may_exist and name in ("mkdir", "makedirs")
+
+
+def _ends_own_process(call: ast.Call, scope: Scope, depth: int) -> bool:
+    """Whether a call ends a process that this function, or a helper next to it, has started."""
+    function = call.func
+    if not isinstance(function, ast.Attribute) or function.attr not in ENDINGS:
+        return False
+    started = scope.assigned.get(root_name(function.value))
+    if started is not None and STARTED.search(ast.unparse(started)):
+        return True
+    return depth > 0 and bool(PROCESS.search(ast.unparse(function.value)))
 
 
 def _keeps_credentials(call: ast.Call) -> bool:
