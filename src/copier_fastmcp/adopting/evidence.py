@@ -125,6 +125,13 @@ class Evidence:
         return any(one.sure and one.word != self.word for one in self.described)
 
     @property
+    def reads_by_convention(self) -> bool:
+        """Whether its name says that it reads, or without a verb its description, in a word that means it."""
+        if self.by_name:
+            return self.word in SURE_READS
+        return self.by_words == "read" and self.described[0].word in SURE_READS
+
+    @property
     def only_computes(self) -> bool:
         """Whether every call of its body is known, and none of them writes."""
         return self.body.whole and not self.sure and not self.weak
@@ -160,7 +167,7 @@ class Evidence:
             ) in names - {()}
             hidden = effect.depth > 0 or self.by_name in ("read", "")
             aside = effect.aside and effect.kind != "read" and hidden
-            if self.by_name in ("read", "") and effect.kind != "read":
+            if self.reads_by_convention and effect.kind != "read":
                 aside = aside or is_plumbing(effect, self.body, self.shared)
             if not repeats_the_name and not aside:
                 counted.append(effect)

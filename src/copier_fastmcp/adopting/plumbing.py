@@ -7,14 +7,17 @@ set aside, unless what a tool passes to it names a write.
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 
 from ..analysis.effects import Body, Effect
 from ..auditing.verbs import find_verb, parse_name, split_name
+from ..sources.modules import FUNCTIONS
 
 LEAST_TOOLS = 3
 LEAST_SHARE = 0.6
 WRITE_KINDS = {"add", "change", "remove"}
+# What a request may name: `send-keys` runs something.
+REQUEST_KINDS = WRITE_KINDS | {"ensure", "run", "act"}
 # Data that one call takes away from the next is no plumbing, whoever shares it.
 LOSSES = {"delete", "consume"}
 IDENTIFIER = re.compile(r"[\w./{}:-]{3,80}")
@@ -32,18 +35,25 @@ def find_plumbing(bodies: Iterable[Body]) -> frozenset[ast.AST]:
         bodies: The bodies of the tools whose names read for certain.
 
     Returns:
-        The functions below enough of them whose own names do not write.
+        The functions below enough of them, and those that these call, whose own names do not write.
     """
+    reading = list(bodies)
     counts: Counter[ast.AST] = Counter()
-    total = 0
-    for body in bodies:
-        total += 1
+    calls: dict[ast.AST, Set[ast.AST]] = {}
+    for body in reading:
         counts.update(body.functions)
-    least = max(LEAST_TOOLS, LEAST_SHARE * total)
-    shared = set()
-    for function, count in counts.items():
-        if count >= least and not _names_write(getattr(function, "name", "")):
-            shared.add(function)
+        calls |= body.calls
+    least = max(LEAST_TOOLS, LEAST_SHARE * len(reading))
+    waiting = [function for function, count in counts.items() if count >= least]
+    shared: set[ast.AST] = set()
+    while waiting:
+        function = waiting.pop()
+        if function in shared or not isinstance(function, FUNCTIONS):
+            continue
+        if _names_write(function.name):
+            continue
+        shared.add(function)
+        waiting.extend(calls.get(function, ()))
     return frozenset(shared)
 
 
@@ -77,7 +87,8 @@ def _is_write_text(text: str) -> bool:
     """Whether a text names a write: a method, a path, or a line of a script."""
     stripped = text.strip()
     if IDENTIFIER.fullmatch(stripped):
-        return any(_names_write(part) for part in re.split(r"[/.:]", stripped))
+        parts = re.split(r"[/.:]", stripped)
+        return any(_names_kind(part, REQUEST_KINDS) for part in parts)
     for line in stripped.splitlines():
         words = split_name(line)
         verb = find_verb(words[0]) if words else None
@@ -88,5 +99,9 @@ def _is_write_text(text: str) -> bool:
 
 
 def _names_write(name: str) -> bool:
+    return _names_kind(name, WRITE_KINDS)
+
+
+def _names_kind(name: str, kinds: Set[str]) -> bool:
     verbs = parse_name(name)
-    return bool(verbs) and verbs[0].kind in WRITE_KINDS
+    return bool(verbs) and verbs[0].kind in kinds

@@ -22,6 +22,7 @@ PARAMETERS = {
 FETCHES = {"sql", "statement", "cypher"}  # fetch(query) may look for a word
 WRAPS = {"text", "gql", "SQL", "str", "strip", "rstrip", "encode", "dedent"}
 METHODS = {"method", "verb", "http_method", "request_method"}
+ENCODING = {"encoding", "errors", "mode", "newline"}
 METHOD = re.compile("GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS")
 
 
@@ -130,7 +131,11 @@ def _list_bare_parameters(
 
 def list_passed_texts(call: ast.Call, scope: Scope) -> Iterator[str]:
     """The texts that the arguments of a call contain, also by a local name."""
-    for value in (*call.args, *(keyword.value for keyword in call.keywords)):
+    values = [*call.args]
+    for keyword in call.keywords:
+        if keyword.arg not in ENCODING:
+            values.append(keyword.value)
+    for value in values:
         parts: list[ast.AST] = [value]
         for node in ast.walk(value):
             if isinstance(node, ast.Name) and node.id in scope.assigned:

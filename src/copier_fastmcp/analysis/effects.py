@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from ..auditing.verbs import parse_name
@@ -33,7 +33,8 @@ ENDINGS = {"kill", "terminate", "send_signal"}
 STARTED = re.compile(r"\b(?:Popen|create_subprocess_exec|create_subprocess_shell)\(")
 PROCESS = re.compile(r"(?i)(?:^|_|\.)(?:proc|process|child|popen)$")
 Learned = tuple[Scope, Stores, list[tuple[str, str]], set[ast.AST], set[str]]
-Seen = set[tuple[ast.AST, frozenset[str]]]
+# The depth at which each function was read, with the parameters that its caller has written out.
+Seen = dict[tuple[ast.AST, frozenset[str]], int]
 WRITES = {"create", "ensure", "append", "put", "delete", "consume", "action", "save"}
 
 
@@ -74,6 +75,7 @@ class Body:
         whole: Whether every call in it and below it is known.
         function: The function whose body it is.
         functions: The functions below it.
+        calls: For each function, the functions of the project that it calls.
         passed_texts: For each function, the texts in its source that it passes to functions of the project.
     """
 
@@ -81,6 +83,7 @@ class Body:
     whole: bool = False
     function: ast.AST | None = None
     functions: frozenset[ast.AST] = frozenset()
+    calls: Mapping[ast.AST, Set[ast.AST]] = field(default_factory=dict)
     passed_texts: Mapping[ast.AST, Sequence[str]] = field(default_factory=dict)
 
     def of(self, *kinds: str) -> list[Effect]:
@@ -100,6 +103,7 @@ class Reader:
         self.project = project
         self.whole = True
         self._learned: dict[ast.AST, Learned] = {}
+        self._calls: dict[ast.AST, set[ast.AST]] = {}
         self._passed_texts: dict[ast.AST, list[str]] = {}
         self.classes = {
             node.name: Place(module, node)
@@ -111,13 +115,15 @@ class Reader:
     def body(self, function: Function, home: Module) -> Body:
         """What a function does."""
         found: list[Effect] = []
-        seen: Seen = set()
+        seen: Seen = {}
         self.whole = True
         self._read(Place(home, function), 0, seen, found, frozenset())
         visited = frozenset(node for node, _ in seen)
-        effects = list(dict.fromkeys(found))
+        effects = _keep_nearest(found)
         below = visited - {function}
-        return Body(effects, self.whole, function, below, self._passed_texts)
+        return Body(
+            effects, self.whole, function, below, self._calls, self._passed_texts
+        )
 
     def _read(
         self,
@@ -127,9 +133,11 @@ class Reader:
         found: list[Effect],
         said: frozenset[str],
     ) -> None:
-        if (place.node, said) in seen or not isinstance(place.node, FUNCTIONS):
+        if not isinstance(place.node, FUNCTIONS):
             return
-        seen.add((place.node, said))
+        if seen.get((place.node, said), DEEPEST + 1) <= depth:
+            return
+        seen[place.node, said] = depth
         module = place.module
         if place.node not in self._learned:
             stores, scope = Stores(module, place.node), Scope(module, place.node)
@@ -244,7 +252,7 @@ class Reader:
     ) -> None:
         below = self._below(module, call, scope)
         if below:
-            self._note_passed_texts(module, call, scope)
+            self._note_call(module, call, scope, below)
         for one in below:
             if sent := find_dispatched_method(one.node, call):
                 found.extend(Effect(*effect, depth + 1) for effect in sent)
@@ -280,13 +288,17 @@ class Reader:
             ):
                 self.whole = False
 
-    def _note_passed_texts(self, module: Module, call: ast.Call, scope: Scope) -> None:
-        """Note the texts that a call passes to a function of the project."""
+    def _note_call(
+        self, module: Module, call: ast.Call, scope: Scope, below: Sequence[Place]
+    ) -> None:
+        """Note which functions of the project a function calls, and the texts that it passes."""
         functions = (node for node in module.above(call) if isinstance(node, FUNCTIONS))
         caller = next(functions, None)
-        if caller is not None:
-            texts = self._passed_texts.setdefault(caller, [])
-            texts.extend(list_passed_texts(call, scope))
+        if caller is None:
+            return
+        self._calls.setdefault(caller, set()).update(place.node for place in below)
+        texts = self._passed_texts.setdefault(caller, [])
+        texts.extend(list_passed_texts(call, scope))
 
     def _made(self, owner: Place, depth: int, seen: Seen, found: list[Effect]) -> None:
         """What making an object loses; that it connects, or makes a folder, nobody notices."""
@@ -378,6 +390,16 @@ class Reader:
             if text and text in self.classes:
                 return self.classes[text]
         return None
+
+
+def _keep_nearest(effects: Sequence[Effect]) -> list[Effect]:
+    """Each effect once, as near as it is found."""
+    nearest: dict[Effect, Effect] = {}
+    for effect in effects:
+        key = replace(effect, depth=0)
+        if key not in nearest or effect.depth < nearest[key].depth:
+            nearest[key] = effect
+    return list(nearest.values())
 
 
 def _find_run_statements(stores: Stores, scope: Scope) -> Iterator[ast.AST]:
