@@ -5,7 +5,7 @@ import functools
 import inspect
 from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 import pydantic
 from fastmcp import FastMCP
@@ -45,6 +45,7 @@ SCOPES = "__scopes__"
 class PolicyTool(CompactTool, FunctionTool):
     """A tool that knows its declaration and its policy, and can ask a person."""
 
+    is_deferred: ClassVar[bool] = False  # whether its file is imported later
     declaration: Any = Field(default=None, exclude=True)  # as a tool file makes it
     policy: Any = Field(default=None, exclude=True)
     # Whether the author's function has an argument `confirm` too
@@ -137,7 +138,7 @@ def build_tool(
         ),
         icons=[Icon(src=declaration.icon)] if declaration.icon else None,
         annotations=ToolAnnotations.model_validate(hints),
-        auth=_scope_check(policy, declaration.scopes),
+        auth=scope_check(policy, declaration.scopes),
     )
     tool = cast("PolicyTool", built)
     tool.parameters = dereference_refs(tool.parameters)  # once, and not in each list
@@ -151,7 +152,7 @@ def build_tool(
     return tool
 
 
-def _scope_check(policy: Policy, scopes: Sequence[str]) -> AuthCheck | None:
+def scope_check(policy: Policy, scopes: Sequence[str]) -> AuthCheck | None:
     """Return the check that hides a tool from callers without its scopes.
 
     With consent it stays listed, so that its callers are told which scopes they lack.

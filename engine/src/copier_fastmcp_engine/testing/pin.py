@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -16,6 +16,7 @@ from . import lock
 from .cases import parse_probe
 from .opening import open_project
 from .project import ProjectUnderTest, is_start_error
+from .proofs import compute_snapshot_digest, describe_proof, list_methods
 from .rules import Tool
 from .tool_table import format_table
 
@@ -68,6 +69,8 @@ def collect(project: ProjectUnderTest, server: Any, tables: Mapping[str, Any]) -
     served = {}
     for tool in engine.run_now(server.list_tools(run_middleware=False), server):
         served[tool.name] = tool
+    backend = project.load_backend()
+    methods = list_methods(backend) if backend else set()
     tools = []
     for wire in engine.run_now(list_on_the_wire(Client(server)), server):
         tool = served.get(wire["name"])
@@ -76,18 +79,31 @@ def collect(project: ProjectUnderTest, server: Any, tables: Mapping[str, Any]) -
         if declaration:
             facts = project.policy.facts(declaration) | {"content": _is_content(tool)}
         tools.append(
-            _with_probe(wire, facts, project.probes / f"test_{wire['name']}.py")
+            _with_probe(
+                wire, facts, project.probes / f"test_{wire['name']}.py", methods
+            )
         )
     versions = {name: version(name) for name in LIBRARIES}
     released = is_released(project)
-    pinned = lock.build_lock(tools, versions, released=released)
+    snapshot = compute_snapshot_digest(backend) if backend else ""
+    pinned = lock.build_lock(tools, versions, released=released, snapshot=snapshot)
     return Pins(tools, pinned, format_table(pinned["tools"], tools, tables))
 
 
 def _with_probe(
-    wire: Mapping[str, Any], facts: dict[str, Any] | None, probe: Path
+    wire: Mapping[str, Any],
+    facts: dict[str, Any] | None,
+    probe: Path,
+    methods: Collection[str],
 ) -> Tool:
-    """Return a tool with what its probe says of it."""
+    """Return a tool with what its probe says of it.
+
+    Args:
+        wire: The tool as it is served.
+        facts: The facts of its declaration.
+        probe: The file of its probe.
+        methods: The names of the functions of the backend.
+    """
     known = parse_probe(probe)
     probed = None
     if probe.exists() and not NOT_YET.search(str(known.get("unprobed"))):
@@ -95,7 +111,8 @@ def _with_probe(
     waivers = known.get("waivers", [])
     if not isinstance(waivers, list | tuple):
         waivers = [waivers]
-    return Tool(wire, facts, probed=probed, waivers=waivers)
+    proof = describe_proof(probe, methods)
+    return Tool(wire, facts, probed=probed, waivers=waivers, proof=proof)
 
 
 def _is_content(tool: object) -> bool:

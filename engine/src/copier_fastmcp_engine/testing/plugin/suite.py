@@ -55,6 +55,7 @@ class Suite:
         server: Its server, with the pinned settings.
         tools: The tools as they are served, with their declarations.
         notes: What a reader of the results should know.
+        proofs: The proofs of this test that ran to their end: a tool and an era each.
         on_question: Called before each answer of a client that `connect_client` made.
     """
 
@@ -82,6 +83,7 @@ class Suite:
         self.pins = collect(project, self.server, self.tables)
         self.tools = [*self.pins.tools]
         self.notes: dict[str, None] = {}
+        self.proofs: list[str] = []
         self.on_question: Callable[[], Awaitable[None]] | None = None
         project.probe_package = f"{tests_package.rpartition('.')[0]}.tools"
 
