@@ -67,9 +67,9 @@ def test_a_hint_finer_than_a_behavior(repository: Path, tmp_path: Path) -> None:
         for name in ("archive_note", "put_note", "unarchive_note")
     }
     assert served == {"archive_note": False, "put_note": True, "unarchive_note": True}
-    found = suite(project)
-    assert RELAXED in found
-    assert "put_note" not in found
+    output = suite(project)
+    assert RELAXED in output
+    assert "put_note" not in output
     assert RELAXED in pin(project).splitlines()
     lock = json.loads((project / "annotations.lock.json").read_text())["tools"]
     why = {
@@ -207,11 +207,11 @@ def test_a_waiver_that_is_amiss(tmp_path: Path, waivers: str, why: str) -> None:
 
 def test_a_waiver_holds_through_its_last_day() -> None:
     waiver = {"rule": "title-written", "until": "2026-11-22", "why": "Soon."}
-    said = [
+    waivers_text = [
         find_waiver_mistake(waiver, TABLES | {"today": f"2026-11-{day}"})
         for day in (22, 23)
     ]
-    assert said == ["", "the waiver of title-written ended on 2026-11-22"]
+    assert waivers_text == ["", "the waiver of title-written ended on 2026-11-22"]
 
 
 @pytest.mark.parametrize(
