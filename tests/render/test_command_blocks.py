@@ -188,6 +188,7 @@ def test_the_first_hour_with_an_idea(template: Path, tmp_path: Path) -> None:
     printed = run_shell(lines, tmp_path, T=str(template), HOME=str(tmp_path))
     assert "delete_note" in printed
 
+    (tmp_path / ".cursor").mkdir()  # as on a machine with this client
     project = tmp_path / "my-notes"
     own = command_lines((project / "README.md").read_text(encoding="utf-8"))
     kept = [
