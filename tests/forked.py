@@ -146,6 +146,13 @@ def handing_on() -> dict[str, str]:
     return {"FORKS": _started()[0]} if hasattr(os, "fork") else {}
 
 
+def minimal_environment() -> dict[str, str]:
+    """The variables that a program without the tests' own environment needs to fork, and to find compiled templates."""
+    names = ("COMPILED_TEMPLATES", "PYTHONPATH")
+    kept = {name: os.environ[name] for name in names if name in os.environ}
+    return kept | handing_on()
+
+
 def python(words: Sequence[str]) -> list[str]:
     """The words of a Python program, which forks where the system can."""
     relay = [*RELAY, _started()[0]] if hasattr(os, "fork") else []

@@ -151,6 +151,7 @@ def test_the_wheel_alone_serves(built: Path, tmp_path: Path) -> None:
     assert (listed.returncode, len(json.loads(listed.stdout))) == (0, 9)
 
 
+@pytest.mark.nightly
 def test_the_bundle_is_valid_small_and_serves(mine: Path, tmp_path: Path) -> None:
     fetched(*MCPB, "validate", mine / "manifest.json", folder=tmp_path)
     fetched(*MCPB, "pack", mine, tmp_path / "notes.mcpb", folder=tmp_path)
