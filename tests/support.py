@@ -18,7 +18,6 @@ import compiled
 import copier
 import forked
 import pytest
-import warm
 import yaml
 from jinja2 import FileSystemLoader, StrictUndefined, Template
 from jinja2.sandbox import SandboxedEnvironment
@@ -344,7 +343,7 @@ def python(
         **forked.handing_on(),
     }
     variables = clean | own | environ
-    if done := warm.run(words, project, variables, SECONDS):
+    if done := forked.run(words, project, variables, SECONDS):
         return done
     return subprocess.run(
         [sys.executable, *words],
