@@ -207,14 +207,18 @@ def test_leaving_while_it_is_installed_leaves_nothing(
     )
     words += ("--profile", "explicit", "--template", str(template))
     # A signal from the terminal reaches the process that was started there, not one that was forked for it.
-    own = {"PATH": f"{uv.parent}:/usr/bin:/bin", "FORKS": ""}
+    path, forks = f"{uv.parent}:/usr/bin:/bin", ""
     steps = [(RIGHT, ENTER), (INSTALL, "y"), ("installs it", ""), ("...", LEAVE)]
-    code, screen = terminal(tmp_path, template, steps, words=words, **own)
+    code, screen = terminal(
+        tmp_path, template, steps, words=words, PATH=path, FORKS=forks
+    )
     assert code == 130, screen
     assert "nothing was written" in screen
     assert [path.name for path in tmp_path.iterdir()] == ["bin"]
     uv.write_text("#!/bin/sh\necho 'error: no space left' >&2\nexit 2\n")
-    code, screen = terminal(tmp_path, template, steps[:2], words=words, **own)
+    code, screen = terminal(
+        tmp_path, template, steps[:2], words=words, PATH=path, FORKS=forks
+    )
     assert code == 2, screen
     assert "uv sync: error: no space left; the files of mine are written" in plainly(
         screen
