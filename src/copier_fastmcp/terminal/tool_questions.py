@@ -6,7 +6,12 @@ from typing import Any
 
 from ..errors import BackError
 from ..tables import load_tables
-from ..tools_answer import NAME, infer_from_name, list_meanings
+from ..tools_answer import (
+    NAME,
+    infer_from_name,
+    list_meanings,
+    propose_behavior,
+)
 from . import prompts
 
 LISTS = ["list[str]", "list[int]"]
@@ -128,7 +133,8 @@ class _ToolQuestions:
 
     def ask_behavior(self) -> None:
         name = self.tool["name"]
-        default = self.tool.get("behavior", infer_from_name(name) or None)
+        proposal = infer_from_name(name) or propose_behavior(name)
+        default = self.tool.get("behavior", proposal)
         behavior = prompts.ask_choice("What it does:", list_meanings(), default)
         self.tool["behavior"] = behavior
         self.tool["title"] = name.replace("_", " ").title()
