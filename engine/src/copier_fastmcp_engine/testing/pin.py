@@ -87,6 +87,8 @@ def collect(project: ProjectUnderTest, server: Any, tables: Mapping[str, Any]) -
     released = is_released(project)
     snapshot = compute_snapshot_digest(backend) if backend else ""
     pinned = lock.build_lock(tools, versions, released=released, snapshot=snapshot)
+    if components := describe_proof(project.probes / "components.py", methods):
+        pinned["proof"]["components"] = components
     return Pins(tools, pinned, format_table(pinned["tools"], tools, tables))
 
 
