@@ -14,6 +14,7 @@ from typing import Any
 import anyio
 import httpx2
 import pytest
+from fastmcp import Client
 from support import rendered
 
 from copier_fastmcp.new import complete_address
@@ -21,7 +22,10 @@ from copier_fastmcp.openapi.document import read
 from copier_fastmcp.openapi.imports import import_document
 from copier_fastmcp.openapi.merging import Before
 from copier_fastmcp.openapi.selecting import Selection
+from copier_fastmcp.openapi.sizes import model_bytes
 from copier_fastmcp.openapi.tools import Options
+from copier_fastmcp_engine.declarations import DECLARED
+from copier_fastmcp_engine.testing.lock import count_bytes
 
 TEXTS = {"type": "array", "items": {"type": "string"}}
 OK = {"200": {"description": "", "content": {"application/json": {"schema": {}}}}}
@@ -121,16 +125,19 @@ def import_answers(folder: Path, document: Mapping[str, Any]) -> dict[str, Any]:
 Send = Callable[..., httpx2.Request]
 
 
+PACKAGE = "jobs_mcp"
+
+
 @pytest.fixture
-def make_sender(
+def render_package(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Callable[[Mapping[str, Any]], Send]]:
-    """A function that renders a server for a document, and returns one that calls its tools."""
-    package = "jobs_mcp"
+) -> Iterator[Callable[[Mapping[str, Any]], dict[str, Any]]]:
+    """A function that renders an importable server for a document, and returns its answers."""
     monkeypatch.syspath_prepend(tmp_path / "src")
     monkeypatch.setenv("JOBS_MCP_API_FILES", str(tmp_path / "uploads"))
+    monkeypatch.setenv("JOBS_MCP_METADATA", "none")
 
-    def make(document: Mapping[str, Any]) -> Send:
+    def make(document: Mapping[str, Any]) -> dict[str, Any]:
         answers = {**import_answers(tmp_path, document), "engine": "package"}
         for name, text in rendered(answers).items():
             if name.startswith("src/"):
@@ -138,6 +145,22 @@ def make_sender(
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text)
         importlib.invalidate_caches()
+        return answers
+
+    yield make
+    for name in [name for name in sys.modules if name.partition(".")[0] == PACKAGE]:
+        del sys.modules[name]
+        DECLARED.pop(name, None)
+
+
+@pytest.fixture
+def make_sender(
+    render_package: Callable[[Mapping[str, Any]], dict[str, Any]],
+) -> Callable[[Mapping[str, Any]], Send]:
+    """A function that renders a server for a document, and returns one that calls its tools."""
+
+    def make(document: Mapping[str, Any]) -> Send:
+        render_package(document)
 
         def send(tool: str, **arguments: Any) -> httpx2.Request:
             requests: list[httpx2.Request] = []
@@ -146,12 +169,12 @@ def make_sender(
                 requests.append(request)
                 return httpx2.Response(200, json={})
 
-            backend = importlib.import_module(f"{package}.backend")
-            settings = importlib.import_module(f"{package}.settings").Settings()
+            backend = importlib.import_module(f"{PACKAGE}.backend")
+            settings = importlib.import_module(f"{PACKAGE}.settings").Settings()
             client = backend.Api(settings)
             client.transport = httpx2.MockTransport(answer)
             backend.connect(settings, client)
-            module = importlib.import_module(f"{package}.tools.{tool}")
+            module = importlib.import_module(f"{PACKAGE}.tools.{tool}")
             function = getattr(module, tool)
             anyio.run(lambda: function(**arguments))
             (request,) = requests
@@ -159,9 +182,7 @@ def make_sender(
 
         return send
 
-    yield make
-    for name in [name for name in sys.modules if name.partition(".")[0] == package]:
-        del sys.modules[name]
+    return make
 
 
 LISTS = {
@@ -263,3 +284,51 @@ def test_a_missing_address_is_asked_in_a_terminal(
     assert completed["api"] == "https://jobs.example.com/v1"
     assert questions == ["The address of the API:"]
     assert complete_address(completed, asking=True) == completed
+
+
+PART = {
+    "type": "object",
+    "required": ["size"],
+    "properties": {
+        "size": {"type": "integer", "maximum": 9},
+        "color": {"type": "string", "enum": ["red", "blue"]},
+    },
+}
+CHANGE = {
+    "type": "object",
+    "properties": {
+        "parts": {"type": "array", "items": PART, "description": "Its parts."},
+        "part": PART,
+        "kind": {"type": "string", "enum": ["only"]},
+        "title": {"type": ["string", "null"], "maxLength": 80},
+        "note": {"type": ["string", "null"]},
+        "at": {"type": "string", "format": "date-time"},
+        "ratio": {"type": "number", "default": 0.5},
+    },
+}
+
+
+def test_an_import_counts_the_bytes_that_the_server_lists(
+    render_package: Callable[[Mapping[str, Any]], dict[str, Any]],
+) -> None:
+    """For each tool: names, descriptions and input schemas, as the suite counts them."""
+    key = {"in": "path", "name": "job", "required": True, "schema": {"type": "string"}}
+    body = {"content": {"application/json": {"schema": CHANGE}}}
+    item = {"parameters": [key], "patch": {"requestBody": body}, "delete": {}}
+    paths = {**PATHS, "/jobs/{job}": item, "/jobs/{job}/run": {"post": {}}}
+    answers = render_package({**ABOUT, "servers": SERVERS, "paths": paths})
+    server = importlib.import_module(f"{PACKAGE}.server").create_server()
+
+    async def list_sizes() -> dict[str, int]:
+        sizes = {}
+        async with Client(server) as client:
+            for tool in await client.list_tools():
+                wire = tool.model_dump(mode="json", by_alias=True, exclude_none=True)
+                text = {
+                    key: wire[key] for key in ("name", "description", "inputSchema")
+                }
+                sizes[tool.name] = count_bytes(text)
+        return sizes
+
+    counted = {tool["name"]: model_bytes(tool) for tool in answers["tools"]}
+    assert counted == anyio.run(list_sizes)
