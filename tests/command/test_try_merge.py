@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 from calling import at_hand, call
 from command.test_import_changes import parcels
-from command.test_sync import TOOLS, commit, replace, write_document
+from command.test_sync import TOOLS, replace, write_document
 from command.test_try import Api, serving
+from lifecycle import commit
 from support import clone_template, git, pin
 
 pytestmark = pytest.mark.nightly
@@ -33,8 +34,8 @@ def test_findings_reach_the_files_of_a_server(tmp_path: Path) -> None:
         tried = call(project, "try", "--send", PARCELS_MCP_API=api.address)
     assert tried.returncode == 1, tried.stderr
     assert "weight is documented as int, str was received" in tried.stdout
-    words = ("--merge", "--from", "answers.try.yml", "--trust")
-    done = call(project, "update", *words, **at_hand(project))
+    merging = ("--merge", "--from", "answers.try.yml", "--trust")
+    done = call(project, "update", *merging, **at_hand(project))
     assert done.returncode in (0, 1), done.stdout + done.stderr
     (branch,) = git(project, "branch", "--list", "template-*").split()
     git(project, "merge", "--quiet", branch)
