@@ -3,7 +3,9 @@
 import anyio
 import httpx2
 import pytest
-from attacks.consent.granting import (
+from fastmcp import FastMCP
+
+from engine.tests.engine_support.granting import (
     COMPLETE,
     STALE,
     TOKEN,
@@ -15,9 +17,7 @@ from attacks.consent.granting import (
     serving,
     text_of,
 )
-from attacks.consent.provider import Browser, Provider, heading
-from fastmcp import FastMCP
-
+from engine.tests.engine_support.provider import Browser, Provider, heading
 from engine.tests.engine_support.raw import LEGACY, MODERN
 
 pytestmark = pytest.mark.anyio

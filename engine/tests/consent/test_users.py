@@ -5,7 +5,9 @@ from typing import Any
 
 import httpx2
 import pytest
-from attacks.consent.granting import (
+from fastmcp import Client, FastMCP
+
+from engine.tests.engine_support.granting import (
     ALG_NONE,
     COMPLETE,
     ERAS,
@@ -18,9 +20,7 @@ from attacks.consent.granting import (
     nothing,
     serving,
 )
-from attacks.consent.provider import Browser, Provider, heading, http
-from fastmcp import Client, FastMCP
-
+from engine.tests.engine_support.provider import Browser, Provider, heading, http
 from engine.tests.engine_support.raw import MODERN, user
 
 pytestmark = pytest.mark.anyio

@@ -7,7 +7,21 @@ import json
 from collections.abc import Callable
 
 import pytest
-from attacks.consent.granting import (
+from fastmcp import Client, FastMCP
+from fastmcp.client.transports import StreamableHttpTransport
+from fastmcp.server.middleware.error_handling import ErrorHandlingMiddleware
+from fastmcp.server.transforms import ToolTransform
+from fastmcp.server.transforms.search import RegexSearchTransform
+from fastmcp.tools.tool_transform import ToolTransformConfig
+from mcp.shared.exceptions import MCPError
+
+from copier_fastmcp_engine.consent.asking import requires_consent
+from copier_fastmcp_engine.declarations import read
+from copier_fastmcp_engine.guard import guard_of
+from copier_fastmcp_engine.registry import resource
+from copier_fastmcp_engine.tools import build_tool
+from engine.tests.engine_support.cloud.settings import POLICY
+from engine.tests.engine_support.granting import (
     CAN,
     COMPLETE,
     ERAS,
@@ -16,18 +30,7 @@ from attacks.consent.granting import (
     serving,
     zz_look,
 )
-from attacks.consent.provider import Browser, Provider, http
-from fastmcp import Client, FastMCP
-from fastmcp.client.transports import StreamableHttpTransport
-from fastmcp.server.middleware.error_handling import ErrorHandlingMiddleware
-from fastmcp.server.transforms import ToolTransform
-from fastmcp.server.transforms.search import RegexSearchTransform
-from fastmcp.tools.tool_transform import ToolTransformConfig
-from mcp.shared.exceptions import MCPError
-from nextcloud_login_mcp.policy import POLICY, read, requires_consent, resource
-
-from copier_fastmcp_engine.guard import guard_of
-from copier_fastmcp_engine.tools import build_tool
+from engine.tests.engine_support.provider import Browser, Provider, http
 from engine.tests.engine_support.raw import LEGACY, MODERN, Message, Raw, connect, user
 
 pytestmark = pytest.mark.anyio

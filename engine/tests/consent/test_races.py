@@ -7,7 +7,11 @@ from typing import Any
 
 import anyio
 import pytest
-from attacks.consent.granting import (
+from fastmcp import FastMCP
+
+from copier_fastmcp_engine.consent import store as consent_store
+from copier_fastmcp_engine.guard import guard_of
+from engine.tests.engine_support.granting import (
     COMPLETE,
     FAILED,
     NO_REDIS,
@@ -22,11 +26,7 @@ from attacks.consent.granting import (
     serving,
     text_of,
 )
-from attacks.consent.provider import Browser, Provider, heading
-from fastmcp import FastMCP
-
-from copier_fastmcp_engine.consent import store as consent_store
-from copier_fastmcp_engine.guard import guard_of
+from engine.tests.engine_support.provider import Browser, Provider, heading
 from engine.tests.engine_support.raw import LEGACY, Message, connect, user
 
 pytestmark = pytest.mark.anyio

@@ -2,16 +2,23 @@
 
 import os
 import socket
-import subprocess
-import sys
 from pathlib import Path
 from typing import ClassVar
 
 import anyio
 import keyring
 import pytest
-from attacks.consent.granting import (
-    COMMAND,
+from fastmcp import Client
+from fastmcp.client.transports import StreamableHttpTransport
+from keyring.backend import KeyringBackend
+from keyring.backends.fail import Keyring as Fail
+from pydantic import SecretStr
+
+from copier_fastmcp_engine.cli import ServerCommands
+from copier_fastmcp_engine.consent.settings import serve_at, strangers
+from copier_fastmcp_engine.project import Project
+from engine.tests.engine_support.cloud.settings import POLICY, Settings
+from engine.tests.engine_support.granting import (
     PREFIX,
     SECRET,
     calling,
@@ -20,17 +27,7 @@ from attacks.consent.granting import (
     text_of,
     variables,
 )
-from attacks.consent.provider import Provider, http
-from fastmcp import Client
-from fastmcp.client.transports import StreamableHttpTransport
-from keyring.backend import KeyringBackend
-from keyring.backends.fail import Keyring as Fail
-from nextcloud_login_mcp.policy import POLICY
-from nextcloud_login_mcp.settings import Settings
-from pydantic import SecretStr
-
-from copier_fastmcp_engine.consent.settings import ConsentSettings, serve_at, strangers
-from copier_fastmcp_engine.settings import PolicySettings
+from engine.tests.engine_support.provider import Provider, http
 from engine.tests.engine_support.raw import MODERN
 
 pytestmark = pytest.mark.anyio
@@ -119,17 +116,29 @@ def test_unsafe_settings_stop_the_start_with_one_line(
     assert "\n" not in str(stopped.value)
 
 
+def run_refused(
+    monkeypatch: pytest.MonkeyPatch,
+    variables: dict[str, str],
+    host: str | None = None,
+) -> str:
+    """Return the line with which `run --http` refuses to serve: sys.exit prints it, and makes the exit code 1."""
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("gc.disable", lambda: None)
+    with pytest.raises(SystemExit) as stopped:
+        ServerCommands(Project(POLICY)).run(http=True, host=host, port=1)
+    line = stopped.value.code
+    assert isinstance(line, str)
+    assert "\n" not in line
+    return line
+
+
 def test_over_http_a_server_that_knows_nobody_does_not_start(
-    provider: Provider,
+    provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     nobody = variables(provider, JWT_ISSUER="", JWT_AUDIENCE="", JWT_JWKS_URI="")
-    command = [sys.executable, *COMMAND, "run", "--http", "--port", "1"]
-    ran = subprocess.run(
-        command, env=os.environ | nobody, capture_output=True, text=True, check=False
-    )
-    assert ran.returncode == 1
-    assert ran.stderr.count("\n") == 1
-    assert f"set {PREFIX}JWT_ISSUER" in ran.stderr
+    line = run_refused(monkeypatch, nobody)
+    assert f"set {PREFIX}JWT_ISSUER" in line
 
 
 STRANGERS_ARE_REFUSED = strangers(POLICY)
@@ -149,27 +158,13 @@ def test_the_credentials_of_one_user_are_not_for_strangers(name: str) -> None:
     assert serve_at(near, "127.0.0.1", 8000) is None
 
 
-def test_the_command_says_so_in_one_line() -> None:
-    values = {"STATIC_CREDENTIALS": "the only one", "DATABASE": ":memory:"}
-    environ = os.environ | {
-        PREFIX + variable: value for variable, value in values.items()
+def test_the_command_says_so_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    single = {
+        f"{PREFIX}STATIC_CREDENTIALS": "the only one",
+        f"{PREFIX}DATABASE": ":memory:",
     }
-    command = [
-        sys.executable,
-        *COMMAND,
-        "run",
-        "--http",
-        "--port",
-        "1",
-        "--host",
-        "0.0.0.0",
-    ]
-    ran = subprocess.run(
-        command, env=environ, capture_output=True, text=True, check=False, timeout=120
-    )
-    assert ran.returncode == 1
-    assert ran.stderr.endswith(f"{STRANGERS_ARE_REFUSED}\n")
-    assert ran.stderr.count("\n") == 1
+    line = run_refused(monkeypatch, single, "0.0.0.0")
+    assert line == f"{POLICY.server_name}: {STRANGERS_ARE_REFUSED}"
 
 
 @pytest.mark.parametrize("known", [True, False])
@@ -200,19 +195,6 @@ def test_a_store_that_anybody_may_use_stops_the_start(
         Exception, match=f"^{PREFIX}CONSENT_DATABASE .*run `chmod 600 {path}`$"
     ):
         serving(provider, consent_database=str(path), secret_keys=SECRET)
-
-
-def test_every_setting_is_documented() -> None:
-    written = Path("docs/consent.md").read_text(encoding="utf-8")
-    own = [
-        name
-        for name in ConsentSettings.model_fields
-        if name not in PolicySettings.model_fields
-    ]
-    assert own
-    assert [
-        name for name in own if f"| `{PREFIX}{name.upper()}` |" not in written
-    ] == []
 
 
 class Ring(KeyringBackend):

@@ -9,17 +9,17 @@ from typing import Any
 
 import httpx2
 import pytest
-from attacks.consent.granting import ERAS, Held, settings
-from attacks.consent.provider import Provider, http
 from fastmcp import Client, FastMCP
 from fastmcp.server.dependencies import get_access_token
-from nextcloud_login_mcp.policy import POLICY
-from nextcloud_login_mcp.server import create_server
 
 from copier_fastmcp_engine.consent.asking import requires_consent
 from copier_fastmcp_engine.declarations import declaration_of, read
 from copier_fastmcp_engine.registry import resource
 from copier_fastmcp_engine.tools import build_tool
+from engine.tests.engine_support.cloud.server import create_server
+from engine.tests.engine_support.cloud.settings import POLICY
+from engine.tests.engine_support.granting import ERAS, Held, settings
+from engine.tests.engine_support.provider import Provider, http
 from engine.tests.engine_support.raw import MODERN, Message
 
 pytestmark = pytest.mark.anyio
@@ -69,11 +69,10 @@ async def served(provider: Provider, **more: Any) -> AsyncIterator[str]:
         for function in (zz_open, zz_scoped, zz_account):
             declaration = declaration_of(function)
             assert declaration
-            (inner if function is zz_account else server).add_tool(
-                build_tool(POLICY, function, declaration)
-            )
+            tool = build_tool(POLICY, function, declaration)
+            (inner if function is zz_account else server).add_tool(tool)
             if function is zz_scoped:
-                inner.add_tool(build_tool(POLICY, function, declaration))
+                inner.add_tool(tool)
         server.mount(inner, namespace="in")
         for each in (open_resource, scoped_resource):
             server.add_resource(each)

@@ -10,7 +10,15 @@ from typing import Any
 import anyio
 import httpx2
 import pytest
-from attacks.consent.granting import (
+from fastmcp import Client
+from fastmcp.client.elicitation import ElicitResult
+from fastmcp.client.transports import StdioTransport, StreamableHttpTransport
+from mcp.shared.exceptions import MCPError
+
+from copier_fastmcp_engine.consent.asking import requires_consent
+from copier_fastmcp_engine.declarations import read
+from engine.tests.consent.conftest import MOSTLY_ONE_POLICY
+from engine.tests.engine_support.granting import (
     CAN,
     COMMAND,
     COMPLETE,
@@ -21,6 +29,7 @@ from attacks.consent.granting import (
     YES,
     Call,
     Held,
+    add_tools,
     calling,
     grant_of,
     link_in,
@@ -28,17 +37,14 @@ from attacks.consent.granting import (
     text_of,
     variables,
 )
-from attacks.consent.provider import Browser, Provider, http
-from fastmcp import Client
-from fastmcp.client.elicitation import ElicitResult
-from fastmcp.client.transports import StdioTransport, StreamableHttpTransport
-from mcp.shared.exceptions import MCPError
-from nextcloud_login_mcp.policy import POLICY, read, requires_consent
-
-from copier_fastmcp_engine.tools import build_tool
+from engine.tests.engine_support.provider import Browser, Provider, http
 from engine.tests.engine_support.raw import LEGACY, MODERN, Message
 
-pytestmark = pytest.mark.anyio
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.parametrize("policy", MOSTLY_ONE_POLICY, indirect=True),
+    pytest.mark.usefixtures("policy"),
+]
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -187,7 +193,7 @@ async def test_other_decorators_hide_no_consent(
     for decorator in order:
         function = decorator(function)
     server = serving(provider)
-    server.add_tool(build_tool(POLICY, function, read(title="Look")))
+    add_tools(server, read(title="Look")(function))
     async with calling(server, LEGACY, "none", tool="zz_thin") as call:
         assert text_of(call.message).startswith(REQUIRED)
 
@@ -240,7 +246,11 @@ async def test_over_stdio_a_listener_takes_the_browser_back(
         return ElicitResult(action="accept")
 
     kept = {"CONSENT_DATABASE": str(tmp_path / "consent.db"), "SECRET_KEYS": SECRET}
-    environ = os.environ | variables(provider, **kept)
+    environ = (
+        os.environ
+        | {"PYTHONPATH": os.pathsep.join(sys.path)}
+        | variables(provider, **kept)
+    )
     log = tmp_path / "stderr"
     transport = StdioTransport(
         sys.executable, [*COMMAND, "run"], environ, keep_alive=False, log_file=log

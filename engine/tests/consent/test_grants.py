@@ -11,7 +11,13 @@ from typing import Any
 import anyio
 import httpx2
 import pytest
-from attacks.consent.granting import (
+from fastmcp import FastMCP
+from fastmcp.exceptions import ToolError
+
+from copier_fastmcp_engine.consent.routes import cookie
+from copier_fastmcp_engine.guard import guard_of
+from engine.tests.consent.conftest import MOSTLY_ONE_POLICY
+from engine.tests.engine_support.granting import (
     COMPLETE,
     FAILED,
     NO_REDIS,
@@ -26,15 +32,14 @@ from attacks.consent.granting import (
     serving,
     text_of,
 )
-from attacks.consent.provider import Browser, Provider, heading, http
-from fastmcp import FastMCP
-from fastmcp.exceptions import ToolError
-
-from copier_fastmcp_engine.consent.routes import cookie
-from copier_fastmcp_engine.guard import guard_of
+from engine.tests.engine_support.provider import Browser, Provider, heading, http
 from engine.tests.engine_support.raw import LEGACY, MODERN
 
-pytestmark = pytest.mark.anyio
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.parametrize("policy", MOSTLY_ONE_POLICY, indirect=True),
+    pytest.mark.usefixtures("policy"),
+]
 
 
 async def test_a_token_is_renewed_when_it_ends_and_asked_for_when_it_is_withdrawn(

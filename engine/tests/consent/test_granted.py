@@ -2,24 +2,25 @@
 
 import httpx2
 import pytest
-from attacks.consent.granting import (
+from fastmcp import Client, FastMCP
+from fastmcp.exceptions import ToolError
+
+from copier_fastmcp_engine.consent.asking import Granted, requires_consent
+from copier_fastmcp_engine.consent.store import User
+from copier_fastmcp_engine.declarations import read
+from engine.tests.engine_support.granting import (
     COMPLETE,
     ERAS,
     REQUIRED,
     Held,
+    add_tools,
     calling,
     flow,
     grant_of,
     serving,
     text_of,
 )
-from attacks.consent.provider import Browser, Provider
-from fastmcp import Client, FastMCP
-from fastmcp.exceptions import ToolError
-from nextcloud_login_mcp.policy import POLICY, Granted, read, requires_consent
-
-from copier_fastmcp_engine.consent.store import User
-from copier_fastmcp_engine.tools import build_tool
+from engine.tests.engine_support.provider import Browser, Provider
 from engine.tests.engine_support.raw import LEGACY
 
 pytestmark = pytest.mark.anyio
@@ -64,7 +65,7 @@ def asking(provider: Provider, service: Service, **more: object) -> FastMCP:
 
     server = serving(provider, **more)
     for function in (zz_fetch, zz_open):
-        server.add_tool(build_tool(POLICY, function, read(title=function.__name__)))
+        add_tools(server, read(title=function.__name__)(function))
     return server
 
 

@@ -4,7 +4,8 @@ import json
 
 import httpx2
 import pytest
-from attacks.consent.granting import (
+
+from engine.tests.engine_support.granting import (
     COMPLETE,
     FAILED,
     LATER,
@@ -13,8 +14,7 @@ from attacks.consent.granting import (
     changed,
     serving,
 )
-from attacks.consent.provider import Browser, Provider, heading, http
-
+from engine.tests.engine_support.provider import Browser, Provider, heading, http
 from engine.tests.engine_support.raw import LEGACY, MODERN
 
 pytestmark = pytest.mark.anyio

@@ -5,7 +5,10 @@ from typing import Any
 
 import httpx2
 import pytest
-from attacks.consent.granting import (
+from fastmcp import FastMCP
+
+from copier_fastmcp_engine.consent import oauth
+from engine.tests.engine_support.granting import (
     ALG_NONE,
     COMPLETE,
     FAILED,
@@ -18,10 +21,7 @@ from attacks.consent.granting import (
     nothing,
     text_of,
 )
-from attacks.consent.provider import Browser, Provider, heading
-from fastmcp import FastMCP
-
-from copier_fastmcp_engine.consent import oauth
+from engine.tests.engine_support.provider import Browser, Provider, heading
 from engine.tests.engine_support.raw import MODERN
 
 pytestmark = pytest.mark.anyio

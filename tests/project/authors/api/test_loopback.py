@@ -17,7 +17,7 @@ from notes_mcp.server import create_server
 
 # The server that these tests run in is another one than mypy knows by this name.
 Settings: Any = importlib.import_module("notes_mcp.settings").Settings
-pytestmark = [pytest.mark.anyio, pytest.mark.filterwarnings("error")]
+pytestmark = pytest.mark.anyio
 
 
 class Notes(BaseHTTPRequestHandler):

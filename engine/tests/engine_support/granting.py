@@ -5,19 +5,15 @@ import json
 import re
 import shutil
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
-from attacks.consent.provider import Provider
 from fastmcp import Context, FastMCP
 from listening import redis as redis
-from nextcloud_login_mcp.policy import POLICY
-from nextcloud_login_mcp.server import create_server
-from nextcloud_login_mcp.settings import Settings
 from pydantic import BaseModel, Field
 
 from copier_fastmcp_engine.consent import flow as flow
@@ -25,8 +21,16 @@ from copier_fastmcp_engine.consent import store as consent_store
 from copier_fastmcp_engine.consent.asking import granted_token, requires_consent
 from copier_fastmcp_engine.consent.commands import ConsentCommands
 from copier_fastmcp_engine.declarations import create, declaration_of, delete, read
+from copier_fastmcp_engine.guard import guard_of
 from copier_fastmcp_engine.project import Project
 from copier_fastmcp_engine.tools import build_tool
+from engine.tests.engine_support.cloud.server import create_server
+from engine.tests.engine_support.cloud.settings import (
+    POLICY,
+    Settings,
+    settings_class,
+)
+from engine.tests.engine_support.provider import Provider
 from engine.tests.engine_support.raw import LEGACY, MODERN, Message, Raw, connect, user
 
 Grant = consent_store.Grant
@@ -35,8 +39,8 @@ ERAS = [LEGACY, MODERN]
 SECRET = "a secret of thirty-two characters or more"
 REQUIRED = f"{POLICY.domain_title} access provisioning required"
 TIMED_OUT = "Elicitation timed out - user did not complete authorization"
-COMMAND = ["-c", "from nextcloud_login_mcp.cli import main; main()"]
-OURS = "nextcloud_login_mcp"
+COMMAND = ["-c", "from engine.tests.engine_support.cloud.cli import main; main()"]
+OURS = POLICY.package
 DOMAIN, PREFIX = POLICY.domain, POLICY.env_prefix
 COMPLETE, FAILED = "Authorization Complete!", "Authorization Failed"
 STALE, LATER = "Link Not Valid", "Try Again Later"
@@ -89,6 +93,10 @@ async def zz_outer(ctx: Context) -> Held:
     return Held.model_validate(held.structured_content)
 
 
+# The last one is the policy of servers that a test makes: see the fixture `every_write_asks`
+policy_in_use = [POLICY]
+
+
 def variables(provider: Provider, **more: str) -> dict[str, str]:
     """The environment of a server that keeps what this provider grants."""
     values = {
@@ -112,16 +120,24 @@ def settings(provider: Provider, **more: Any) -> Settings:
     fields: Message = {
         name.removeprefix(PREFIX).lower(): value for name, value in values.items()
     }
-    return Settings(**(fields | {"metadata": Path("none")} | more))
+    made: Settings = settings_class(policy_in_use[-1])(
+        **(fields | {"metadata": Path("none")} | more)
+    )
+    return made
+
+
+def add_tools(server: FastMCP[Any], *functions: Callable[..., Any]) -> None:
+    """Add declared functions to a server, under its policy."""
+    for function in functions:
+        declaration = declaration_of(function)
+        assert declaration
+        server.add_tool(build_tool(guard_of(server).policy, function, declaration))
 
 
 def serving(provider: Provider, **more: Any) -> FastMCP:
-    """The rendered server, with the tools above in it."""
+    """The cloud server, with the tools above in it."""
     server = create_server(settings(provider, **more))
-    for function in (zz_look, zz_alone, zz_drop, zz_outer):
-        declaration = declaration_of(function)
-        assert declaration
-        server.add_tool(build_tool(POLICY, function, declaration))
+    add_tools(server, zz_look, zz_alone, zz_drop, zz_outer)
     return server
 
 

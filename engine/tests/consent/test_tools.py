@@ -9,7 +9,13 @@ from typing import Any
 import anyio
 import httpx2
 import pytest
-from attacks.consent.granting import (
+from fastmcp import Client, FastMCP
+from fastmcp.client.transports import StreamableHttpTransport
+from fastmcp.exceptions import ToolError
+
+from copier_fastmcp_engine.errors import CouldNotError
+from engine.tests.consent.conftest import EACH_POLICY
+from engine.tests.engine_support.granting import (
     CAN,
     COMPLETE,
     DOMAIN,
@@ -28,15 +34,14 @@ from attacks.consent.granting import (
     text_of,
     variables,
 )
-from attacks.consent.provider import Browser, Provider, http
-from fastmcp import Client, FastMCP
-from fastmcp.client.transports import StreamableHttpTransport
-from fastmcp.exceptions import ToolError
-
-from copier_fastmcp_engine.errors import CouldNotError
+from engine.tests.engine_support.provider import Browser, Provider, http
 from engine.tests.engine_support.raw import LEGACY, MODERN, Message, connect, user
 
-pytestmark = pytest.mark.anyio
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.parametrize("policy", EACH_POLICY, indirect=True),
+    pytest.mark.usefixtures("policy"),
+]
 
 
 @pytest.mark.parametrize("way", CAN)
