@@ -35,6 +35,7 @@ from .guarded_components import (
     NO_TASKS,
     OWN_KINDS,
     REMEDY,
+    CodeTool,
     GuardedTool,
     Source,
     find_source,
@@ -59,6 +60,13 @@ from .tools import (
 
 # Modules of FastMCP whose tools call other tools of the server
 CALLING_MODULES = ("fastmcp.server.transforms.", "fastmcp.experimental.transforms.")
+# The one whose tool runs code of the client, which reads the results of these calls itself
+CODE_MODULE = "fastmcp.experimental.transforms.code_mode"
+
+
+def _module_of(tool: Tool) -> str:
+    """Return the name of the module of the function behind a tool; an empty text where there is none."""
+    return str(getattr(getattr(tool, "fn", None), "__module__", ""))
 
 
 def missing_scopes(scopes: Sequence[str]) -> str:
@@ -297,7 +305,8 @@ class Guard(Transform):
         """Return a tool, of which it is known where it comes from, as it is served."""
         declaration = self._find_declaration(tool, source.tool)
         if declaration is None and self._is_guarded_below(source):
-            return tool
+            is_code = _module_of(source.tool) == CODE_MODULE
+            return CodeTool.wrap(self, tool) if is_code else tool
         is_own = isinstance(source.tool, OWN_KINDS)
         asks_itself = self._asks_by_itself(source.tool, declaration)
         asks = self._asks_before(tool, source.tool, declaration)
@@ -350,8 +359,7 @@ class Guard(Transform):
 
     def _is_guarded_below(self, source: Source) -> bool:
         """Tell whether a tool only calls others of its server, and that server guards those."""
-        module = str(getattr(getattr(source.tool, "fn", None), "__module__", ""))
-        if not module.startswith(CALLING_MODULES):
+        if not _module_of(source.tool).startswith(CALLING_MODULES):
             return False
         server = source.path[-1][0]
         return server is self.mcp or find_guard(server) is not None
