@@ -1,13 +1,20 @@
 """A provider that lies, lags, fails or is replaced, and pages that repeat nothing of what they are sent."""
 
+import asyncio
+import contextlib
 import time
+from collections.abc import AsyncIterator
 from typing import Any
 
+import anyio
 import httpx2
 import pytest
 from fastmcp import FastMCP
+from listening import PATIENCE
 
 from copier_fastmcp_engine.consent import oauth
+from copier_fastmcp_engine.consent.oauth_errors import ProviderError
+from copier_fastmcp_engine.consent.store import Grant
 from engine.tests.engine_support.granting import (
     ALG_NONE,
     COMPLETE,
@@ -19,6 +26,7 @@ from engine.tests.engine_support.granting import (
     changed,
     grant_of,
     nothing,
+    settings,
     text_of,
 )
 from engine.tests.engine_support.provider import Browser, Provider, heading
@@ -227,3 +235,53 @@ async def test_an_id_token_that_does_not_hold_grants_nothing(
         provider.wrong["token"] = {"id_token": tokens[kind]}
         assert heading(await browser.get(back)) == FAILED
         await nothing(server)
+
+
+@contextlib.asynccontextmanager
+async def dripping() -> AsyncIterator[str]:
+    """The address of a server that sends one byte of its response at a time, for ever."""
+
+    handlers: set[asyncio.Task[None]] = set()
+
+    async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task
+        handlers.add(task)
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n")
+        try:
+            while True:
+                writer.write(b" ")
+                await writer.drain()
+                await asyncio.sleep(0.02)
+        except ConnectionError:
+            pass
+        finally:
+            writer.close()
+
+    server = await asyncio.start_server(drip, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    yield f"http://127.0.0.1:{port}"
+    server.close()
+    for handler in handlers:
+        handler.cancel()
+    await asyncio.gather(*handlers, return_exceptions=True)
+
+
+async def test_a_provider_that_drips_is_left_at_the_deadline(
+    provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = await oauth.Provider(settings(provider)).metadata()
+    monkeypatch.setattr(oauth, "PATIENCE", 0.3)
+    grant = Grant(subject="ann", access_token="a", expires_at=0, granted_at=0)
+    async with dripping() as address:
+        slow = oauth.Provider(
+            settings(provider, oidc_issuer=address, jwt_issuer=address)
+        )
+        with anyio.fail_after(PATIENCE), pytest.raises(ProviderError, match="reached"):
+            await slow.metadata()
+        endpoints = dict.fromkeys(["token_endpoint", "revocation_endpoint"], address)
+        slow._known, slow._until = {**known, **endpoints}, time.monotonic() + 60
+        with anyio.fail_after(PATIENCE), pytest.raises(ProviderError, match="reached"):
+            await slow.refresh(grant)
+        with anyio.fail_after(PATIENCE):
+            assert await slow.revoke(grant) is False

@@ -1,4 +1,4 @@
-"""Public tools beside scoped ones: over HTTP a token is asked for where it is needed, by the answers that clients log in by.
+"""Public tools next to scoped ones: over HTTP a token is asked for where it is needed, by the answers that clients log in by.
 
 With a verifier FastMCP asks every request for a token. This front lets one pass without,
 and with none made up for it, when what it names asks nothing of its caller. It decides no more than how a refusal
@@ -18,9 +18,9 @@ from starlette.datastructures import Headers
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ..declarations import Declaration
-from ..guarded_components import function_at, prompt_function
-from ..tools import GRANT, SCOPES, function_of, has_mark
+from .declarations import Declaration
+from .guarded_components import function_at, prompt_function
+from .tools import GRANT, SCOPES, function_of, has_mark
 
 NAMED = {"tools/call": "name", "resources/read": "uri", "prompts/get": "name"}
 
