@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib import import_module
 
-from .errors import RefusedError, UnableError, one_line
+from .errors import AnswersError, RefusedError, UnableError, one_line
 
 NAME = "copier-fastmcp"
 VERBS = {
@@ -136,16 +136,18 @@ def _split_debug(words: Sequence[str]) -> tuple[list[str], bool]:
     return [*remaining, *words[end:]], len(remaining) < end
 
 
-def _describe_error(error: Exception) -> str:
-    """What went wrong, on one line."""
+def _describe_error(error: Exception) -> list[str]:
+    """Return an error as lines: one, or one for each error in the answers."""
+    if isinstance(error, AnswersError):
+        return [one_line(line) for line in error.lines]
     if isinstance(error, (RefusedError, UnableError)):
-        return one_line(error)
+        return [one_line(error)]
     if isinstance(error, subprocess.CalledProcessError):
         output = f"{error.stdout or ''}{error.stderr or ''}".strip().splitlines()
-        return one_line(f"{error}: {output[-1]}" if output else error)
+        return [one_line(f"{error}: {output[-1]}" if output else error)]
     if isinstance(error, (OSError, ValueError)):
-        return one_line(error) or type(error).__name__
-    return one_line(f"{type(error).__name__}: {error}; --debug shows where")
+        return [one_line(error) or type(error).__name__]
+    return [one_line(f"{type(error).__name__}: {error}; --debug prints a traceback")]
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -168,6 +170,7 @@ def main(words: Sequence[str] | None = None) -> int:
     except Exception as error:
         if debug:
             traceback.print_exception(error)
-        print(f"{NAME}: {_describe_error(error)}", file=sys.stderr)
+        for line in _describe_error(error):
+            print(f"{NAME}: {line}", file=sys.stderr)
         return 1 if isinstance(error, RefusedError) else 2
     return code

@@ -54,7 +54,7 @@ def try_(
         json_output: Print JSON.
 
     Returns:
-        0 if nothing differs, 1 where something does or a read failed.
+        0 if nothing differs, also where some reads could not be called; 1 where something differs or a read failed.
 
     Raises:
         RefusedError: The server has no API, no address or no reads, or nobody agreed.
@@ -164,7 +164,7 @@ def _check_reachable(trials: Sequence[Trial]) -> None:
     called = [trial.failure for trial in trials if trial.calls]
     if called:
         raise UnableError(called[0])
-    raise RefusedError(trials[0].failure)
+    raise RefusedError(trials[0].not_called)
 
 
 def _write(
@@ -187,19 +187,23 @@ def _report(findings: Sequence[Finding], line: str, out: Path | None) -> None:
         print(one_line(line))
     wrong = [row for row in findings if row.lines]
     failed = [row for row in findings if row.failure and not row.lines]
+    uncalled = [row for row in findings if row.not_called]
     for finding in wrong:
         for text in finding.lines:
             print(one_line(f"{finding.tool}: {text}"))
     for finding in failed:
         print(one_line(f"{finding.tool}: {finding.failure}"))
+    for finding in uncalled:
+        print(one_line(f"{finding.tool} was not called: {finding.not_called}"))
     for finding in findings:
         for text in finding.notes:
             print(one_line(f"{finding.tool}: {text}"))
-    right = len(findings) - len(wrong) - len(failed)
+    right = len(findings) - len(wrong) - len(failed) - len(uncalled)
     total = sum(finding.calls for finding in findings)
-    print(
-        f"{format_count(total, 'request')}: {right} right, {len(wrong)} differ, {len(failed)} failed"
-    )
+    counts = f"{right} right, {len(wrong)} differ, {len(failed)} failed"
+    if uncalled:
+        counts += f", {len(uncalled)} not called"
+    print(f"{format_count(total, 'request')}: {counts}")
     if out:
         print(
             f"wrote {out}; look at it, then: copier-fastmcp update --merge --from {out}"

@@ -286,8 +286,11 @@ def test_what_is_left_to_do_is_a_table_of_phases(
         "| 3. Prove what asks a person",
     ]
     assert [row[1] for row in rows] == ["critical", "critical", "high"]
-    assert rows[0][2] == "1: `read_next`"
-    assert rows[2][2] == "1: `delete_note`"
+    assert [row[2] for row in rows] == ["5 min", "5 min", "20 min"]
+    assert rows[0][3] == "1: `read_next`"
+    assert rows[2][3] == "1: `delete_note`"
+    assert all(row[4].startswith("clients ") for row in rows), "a reason for the order"
+    assert "About 1.5 h in all" in text
     (folder / "docs/adoption.md").unlink()
     commit(folder)
     assert main(words[:4]) == 0

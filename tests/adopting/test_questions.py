@@ -4,6 +4,10 @@ from pathlib import Path
 
 import pytest
 from adopting.test_cautious import proposed
+from adopting.test_reading import seen
+from adopting.test_traps import HEAD
+
+from copier_fastmcp.adopting.proposals import Proposal
 
 SIGN_IN = """def service():
     try:
@@ -68,3 +72,88 @@ def test_a_download_to_a_path_writes_there(tmp_path: Path) -> None:
 def test_a_question_names_what_speaks_against_a_read(tmp_path: Path) -> None:
     tool = 'def read_note(it: str, save_path: str = ".") -> str:\n    """Read a note."""\n    return ""'
     assert "but it can write to 'save_path'" in proposed(tmp_path, tool).asked
+
+
+# A helper below every tool, and the calls of four tools that read through it.
+TRANSPORT = """def run_script(text: str) -> str:
+    return subprocess.run(["osascript", "-e", text]).stdout
+
+
+"""
+MARKING = (
+    "def mark_seen(text: str) -> str:\n    return db.update_one({'seen': text})\n\n\n"
+)
+TAKING = "def take(text: str) -> str:\n    return JOBS.pop()\n\n\n"
+TOOL = '@mcp.tool\ndef {}(it: str) -> str:\n    """Get it."""\n    return {}\n\n\n'
+READING = ("get_note", "list_notes", "search_notes", "read_title")
+
+
+def survey_five(folder: Path, helper: str, call: str, last: str) -> list[Proposal]:
+    """The proposals for four tools that read through a helper, and for `get_last`."""
+    tools = "".join(TOOL.format(name, call) for name in READING)
+    tools += TOOL.format("get_last", last)
+    text = f"{HEAD}\nimport subprocess\n\nJOBS = []\n\n\n{helper}{tools}"
+    return seen(folder, **{"server.py": text}).proposals
+
+
+def test_a_transport_that_every_read_shares_is_no_effect_of_any(
+    tmp_path: Path,
+) -> None:
+    proposals = survey_five(
+        tmp_path, TRANSPORT, 'run_script("get name of it")', 'run_script("count it")'
+    )
+    assert {(proposal.behavior, proposal.asked) for proposal in proposals} == {
+        ("read", "")
+    }
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        'run_script("delete every note")',
+        'run_script("tell app\\n  set read status of it to true\\nend")',
+        'run_script(f"tell app\\n  move {it} to trash")',
+        'subprocess.run(["rm", it])',
+    ],
+)
+def test_what_is_passed_to_a_shared_transport_still_counts(
+    last: str, tmp_path: Path
+) -> None:
+    call = 'run_script("get name of it")'
+    proposals = survey_five(tmp_path, TRANSPORT, call, last)
+    assert [each.tool.name for each in proposals if each.asked] == ["get_last"]
+
+
+@pytest.mark.parametrize(
+    ("helper", "call"), [(MARKING, "mark_seen(it)"), (TAKING, "take(it)")]
+)
+def test_a_shared_helper_that_writes_by_name_or_takes_away_counts(
+    helper: str, call: str, tmp_path: Path
+) -> None:
+    assert all(each.asked for each in survey_five(tmp_path, helper, call, call))
+
+
+ENDED = {
+    "an entry while it runs": "JOBS.append(it)\n    found = api.get(it).json()\n    JOBS.remove(it)\n    return found",
+    "a handler for later": "atexit.register(remove_all)\n    return api.get(it).json()",
+}
+GLOBALS = "import atexit\n\nJOBS = []\n\n\ndef remove_all():\n    os.remove('x')\n\n\n"
+
+
+@pytest.mark.parametrize("body", ENDED.values(), ids=ENDED)
+def test_what_ends_with_the_call_changes_nothing(body: str, tmp_path: Path) -> None:
+    proposal = proposed(tmp_path, READ + body, f"{GLOBALS}@mcp.tool")
+    assert (proposal.behavior, proposal.asked) == ("read", "")
+
+
+def test_an_entry_that_is_moved_to_the_end_is_an_effect(tmp_path: Path) -> None:
+    body = "JOBS.remove(it)\n    JOBS.append(it)\n    return it"
+    assert proposed(tmp_path, READ + body, f"{GLOBALS}@mcp.tool").asked
+
+
+def test_a_process_that_a_tool_starts_counts_and_its_end_does_not(
+    tmp_path: Path,
+) -> None:
+    body = "proc = subprocess.Popen(['x'])\n    proc.kill()\n    return it"
+    asked = proposed(tmp_path, READ + body).asked
+    assert "Popen" in asked

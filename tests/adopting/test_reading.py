@@ -158,3 +158,94 @@ def test_each_function_of_a_name_is_found_where_branches_define_it(
         ("purge", 14),
     ]
     assert {each.tool.title for each in found} == {"Purge of it"}
+
+
+REGISTRARS = {
+    "a wrapper of its parameter": '''
+def tool(function):
+    @functools.wraps(function)
+    def wrapper(*given, **named):
+        return function(*given, **named)
+
+    mcp.tool()(wrapper)
+    return function
+
+
+@tool
+def get_note(it: str) -> str:
+    """Get a note."""
+    return it
+''',
+    "a decorator that a function makes": '''
+def make_gate(app, enabled):
+    def gate(*given, **named):
+        def decorate(function):
+            return app.tool(*given, **named)(function)
+
+        return decorate
+
+    return gate
+
+
+def register(app):
+    tool = make_gate(app, {"get_note"})
+
+    @tool()
+    def get_note(it: str) -> str:
+        """Get a note."""
+        return it
+
+
+register(mcp)
+''',
+}
+
+
+@pytest.mark.parametrize("text", REGISTRARS.values(), ids=REGISTRARS)
+def test_a_registering_decorator_of_the_project_is_followed(
+    text: str, tmp_path: Path
+) -> None:
+    head = 'import functools\n\nfrom fastmcp import FastMCP\n\nmcp = FastMCP("it")\n'
+    survey = seen(tmp_path, **{"server.py": head + text})
+    assert [each.tool.name for each in survey.proposals] == ["get_note"]
+    assert survey.left == []
+
+
+CHAIN = '''from fastmcp import FastMCP
+
+mcp = FastMCP("chain")
+
+
+def send(words):
+    return subprocess.run(words)
+
+
+def call(words):
+    return send(words)
+
+
+def find_version():
+    return call(["version"])
+
+
+@mcp.tool
+def search_copy(it: str) -> str:
+    """Search the copy."""
+    find_version()
+    return call([it])
+
+
+def near(words):
+    return call(words)
+'''
+
+
+def test_a_helper_that_is_reached_twice_counts_from_the_nearer_place(
+    tmp_path: Path,
+) -> None:
+    text = CHAIN.replace('return call(["version"])', 'return near(["version"])')
+    (proposal,) = seen(tmp_path, **{"server.py": text}).proposals
+    assert (
+        proposal.asked
+        == "its name says 'search', but it calls subprocess.run() (2 calls down)"
+    )

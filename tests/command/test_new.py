@@ -110,12 +110,12 @@ def test_what_is_wrong_is_one_line_and_nothing_is_written(
     for words, why in (
         (
             ["--tools", "Get Note"],
-            "'Get Note' is not a good name; write it as get_note",
+            "'Get Note' is not a valid name; write get_note",
         ),
-        (["--tools", "note_get"], "'note' says nothing of what note_get does"),
+        (["--tools", "note_get"], "'note' is no known verb; write note_get=read"),
         (
             ["--tools", "note_get, it_is"],
-            "'note' and 'it' say nothing of what note_get and it_is do",
+            "'note' and 'it' are no known verbs; write note_get=read, it_is=put",
         ),
         (["--tools", "get_a, get_a"], "named twice"),
         (["--tools", "get_a=reed"], "'reed' is not a behavior"),

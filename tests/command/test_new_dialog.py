@@ -121,10 +121,7 @@ def test_forward_and_back_in_a_terminal(
     assert "! 'Big Orders' is not a good name; write big_orders" in plain, (
         "a mistake stands whole, with its mend"
     )
-    assert (
-        "! 'shelve' says nothing of what shelve_order does; add it, as in shelve_order=put or shelve_order=action"
-        in plain
-    )
+    assert "! 'shelve' is no known verb; write shelve_order=put" in plain
     assert "replaces or assigns: same input, same end state" in plain, (
         "each behavior says what it means"
     )

@@ -1,4 +1,7 @@
-"""`sync`: a later document reaches a real server, and what its author wrote stays."""
+"""`sync`: a later document reaches a real server, and what its author wrote stays.
+
+`tests/openapi/test_later_document.py` has each single change of an API.
+"""
 
 import json
 import shutil
@@ -124,14 +127,6 @@ def test_a_renamed_api_keeps_what_the_author_wrote(mine: Path, tmp_path: Path) -
     code, report = sync(mine, later)
     assert (code, report.splitlines()[0]) == (0, "nothing changes for callers")
     assert "sync-later" not in git(mine, "branch", "--list")
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("change", [name for name in CHANGES if name != "all of them"])
-def test_each_change_of_the_api_keeps_what_the_author_wrote(
-    change: str, mine: Path, tmp_path: Path
-) -> None:
-    check_what_is_kept(mine, write_document(tmp_path / "later.json", CHANGES[change]))
 
 
 def test_what_callers_notice_comes_first_and_breaks_with_exit_1(

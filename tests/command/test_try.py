@@ -185,6 +185,7 @@ def test_a_read_that_changes_a_field_becomes_an_action(project: Path) -> None:
     api = Api({"GET /parcels": lambda _: [{"id": 1, "views": next(counter)}]})
     assert trying(api, {**LIST, "returns": [{"id": "int", "views": "int"}]}) == 1
     assert found("list_parcels")["behavior"] == "action"
+    assert "destructive" not in found("list_parcels"), "the cautious default"
     assert "views" in found("list_parcels")["why"]
 
 
@@ -243,6 +244,21 @@ def test_a_required_value_comes_from_the_user(project: Path) -> None:
     assert api.sent == []
     assert trying(api, SEARCH, words=("--value", "text=ann")) == 0
     assert set(api.bodies) == {b'{"text":"ann"}'}
+
+
+def test_a_read_of_an_empty_service_is_not_called_and_no_failure(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    api = Api({"GET /parcels": []})
+    assert trying(api, LIST, GET) == 0
+    assert {*api.sent} == {"GET /parcels"}
+    output = capsys.readouterr().out.splitlines()
+    assert output[0].startswith("get_parcel was not called: no value for parcel_id")
+    assert output[1] == "3 requests: 1 right, 0 differ, 0 failed, 1 not called"
+    # One that fails still is a failure.
+    failing = Api({"GET /parcels": [PARCEL], "GET /parcels/1": (500, {})})
+    assert trying(failing, LIST, GET) == 1
+    assert "1 failed" in capsys.readouterr().out
 
 
 def test_a_program_gets_json_alone(

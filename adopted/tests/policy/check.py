@@ -14,4 +14,5 @@ ROOT = HERE.parents[1]
 if __name__ == "__main__":
     sys.path[:0] = [str(path) for path in (HERE, ROOT, ROOT / "src")]
     settings = ["-c", str(HERE / "suite.ini"), "--rootdir", str(ROOT)]
-    sys.exit(pytest.main([*settings, str(HERE), *sys.argv[1:]]))
+    selected = sys.argv[1:] or ["--all-proofs"]
+    sys.exit(pytest.main([*settings, str(HERE), *selected]))

@@ -332,7 +332,14 @@ class Guard(Transform):
             hints = {"title": fields["title"], **self.policy.hints(declaration)}
             fields["annotations"] = ToolAnnotations.model_validate(hints)
         if declaration and not is_own:
-            fields.update(describe_tool(declaration, tool.description, tool.meta))
+            has_two_steps = asks and self.policy.confirm_fallback == "two_step"
+            description = describe_tool(
+                declaration,
+                tool.description,
+                tool.meta,
+                has_two_steps=has_two_steps,
+            )
+            fields.update(description)
         if declaration and asks and not asks_itself:
             texts = self.texts.get(tool.name, {}).get("arguments", {}).get("confirm")
             fields["parameters"] = add_confirm_argument(

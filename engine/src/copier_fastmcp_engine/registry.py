@@ -4,7 +4,7 @@ import functools
 import importlib
 import importlib.util
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from traceback import extract_tb
 from types import ModuleType
@@ -12,10 +12,11 @@ from typing import Any, TypeVar
 
 from fastmcp import FastMCP
 from fastmcp.decorators import get_fastmcp_meta
+from fastmcp.prompts import prompt as fastmcp_prompt
 from fastmcp.resources import resource as fastmcp_resource
 from fastmcp.server.auth import require_scopes
 
-from .declarations import DECLARED, declaration_of
+from .declarations import DECLARED, Declaration, declaration_of
 from .errors import StartError
 from .policy import Policy
 from .tools import SCOPES, PolicyTool, build_tool
@@ -26,54 +27,150 @@ DECORATOR = re.compile(
 )  # as Python names it when its options are wrong
 
 
-def modules(package: str) -> Iterator[ModuleType]:
-    """Import every file below a package, if it is there, but helpers (_*.py); StartError names one that fails."""
+def module_files(package: str) -> Iterator[tuple[str, Path]]:
+    """Yield the module and the path of every file below a package, if it is there, but helpers (_*.py)."""
     if not importlib.util.find_spec(package):
         return
     root = Path(next(iter(importlib.import_module(package).__path__)))
     for path in sorted(root.rglob("*.py")):
         parts = path.relative_to(root).with_suffix("").parts
-        if any(part.startswith("_") for part in parts):
-            continue
-        try:
-            yield importlib.import_module(".".join((package, *parts)))
-        except Exception as error:
-            trace = extract_tb(error.__traceback__)
-            lines = [frame.lineno for frame in trace if frame.filename == str(path)]
-            place = f"{path}:{lines[-1]}" if lines else path
-            said = " ".join(str(error).split())
-            reason = DECORATOR.sub('a decorator, as @read(title="Get"),', said)
-            raise StartError(f"{place}: {type(error).__name__}: {reason}") from error
+        if not any(part.startswith("_") for part in parts):
+            yield ".".join((package, *parts)), path
+
+
+def import_file(module: str, path: Path) -> ModuleType:
+    """Import a file.
+
+    Args:
+        module: The name of its module.
+        path: The file.
+
+    Raises:
+        StartError: It cannot be imported; the text names the file and the line.
+    """
+    try:
+        return importlib.import_module(module)
+    except Exception as error:
+        trace = extract_tb(error.__traceback__)
+        lines = [frame.lineno for frame in trace if frame.filename == str(path)]
+        place = f"{path}:{lines[-1]}" if lines else path
+        message = " ".join(str(error).split())
+        reason = DECORATOR.sub('a decorator, as @read(title="Get"),', message)
+        raise StartError(f"{place}: {type(error).__name__}: {reason}") from error
+
+
+def modules(package: str) -> Iterator[ModuleType]:
+    """Import every file below a package; StartError names one that fails."""
+    for module, path in module_files(package):
+        yield import_file(module, path)
 
 
 @functools.cache
 def load_tools(policy: Policy, package: str, *more: ModuleType) -> list[PolicyTool]:
-    """The tools of every file in a package, if it is there, and of more modules; servers of a process share them.
+    """Load the tools of every file in a package, if it is there, and of more modules; servers of a process share them.
 
-    Raises StartError for a file that does not import, declares no tool, or hides or repeats one.
+    Raises:
+        StartError: A file does not import, declares no tool, or hides or repeats one.
     """
-    tools: dict[str, tuple[str, PolicyTool]] = {}
-    for module in (*more, *modules(package)):
-        path = str(module.__file__)
-        if not (written := DECLARED.get(module.__name__, [])):
-            why = "declares no tool; decorate one, or begin the file name with _"
-            raise StartError(f"{path}: {why}")
-        # Each declaration with the outermost function that carries it
-        carriers = {id(declaration_of(value)): value for value in vars(module).values()}
-        for name, declaration in written:
-            if (function := carriers.get(id(declaration))) is None:
-                why = "a decorator above it lacks functools.wraps, or its name has another value"
-                raise StartError(f"{path}: the tool {name} is hidden: {why}")
-            if name in tools:
-                raise StartError(
-                    f"{path}: the tool {name} is already in {tools[name][0]}"
-                )
-            try:
-                tools[name] = path, build_tool(policy, function, declaration)
-            except Exception as error:
-                reason = " ".join(str(error).split())
-                raise StartError(f"{path}: {type(error).__name__}: {reason}") from error
-    return [tool for _, tool in tools.values()]
+    loaded = []
+    for module in more:
+        loaded += build_tools(policy, module)
+    for name, path in module_files(package):
+        loaded += build_tools(policy, import_file(name, path))
+    _require_unique(loaded)
+    return [tool for _, tool in loaded]
+
+
+@functools.cache
+def defer_tools(
+    policy: Policy, package: str, named: Collection[str], *more: ModuleType
+) -> list[PolicyTool]:
+    """Read the files of a package, and import only those that hold more than plain declarations.
+
+    Args:
+        policy: The policy.
+        package: The package.
+        named: Tools that are needed whole, as those with other texts.
+        more: Modules that are imported already.
+
+    Raises:
+        StartError: As for `load_tools`; but a file whose types are wrong fails when its tool is first called.
+    """
+    from .deferred_tools import defer_tool, parse_tools
+
+    found = []
+    for module in more:
+        found += build_tools(policy, module)
+    for name, path in module_files(package):
+        sources = parse_tools(path, name) or []
+        if not sources or any(
+            _is_named(source.declaration, named) for source in sources
+        ):
+            found += build_tools(policy, import_file(name, path))
+            continue
+        for source in sources:
+            load = functools.partial(_load_tool, policy, name, path, source.name)
+            found.append((str(path), defer_tool(policy, source, load)))
+    _require_unique(found)
+    return [tool for _, tool in found]
+
+
+def _is_named(declaration: Declaration, names: Collection[str]) -> bool:
+    return any(name in names for name in (declaration.name, *declaration.formerly))
+
+
+def _load_tool(policy: Policy, module: str, path: Path, name: str) -> PolicyTool:
+    """Import a file, and return one of its tools."""
+    tools = dict(_build_once(policy, module, path))
+    if name not in tools:
+        raise StartError(f"{path}: the tool {name} is no longer there")
+    return tools[name]
+
+
+@functools.cache
+def _build_once(
+    policy: Policy, module: str, path: Path
+) -> list[tuple[str, PolicyTool]]:
+    built = build_tools(policy, import_file(module, path))
+    return [(tool.name, tool) for _, tool in built]
+
+
+def build_tools(policy: Policy, module: ModuleType) -> list[tuple[str, PolicyTool]]:
+    """Build the tools of a module, each with the path of its file.
+
+    Raises:
+        StartError: It declares no tool, hides one, or has one that cannot be served.
+    """
+    path = str(module.__file__)
+    declared = DECLARED.get(module.__name__, [])
+    if not declared:
+        why = "declares no tool; decorate one, or begin the file name with _"
+        raise StartError(f"{path}: {why}")
+    # Each declaration with the outermost function that carries it
+    carriers = {id(declaration_of(value)): value for value in vars(module).values()}
+    built = []
+    for name, declaration in declared:
+        function = carriers.get(id(declaration))
+        if function is None:
+            why = "a decorator above it lacks functools.wraps, or its name has another value"
+            raise StartError(f"{path}: the tool {name} is hidden: {why}")
+        try:
+            built.append((path, build_tool(policy, function, declaration)))
+        except Exception as error:
+            reason = " ".join(str(error).split())
+            raise StartError(f"{path}: {type(error).__name__}: {reason}") from error
+    return built
+
+
+def _require_unique(tools: Sequence[tuple[str, PolicyTool]]) -> None:
+    """Raise StartError where two files have a tool of one name."""
+    paths: dict[str, str] = {}
+    for path, tool in tools:
+        if tool.name in paths:
+            raise StartError(
+                f"{path}: the tool {tool.name} is already in {paths[tool.name]}"
+            )
+        paths[tool.name] = path
 
 
 def resource(
@@ -102,6 +199,32 @@ def resource(
         return fastmcp_resource(uri, auth=auth, **said)(function)
 
     return decorate
+
+
+def prompt(
+    *, description: str, title: str | None = None, name: str | None = None
+) -> Callable[[T], T]:
+    """Declare a prompt, which its user picks; the function, whose name it has by default, is unchanged."""
+
+    def decorate(function: T) -> T:
+        decorator = fastmcp_prompt(name=name, title=title, description=description)
+        decorated: T = decorator(function)
+        return decorated
+
+    return decorate
+
+
+def add_prompts(mcp: FastMCP, package: str) -> None:
+    """Serve what the files of a package, if it is there, declare with `prompt`; else StartError."""
+    for module in modules(package):
+        functions = [
+            value for value in vars(module).values() if get_fastmcp_meta(value)
+        ]
+        if not functions:
+            reason = "declares no prompt; decorate one with @prompt(...)"
+            raise StartError(f"{module.__file__}: {reason}")
+        for function in functions:
+            mcp.add_prompt(function)
 
 
 def add_resources(mcp: FastMCP, package: str) -> None:

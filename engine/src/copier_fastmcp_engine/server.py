@@ -3,7 +3,7 @@
 import contextlib
 import importlib
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import ModuleType
@@ -19,10 +19,11 @@ from .confirmation.pending import PendingStore
 from .declarations import collecting
 from .errors import StartError
 from .guard import Guard
-from .metadata.overrides import override
+from .metadata.overrides import overridden_tools, override
 from .places import describe_error, describe_place
 from .policy import Policy
 from .settings import PolicySettings
+from .tools import PolicyTool, run_now
 
 RESOURCE_LISTING = "resource_listing"  # the module of the tool list_resources
 
@@ -69,7 +70,7 @@ def build_server(
         from .consent.tools import tools_module
 
         modules.append(tools_module(policy, consent))
-    tools = registry.load_tools(policy, f"{policy.package}.tools", *modules)
+    tools = _load_tools(settings, modules)
     options: dict[str, Any] = {
         "version": _version_of(policy),
         "instructions": instructions,
@@ -79,13 +80,16 @@ def build_server(
     }
     guard = _make_guard(settings, gate, tools, consent, options)
     mcp = guard.mcp
-    for tool in tools:
-        mcp.add_tool(tool)
+    deferred = _add_tools(mcp, tools)
     if gate.pages:
         gate.pages.serve(mcp)
     registry.add_resources(mcp, f"{policy.package}.resources")
+    registry.add_prompts(mcp, f"{policy.package}.prompts")
     with collecting(guard.declared_elsewhere):
         extend.extend(mcp)
+    if deferred:
+        added = run_now(mcp.local_provider.list_tools())
+        deferred.require_distinct(added)
     guard.check()
     guard.texts = override(
         policy, mcp, settings.metadata, guard.formerly, guard.gated_names()
@@ -94,6 +98,35 @@ def build_server(
         _add_search(mcp, guard, settings, tools)
     guard.install()
     return mcp
+
+
+def _load_tools(
+    settings: PolicySettings, modules: Sequence[ModuleType]
+) -> list[PolicyTool]:
+    """Load the tools; those behind a search are imported when they are needed."""
+    policy = settings.policy
+    package = f"{policy.package}.tools"
+    if not settings.search:
+        return registry.load_tools(policy, package, *modules)
+    named = overridden_tools(policy, settings.metadata)
+    return registry.defer_tools(policy, package, named, *modules)
+
+
+def _add_tools(mcp: FastMCP[Any], tools: Sequence[PolicyTool]) -> Any:
+    """Add the tools to a server, and return the provider of the deferred ones, if there are any."""
+    deferred = []
+    for tool in tools:
+        if tool.is_deferred:
+            deferred.append(tool)
+        else:
+            mcp.add_tool(tool)
+    if not deferred:
+        return None
+    from .deferred_tools import DeferredTools
+
+    provider = DeferredTools(deferred)
+    mcp.add_provider(provider)
+    return provider
 
 
 def _add_search(

@@ -5,7 +5,7 @@ import functools
 import inspect
 from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 import pydantic
 from fastmcp import FastMCP
@@ -45,6 +45,7 @@ SCOPES = "__scopes__"
 class PolicyTool(CompactTool, FunctionTool):
     """A tool that knows its declaration and its policy, and can ask a person."""
 
+    is_deferred: ClassVar[bool] = False  # whether its file is imported later
     declaration: Any = Field(default=None, exclude=True)  # as a tool file makes it
     policy: Any = Field(default=None, exclude=True)
     # Whether the author's function has an argument `confirm` too
@@ -76,6 +77,9 @@ class PolicyTool(CompactTool, FunctionTool):
             if isinstance(cause := error.__cause__, pydantic.ValidationError):
                 raise ValidationError(describe_errors(cause)) from cause
             raise
+
+
+TWO_STEPS = "Two-step confirmation"  # in the description of a tool that has it
 
 
 def declared(tool: Tool | None) -> Declaration | None:
@@ -133,11 +137,13 @@ def build_tool(
         name=name,
         title=declaration.title,
         **describe_tool(
-            declaration, declaration.description or inspect.getdoc(function)
+            declaration,
+            declaration.description or inspect.getdoc(function),
+            has_two_steps=is_gated and policy.confirm_fallback == "two_step",
         ),
         icons=[Icon(src=declaration.icon)] if declaration.icon else None,
         annotations=ToolAnnotations.model_validate(hints),
-        auth=_scope_check(policy, declaration.scopes),
+        auth=scope_check(policy, declaration.scopes),
     )
     tool = cast("PolicyTool", built)
     tool.parameters = dereference_refs(tool.parameters)  # once, and not in each list
@@ -151,7 +157,7 @@ def build_tool(
     return tool
 
 
-def _scope_check(policy: Policy, scopes: Sequence[str]) -> AuthCheck | None:
+def scope_check(policy: Policy, scopes: Sequence[str]) -> AuthCheck | None:
     """Return the check that hides a tool from callers without its scopes.
 
     With consent it stays listed, so that its callers are told which scopes they lack.
@@ -165,8 +171,20 @@ def describe_tool(
     declaration: Declaration,
     description: str | None,
     meta: dict[str, Any] | None = None,
+    *,
+    has_two_steps: bool = False,
 ) -> dict[str, Any]:
-    """Return the description and the `_meta` of a tool; both say that it is deprecated, where it is."""
+    """Return the description and the `_meta` of a tool.
+
+    Args:
+        declaration: What the tool declares; both results mention a deprecation.
+        description: The author's description.
+        meta: The tool's own `_meta`.
+        has_two_steps: Whether a client that cannot ask previews a call and then applies it.
+    """
+    if has_two_steps and TWO_STEPS.lower() not in (description or "").lower():
+        separator = "\n\n" if "\n" in (description or "") else " "
+        description = separator.join(filter(None, [description, f"{TWO_STEPS}."]))
     if reason := declaration.deprecated:
         description = "\n\n".join(filter(None, [description, f"Deprecated: {reason}"]))
         meta = {**(meta or {}), "deprecated": reason}

@@ -79,6 +79,7 @@ class StubSuite:
         self.on_question: Callable[[], Awaitable[None]] | None = None
         self.tables = TABLES
         self.notes: list[str] = []
+        self.proof: dict[str, Any] = {}
 
     def connect(self) -> Backend:
         self.store = Store()
@@ -105,9 +106,9 @@ class StubSuite:
             "properties": {"note_id": {"type": "integer"}, **self.parameters},
             "required": ["note_id"],
         }
-        tool = Tool({"name": "delete_note", "inputSchema": schema})
+        tool = Tool({"name": "delete_note", "inputSchema": schema}, proof=self.proof)
         suite: Any = self
-        await Probe(suite, tool, self.call).prove(with_variants=True)
+        await Probe(suite, tool, self.call, "2026-07-28").prove(with_variants=True)
 
 
 def delete(store: Store, note_id: int) -> None:
@@ -277,6 +278,37 @@ async def test_elicit_in_a_body_is_a_finding_that_names_ask(tmp_path: Path) -> N
     await suite.prove()
     suite.served["delete_note"].fn = asks_the_client
     with pytest.raises(pytest.fail.Exception, match="use `ask` from the policy"):
+        await suite.prove()
+
+
+async def test_what_the_lock_does_not_show_is_found(tmp_path: Path) -> None:
+    """As where a helper in another file decides what a probe leaves out."""
+
+    async def arrange(store: Store, note_id: int = 5) -> Case:
+        return Case({"note_id": store.add(note_id)}, loses=["draft/1"])
+
+    suite = StubSuite(tmp_path, arrange, delete)
+    with pytest.raises(pytest.fail.Exception, match="a case may lose draft/1 unseen"):
+        await suite.prove()
+    suite.proof = {"loses": ["draft/*"], "outside": {}}
+    await suite.prove()
+    suite.module.outside = {"usage": "why"}
+    with pytest.raises(pytest.fail.Exception, match="outside names usage unseen"):
+        await suite.prove()
+
+
+async def test_a_replaced_method_is_found_where_the_lock_does_not_show_it(
+    tmp_path: Path,
+) -> None:
+    async def show_nothing() -> dict[str, Any]:
+        return {}
+
+    async def arrange(store: Store, note_id: int = 5) -> dict[str, Any]:
+        store.snapshot = show_nothing  # type: ignore[method-assign]
+        return {"note_id": store.add(note_id)}
+
+    suite = StubSuite(tmp_path, arrange, delete)
+    with pytest.raises(pytest.fail.Exception, match=r"replaced snapshot\(\) of the"):
         await suite.prove()
 
 

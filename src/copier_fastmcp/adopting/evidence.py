@@ -1,5 +1,6 @@
 """What speaks for what one tool does: its body, its name, its description, its parameters, its hints."""
 
+import ast
 import re
 from collections.abc import Sequence
 
@@ -10,6 +11,7 @@ from ..auditing.verbs import Verb, parse_name, split_name
 from ..sources.registrations import SourceTool
 from ..tables import load_tables
 from .definitions import build_definition
+from .plumbing import is_plumbing
 
 # The most cautious first: what each behavior loses and repeats.
 CAUTION = ("action", "delete", "put", "update", "append", "create", "ensure")
@@ -59,9 +61,23 @@ class Evidence:
         texts: All of it in words, the strongest first.
     """
 
-    def __init__(self, tool: SourceTool, body: Body, subject: ToolTexts) -> None:
-        """Gather it."""
+    def __init__(
+        self,
+        tool: SourceTool,
+        body: Body,
+        subject: ToolTexts,
+        shared: frozenset[ast.AST] = frozenset(),
+    ) -> None:
+        """Gather it.
+
+        Args:
+            tool: The tool.
+            body: What its body does.
+            subject: Its texts.
+            shared: Helpers that say nothing about any one tool.
+        """
         self.tool, self.body, self.described = tool, body, subject.described
+        self.shared = shared
         parameters = set(build_definition(tool)["inputSchema"]["properties"])
         self.chooses = bool(CHOOSERS & parameters)
         self.by_name, self.word = _choose_verb(subject.named)
@@ -109,6 +125,13 @@ class Evidence:
         return any(one.sure and one.word != self.word for one in self.described)
 
     @property
+    def reads_by_convention(self) -> bool:
+        """Whether its name says that it reads, or without a verb its description, in a word that means it."""
+        if self.by_name:
+            return self.word in SURE_READS
+        return self.by_words == "read" and self.described[0].word in SURE_READS
+
+    @property
     def only_computes(self) -> bool:
         """Whether every call of its body is known, and none of them writes."""
         return self.body.whole and not self.sure and not self.weak
@@ -144,6 +167,8 @@ class Evidence:
             ) in names - {()}
             hidden = effect.depth > 0 or self.by_name in ("read", "")
             aside = effect.aside and effect.kind != "read" and hidden
+            if self.reads_by_convention and effect.kind != "read":
+                aside = aside or is_plumbing(effect, self.body, self.shared)
             if not repeats_the_name and not aside:
                 counted.append(effect)
         return counted
@@ -161,7 +186,7 @@ class Evidence:
             texts.append(f"its hints say readOnly={str(self.hinted).lower()}")
         if tags := sorted(self.tagged & {"read", "write"}):
             texts.append(f"its tags say {', '.join(tags)}")
-        return tuple(texts)
+        return tuple(dict.fromkeys(texts))
 
     @property
     def name_says(self) -> str:
@@ -227,6 +252,12 @@ def _choose_verb(said: Sequence[Verb]) -> tuple[str, str]:
     for one in sorted(said, key=lambda each: each.kind == "read"):
         return _behavior_of_verb(one), one.word
     return "", ""
+
+
+def is_named_as_read(subject: ToolTexts) -> bool:
+    """Whether the name of a tool says for certain that it reads."""
+    behavior, word = _choose_verb(subject.named)
+    return behavior == "read" and word in SURE_READS
 
 
 def _behavior_of_verb(said: Verb) -> str:

@@ -16,8 +16,16 @@ from ..auditing.definitions import parse_tools
 from ..sources.modules import Project
 from ..sources.registrations import SourceTool
 from .definitions import build_definition, edits_a_part
-from .evidence import WHOLE, Evidence, choose_cautious, derive_behavior, format_effect
+from .evidence import (
+    WHOLE,
+    Evidence,
+    choose_cautious,
+    derive_behavior,
+    format_effect,
+    is_named_as_read,
+)
 from .hints import DESTRUCTIVE, IDEMPOTENT, READ_ONLY, behavior_hints, relaxed_hints
+from .plumbing import find_plumbing
 
 QUERIES = {
     "search",
@@ -62,18 +70,30 @@ class Proposal:
 
 
 def propose_behaviors(project: Project, found: Sequence[SourceTool]) -> list[Proposal]:
-    """What each tool that has a function is said to do."""
+    """Propose a behavior for each tool that has a function.
+
+    Args:
+        project: The source of the server.
+        found: Its tools.
+    """
     reader = Reader(project)
-    made = []
-    for one, subject in zip(
-        found, parse_tools([Tool(build_definition(one)) for one in found]), strict=True
-    ):
-        body = (
-            reader.body(one.function, one.home) if one.function and one.home else Body()
-        )
-        evidence = Evidence(one, body, subject)
-        made.append(_keep_written_hints(evidence, _weigh_evidence(evidence)))
-    return made
+    subjects = parse_tools([Tool(build_definition(tool)) for tool in found])
+    bodies = []
+    for tool in found:
+        if tool.function and tool.home:
+            bodies.append(reader.body(tool.function, tool.home))
+        else:
+            bodies.append(Body())
+    reading = []
+    for subject, body in zip(subjects, bodies, strict=True):
+        if is_named_as_read(subject):
+            reading.append(body)
+    shared = find_plumbing(reading)
+    proposals = []
+    for tool, subject, body in zip(found, subjects, bodies, strict=True):
+        evidence = Evidence(tool, body, subject, shared)
+        proposals.append(_keep_written_hints(evidence, _weigh_evidence(evidence)))
+    return proposals
 
 
 def _keep_written_hints(of: Evidence, proposal: Proposal) -> Proposal:

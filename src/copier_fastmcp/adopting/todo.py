@@ -11,18 +11,43 @@ TITLE = "Adoption"
 ASK = "read the comment `# review:` and correct the decorator"
 ARRANGE = "write `arrange` in `tests/tools/`, so that the suite proves what the decorator says"
 PHASES: tuple[Phase, ...] = (
-    ("Decide", "critical", ASK, "no comment is left"),
-    (
+    Phase(
+        "Decide",
+        "critical",
+        5,
+        "clients trust a hint that nobody decided",
+        ASK,
+        "no comment is left",
+    ),
+    Phase(
         "Declare",
         "critical",
+        5,
+        "clients get no hint of ours, and an undeclared tool asks a person",
         "say what each does, as its reason tells",
         "it is in the lock",
     ),
-    ("Prove what asks a person", "high", ARRANGE, "none is `unprobed`"),
-    ("Prove what else writes", "medium", ARRANGE, "none is `unprobed`"),
-    (
+    Phase(
+        "Prove what asks a person",
+        "high",
+        20,
+        "clients rely on it before data is lost",
+        ARRANGE,
+        "none is `unprobed`",
+    ),
+    Phase(
+        "Prove what else writes",
+        "medium",
+        15,
+        "clients repeat a call that is said to be idempotent",
+        ARRANGE,
+        "none is `unprobed`",
+    ),
+    Phase(
         "Prove and describe reads",
         "low",
+        10,
+        "clients run a read without a question",
         f"{ARRANGE}; describe parameters",
         "nothing is skipped",
     ),

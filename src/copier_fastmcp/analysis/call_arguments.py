@@ -22,6 +22,7 @@ PARAMETERS = {
 FETCHES = {"sql", "statement", "cypher"}  # fetch(query) may look for a word
 WRAPS = {"text", "gql", "SQL", "str", "strip", "rstrip", "encode", "dedent"}
 METHODS = {"method", "verb", "http_method", "request_method"}
+ENCODING = {"encoding", "errors", "mode", "newline"}
 METHOD = re.compile("GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS")
 
 
@@ -126,6 +127,23 @@ def _list_bare_parameters(
             for part in value.values:
                 if isinstance(part, ast.FormattedValue):
                     yield from _list_bare_parameters(part.value, scope, depth - 1)
+
+
+def list_passed_texts(call: ast.Call, scope: Scope) -> Iterator[str]:
+    """The texts that the arguments of a call contain, also by a local name."""
+    values = [*call.args]
+    for keyword in call.keywords:
+        if keyword.arg not in ENCODING:
+            values.append(keyword.value)
+    for value in values:
+        parts: list[ast.AST] = [value]
+        for node in ast.walk(value):
+            if isinstance(node, ast.Name) and node.id in scope.assigned:
+                parts.append(scope.assigned[node.id])
+        for part in parts:
+            for node in ast.walk(part):
+                if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                    yield node.value
 
 
 def find_argument(function: Function, call: ast.Call, name: str) -> ast.expr | None:

@@ -25,6 +25,8 @@ RUNNERS |= {
     "apply_async",
     "Process",
 }
+# They run what they are given when the process ends or is told to end, and not in this call.
+LATER = {"atexit.register", "signal.signal", "weakref.finalize"}
 TABLES = (ast.Dict, ast.List, ast.Tuple)
 KNOWN = {"list", "dict", "tuple", "set", "type", "frozenset"}  # list[int]() makes one
 
@@ -42,6 +44,8 @@ def resolve_call(
                 if function is call.func
                 else _replace_function(module, call, function)
             )
+    if project.dotted(module, call.func) in LATER:
+        return
     runs = isinstance(call.func, ast.Attribute) and call.func.attr in RUNNERS
     runs = runs or (isinstance(call.func, ast.Name) and call.func.id in RUNNERS)
     handing = project.resolve(module, call.func)

@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from ..auditing.verbs import parse_name
@@ -11,6 +11,7 @@ from .call_arguments import (
     find_argument,
     find_dispatched_method,
     find_sent_methods,
+    list_passed_texts,
     list_written_out,
 )
 from .call_targets import describe_dynamic_call, resolve_call
@@ -28,8 +29,12 @@ CREDENTIAL = re.compile(
     r"(?i)(?:token|credential|creds|oauth)s?(?:_?(?:file|path|json))?\b"
 )
 CREDENTIAL_CALLS = {"open", "write", "write_text", "dump", "remove", "unlink", "chmod"}
+ENDINGS = {"kill", "terminate", "send_signal"}
+STARTED = re.compile(r"\b(?:Popen|create_subprocess_exec|create_subprocess_shell)\(")
+PROCESS = re.compile(r"(?i)(?:^|_|\.)(?:proc|process|child|popen)$")
 Learned = tuple[Scope, Stores, list[tuple[str, str]], set[ast.AST], set[str]]
-Seen = set[tuple[ast.AST, frozenset[str]]]
+# The depth at which each function was read, with the parameters that its caller has written out.
+Seen = dict[tuple[ast.AST, frozenset[str]], int]
 WRITES = {"create", "ensure", "append", "put", "delete", "consume", "action", "save"}
 
 
@@ -44,6 +49,7 @@ class Effect:
         depth: How many calls down it is.
         callee: The name of what is called, where a call shows it.
         aside: Whether it only sets up or remembers: tables that may be missing, folders, memos.
+        function: The function whose source shows it.
     """
 
     kind: str
@@ -52,6 +58,7 @@ class Effect:
     depth: int = 0
     callee: str = ""
     aside: bool = False
+    function: ast.AST | None = field(default=None, repr=False)
 
     @property
     def sends(self) -> bool:
@@ -61,10 +68,23 @@ class Effect:
 
 @dataclass
 class Body:
-    """What a body does; `whole` says that every call in it and below it is known."""
+    """What a body does.
+
+    Attributes:
+        effects: Its effects and those below it, the nearest first.
+        whole: Whether every call in it and below it is known.
+        function: The function whose body it is.
+        functions: The functions below it.
+        calls: For each function, the functions of the project that it calls.
+        passed_texts: For each function, the texts in its source that it passes to functions of the project.
+    """
 
     effects: list[Effect] = field(default_factory=list)
     whole: bool = False
+    function: ast.AST | None = None
+    functions: frozenset[ast.AST] = frozenset()
+    calls: Mapping[ast.AST, Set[ast.AST]] = field(default_factory=dict)
+    passed_texts: Mapping[ast.AST, Sequence[str]] = field(default_factory=dict)
 
     def of(self, *kinds: str) -> list[Effect]:
         """The effects of some kinds."""
@@ -83,6 +103,8 @@ class Reader:
         self.project = project
         self.whole = True
         self._learned: dict[ast.AST, Learned] = {}
+        self._calls: dict[ast.AST, set[ast.AST]] = {}
+        self._passed_texts: dict[ast.AST, list[str]] = {}
         self.classes = {
             node.name: Place(module, node)
             for module in project.modules.values()
@@ -93,10 +115,15 @@ class Reader:
     def body(self, function: Function, home: Module) -> Body:
         """What a function does."""
         found: list[Effect] = []
-        seen: Seen = set()
+        seen: Seen = {}
         self.whole = True
         self._read(Place(home, function), 0, seen, found, frozenset())
-        return Body(list(dict.fromkeys(found)), self.whole)
+        visited = frozenset(node for node, _ in seen)
+        effects = _keep_nearest(found)
+        below = visited - {function}
+        return Body(
+            effects, self.whole, function, below, self._calls, self._passed_texts
+        )
 
     def _read(
         self,
@@ -106,9 +133,11 @@ class Reader:
         found: list[Effect],
         said: frozenset[str],
     ) -> None:
-        if (place.node, said) in seen or not isinstance(place.node, FUNCTIONS):
+        if not isinstance(place.node, FUNCTIONS):
             return
-        seen.add((place.node, said))
+        if seen.get((place.node, said), DEEPEST + 1) <= depth:
+            return
+        seen[place.node, said] = depth
         module = place.module
         if place.node not in self._learned:
             stores, scope = Stores(module, place.node), Scope(module, place.node)
@@ -116,6 +145,7 @@ class Reader:
             memos = find_memo_places(place.node, stores.nodes)
             self._learned[place.node] = scope, stores, stored, ran, memos
         scope, stores, stored, run, memos = self._learned[place.node]
+        begin = len(found)
         found.extend(Effect(kind, True, text, depth) for kind, text in stored)
         docs = ast.get_docstring(place.node, clean=False)
         for node in stores.nodes:
@@ -128,6 +158,7 @@ class Reader:
                     first = len(found)
                     self._call(module, call, scope, depth, seen, found, said)
                     all_aside = _is_aside(call, memos)
+                    all_aside = all_aside or _ends_own_process(call, scope, depth)
                     if depth > 0 and not all_aside:
                         all_aside = _keeps_credentials(call)
                     for position in range(first, len(found)):
@@ -164,6 +195,9 @@ class Reader:
                         kind, not _is_own_note(node, depth), text, depth, aside=aside
                     )
                 )
+        for position in range(begin, len(found)):
+            if found[position].function is None:
+                found[position] = replace(found[position], function=place.node)
 
     def _named(
         self, module: Module, call: ast.Call, run: set[ast.AST], depth: int
@@ -217,6 +251,8 @@ class Reader:
         said: frozenset[str],
     ) -> None:
         below = self._below(module, call, scope)
+        if below:
+            self._note_call(module, call, scope, below)
         for one in below:
             if sent := find_dispatched_method(one.node, call):
                 found.extend(Effect(*effect, depth + 1) for effect in sent)
@@ -251,6 +287,18 @@ class Reader:
                 self.project, module, call, scope, said
             ):
                 self.whole = False
+
+    def _note_call(
+        self, module: Module, call: ast.Call, scope: Scope, below: Sequence[Place]
+    ) -> None:
+        """Note which functions of the project a function calls, and the texts that it passes."""
+        functions = (node for node in module.above(call) if isinstance(node, FUNCTIONS))
+        caller = next(functions, None)
+        if caller is None:
+            return
+        self._calls.setdefault(caller, set()).update(place.node for place in below)
+        texts = self._passed_texts.setdefault(caller, [])
+        texts.extend(list_passed_texts(call, scope))
 
     def _made(self, owner: Place, depth: int, seen: Seen, found: list[Effect]) -> None:
         """What making an object loses; that it connects, or makes a folder, nobody notices."""
@@ -344,6 +392,16 @@ class Reader:
         return None
 
 
+def _keep_nearest(effects: Sequence[Effect]) -> list[Effect]:
+    """Each effect once, as near as it is found."""
+    nearest: dict[Effect, Effect] = {}
+    for effect in effects:
+        key = replace(effect, depth=0)
+        if key not in nearest or effect.depth < nearest[key].depth:
+            nearest[key] = effect
+    return list(nearest.values())
+
+
 def _find_run_statements(stores: Stores, scope: Scope) -> Iterator[ast.AST]:
     """The parts of texts that calls run, also by a local name."""
     for node in stores.nodes:
@@ -429,6 +487,17 @@ def _is_aside(call: ast.Call, memos: set[str]) -> bool:
         for keyword in call.keywords
     )
     return may_exist and name in ("mkdir", "makedirs")
+
+
+def _ends_own_process(call: ast.Call, scope: Scope, depth: int) -> bool:
+    """Whether a call ends a process that this function, or a helper next to it, has started."""
+    function = call.func
+    if not isinstance(function, ast.Attribute) or function.attr not in ENDINGS:
+        return False
+    started = scope.assigned.get(root_name(function.value))
+    if started is not None and STARTED.search(ast.unparse(started)):
+        return True
+    return depth > 0 and bool(PROCESS.search(ast.unparse(function.value)))
 
 
 def _keeps_credentials(call: ast.Call) -> bool:

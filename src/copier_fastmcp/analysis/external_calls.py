@@ -37,6 +37,7 @@ OURS = {
 }
 # Modules of Python's own whose functions change nothing, whatever their verbs.
 HARMLESS = {
+    "atexit",
     "ssl",
     "secrets",
     "math",

@@ -47,6 +47,7 @@ def find_memo_places(function: Function, nodes: Iterable[ast.AST]) -> set[str]:
                 keys.add(key)
     places |= {place for place, key in looked_up if key in keys}  # when each was made
     places |= set(_memo_files(body))
+    places |= set(_places_in_flight(body))
     for node in body:  # with open(path, "w") as file
         if not isinstance(node, ast.withitem) or node.optional_vars is None:
             continue
@@ -66,6 +67,25 @@ def _list_lookups(body: list[ast.AST]) -> Iterator[tuple[str, str]]:
         function, key = node.func, ast.unparse(node.args[0])
         if isinstance(function, ast.Attribute) and function.attr == "get":
             yield ast.unparse(function.value), key
+
+
+def _places_in_flight(body: list[ast.AST]) -> Iterator[str]:
+    """The containers that hold an entry only while a function runs: added, and discarded further down."""
+    added: dict[tuple[str, str], int] = {}
+    removed: dict[tuple[str, str], int] = {}
+    for node in body:
+        if not isinstance(node, ast.Call) or len(node.args) != 1:
+            continue
+        if not isinstance(node.func, ast.Attribute):
+            continue
+        entry = ast.unparse(node.func.value), ast.unparse(node.args[0])
+        if node.func.attr in ("add", "append"):
+            added[entry] = node.lineno
+        elif node.func.attr in ("discard", "remove"):
+            removed[entry] = node.lineno
+    for entry, line in added.items():
+        if removed.get(entry, 0) > line:
+            yield entry[0]
 
 
 def _returned_texts(body: list[ast.AST]) -> Iterator[str]:

@@ -14,17 +14,35 @@ RECORD = (
 )
 COMPARE = "compare `fake` in `tests/tools/` with what the API does, so that the suite proves the decorator"
 PHASES: tuple[Phase, ...] = (
-    (
+    Phase(
         "Decide",
         "critical",
+        5,
+        "clients trust a hint that nobody decided",
         "find out what each does, and correct its decorator",
         "you know it",
     ),
-    ("Prove what asks a person", "high", COMPARE, "each `fake` does what the API does"),
-    ("Prove what else writes", "medium", COMPARE, "each `fake` does what the API does"),
-    (
+    Phase(
+        "Prove what asks a person",
+        "high",
+        10,
+        "clients rely on it before data is lost",
+        COMPARE,
+        "each `fake` does what the API does",
+    ),
+    Phase(
+        "Prove what else writes",
+        "medium",
+        10,
+        "clients repeat a call that is said to be idempotent",
+        COMPARE,
+        "each `fake` does what the API does",
+    ),
+    Phase(
         "Describe reads",
         "low",
+        5,
+        "clients pay for every word of a result",
         "shorten texts and results to what models need",
         "you would call them",
     ),
@@ -79,8 +97,12 @@ def to_do(tools: Sequence[Any], left_out: int) -> list[str]:
     """The same in a line each, for a terminal, with what was left out."""
     shown = groups(list(tools))
     rows = [
-        (what, priority, f"{', '.join(names[:SHOWN])}{_more(len(names) - SHOWN)}")
-        for (what, priority, *_), names in zip(PHASES, shown, strict=True)
+        (
+            phase.title,
+            phase.priority,
+            f"{', '.join(names[:SHOWN])}{_more(len(names) - SHOWN)}",
+        )
+        for phase, names in zip(PHASES, shown, strict=True)
         if names
     ]
     if rows and left_out:

@@ -4,7 +4,7 @@ import difflib
 import json
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from ..errors import (
 )
 from ..project.answers import ANSWERS, read_answers
 from ..project.pinning import pin, uv
+from ..project.proofs import Proofs, run_proofs
 from ..terminal.text_tables import print_table
 from ..tools_answer import parse_entries
 from .destination import Placement, compare_files, place_files
@@ -87,7 +88,7 @@ def settle_plan(plan: Plan, project: Path) -> None:
         count = len(plan.placement.new)
         prompts.print_line(f"{count} files will be written to {destination}.")
         plan.install = prompts.ask_yes_no(
-            "Install it afterwards, and write its lock and tool table (uv sync, pin)?"
+            "Install it afterwards, write its lock and tool table, and prove its tools?"
         )
 
 
@@ -169,33 +170,40 @@ def write_server(plan: Plan, answers: Mapping[str, Any], project: Path) -> int:
         project: The rendered project.
 
     Returns:
-        0, or 2 if the files are written but could not be installed.
+        0; 1 if a proof of the installed server fails; 2 if the files are written but could not be installed.
     """
     destination = plan.destination(project)
     failure = ""
+    installed = False
+    proofs: Proofs | None = None
     with place_files(
         project, destination, plan.placement, replace=plan.replace
     ) as written:
         if plan.install:
             try:
                 _install(destination, verbose=plan.asking)
+                installed = True
+                proofs = _prove(destination, verbose=plan.asking)
             except UnableError as error:
                 failure = one_line(error)
-    installed = plan.install and not failure
     server = str(read_answers(project / ANSWERS)["server_name"])
     if plan.json_output:
-        _print_json(destination, server, written, answers, installed=installed)
+        _print_json(destination, server, written, answers, proofs, installed=installed)
     else:
         count = format_count(len(parse_entries(answers.get("tools"))), "tool")
         print(f"{server} is in {destination}: {len(written)} files, {count}")
         if not plan.asking:
             _print_tools(answers)
+        for line in proofs.lines() if proofs else []:
+            print(one_line(line))
     if failure:
         print_message(f"{failure}; the files of {destination} are written")
     if not plan.json_output:
         recorded = read_answers(destination / ANSWERS)
         _print_next_steps(destination, recorded, installed=installed)
-    return 2 if failure else 0
+    if failure:
+        return 2
+    return 1 if proofs and proofs.failed else 0
 
 
 def _print_json(
@@ -203,6 +211,7 @@ def _print_json(
     server: str,
     written: list[str],
     answers: Mapping[str, Any],
+    proofs: Proofs | None,
     *,
     installed: bool,
 ) -> None:
@@ -214,6 +223,7 @@ def _print_json(
         "server": server,
         "files": written,
         "installed": installed,
+        "proofs": asdict(proofs) if proofs else None,
         "tools": tools,
     }
     print(json.dumps(result, indent=1, ensure_ascii=False))
@@ -239,7 +249,7 @@ def _print_next_steps(
         steps.append(
             ("uv sync && uv run tests/policy/pin.py", "install it, write its lock")
         )
-    steps.append(("uv run pytest", "run every tool, prove its hints"))
+        steps.append(("uv run pytest", "run every tool, prove its hints"))
     if answers.get("backend") == "http":
         setting = f"{str(answers['package_name']).upper()}_API_TOKEN"
         steps.append((f"export {setting}=...", "the secret that the API wants, if any"))
@@ -267,3 +277,14 @@ def _install(destination: Path, *, verbose: bool) -> None:
     if verbose:
         print("  tests/policy/pin.py writes its lock and tool table ...", flush=True)
     pin(destination)
+
+
+def _prove(destination: Path, *, verbose: bool) -> Proofs:
+    """Run the proofs of an installed server.
+
+    Raises:
+        UnableError: They do not run.
+    """
+    if verbose:
+        print("  pytest runs every tool once, and proves its hints ...", flush=True)
+    return run_proofs(destination)

@@ -144,9 +144,7 @@ class ToolDiscovery(RegistrationArguments):
 
     def _own(self, module: Module, target: ast.expr) -> Iterator[Place]:
         """The calls that register inside a decorator of the project's own, one level down."""
-        place = self.project.resolve(module, target)
-        if place is None and isinstance(target, ast.Attribute):
-            place = self.project.method(target.attr)
+        place = self._decorator(module, target)
         if place is None or not isinstance(place.node, FUNCTIONS):
             return
         for node in ast.walk(place.node):
@@ -158,12 +156,27 @@ class ToolDiscovery(RegistrationArguments):
                 if holds and self._takes_parameter(place.module, node, place.node):
                     yield Place(place.module, node)
 
+    def _decorator(self, module: Module, target: ast.expr) -> Place | None:
+        """The function of the project that a decorator is, or that has made it: `tool = make_gate(mcp)`."""
+        place = self.project.resolve(module, target)
+        if place is None and isinstance(target, ast.Attribute):
+            return self.project.method(target.attr)
+        if place is not None and isinstance(place.node, FUNCTIONS):
+            return place
+        for value in self._values(module, target):
+            if isinstance(value.node, ast.Call):
+                maker = self.project.resolve(value.module, value.node.func)
+                if maker is not None and isinstance(maker.node, FUNCTIONS):
+                    return maker
+        return place
+
     def _takes_parameter(
         self, module: Module, call: ast.Call, around: Function
     ) -> bool:
         """Whether what a call registers comes from outside: it is given, or it is a parameter."""
         inner = [n for n in ast.walk(around) if isinstance(n, FUNCTIONS)]
         names = {arg.arg for one in inner for arg in list_parameters(one)}
+        names |= {one.name for one in inner if self._wraps_parameter(module, one)}
         outer = module.parents.get(call)
         calls = [call, *([outer] if isinstance(outer, ast.Call) else [])]
         used = {
@@ -175,6 +188,20 @@ class ToolDiscovery(RegistrationArguments):
         }
         returned = isinstance(outer, ast.Return) and not call.args
         return bool(names & used) or returned
+
+    def _wraps_parameter(self, module: Module, function: ast.AST) -> bool:
+        """Whether a function wraps a parameter of the one around it: `@functools.wraps(function)`."""
+        parameters: set[str] = set()
+        for around in module.above(function):
+            if isinstance(around, FUNCTIONS):
+                parameters.update(argument.arg for argument in list_parameters(around))
+        for decorator in getattr(function, "decorator_list", ()):
+            if not isinstance(decorator, ast.Call) or not decorator.args:
+                continue
+            is_wraps = ast.unparse(decorator.func).rpartition(".")[2] == "wraps"
+            if is_wraps and ast.unparse(decorator.args[0]) in parameters:
+                return True
+        return False
 
     # calls
 
@@ -200,7 +227,9 @@ class ToolDiscovery(RegistrationArguments):
             elif (
                 function.attr == "tool"
                 and node.args
-                and not isinstance(node.args[0], ast.Constant | ast.JoinedStr)
+                and not isinstance(
+                    node.args[0], ast.Constant | ast.JoinedStr | ast.Starred
+                )
                 and self._registers(module, function)
             ):
                 yield from self._registered(module, node, node.args[:1])
@@ -240,7 +269,8 @@ class ToolDiscovery(RegistrationArguments):
                     known, name=name, exact=False, reason=self._why(module, expression)
                 )
             for place in places:
-                yield self._made(module, call, call, place)
+                if not self._wraps_parameter(place.module, place.node):
+                    yield self._made(module, call, call, place)
 
     def _why(self, module: Module, expression: ast.expr) -> str:
         loops = any(

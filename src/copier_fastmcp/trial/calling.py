@@ -30,7 +30,8 @@ class Trial:
     Attributes:
         read: The read.
         responses: The successful responses in their order.
-        failure: Why a call failed, or was not made; empty if all succeeded.
+        failure: Why a call failed; empty if all succeeded.
+        not_called: Why it was not called: no value for a parameter is known, as on a service without records.
         values: The values of its path.
         calls: How often it was called.
         changes: What calling it changed.
@@ -40,10 +41,16 @@ class Trial:
     read: Read
     responses: list[ApiResponse] = field(default_factory=list)
     failure: str = ""
+    not_called: str = ""
     values: dict[str, Any] = field(default_factory=dict)
     calls: int = 0
     changes: list[str] = field(default_factory=list)
     others: list[str] = field(default_factory=list)
+
+    def is_open(self) -> bool:
+        """Whether it is called once more."""
+        has_ended = self.failure or self.not_called
+        return not has_ended and self.calls < MOST_CALLS
 
 
 def load_settings(answers: Mapping[str, Any]) -> ApiSettings:
@@ -104,7 +111,7 @@ async def call_reads(
         for trial in trials:
             await _call(client, trial, identities)
         for trial in trials:
-            while not trial.failure and trial.calls < MOST_CALLS:
+            while trial.is_open():
                 await _call(client, trial, identities)
     for trial in trials:
         _compare_calls(trial)
@@ -116,12 +123,14 @@ async def _call(client: ApiClient, trial: Trial, identities: Identities) -> None
     if trial.calls == 0:
         filled = identities.fill(read.path)
         if isinstance(filled, str):
-            trial.failure = f"no value for {filled} is known; pass --value {filled}=..."
+            trial.not_called = (
+                f"no value for {filled} is known; pass --value {filled}=..."
+            )
             return
         _, trial.values = filled
     arguments = _arguments(trial, identities)
     if isinstance(arguments, str):
-        trial.failure = f"it needs {arguments}; pass --value {arguments}=..."
+        trial.not_called = f"it needs {arguments}; pass --value {arguments}=..."
         return
     trial.calls += 1
     path = fill_path(read.path, trial.values)

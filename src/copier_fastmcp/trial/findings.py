@@ -32,7 +32,8 @@ class Finding:
         tool: The name of the tool.
         calls: How often it was called.
         lines: What differs from the answers, a line each; empty if nothing does.
-        failure: Why it was not called, or failed.
+        failure: Why a call of it failed.
+        not_called: Why it was not called.
         notes: What is no difference but worth knowing.
         changed: The tool of the answers with its corrections; None without any.
     """
@@ -41,6 +42,7 @@ class Finding:
     calls: int = 0
     lines: list[str] = field(default_factory=list)
     failure: str = ""
+    not_called: str = ""
     notes: list[str] = field(default_factory=list)
     changed: dict[str, Any] | None = None
 
@@ -51,6 +53,7 @@ class Finding:
             "calls": self.calls,
             "findings": self.lines,
             "failure": self.failure or None,
+            "not_called": self.not_called or None,
             "notes": self.notes,
             "changes_answers": self.changed is not None,
         }
@@ -63,7 +66,8 @@ def find_differences(trial: Trial) -> Finding:
         trial: The calls of the read.
     """
     tool = deepcopy(trial.read.tool)
-    found = Finding(trial.read.name, trial.calls, failure=trial.failure)
+    found = Finding(trial.read.name, trial.calls)
+    found.failure, found.not_called = trial.failure, trial.not_called
     if trial.responses:
         _correct_returns(tool, trial.responses, found)
         _correct_path_types(tool, trial.values, found)
@@ -171,10 +175,9 @@ def _page_parameter(response: ApiResponse, trial: Trial) -> str:
 
 
 def _make_action(tool: dict[str, Any], changes: Sequence[str]) -> None:
-    """Make a tool an action: clients call reads without asking."""
+    """Make a tool an action with the protocol's cautious hints: clients call reads without asking."""
     names = ", ".join(change.partition(" (")[0] for change in changes[:3])
     tool["behavior"] = "action"
-    tool["destructive"] = False
     tool["why"] = f"Calling it changed {names} (asked)."[:400]
 
 

@@ -283,7 +283,13 @@ async def run_gated(
         refusal = f"{REFUSALS[decision]}; {call.tool} changed nothing."
         if not call.has_envelope:
             raise ToolError(refusal)
-        return envelope_result(refusal, decision.value)
+        arguments = changed_arguments(call.arguments, call.schema)
+        preview_content = {
+            "question": question,
+            "arguments": arguments,
+            "details": details,
+        }
+        return envelope_result(refusal, decision.value, preview=preview_content)
     return await _apply(call, run)
 
 

@@ -390,6 +390,23 @@ class Overrides(Transform):
     get_tool = get_resource = get_resource_template = cast("Any", _look_up)
 
 
+def overridden_tools(policy: Policy, setting: Path | None) -> frozenset[str]:
+    """Return the names of the tools that the packaged or the user's file names.
+
+    Args:
+        policy: The server's policy.
+        setting: The setting `metadata`.
+
+    Raises:
+        StartError: A file is wrong.
+    """
+    names: set[str] = set()
+    for _, config in layers(policy, setting):
+        if config is not None:
+            names |= config.get("tools", {}).keys()
+    return frozenset(names)
+
+
 def override(
     policy: Policy,
     mcp: FastMCP[Any],

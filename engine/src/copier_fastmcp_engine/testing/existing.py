@@ -3,6 +3,7 @@
 import importlib
 import importlib.util
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from .backend import Backend
@@ -88,6 +89,10 @@ class ExistingServer(ProjectUnderTest):
 
     def connect(self) -> Backend:
         return Backend(self._load_author_module().connect(self.settings))
+
+    def load_backend(self) -> ModuleType | None:
+        module: ModuleType = self._load_author_module()
+        return module
 
     def is_own(self, tool: Any) -> bool:
         return bool(getattr(tool, "declaration", None))

@@ -21,6 +21,9 @@ HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 RELAXED = dict(zip(HINTS, (True, False, True, False), strict=True))
 TEXTS = ("behavior", "title", "description", "why", "effect", "exceptions")
 RARE = ("deprecated", "formerly", "waivers")  # keys that most entries do not have
+EXCLUSIONS = ("effects", "loses", "outside", "replaces", "skips")  # parts of a proof
+SNAPSHOT = "snapshot()"  # on which every proof rests
+PROOF_CHANGED = "proof changed"
 SIDES = ("input", "output")
 REQUIRED = {"hints", "gated", "scopes", *TEXTS, *SIDES}
 READ = ("name", "description", "inputSchema")  # the parts that models read
@@ -57,6 +60,8 @@ def build_entry(tool: Tool) -> dict[str, Any]:
     model_bytes = count_bytes(model_facing)
     optional = {**declared, "waivers": list(tool.waivers)}
     entry = {key: optional[key] for key in RARE if optional.get(key)}
+    if tool.proof:
+        entry["proof"] = dict(tool.proof)
     entry |= {
         "behavior": declared.get("behavior"),
         "hints": hints,
@@ -81,7 +86,11 @@ def count_bytes(value: object) -> int:
 
 
 def build_lock(
-    tools: Iterable[Tool], versions: Mapping[str, str], *, released: bool = False
+    tools: Iterable[Tool],
+    versions: Mapping[str, str],
+    *,
+    released: bool = False,
+    snapshot: str = "",
 ) -> Lock:
     """Return the lock of a server's tools.
 
@@ -89,9 +98,11 @@ def build_lock(
         tools: The tools.
         versions: The versions of the libraries that render schemas.
         released: Whether somebody calls these tools already.
+        snapshot: The digest of the function that shows all data to the proofs.
     """
     return {
         "released": released,
+        "proof": {"snapshot": snapshot} if snapshot else {},
         "versions": {"schemas": FORM, **versions},
         "tools": {tool.name: build_entry(tool) for tool in tools},
     }
@@ -115,6 +126,7 @@ def load_lock(path: Path) -> Lock:
                 raise ValueError(f"{name} has no {min(missing)}")
         return {
             "released": lock.get("released") is True,
+            "proof": dict(lock.get("proof", {})),
             "versions": dict(lock["versions"]),
             "tools": lock["tools"],
         }
@@ -300,6 +312,8 @@ def _summarize(differences: Iterable[Difference], pinned: Lock, running: Lock) -
         group = "changed"
         if difference.label == "RENAMED":
             group = "renamed"
+        elif difference.tool == SNAPSHOT:
+            group = "changed"
         elif difference.tool not in pinned["tools"] and difference.text == NEW:
             group = "new"
         elif difference.tool not in running["tools"]:
@@ -375,6 +389,8 @@ def compare_locks(pinned: Lock, running: Lock) -> list[Difference]:
     for name in (old.keys() & new.keys()) | renamed.keys():
         old_entry = old[renamed.get(name, name)]
         differences += _compare_entries(name, old_entry, new[name], rendered)
+    if _has_other_digest(pinned.get("proof", {}), running.get("proof", {}), "snapshot"):
+        differences.append(Difference(SNAPSHOT, "", PROOF_CHANGED))
     return sorted(differences, key=str)
 
 
@@ -407,6 +423,7 @@ def _compare_entries(
     if old.get("probed") and not new["probed"]:
         text = "it was proven by its probe, and is unprobed now"
         yield Difference(tool, "RELAXED", text)
+    yield from _compare_proofs(tool, old.get("proof", {}), new.get("proof", {}))
     for scope in set(old["scopes"]) ^ set(new["scopes"]):
         if scope in new["scopes"]:
             yield Difference(tool, "BREAKING", f"gained scope {scope}")
@@ -423,6 +440,60 @@ def _compare_entries(
         yield Difference(tool, label, f"{key} {_format_step(old_value, new_value)}")
     for side in SIDES:
         yield from _compare_schemas(tool, side, old[side], new[side], rendered)
+
+
+def _has_other_digest(old: Schema, new: Schema, key: str) -> bool:
+    """Return whether two digests differ; an earlier release recorded none."""
+    return bool(old.get(key)) and old[key] != new.get(key)
+
+
+def _compare_proofs(tool: str, old: Schema, new: Schema) -> Iterator[Difference]:
+    """Yield the differences between two records of a probe; one that proves less is RELAXED."""
+    if not old or not new:
+        return
+    if old.get("unprobed") != new.get("unprobed"):
+        step = _format_step(old.get("unprobed"), new.get("unprobed"))
+        yield Difference(tool, "", f"unprobed {step}")
+    elif "unprobed" not in new:
+        yield from _compare_cases(tool, old.get("cases", 0), new.get("cases", 0))
+        for part in EXCLUSIONS:
+            yield from _compare_exclusions(
+                tool, part, old.get(part, ()), new.get(part, ())
+            )
+    if _has_other_digest(old, new, "digest"):
+        yield Difference(tool, "", PROOF_CHANGED)
+
+
+def _compare_cases(tool: str, old: int, new: int) -> Iterator[Difference]:
+    """Yield a changed number of cases; 0 is one that is computed."""
+    if old != new and (old > 1 or new > 1):
+        label = "RELAXED" if new < old else ""
+        yield Difference(tool, label, f"cases {old} -> {new}")
+
+
+def _compare_exclusions(
+    tool: str, part: str, old: Any, new: Any
+) -> Iterator[Difference]:
+    """Yield the keys that a proof excludes now, and those that it excluded before.
+
+    Args:
+        tool: The name of the tool.
+        part: Which exclusions these are.
+        old: The older keys, with their reasons where these are known.
+        new: The newer ones.
+    """
+    old_reasons = old if isinstance(old, Mapping) else dict.fromkeys(old)
+    new_reasons = new if isinstance(new, Mapping) else dict.fromkeys(new)
+    for key in sorted(new_reasons.keys() - old_reasons.keys()):
+        reason = new_reasons[key]
+        text = f"{part} gained {key}" + (f" ({reason})" if reason else "")
+        yield Difference(tool, "RELAXED", text)
+    for key in sorted(old_reasons.keys() - new_reasons.keys()):
+        yield Difference(tool, "", f"{part} lost {key}")
+    for key in sorted(old_reasons.keys() & new_reasons.keys()):
+        if old_reasons[key] != new_reasons[key]:
+            step = _format_step(old_reasons[key], new_reasons[key])
+            yield Difference(tool, "", f"{part} {key} {step}")
 
 
 def _compare_hints(tool: str, old: Schema, new: Schema) -> Iterator[Difference]:

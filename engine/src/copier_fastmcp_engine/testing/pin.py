@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -16,8 +16,9 @@ from . import lock
 from .cases import parse_probe
 from .opening import open_project
 from .project import ProjectUnderTest, is_start_error
+from .proofs import compute_snapshot_digest, describe_proof, list_methods
 from .rules import Tool
-from .tool_table import format_table
+from .tool_table import format_components, format_table
 
 PAGE = Path("docs/tools.md")
 COMMAND = "`uv run tests/policy/pin.py`"
@@ -60,6 +61,21 @@ async def list_on_the_wire(client: Any) -> list[dict[str, Any]]:
     ]
 
 
+async def list_components(client: Any) -> dict[str, list[dict[str, Any]]]:
+    """Return the resources, resource templates and prompts as a client sees them, by these names."""
+    async with client:
+        lists = {
+            "resources": await client.list_resources(),
+            "templates": await client.list_resource_templates(),
+            "prompts": await client.list_prompts(),
+        }
+    components = {}
+    for kind, listed in lists.items():
+        rows = [row.model_dump(mode="json", by_alias=True) for row in listed]
+        components[kind] = rows
+    return components
+
+
 def collect(project: ProjectUnderTest, server: Any, tables: Mapping[str, Any]) -> Pins:
     """Return what is pinned of a running server."""
     from fastmcp import Client
@@ -68,6 +84,8 @@ def collect(project: ProjectUnderTest, server: Any, tables: Mapping[str, Any]) -
     served = {}
     for tool in engine.run_now(server.list_tools(run_middleware=False), server):
         served[tool.name] = tool
+    backend = project.load_backend()
+    methods = list_methods(backend) if backend else set()
     tools = []
     for wire in engine.run_now(list_on_the_wire(Client(server)), server):
         tool = served.get(wire["name"])
@@ -76,18 +94,43 @@ def collect(project: ProjectUnderTest, server: Any, tables: Mapping[str, Any]) -
         if declaration:
             facts = project.policy.facts(declaration) | {"content": _is_content(tool)}
         tools.append(
-            _with_probe(wire, facts, project.probes / f"test_{wire['name']}.py")
+            _with_probe(
+                wire, facts, project.probes / f"test_{wire['name']}.py", methods
+            )
         )
     versions = {name: version(name) for name in LIBRARIES}
     released = is_released(project)
-    pinned = lock.build_lock(tools, versions, released=released)
-    return Pins(tools, pinned, format_table(pinned["tools"], tools, tables))
+    snapshot = compute_snapshot_digest(backend) if backend else ""
+    pinned = lock.build_lock(tools, versions, released=released, snapshot=snapshot)
+    modules = {name: _module_of(project, tool) for name, tool in served.items()}
+    components = engine.run_now(list_components(Client(server)), server)
+    page = format_table(pinned["tools"], tools, tables, modules)
+    page += format_components(components)
+    return Pins(tools, pinned, page)
+
+
+def _module_of(project: ProjectUnderTest, tool: object) -> str:
+    """Return the folder of a tool's file below tools/, as in `calendar`; empty for a file without one."""
+    function: Any = getattr(tool, "fn", _module_of)
+    module = str(getattr(inspect.unwrap(function), "__module__", ""))
+    _, _, below = module.partition(f"{project.package}.tools.")
+    return below.rpartition(".")[0]
 
 
 def _with_probe(
-    wire: Mapping[str, Any], facts: dict[str, Any] | None, probe: Path
+    wire: Mapping[str, Any],
+    facts: dict[str, Any] | None,
+    probe: Path,
+    methods: Collection[str],
 ) -> Tool:
-    """Return a tool with what its probe says of it."""
+    """Return a tool with what its probe says of it.
+
+    Args:
+        wire: The tool as it is served.
+        facts: The facts of its declaration.
+        probe: The file of its probe.
+        methods: The names of the functions of the backend.
+    """
     known = parse_probe(probe)
     probed = None
     if probe.exists() and not NOT_YET.search(str(known.get("unprobed"))):
@@ -95,7 +138,8 @@ def _with_probe(
     waivers = known.get("waivers", [])
     if not isinstance(waivers, list | tuple):
         waivers = [waivers]
-    return Tool(wire, facts, probed=probed, waivers=waivers)
+    proof = describe_proof(probe, methods)
+    return Tool(wire, facts, probed=probed, waivers=waivers, proof=proof)
 
 
 def _is_content(tool: object) -> bool:

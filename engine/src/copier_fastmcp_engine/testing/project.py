@@ -8,6 +8,7 @@ import importlib
 import time
 from functools import cached_property
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from .backend import Backend
@@ -119,6 +120,11 @@ class ProjectUnderTest:
 
             return connect(self)
         return Backend(self.load("backend").connect(self.settings))
+
+    def load_backend(self) -> ModuleType | None:
+        """Return the author's module that holds the data, None where there is none."""
+        module: ModuleType = self.load("backend")
+        return module
 
     def is_own(self, tool: Any) -> bool:
         """Tell whether a served tool is declared by the project, and not by the engine."""

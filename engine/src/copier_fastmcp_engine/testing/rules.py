@@ -37,7 +37,8 @@ class Tool:
 
     `declared` holds the facts of its declaration, None for a tool of another server. `probed` is
     True when a test runs the tool, False when its owner says why none can, None when unknown.
-    `waivers` are its owner's exceptions to rules, as they are written.
+    `waivers` are its owner's exceptions to rules, as they are written. `proof` is what the lock
+    records of the test.
     """
 
     wire: Mapping[str, Any]
@@ -45,6 +46,7 @@ class Tool:
     copies: int = 1
     probed: bool | None = None
     waivers: Sequence[Any] = ()
+    proof: Mapping[str, Any] | None = None
 
     @property
     def name(self) -> str:

@@ -13,14 +13,13 @@ import pytest
 
 from ..opening import open_project
 from ..project import is_start_error
+from .completeness import ERAS, NOTE, OPTION, PROOF, Completeness
 
 if TYPE_CHECKING:
     from ..rules import Tool
     from .suite import Suite
 
-ERAS = ["legacy", "2026-07-28"]
 FOLDER = Path("tests/policy")
-NOTE = "copier-fastmcp-note"  # the property of a test's report that carries a note
 # Of two tests only one is collected, whose name tells a reader what the lock holds
 MARKED = "test_only_the_pinned_tools_are_marked_destructive"
 UNMARKED = "test_no_tool_currently_marked_destructive"
@@ -37,6 +36,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini(
         "copier_fastmcp_serves",
         "MODULE:NAME of an adopted server, or of what makes it; - where that is not known",
+    )
+    parser.addoption(
+        OPTION,
+        action="store_true",
+        help="fail unless every proof that annotations.lock.json records has run",
     )
 
 
@@ -163,7 +167,8 @@ def prove(suite: "Suite", call: Call, era: str) -> Callable[["Tool"], Awaitable[
     from .probe import Probe
 
     async def prove_tool(tool: "Tool") -> None:
-        await Probe(suite, tool, call).prove(with_variants=era == ERAS[-1])
+        await Probe(suite, tool, call, era).prove(with_variants=era == ERAS[-1])
+        suite.proofs.append(f"{tool.name} {era}")
 
     return prove_tool
 
@@ -172,34 +177,21 @@ def prove(suite: "Suite", call: Call, era: str) -> Callable[["Tool"], Awaitable[
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, Any, Any]:
-    """Let a test's report carry its notes, also from another process."""
+    """Let a test's report carry its notes and its proof, also from another process."""
     report: Any = yield
     suite = item.config.stash.get(_suite_key, None)
     if suite is not None and call.when == "teardown":
         report.user_properties = [*report.user_properties]
         for note in suite.notes:
             report.user_properties.append((NOTE, note))
+        for proof in suite.proofs:
+            report.user_properties.append((PROOF, proof))
         suite.notes.clear()
+        suite.proofs.clear()
     return report
 
 
-class _Notes:
-    """Collects the notes of all reports, and prints them at the end."""
-
-    def __init__(self) -> None:
-        self.lines: dict[str, None] = {}
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        for name, value in report.user_properties:
-            if name == NOTE:
-                self.lines[str(value)] = None
-
-    def pytest_terminal_summary(
-        self, terminalreporter: pytest.TerminalReporter
-    ) -> None:
-        terminalreporter.write("".join(f"NOTE {line}\n" for line in self.lines))
-
-
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Collect notes from here on."""
-    session.config.pluginmanager.register(_Notes(), "copier-fastmcp-notes")
+    """Collect notes and proofs from here on."""
+    completeness = Completeness(session.config)
+    session.config.pluginmanager.register(completeness, "copier-fastmcp-completeness")

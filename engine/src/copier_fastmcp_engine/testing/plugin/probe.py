@@ -13,10 +13,13 @@ import pytest
 from fastmcp.exceptions import ToolError
 from mcp.shared.exceptions import MCPError
 
+from .. import lock
 from ..backend import Backend
 from ..cases import BEFORE, BEHIND, Case, Variant, Variants, list_cases, other_identity
 from ..changes import Step, describe_calls, format_changes, to_json_data
+from ..proofs import DECLARED, is_recorded
 from ..rules import Tool
+from .backend_methods import find_replaced, remember_methods
 from .leftovers import find_running, wait_for_leftovers
 from .sockets import watching_connections
 from .suite import Suite, fail_unless
@@ -71,7 +74,7 @@ class EarlyWrites:
 class Probe:
     """Runs one tool on what its author arranges."""
 
-    def __init__(self, suite: Suite, tool: Tool, call: Call) -> None:
+    def __init__(self, suite: Suite, tool: Tool, call: Call, era: str) -> None:
         """Import the probe of a tool; the test fails without one, and is skipped where its author says why."""
         self.suite = suite
         self.tool = tool
@@ -96,6 +99,9 @@ class Probe:
         self.module = suite.probe_module(tool.name)
         if reason := getattr(self.module, "unprobed", None):
             pytest.skip(f"{tool.name} is unprobed: {reason}")
+        if reason := getattr(self.module, "skips", {}).get(era):
+            pytest.skip(f"{tool.name} is not proven in {era}: {reason}")
+        self._check_record()
         self.arrange = getattr(self.module, "arrange", None)
         fail_unless(iscoroutinefunction(self.arrange), missing)
         self.siblings = Siblings()
@@ -105,12 +111,24 @@ class Probe:
         self.story = ""
         self.has_changed = False
 
+    def _check_record(self) -> None:
+        """Fail where the probe excludes what the lock cannot show."""
+        recorded = self.tool.proof or {}
+        for name in DECLARED:
+            keys = getattr(self.module, name, {})
+            for key in keys if isinstance(keys, dict) else ():
+                way = f"write it out as a key of {name} in its probe, so that {lock.FILE} shows it"
+                is_shown = is_recorded(key, recorded.get(name, ()))
+                fail_unless(is_shown, f"{self.name}: {name} names {key} unseen; {way}")
+
     async def prove(self, *, with_variants: bool) -> None:
         """Run the author's cases, and those that follow from the first one; the test fails where a hint is untrue."""
         backend, cases = await self.prepare()
+        self._check_replaced(backend)
         data = await self.snapshot(backend)
         variants = []
         for case in cases:
+            self._check_losses(case)
             names = case.identities or self.judge.find_names(case.arguments, data)
             variants.append(Variant(case.arguments, loses=case.loses, identities=names))
         if with_variants:
@@ -131,6 +149,22 @@ class Probe:
         if with_variants:
             problem = self.find_unproven_claim(cases[0].arguments)
             fail_unless(not problem, f"{self.name}: {problem}")
+
+    def _check_losses(self, case: Case) -> None:
+        """Fail where a case may lose what the lock does not show."""
+        recorded = (self.tool.proof or {}).get("loses", ())
+        for key in case.loses:
+            way = f"write Case(..., loses=[{key!r}]) in its probe, so that {lock.FILE} shows it"
+            is_shown = is_recorded(key, recorded)
+            fail_unless(is_shown, f"{self.name}: a case may lose {key} unseen; {way}")
+
+    def _check_replaced(self, backend: Backend) -> None:
+        """Fail where arrange() replaced a method of the backend, and the lock does not show it."""
+        recorded = (self.tool.proof or {}).get("replaces", ())
+        for method in find_replaced(backend.client):
+            way = f"assign it in the probe itself, so that {lock.FILE} shows it"
+            text = f"{self.name}: arrange() replaced {method}() of the backend unseen; {way}"
+            fail_unless(method in recorded, text)
 
     async def snapshot(self, backend: Backend) -> Any:
         """Return a copy of all data, with or without what the author's `outside` names."""
@@ -153,6 +187,7 @@ class Probe:
     ) -> tuple[Backend, list[Case]]:
         """Return a fresh backend with what the author arranges, between siblings where they are given."""
         backend = self.suite.project.connect()
+        remember_methods(backend.client)
         siblings = siblings or Siblings()
         if siblings.before:
             await siblings.before(backend.client)

@@ -1,14 +1,17 @@
 """What the tests in tests/policy ask: the running server, its tools, their findings, the pins."""
 
 import contextlib
+import hashlib
 import importlib
 import inspect
+import json
 import re
 import tomllib
 import warnings
 from collections.abc import Awaitable, Callable, Collection, Iterator
 from datetime import UTC, datetime
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,6 +41,7 @@ NO_BUDGET = {
     "tool-bytes": 10**9,
     "server-bytes": 10**9,
 }  # of an adopted server, but its own
+ENGINE_MANIFEST = "tests/policy/engine.json"  # of the engine in a project
 ADOPTED = "it was adopted"  # in the probes that adopting writes
 
 
@@ -55,6 +59,7 @@ class Suite:
         server: Its server, with the pinned settings.
         tools: The tools as they are served, with their declarations.
         notes: What a reader of the results should know.
+        proofs: The proofs of this test that ran to their end: a tool and an era each.
         on_question: Called before each answer of a client that `connect_client` made.
     """
 
@@ -82,6 +87,7 @@ class Suite:
         self.pins = collect(project, self.server, self.tables)
         self.tools = [*self.pins.tools]
         self.notes: dict[str, None] = {}
+        self.proofs: list[str] = []
         self.on_question: Callable[[], Awaitable[None]] | None = None
         project.probe_package = f"{tests_package.rpartition('.')[0]}.tools"
 
@@ -196,6 +202,57 @@ class Suite:
             elicitation_handler=answer if answers else None,
             sampling_handler=sample,
         )
+
+    def check_engine_files(self) -> None:
+        """Fail where a file of the engine's copy in the project was edited."""
+        path = self.project.root / ENGINE_MANIFEST
+        recorded = json.loads(path.read_text(encoding="utf-8"))
+        edited = []
+        for name, digest in recorded["files"].items():
+            path = self.project.root / name
+            content = path.read_bytes() if path.is_file() else b""
+            content = content.replace(b"\r\n", b"\n")
+            if hashlib.sha256(content).hexdigest() != digest:
+                edited.append(name)
+        remedy = "an update refuses that; `copier-fastmcp restore` puts it back"
+        problem = f"not as engine {recorded['version']} has it; {remedy}"
+        fail_unless(not edited, f"{', '.join(edited)}: {problem}")
+
+    async def check_metadata(
+        self, era: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Fail unless a metadata file changes every text of the declared tools, and no hint.
+
+        Args:
+            era: The protocol version of the client.
+            folder: A folder for the file.
+            monkeypatch: Raises the limit of the file's size, for servers with hundreds of tools.
+        """
+        from fastmcp import Client
+
+        monkeypatch.setattr(self.engine("metadata.overrides"), "MOST_BYTES", 2**24)
+        metadata: dict[str, Any] = {}
+        expected = []
+        for tool in self.tools:
+            if not tool.declared:
+                continue
+            wire = json.loads(json.dumps(tool.wire))
+            name, schemas = wire["name"], wire["inputSchema"]["properties"]
+            texts = {"title": f"Title of {name}", "description": f"What {name} is for"}
+            arguments = {}
+            for parameter, schema in schemas.items():
+                arguments[parameter] = {"description": f"{parameter} of {name}"}
+                schema.update(arguments[parameter])
+            metadata[name] = {**texts, "arguments": arguments}
+            wire.update(texts)
+            wire["annotations"]["title"] = texts["title"]
+            expected.append(wire)
+        path = folder / "metadata.yaml"
+        path.write_text(json.dumps({"tools": metadata}), encoding="utf-8")
+        path.chmod(0o600)
+        server = self.create_server(metadata=path)
+        served = await self.list_tools(Client(server, mode=era))
+        assert [tool for tool in served if tool["name"] in metadata] == expected
 
     async def list_tools(self, client: Any) -> list[dict[str, Any]]:
         """Return every tool as a client sees it."""

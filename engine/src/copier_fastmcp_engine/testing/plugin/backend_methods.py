@@ -1,0 +1,35 @@
+"""Methods of a backend that a probe replaced: a replaced snapshot() may show anything."""
+
+import inspect
+from typing import Any
+from weakref import WeakKeyDictionary
+
+_methods_of: WeakKeyDictionary[type, dict[str, Any]] = WeakKeyDictionary()
+
+
+def remember_methods(client: object) -> None:
+    """Keep the methods of a backend's class, as they are when a backend of it is first connected."""
+    owner = type(client)
+    if owner not in _methods_of:
+        _methods_of[owner] = _read_methods(owner)
+
+
+def find_replaced(client: object) -> list[str]:
+    """Return the names of methods that are others now, of the object itself or of its class."""
+    owner = type(client)
+    methods = _methods_of.get(owner, {})
+    now = _read_methods(owner)
+    replaced = [name for name, method in methods.items() if now.get(name) is not method]
+    for name, value in getattr(client, "__dict__", {}).items():
+        if callable(value) and name in methods and name not in replaced:
+            replaced.append(name)
+    return replaced
+
+
+def _read_methods(owner: type) -> dict[str, Any]:
+    methods = {}
+    for name in dir(owner):
+        method = inspect.getattr_static(owner, name, None)
+        if inspect.isfunction(method):
+            methods[name] = method
+    return methods
