@@ -98,7 +98,7 @@ def test_any_answers_render_clean_and_keep_their_own_rules(
 def test_a_tool_cannot_have_the_name_of_one_that_comes_along() -> None:
     taken = {"consent": "url", "domain": "notes", "tools": ["revoke_notes_access"]}
     with pytest.raises(
-        ValueError, match="the tool name revoke_notes_access is reserved"
+        ValueError, match="revoke_notes_access: reserved by consent: url"
     ):
         rendered(taken)
     rendered(taken | {"consent": "none"})
@@ -179,6 +179,8 @@ def test_every_setting_is_in_its_guide(example: Renders) -> None:
 def test_its_own_suite_holds_where_every_write_asks(
     template: Path, tmp_path: Path
 ) -> None:
-    project = render(template, tmp_path, answers("consent") | {"profile": "confirm-all"})
+    project = render(
+        template, tmp_path, answers("consent") | {"profile": "confirm-all"}
+    )
     done = python(project, *PYTEST, "tests/policy/test_consent.py")
     assert done.returncode == 0, done.stdout[-3000:]

@@ -45,7 +45,7 @@ class Metrics:
 def metrics(monkeypatch: pytest.MonkeyPatch) -> Metrics:
     """The counters of logins, in place of those of this process."""
     collected = Metrics()
-    monkeypatch.setattr(counters.metrics, "get_meter", collected.provider.get_meter)
+    monkeypatch.setattr("opentelemetry.metrics.get_meter", collected.provider.get_meter)
     counters._login_counter.cache_clear()
     monkeypatch.setattr(counters, "_login_counter", counters._login_counter.__wrapped__)
     return collected

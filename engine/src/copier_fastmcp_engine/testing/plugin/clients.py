@@ -10,8 +10,6 @@ from fastmcp.server.context import reset_transport, set_transport
 from mcp.server.auth.middleware.auth_context import auth_context_var
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 
-HTTP = "streamable-http"
-
 
 @asynccontextmanager
 async def connect_client(
@@ -34,7 +32,7 @@ async def connect_client(
             token="-", client_id="tests", scopes=[*scopes], subject="tests"
         )
         user = AuthenticatedUser(token)
-    transport_token = set_transport("stdio" if scopes is None else HTTP)
+    transport_token = set_transport("stdio" if scopes is None else "streamable-http")
     user_token = auth_context_var.set(user)
     try:
         async with Client(server, **options) as client:
