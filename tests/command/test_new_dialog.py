@@ -18,13 +18,16 @@ TERMINAL = pytest.mark.skipif(
 )
 DOWN, ENTER, LEAVE, BACK = "\x1b[B", "\r", "\x03", "\x1b"
 FIRST = "Where do the tools come from?"
-ABOUT, TOOLS = "What is it about, as a plural noun?", "Tools, with commas between:"
+ABOUT, TOOLS = (
+    "What is the server about? (a plural noun)",
+    "Tools, separated by commas:",
+)
 NAME, PROFILE, RIGHT = (
-    "The command that starts it:",
-    "How careful is it?",
+    "Command that starts the server:",
+    "Which profile?",
     "Is this right?",
 )
-INSTALL = "Install it afterwards"
+INSTALL = "Install it"
 ERASE = "\x15"
 
 
@@ -71,7 +74,7 @@ WALK = [
     ("write big_orders|" + ABOUT, ERASE + "orders" + ENTER),
     (TOOLS, "?" + ENTER),
     ("anything else|" + TOOLS, "search_orders, shelve_order" + ENTER),
-    ("shelve_order=action|" + TOOLS, "=put" + ENTER),
+    ("shelve_order=put|" + TOOLS, "=put" + ENTER),
     (NAME, BACK),
     (TOOLS, BACK),
     (ABOUT, ENTER),
@@ -118,7 +121,7 @@ def test_forward_and_back_in_a_terminal(
     code, screen = terminal(tmp_path, template, WALK, columns)
     assert code == 0, screen
     plain = plainly(screen)
-    assert "! 'Big Orders' is not a good name; write big_orders" in plain, (
+    assert "! 'Big Orders' is not a valid name; write big_orders" in plain, (
         "a mistake stands whole, with its mend"
     )
     assert "! 'shelve' is no known verb; write shelve_order=put" in plain
@@ -149,8 +152,8 @@ def test_the_fields_of_a_record_are_asked_and_shown(
         (FIRST, ENTER),
         (ABOUT, "reading" + ENTER),
         (TOOLS, "add_article, get_article" + ENTER),
-        ("The fields of one article:", "title, tags (colour)" + ENTER),
-        ("is unknown|The fields of one article:", ERASE + "title, tags, read" + ENTER),
+        ("Fields of article:", "title, tags (colour)" + ENTER),
+        ("is unknown|Fields of article:", ERASE + "title, tags, read" + ENTER),
         ("add_article(title: str, tags: list[str], read: bool)|" + NAME, ENTER),
         (PROFILE, ENTER),
         (RIGHT, ENTER),

@@ -23,12 +23,14 @@ REST = [
     "package_name",
     "license",
     "resources",
+    "prompts",
     "consent",
     "engine",
     "search",
     "packages",
 ]
 NOT_ASKED = [*CUSTOM, "api", "api_auth", "privacy_policy", *REST]
+COLUMNS = 60  # of the narrowest terminal that is supported
 CLEAR = "\x05\x15"  # to the end of the line, then delete to its beginning
 REDRAW = "\x0c"
 DOWN = "\x1b[B"
@@ -122,7 +124,7 @@ def test_a_mistake_is_shown_and_mended(terminal: Terminal, tmp_path: Path) -> No
         "package_name": ("json", 'write json_mcp; "json" hides', "orders_api"),
         "tools": (
             "search_orders, shelve_order",
-            '"shelve_order": unknown verb; add =put',
+            'write shelve_order=put; "shelve"',
             "search_orders, get_order, shelve_order=put",
         ),
     }
@@ -147,6 +149,34 @@ def test_a_mistake_is_shown_and_mended(terminal: Terminal, tmp_path: Path) -> No
     }
 
 
+def test_a_text_after_a_suggestion_is_asked_about(
+    terminal: Terminal, tmp_path: Path
+) -> None:
+    terminal.asked("domain")
+    terminal.types("orders" + ENTER)
+    terminal.types(REDRAW)
+    terminal.sees("write orders (Ctrl-U clears the line)")
+    terminal.types(CLEAR + "orders" + ENTER)
+    terminal.asked("server_name")
+    terminal.types(REDRAW)
+    terminal.sees("orders-mcp")
+
+
+def test_a_prompt_shows_the_remedy_within_its_80_columns(terminal: Terminal) -> None:
+    for name in QUESTIONS:
+        if name not in NOT_ASKED:
+            terminal.asked(name)
+            if name == "tools":
+                break
+            terminal.types(ENTER)
+    for typed, proposal in (
+        ("frobnicate_order", "frobnicate_order=put"),
+        ("nc_notes_delete_note", "nc_notes_delete_note=delete"),
+        ("Get Order, shelve_order", "get_order"),
+    ):
+        terminal.mistakes(typed, f"'tools': write {proposal}")
+
+
 def test_tools_are_checked_against_the_profile_at_the_prompt(
     terminal: Terminal,
 ) -> None:
@@ -157,7 +187,7 @@ def test_tools_are_checked_against_the_profile_at_the_prompt(
                 break
             terminal.types(ENTER)
     unasked = "[{name: delete_order, confirm: false}]"
-    terminal.mistakes(unasked, 'tools[1] "delete_order": confirm: false')
+    terminal.mistakes(unasked, "delete_order: confirm: false needs a")
 
 
 def test_a_behavior_that_is_typed_is_taken_whatever_the_name(
@@ -238,7 +268,7 @@ def test_few_questions_are_asked_and_every_answer_is_kept(
         (tmp_path / "p/.copier-answers.yml").read_text(encoding="utf-8")
     )
     assert kept["package_name"] == "json_mcp"
-    assert kept.keys() >= {*REST} - {"search"}
+    assert kept.keys() >= {*REST} - {"search", "prompts"}
     assert "more" not in kept
     given = {"author": "Ann", "license": "none"}
     render(template, tmp_path / "given", given)
@@ -252,7 +282,7 @@ def test_few_questions_are_asked_and_every_answer_is_kept(
 def test_every_line_fits_a_terminal(name: str) -> None:
     asked = QUESTIONS[name]
     first, *more = environment().from_string(asked["help"]).render().splitlines()
-    assert len(first) + 3 <= 80, "a question begins with an emoji and a space"
-    assert all(len(line) <= 80 and line.startswith("   ") for line in more)
+    assert len(first) + 3 <= COLUMNS, "a question begins with an emoji and a space"
+    assert all(len(line) <= COLUMNS and line.startswith("   ") for line in more)
     for choice in asked.get("choices", []):
-        assert len(choice) + 3 <= 80
+        assert len(choice) + 3 <= COLUMNS

@@ -173,6 +173,22 @@ def prove(suite: "Suite", call: Call, era: str) -> Callable[["Tool"], Awaitable[
     return prove_tool
 
 
+@pytest.fixture
+def check_components(suite: "Suite") -> Callable[[], Awaitable[None]]:
+    """Read every resource, resource template and prompt between snapshots; the test fails where one changes something."""
+    from fastmcp import Client
+
+    from .components import ComponentProof
+
+    async def check() -> None:
+        async with Client(suite.server) as client:
+            problems = await ComponentProof(suite).find_problems(client)
+        if problems:
+            pytest.fail("\n".join(problems), pytrace=False)
+
+    return check
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
