@@ -99,7 +99,7 @@ def test_a_deleted_file_stays_deleted(
 
 
 @pytest.mark.parametrize(
-    ("mine", "theirs", "merged"),
+    ("mine", "release_text", "merged"),
     [
         ("A2345", "1B345", "AB345"),
         ("A2345", "A2345", "A2345"),
