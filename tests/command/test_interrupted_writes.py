@@ -80,11 +80,14 @@ def write_in_child(changes: dict[Path, Change], moment: int) -> bool:
 
 def commands_in_the_way(tree: Path) -> str:
     """The commands with which the next run explains the way back; empty where nothing is in its way."""
+    message = ""
     try:
         refuse_interrupted_write(tree)
     except RefusedError as error:
-        return COMMANDS.search(str(error))[1]
-    return ""
+        message = str(error)
+    match = COMMANDS.search(message)
+    assert bool(match) == bool(message), message
+    return match[1] if match else ""
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs fork")
@@ -96,7 +99,11 @@ def test_killed_in_the_middle_of_a_write(tree: Path, moment: int) -> None:
     journals = list((tree / ".git").glob(f"{interrupted_writes.PREFIX}*"))
     assert was_killed == bool(journals)
     if commands := commands_in_the_way(tree):
-        for verb in (lambda: write_changes(changes), Worktree(tree).__enter__):
+        verbs: list[Callable[[], object]] = [
+            lambda: write_changes(changes),
+            Worktree(tree).__enter__,
+        ]
+        for verb in verbs:
             with pytest.raises(RefusedError, match="a run was killed while it wrote"):
                 verb()
         subprocess.run(["sh", "-c", commands], check=True)

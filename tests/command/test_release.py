@@ -109,8 +109,7 @@ def test_a_release_reaches_a_server(tmp_path: Path) -> None:
     agents.write_text(agents.read_text() + "\nRelease 9.1.\n")
     commit(template)
     assert release(template, "9.1.0", "--no-wheels").returncode == 0
-    options = {"defaults": True, "overwrite": True, "unsafe": True, "quiet": True}
-    copier.run_update(project, **options)
+    copier.run_update(project, defaults=True, overwrite=True, unsafe=True, quiet=True)
     assert said(project)["_commit"] == "v9.1.0"
     assert "Release 9.1." in (project / "AGENTS.md").read_text()
     revision = git(template, "rev-parse", "v9.1.0^{}").strip()

@@ -199,8 +199,8 @@ def test_work_is_kept_while_a_document_is_applied(tmp_path: Path) -> None:
     commit(project)
     later = write_document(tmp_path / "later.json", with_prefix(parcels(), "/v2"))
     tracked = ("README.md", "pyproject.toml", "src/parcels_mcp/tools/get_parcel.py")
-    words = ("sync", str(later), "--trust", "--unattended")
-    assert_saved_work_is_kept(project, list(words), tracked)
+    sync = ["sync", str(later), "--trust", "--unattended"]
+    assert_saved_work_is_kept(project, sync, tracked)
 
 
 def assert_saved_work_is_kept(
