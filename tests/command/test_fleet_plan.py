@@ -323,8 +323,8 @@ def test_a_plan_of_checkouts_and_an_address(template: Path, tmp_path: Path) -> N
     assert [git(project, "for-each-ref") for project in projects] == refs
     assert "gate lost: 3 tools in 3 servers" in (tmp_path / "plan.md").read_text()
     commit(pinned)
-    accepted = ("--accept", "profiles.explicit.confirm")
-    accepted += ("--accept", "finer.read.get_note.open_world")
+    accepted = ["--accept", "profiles.explicit.confirm"]
+    accepted += ["--accept", "finer.read.get_note.open_world"]
     again = call(tmp_path, *words[:-1], *accepted, "--json")
     assert again.returncode == 0, again.stderr
     assert "[3/3]" in again.stderr
