@@ -147,6 +147,9 @@ def terminal(folder: Path, height: int, *command: str) -> tuple[Any, Any, Any]:
         "TERM": "xterm-256color",
         "PATH": "/usr/bin:/bin",
     }
+    # Where a test sets these, the program is forked.
+    names = ("COMPILED_TEMPLATES", "FORKS", "PYTHONPATH")
+    calm |= {name: os.environ[name] for name in names if name in os.environ}
     child = pexpect.spawn(
         sys.executable,
         ["-P", "-m", *command],

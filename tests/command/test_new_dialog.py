@@ -6,6 +6,7 @@ import shutil
 import sys
 from pathlib import Path
 
+import forked
 import pytest
 import yaml
 from calling import call, environment, interruptible
@@ -42,7 +43,8 @@ def terminal(
     """Walk `new`, or what `words` say, in a terminal; its exit code and all that was on the screen."""
     said = list(words) or ["new", "mine", "--template", str(template)]
     pexpect = pytest.importorskip("pexpect")
-    calm = environment(PROMPT_TOOLKIT_NO_CPR="1", TERM="xterm", **environ)
+    calm = environment(PROMPT_TOOLKIT_NO_CPR="1", TERM="xterm")
+    calm |= forked.handing_on() | environ
     calm.pop("COLUMNS")
     child = pexpect.spawn(
         sys.executable,
@@ -207,14 +209,19 @@ def test_leaving_while_it_is_installed_leaves_nothing(
         "notes-mcp",
     )
     words += ("--profile", "explicit", "--template", str(template))
-    path = f"{uv.parent}:/usr/bin:/bin"
+    # A signal from the terminal reaches the process that was started there, not one that was forked for it.
+    path, forks = f"{uv.parent}:/usr/bin:/bin", ""
     steps = [(RIGHT, ENTER), (INSTALL, "y"), ("installs it", ""), ("...", LEAVE)]
-    code, screen = terminal(tmp_path, template, steps, words=words, PATH=path)
+    code, screen = terminal(
+        tmp_path, template, steps, words=words, PATH=path, FORKS=forks
+    )
     assert code == 130, screen
     assert "nothing was written" in screen
     assert [path.name for path in tmp_path.iterdir()] == ["bin"]
     uv.write_text("#!/bin/sh\necho 'error: no space left' >&2\nexit 2\n")
-    code, screen = terminal(tmp_path, template, steps[:2], words=words, PATH=path)
+    code, screen = terminal(
+        tmp_path, template, steps[:2], words=words, PATH=path, FORKS=forks
+    )
     assert code == 2, screen
     assert "uv sync: error: no space left; the files of mine are written" in plainly(
         screen

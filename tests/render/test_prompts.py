@@ -2,13 +2,14 @@
 
 import filecmp
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import forked
 import pytest
 import yaml
-from support import ROOT, environment, render
+from support import ROOT, Answers, environment
 
 pexpect = pytest.importorskip("pexpect")
 QUESTIONS: dict[str, dict[str, Any]] = {
@@ -48,6 +49,7 @@ class Terminal:
             "TERM": "xterm",
             "PATH": "/usr/bin:/bin",
             "HOME": str(project.parent),
+            **forked.minimal_environment(),
         }
         self.child = pexpect.spawn(
             sys.executable,
@@ -104,17 +106,16 @@ def terminal(template: Path, tmp_path: Path) -> Iterator[Terminal]:
 
 
 def test_enter_all_the_way_is_the_default_project(
-    terminal: Terminal, template: Path, tmp_path: Path
+    terminal: Terminal, project: Path, tmp_path: Path
 ) -> None:
     terminal.walks({})
-    expected = render(template, tmp_path / "expected")
-    files = sorted(p.relative_to(expected) for p in expected.rglob("*") if p.is_file())
+    files = sorted(p.relative_to(project) for p in project.rglob("*") if p.is_file())
     assert files == sorted(
         p.relative_to(tmp_path / "p")
         for p in (tmp_path / "p").rglob("*")
         if p.is_file()
     )
-    same = filecmp.cmpfiles(expected, tmp_path / "p", map(str, files), shallow=False)
+    same = filecmp.cmpfiles(project, tmp_path / "p", map(str, files), shallow=False)
     assert same[1:] == ([], [])
 
 
@@ -210,7 +211,7 @@ def test_a_behavior_that_is_typed_is_taken_whatever_the_name(
 
 
 def test_resources_may_be_left_empty(
-    terminal: Terminal, template: Path, tmp_path: Path
+    terminal: Terminal, project: Path, tmp_path: Path
 ) -> None:
     """The suggested `[]` deleted is the same as `[]`."""
     terminal.walks({"resources": CLEAR})
@@ -218,8 +219,7 @@ def test_resources_may_be_left_empty(
         (tmp_path / "p/.copier-answers.yml").read_text(encoding="utf-8")
     )
     assert not kept.get("resources")
-    expected = render(template, tmp_path / "expected")
-    files = {p.relative_to(expected) for p in expected.rglob("*") if p.is_file()}
+    files = {p.relative_to(project) for p in project.rglob("*") if p.is_file()}
     made = {
         p.relative_to(tmp_path / "p")
         for p in (tmp_path / "p").rglob("*")
@@ -260,7 +260,7 @@ def test_a_custom_profile_asks_four_more(terminal: Terminal, tmp_path: Path) -> 
 
 
 def test_few_questions_are_asked_and_every_answer_is_kept(
-    terminal: Terminal, template: Path, tmp_path: Path
+    terminal: Terminal, copies: Callable[[Answers], Path], tmp_path: Path
 ) -> None:
     """A name that would hide a module gets a package of another name, unasked."""
     terminal.walks({"server_name": CLEAR + "json"})
@@ -271,9 +271,8 @@ def test_few_questions_are_asked_and_every_answer_is_kept(
     assert kept.keys() >= {*REST} - {"search", "prompts"}
     assert "more" not in kept
     given = {"author": "Ann", "license": "none"}
-    render(template, tmp_path / "given", given)
     kept = yaml.safe_load(
-        (tmp_path / "given/.copier-answers.yml").read_text(encoding="utf-8")
+        (copies(given) / ".copier-answers.yml").read_text(encoding="utf-8")
     )
     assert kept.items() >= given.items()
 
