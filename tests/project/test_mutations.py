@@ -254,7 +254,7 @@ def test_the_suite_names_a_stale_lock_and_a_stale_table(mutants: Path) -> None:
     lock.write_text(kept[0], encoding="utf-8")
     page.write_text(kept[1], encoding="utf-8")
     assert found == {
-        "test_the_lock_pins_every_hint_and_gate": "get_clean: RELAXED: openWorldHint true -> false\ncreate_clean: is new\n"
+        "test_the_lock_pins_every_hint_and_gate": "create_clean: is new\nget_clean: RELAXED: openWorldHint true -> false\n"
         "review it, then run `uv run tests/policy/pin.py`",
         "test_the_tool_table_is_up_to_date": "docs/tools.md is stale; run `uv run tests/policy/pin.py`",
     }
