@@ -93,7 +93,10 @@ def _list_proposals() -> dict[str, frozenset[str]]:
         words = set(load_tables()["verbs"][behavior])
         for kind in kinds:
             lists = vocabulary["words"][kind]
-            words |= frozenset(f"{lists['sure']} {lists['weak']}".split()) - nouns
+            words |= frozenset(lists["sure"].split())
+            if behavior != "read":  # a doubtful word never proposes a read
+                words |= frozenset(lists["weak"].split())
+        words -= nouns - frozenset(load_tables()["verbs"][behavior])
         proposals[str(behavior)] = frozenset(words)
     return proposals
 

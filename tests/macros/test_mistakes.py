@@ -148,6 +148,8 @@ def test_location_error_and_remedy_begin_a_message(file: str, number: int) -> No
         ("nc_wipe_notes", "delete"),
         ("publish_post", "action"),
         ("rss_mark_article", "put"),
+        ("it_is", "put"),
+        ("retrieve_note", "read"),
     ],
 )
 def test_the_proposal_for_an_unknown_verb(name: str, proposal: str) -> None:

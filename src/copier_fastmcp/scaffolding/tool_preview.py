@@ -33,9 +33,9 @@ NARROW_HINTS = ("read_only", "destructive", "idempotent")
 CREATING = ("create", "ensure")
 HINTS = {
     "readOnly": "It changes nothing; clients may run it without asking.",
-    "destructive": "It may overwrite or remove what was there; clients may ask first.",
-    "idempotent": "The same call again changes nothing more.",
-    "Asks": "The server itself asks a person, and does nothing without a yes.",
+    "destructive": "It may overwrite or remove data; clients may ask first.",
+    "idempotent": "Repeating the call changes nothing further.",
+    "Asks": "The server itself asks a person, and does nothing without approval.",
 }
 
 

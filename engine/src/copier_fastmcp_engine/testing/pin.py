@@ -102,6 +102,8 @@ def collect(project: ProjectUnderTest, server: Any, tables: Mapping[str, Any]) -
     released = is_released(project)
     snapshot = compute_snapshot_digest(backend) if backend else ""
     pinned = lock.build_lock(tools, versions, released=released, snapshot=snapshot)
+    if excluded := describe_proof(project.probes / "components.py", methods):
+        pinned["proof"]["components"] = excluded
     modules = {name: _module_of(project, tool) for name, tool in served.items()}
     components = engine.run_now(list_components(Client(server)), server)
     page = format_table(pinned["tools"], tools, tables, modules)

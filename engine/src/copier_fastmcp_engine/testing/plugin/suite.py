@@ -22,6 +22,8 @@ from ..existing import FOUND_BEFORE
 from ..pin import COMMAND, PAGE, collect, list_on_the_wire, load_tables, read_pinned
 from ..project import ProjectUnderTest
 from ..rules import Finding, Tool, examine, find_waiver_mistake, only_warns
+from .module_state import ModuleState
+from .nested_calls import watching_calls
 
 # The rules that a named test of tests/policy checks tool by tool; the others have one test together
 NAMED_RULES = {
@@ -106,14 +108,13 @@ class Suite:
 
     @cached_property
     def proven_tools(self) -> list[Tool]:
-        """The tools that have a probe or need one: declared, and not the engine's own."""
+        """The tools that have a probe or need one: declared here, and not the engine's own."""
         engine = type(self.policy).__module__.rpartition(".")[0]
         proven = []
         for tool in self.tools:
             served = self.served.get(tool.name)
-            if self.project.is_own(served) and not _module_of(served).startswith(
-                f"{engine}."
-            ):
+            is_engine_tool = _module_of(served).startswith(f"{engine}.")
+            if self.project.needs_proof(served) and not is_engine_tool:
                 proven.append(tool)
         return proven
 
@@ -124,9 +125,39 @@ class Suite:
             tool.name for tool in self.tools if tool.declared and tool.declared["gated"]
         }
 
+    @cached_property
+    def module_state(self) -> ModuleState:
+        """What the author's modules hold."""
+        source = self.project.source
+        policy = Path(
+            str(importlib.import_module(self.project.policy_package).__file__)
+        )
+        left_out = (source / "engine", policy.parent, self.project.root / "tests")
+        return ModuleState(source, left_out)
+
+    def watching_calls(self) -> contextlib.AbstractContextManager[list[Any]]:
+        """Collect the tools that run in a block."""
+        policy_tool = self.engine("tools").PolicyTool
+        return watching_calls(
+            policy_tool, self.engine("guarded_components").GuardedTool
+        )
+
+    def writes(self, tool: Any) -> bool:
+        """Tell whether a served tool declares that it changes something."""
+        declaration = self.engine("tools").declared(tool)
+        return (
+            declaration is not None and not self.policy.truth(declaration)["read_only"]
+        )
+
     def probe_module(self, name: str) -> Any:
         """Import the probe of a tool."""
         return importlib.import_module(f"{self.project.probe_package}.test_{name}")
+
+    def find_probe_module(self, name: str) -> Any:
+        """Import a file next to the probes; None where there is none."""
+        if not (self.project.probes / f"{name}.py").exists():
+            return None
+        return importlib.import_module(f"{self.project.probe_package}.{name}")
 
     def note(self, text: str) -> None:
         """Print a line at the end of the run, once."""
