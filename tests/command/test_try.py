@@ -218,7 +218,7 @@ def test_the_address_that_answers_is_written_down(
 
 
 @pytest.mark.parametrize(
-    ("answer", "code", "told"),
+    ("answer", "code", "printed"),
     [
         ((401, {"message": "who are you"}), 2, "does not accept this server's token"),
         ((200, "<html>", {"Content-Type": "text/html"}), 1, "text was received"),

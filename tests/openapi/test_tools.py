@@ -489,7 +489,7 @@ def test_nothing_is_returned_that_the_document_does_not_say() -> None:
             assert "returns" not in (tool(call, **raw).tool or {})
 
 
-@pytest.mark.parametrize(("call", "raw", "why"), LEFT_OUT)
+@pytest.mark.parametrize(("call", "raw", "reason"), LEFT_OUT)
 def test_what_cannot_be_said_is_left_out_with_its_reason(
     call: str, raw: dict[str, Any], reason: str
 ) -> None:
