@@ -97,11 +97,11 @@ class Person:
     """The user who is asked."""
 
     agrees: bool = True
-    question: int = 0
+    questions: int = 0
 
     async def __call__(self, *_: object) -> ElicitResult[Any]:
         """Answer a question."""
-        self.asked += 1
+        self.questions += 1
         action = "accept" if self.agrees else "decline"
         return ElicitResult(action=action, content={"confirm": True})
 
@@ -220,10 +220,10 @@ async def _declined(
     """Return in which eras a delete was not asked, or was sent although the user declined."""
     failures = []
     for era, client in clients.items():
-        before, question = len(recorder.exchanges), person.asked
+        before, question = len(recorder.exchanges), person.questions
         person.agrees = False
         await client.call_tool(name, arguments, raise_on_error=False)
         person.agrees = True
-        if person.asked == question or len(recorder.exchanges) > before:
+        if person.questions == question or len(recorder.exchanges) > before:
             failures.append(f"{name} ({era})")
     return failures
