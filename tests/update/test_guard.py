@@ -35,7 +35,7 @@ BUNDLE = "    bundle - manifest.json, for Claude Desktop: bundle\n"
 EDITED_ENGINE = [
     SRC + f"engine/{name}.py" for name in ("texts", "guard", "confirmation/gate")
 ]
-CHECK = "{{ v.resource_errors(resources, tools) }}"
+CHECK = "{{ v.resource_errors(resources, tools, _every_error is defined) }}"
 
 
 @pytest.fixture(scope="module")
