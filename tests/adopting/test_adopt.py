@@ -304,6 +304,4 @@ def test_what_is_brought_is_linted(adopted: Path) -> None:
 
 @pytest.mark.nightly  # the same files are typed in every rendered project
 def test_what_is_brought_is_typed(adopted: Path) -> None:
-    check_brought(
-        adopted, "mypy", "--config-file", str(MYPY), "--cache-dir=/dev/null"
-    )
+    check_brought(adopted, "mypy", "--config-file", str(MYPY), "--cache-dir=/dev/null")

@@ -195,7 +195,8 @@ PARTS = ("name", "title", "description", "annotations", "inputSchema", "outputSc
 
 
 SEEDS = [
-    pytest.param(seed, marks=pytest.mark.nightly if seed > 3 else ()) for seed in range(20)
+    pytest.param(seed, marks=pytest.mark.nightly if seed > 3 else ())
+    for seed in range(20)
 ]
 
 
