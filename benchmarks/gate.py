@@ -17,12 +17,12 @@ from pathlib import Path
 from fastmcp import Client, FastMCP
 from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
 from fastmcp.tools import Tool, ToolResult
-from inside import ENGINE, on_the_package
 from mcp_types import CallToolRequestParams
 from pydantic import BaseModel
 from support import clone_template, render
 
 from benchmarks import figures
+from benchmarks.engine_package import ENGINE, on_the_package
 
 ERAS = ("legacy", "2026-07-28")
 WARM = 100

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from fastmcp import Client, FastMCP
-from inside import ENGINE, on_the_package
 from pydantic import BaseModel, Field
 from support import clone_template, render
 
 from benchmarks import figures
+from benchmarks.engine_package import ENGINE, on_the_package
 
 CALLS = 10
 

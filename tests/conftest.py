@@ -16,7 +16,6 @@ from loud import pytest_runtest_makereport
 from support import ROOT, Renders, answers, clone_template, render
 
 __all__ = ["pytest_runtest_makereport"]  # a hook: on CI no skip is silent
-collect_ignore = ["attacks"]  # they run inside a rendered server
 
 # A shell starts what runs in its background with SIGINT ignored, and every program started here would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -3,6 +3,7 @@
 The language reference, the README's pictures and the tool file in the README.
 """
 
+import colorsys
 import importlib
 import io
 import os
@@ -97,7 +98,31 @@ def picture(text: Text, title: str) -> str:
     console = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True)
     console.print(text, soft_wrap=False)
     drawn = console.export_svg(title=title, code_format=FRAME, unique_id="terminal")
-    return re.sub(" +$", "", drawn, flags=re.MULTILINE)
+    return add_light_form(re.sub(" +$", "", drawn, flags=re.MULTILINE))
+
+
+COLOR = re.compile(r"^(\.terminal-r\d+) { fill: #([0-9a-f]{6})", re.MULTILINE)
+DARKEST = 0.3  # the lightness of text on white, which leaves a contrast of 4.5 and more
+
+
+def darken(color: str) -> str:
+    """Return a color of text on a dark background as one for a white background."""
+    red, green, blue = (int(color[at : at + 2], 16) / 255 for at in (0, 2, 4))
+    hue, lightness, saturation = colorsys.rgb_to_hls(red, green, blue)
+    dark = colorsys.hls_to_rgb(hue, min(lightness, DARKEST), saturation)
+    return "".join(f"{round(part * 255):02x}" for part in dark)
+
+
+def add_light_form(svg: str) -> str:
+    """Return a picture that is light for readers who prefer a light color scheme."""
+    rules = [
+        ".rich-terminal > rect { fill: #ffffff; stroke: rgba(0,0,0,0.35) }",
+        ".terminal-title { fill: #1f2328 }",
+    ]
+    for selector, color in COLOR.findall(svg):
+        rules.append(f"{selector} {{ fill: #{darken(color)} }}")
+    block = "\n".join(["@media (prefers-color-scheme: light) {", *rules, "}"])
+    return svg.replace("\n</style>", f"\n{block}\n</style>", 1)
 
 
 def words(svg: str) -> str:
@@ -122,6 +147,9 @@ def terminal(folder: Path, height: int, *command: str) -> tuple[Any, Any, Any]:
         "TERM": "xterm-256color",
         "PATH": "/usr/bin:/bin",
     }
+    # Where a test sets these, the program is forked.
+    names = ("COMPILED_TEMPLATES", "FORKS", "PYTHONPATH")
+    calm |= {name: os.environ[name] for name in names if name in os.environ}
     child = pexpect.spawn(
         sys.executable,
         ["-P", "-m", *command],

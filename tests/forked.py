@@ -13,11 +13,10 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import compiled
 import warm
@@ -133,17 +132,61 @@ def _started() -> tuple[str, object]:
 
 def stop() -> None:
     """End the processes that fork, and wait for them: their CPU time counts as this process's."""
-    processes: list[subprocess.Popen[Any]] = [*_servers, *warm.servers]
-    for process in processes:
+    for process in _servers:
         assert process.stdin
         process.stdin.close()
-    for process in processes:
+    for process in _servers:
         process.wait()
 
 
 def handing_on() -> dict[str, str]:
     """The variables with which a program and those that it starts fork, where the system can."""
     return {"FORKS": _started()[0]} if hasattr(os, "fork") else {}
+
+
+def run(
+    words: Sequence[str], folder: Path, environ: Mapping[str, str], seconds: int
+) -> subprocess.CompletedProcess[str] | None:
+    """Run a Python program in a fork, without input; several threads may.
+
+    Args:
+        words: What follows `python` in its command line.
+        folder: Where it runs.
+        environ: Its variables.
+        seconds: How long it may take.
+
+    Returns:
+        Its output and exit code, or None where it has to start by itself.
+
+    Raises:
+        subprocess.TimeoutExpired: It took longer, and was ended.
+    """
+    if not warm.can_fork(words, environ):
+        return None
+    order = {"words": [*words], "folder": str(folder), "environ": {**environ}}
+    with (
+        tempfile.TemporaryDirectory() as kept,
+        socket.socket(socket.AF_UNIX) as there,
+    ):
+        out, err = Path(kept, "out"), Path(kept, "err")
+        there.connect(_started()[0])
+        there.settimeout(seconds)
+        with open(os.devnull) as nothing, out.open("w") as told, err.open("w") as said:
+            streams = [file.fileno() for file in (nothing, told, said)]
+            socket.send_fds(there, [json.dumps(order).encode() + b"\n"], streams)
+        try:
+            code = int(there.recv(8) or 1)
+        except TimeoutError:
+            raise subprocess.TimeoutExpired([*words], seconds) from None
+        texts = out.read_text("utf-8"), err.read_text("utf-8")
+    return subprocess.CompletedProcess([sys.executable, *words], code, *texts)
+
+
+def minimal_environment() -> dict[str, str]:
+    """The variables that a program without the tests' own environment needs to fork, and to find compiled templates."""
+    names = ("COMPILED_TEMPLATES", "PYTHONPATH")
+    kept = {name: os.environ[name] for name in names if name in os.environ}
+    return kept | handing_on()
 
 
 def python(words: Sequence[str]) -> list[str]:

@@ -90,8 +90,10 @@ def released(template: Path, to: Path, tag: str, *edits: Edit, **files: str) -> 
         text = path.read_text(encoding="utf-8") if path.exists() else ""
         assert old in text, f"{name} has no {old!r}"
         path.write_text(text.replace(old, new) if old else text + new, encoding="utf-8")
-    write_manifest(to)
     git(to, "add", "--all")
+    if git(to, "diff", "--cached", "--name-only", "--", "engine"):
+        write_manifest(to)
+        git(to, "add", "--all")
     git(to, "commit", "--quiet", f"--message={tag}")
     git(to, "tag", tag)
     packed(to)

@@ -13,7 +13,7 @@ import pytest
 
 ON_CI = os.environ.setdefault(
     "LOUD_SKIPS", os.environ.get("CI", "")
-)  # the attacks' processes inherit it
+)  # processes that tests start inherit it
 DECIDED = re.compile(
     "POSIX|fork|posix|pseudo-terminal|process groups|in a shell|no two steps|nobody is asked"
     "|no such signals|this user has not|only root|root may|pexpect"

@@ -18,7 +18,6 @@ import compiled
 import copier
 import forked
 import pytest
-import warm
 import yaml
 from jinja2 import FileSystemLoader, StrictUndefined, Template
 from jinja2.sandbox import SandboxedEnvironment
@@ -30,7 +29,14 @@ ROOT = Path(__file__).parent.parent
 Answers = dict[str, Any]
 Renders = Callable[[str], Path]
 SECONDS = 300
-LEFT_OUT = ("tests/", "examples/rendered/")
+# No render and no verb reads them, and Copier clones every file of a template for each render.
+LEFT_OUT = (
+    "benchmarks/",
+    "engine/tests/",
+    "examples/reading/",
+    "examples/rendered/",
+    "tests/",
+)
 # The examples whose renders are committed, with the answers that differ from those in examples/: both ways to have the engine.
 COMMITTED: dict[str, Answers] = {
     "notes": {},
@@ -48,6 +54,11 @@ def nightly_but(always: Collection[Any], names: Iterable[Any] = EXAMPLES) -> lis
         name if name in always else pytest.param(name, marks=pytest.mark.nightly)
         for name in names
     ]
+
+
+def draws(count: int) -> int:
+    """How many examples a property is tried with: all where `DRAWS=all` is set, as at night, else a quarter."""
+    return count if os.environ.get("DRAWS") == "all" else count // 4
 
 
 def answers(name: str) -> Answers:
@@ -177,9 +188,7 @@ def clone_template(to: Path, tag: str = "v99.0.0") -> Path:
         ROOT, "ls-files", "--cached", "--others", "--exclude-standard", "-z"
     ).split("\0")
     for name in filter(None, listed):
-        if name.startswith(
-            LEFT_OUT
-        ):  # half of the files, and Copier clones all of them each time
+        if name.startswith(LEFT_OUT):
             continue
         if (ROOT / name).is_file():
             (to / name).parent.mkdir(parents=True, exist_ok=True)
@@ -193,8 +202,12 @@ def clone_template(to: Path, tag: str = "v99.0.0") -> Path:
 
 
 def packed(repository: Path) -> None:
-    """Keep its objects in one file: Copier clones a template several times for each update, and removes it again."""
-    git(repository, "repack", "-adq")
+    """Keep its objects in few files: Copier clones a template several times for each update, and removes it again.
+
+    Nothing is compressed well, since what is packed here is read a few times only.
+    """
+    cheap = ["-c", "pack.window=0", "-c", "pack.compression=1"]
+    git(repository, *cheap, "repack", "-dq")
     git(repository, "pack-refs", "--all")
     git(repository, "config", "gc.auto", "0")
 
@@ -212,11 +225,16 @@ def render(
         return Path(shutil.copytree(kept, to, symlinks=True, dirs_exist_ok=True))
     copier.run_copy(str(template), to, data=answers or {}, **settings)
     if kept:
-        with tempfile.TemporaryDirectory(dir=kept.parent) as folder:
-            whole = shutil.copytree(to, Path(folder, "render"), symlinks=True)
-            with suppress(OSError):  # another process was faster
-                Path(whole).rename(kept)
+        keep_render(to, kept)
     return to
+
+
+def keep_render(project: Path, folder: Path) -> None:
+    """Keep a copy of a render for the tests of other processes, whole or not at all."""
+    with tempfile.TemporaryDirectory(dir=folder.parent) as temporary:
+        copy = shutil.copytree(project, Path(temporary, "render"), symlinks=True)
+        with suppress(OSError):  # another process was faster
+            Path(copy).rename(folder)
 
 
 def _kept_render(
@@ -229,17 +247,19 @@ def _kept_render(
         commits and tags of the template: what `to` contains, or what is not committed.
     """
     used = to.exists() and any(to.iterdir())
-    shared = os.environ.get("COMPILED_TEMPLATES")  # set where pytest runs
-    if (
-        used
-        or not shared
-        or settings.get("vcs_ref") == "HEAD"
-        or not (template / ".git").is_dir()
-    ):
+    if used or settings.get("vcs_ref") == "HEAD" or not (template / ".git").is_dir():
+        return None
+    return shared_render(template, answers, sorted(settings.items()))
+
+
+def shared_render(template: Path, *key: object) -> Path | None:
+    """The folder that keeps a render of the template's commits for all processes of a run, or None outside pytest."""
+    shared = os.environ.get("COMPILED_TEMPLATES")
+    if not shared:
         return None
     references = git(template, "show-ref", "--head")
-    key = repr((str(template), references, answers, sorted(settings.items())))
-    name = hashlib.sha256(key.encode()).hexdigest()
+    identity = repr((str(template), references, *key))
+    name = hashlib.sha256(identity.encode()).hexdigest()
     folder = Path(shared, "renders")
     folder.mkdir(exist_ok=True)
     return folder / name
@@ -323,7 +343,7 @@ def python(
         **forked.handing_on(),
     }
     variables = clean | own | environ
-    if done := warm.run(words, project, variables, SECONDS):
+    if done := forked.run(words, project, variables, SECONDS):
         return done
     return subprocess.run(
         [sys.executable, *words],

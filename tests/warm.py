@@ -1,21 +1,16 @@
-"""Python programs started from a process that has the slow imports behind it, where the system can fork.
+"""What a process imports before programs fork from it (tests/forked.py), and how a program runs in the fork.
 
 A suite starts Python in rendered projects more than a thousand times, and each would spend two seconds on importing
-FastMCP and pytest. `run` keeps a process that has imported what the projects do not change, and that forks for each
-program. What the tests see is the same: a process of its own, with its own folder, variables and output.
+FastMCP and pytest.
 """
 
 import atexit
 import functools
 import gc
 import importlib
-import json
 import os
 import runpy
-import signal
-import subprocess
 import sys
-import tempfile
 import threading
 import traceback
 from collections.abc import Mapping, Sequence
@@ -59,20 +54,14 @@ SHARED = [
 ]
 # Names of variables that a module reads when it is imported: a program that is given one starts by itself.
 READ_AT_IMPORT = ("FASTMCP_", "PYTHON")
-_idle: list[
-    subprocess.Popen[str]
-] = []  # one for each program that ran at the same time
-servers: list[subprocess.Popen[str]] = []  # all of them, also while a program runs
 
 
-def run(
-    words: Sequence[str], folder: Path, environ: Mapping[str, str], seconds: int
-) -> subprocess.CompletedProcess[str] | None:
-    """Run Python with `words` in a folder; several threads may.
+def can_fork(words: Sequence[str], environ: Mapping[str, str]) -> bool:
+    """Tell whether a program may fork from a process with the imports behind it.
 
-    Returns:
-        What it printed and its exit code, or None where it has to start by itself: a variable would come too
-        late, or this system cannot fork.
+    Args:
+        words: What follows `python` in its command line.
+        environ: Its variables: one that a module reads at import would come too late.
     """
     late = any(
         name.startswith(READ_AT_IMPORT)
@@ -81,31 +70,7 @@ def run(
         for name, value in environ.items()
     )
     is_other = words[0][:1] == "-" and words[0] not in ("-m", "-c")
-    if late or is_other or not hasattr(os, "fork"):
-        return None
-    with tempfile.TemporaryDirectory() as kept:
-        out, err = Path(kept, "out"), Path(kept, "err")
-        order = {
-            "words": [*words],
-            "folder": str(folder),
-            "environ": {**environ},
-            "output": [str(out), str(err)],
-            "seconds": seconds,
-        }
-        try:
-            server = _idle.pop()
-        except IndexError:
-            server = _started()
-        assert server.stdin
-        assert server.stdout
-        server.stdin.write(json.dumps(order) + "\n")
-        server.stdin.flush()
-        code = int(server.stdout.readline())
-        _idle.append(server)
-        said = out.read_text("utf-8"), err.read_text("utf-8")
-    if code == -signal.SIGALRM:
-        raise subprocess.TimeoutExpired([*words], seconds, *said)
-    return subprocess.CompletedProcess([sys.executable, *words], code, *said)
+    return hasattr(os, "fork") and not late and not is_other
 
 
 def environment() -> dict[str, str]:
@@ -114,34 +79,6 @@ def environment() -> dict[str, str]:
         k: v for k, v in os.environ.items() if not k.startswith(("FASTMCP_", "PYTEST_"))
     }
     return clean | {"NO_COLOR": "1", "HOME": os.devnull}
-
-
-def _started() -> subprocess.Popen[str]:
-    """A process that forks; it ends with this one."""
-    process = subprocess.Popen(
-        [sys.executable, __file__],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        env=environment(),
-    )
-    servers.append(process)
-    return process
-
-
-def _serve() -> list[str]:
-    """Fork for each order on standard input, and answer with its exit code; in a child, come back with its words."""
-    own = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what an import prints is not an answer
-    imported()
-    for line in sys.stdin:
-        child = os.fork()
-        if not child:
-            own.close()
-            return _become(json.loads(line))
-        _, status = os.waitpid(child, 0)
-        print(os.waitstatus_to_exitcode(status), file=own, flush=True)
-    return []
 
 
 def imported(*more: str) -> None:
@@ -159,19 +96,6 @@ def imported(*more: str) -> None:
     network: Any = importlib.import_module("httpcore2")
     network.default_ssl_context = functools.cache(network.default_ssl_context)
     gc.freeze()  # else each fork copies what it looks through
-
-
-def _become(order: dict[str, Any]) -> list[str]:
-    """Take on the folder, the variables and the output of a program; the words that it is started with."""
-    signal.alarm(order["seconds"])
-    os.chdir(order["folder"])
-    os.environ.clear()
-    os.environ.update(order["environ"])
-    for number, name in enumerate([os.devnull, *order["output"]]):
-        file = os.open(name, os.O_RDWR | os.O_CREAT)
-        os.dup2(file, number)
-        os.close(file)
-    return settled(order["words"])
 
 
 def settled(words: list[str]) -> list[str]:
@@ -214,11 +138,3 @@ def leave(code: int) -> None:
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code & 255)
-
-
-if __name__ == "__main__":
-    sys.path.remove(
-        str(Path(__file__).parent)
-    )  # no program finds what is beside this file
-    if program := _serve():
-        leave(play(program))

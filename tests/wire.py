@@ -53,11 +53,11 @@ def stdio(
 
 
 @contextlib.contextmanager
-def http(project: Path, home: Path) -> Iterator[str]:
+def http(project: Path, home: Path, *options: str) -> Iterator[str]:
     """The address of a server on a free loopback port, for as long as the block runs."""
     with free_port() as port:
         words = forked.python(
-            command(project, "run", "--http", "--port", str(port))[1:]
+            command(project, "run", "--http", "--port", str(port), *options)[1:]
         )
         own = {"env": environ(project, home), "cwd": project}
         with running(words, port, home / "stderr", **own):

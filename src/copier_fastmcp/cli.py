@@ -12,30 +12,30 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib import import_module
 
-from .errors import RefusedError, UnableError, one_line
+from .errors import AnswersError, RefusedError, UnableError, one_line
 
 NAME = "copier-fastmcp"
 VERBS = {
-    "new": "Make a server: from names, from an OpenAPI document, or from an answers file.",
-    "import": "Write answers for a server from an OpenAPI document, each behavior with its reason.",
-    "sync": "Bring a later OpenAPI document to a server: answers, tool files and lock, on a branch.",
-    "try": "Call the reads of this server's API, and compare its responses with the tools.",
-    "add": "Add a tool to a server, by questions in the terminal or in one line.",
+    "new": "Create a server from names, an OpenAPI document, or an answers file.",
+    "import": "Convert an OpenAPI document to an answers file, with the source of each behavior.",
+    "sync": "Apply a later OpenAPI document to a server: answers, tool files and lock, on a branch.",
+    "try": "Call the reads of the server's API, and compare the responses with the tools.",
+    "add": "Add a tool to a server, in a dialog or by options.",
     "rename": "Rename a tool everywhere: answer, file, test, lock and tool table.",
     "remove": "Remove a tool everywhere: answer, file, test, lock and tool table.",
-    "update": "Update a server to a release of the template, on a branch of its own.",
+    "update": "Update a server to a release of the template, on a branch.",
     "drift": "List policy files that differ from the template at the recorded version.",
-    "restore": "Put policy files back as the recorded version has them.",
-    "fleet": "Update many servers to a release of the template, each on a branch of its own.",
-    "adopt": "Bring the policy to a FastMCP server that was there before.",
-    "annotate": "Write correct hints and titles into an ordinary server, and nothing else.",
-    "audit": "Check the hints of any MCP server; no tool is called.",
-    "export": "Print the file that a directory's submission form takes, from annotations.lock.json.",
-    "explain": "Say what a rule asks, who asks for it, and how to mend what it finds.",
+    "restore": "Restore policy files to the recorded version.",
+    "fleet": "Update many servers to a release of the template, each on a branch.",
+    "adopt": "Add the policy to an existing FastMCP server.",
+    "annotate": "Write correct hints and titles into an existing server, and nothing else.",
+    "audit": "Check the hints of any MCP server without calling a tool.",
+    "export": "Print the file for a directory's submission form, from annotations.lock.json.",
+    "explain": "Print what a rule requires, who requires it, and how to fix a violation.",
 }
 # A verb that Python keeps for itself is another name in code.
 NAMES = {"import": ("importing", "import_"), "try": ("trying", "try_")}
-EXITS = "Exit codes: 0 done or clean, 1 findings or refused, 2 could not; an error is one line."
+EXITS = "Exit codes: 0 done or clean, 1 findings or refused, 2 failed; an error is one line."
 # Git and ssh must not ask in the middle of something: their questions would wait unseen.
 QUIET_GIT = {"GIT_TERMINAL_PROMPT": "0"}
 QUIET_SSH = {"GIT_SSH_COMMAND": "ssh -oBatchMode=yes"}
@@ -48,12 +48,12 @@ def format_overview() -> str:
     lines = [
         f"Usage: {NAME} VERB [OPTIONS]",
         "",
-        "Make FastMCP servers from the template copier-fastmcp, and look after them.",
+        "Create and maintain FastMCP servers from the template copier-fastmcp.",
         "",
         *rows,
         "",
-        f"`{NAME} VERB --help` explains a verb. Every verb takes --json, which prints only JSON, and",
-        "--debug, which shows where an error came from. `--version` names the template in use.",
+        f"`{NAME} VERB --help` explains a verb. Every verb has --json, which prints only JSON, and",
+        "--debug, which prints a traceback. `--version` prints the template in use.",
         EXITS,
     ]
     return "\n".join(lines)
@@ -136,16 +136,18 @@ def _split_debug(words: Sequence[str]) -> tuple[list[str], bool]:
     return [*remaining, *words[end:]], len(remaining) < end
 
 
-def _describe_error(error: Exception) -> str:
-    """What went wrong, on one line."""
+def _describe_error(error: Exception) -> list[str]:
+    """Return an error as lines: one, or one for each error in the answers."""
+    if isinstance(error, AnswersError):
+        return [one_line(line) for line in error.lines]
     if isinstance(error, (RefusedError, UnableError)):
-        return one_line(error)
+        return [one_line(error)]
     if isinstance(error, subprocess.CalledProcessError):
         output = f"{error.stdout or ''}{error.stderr or ''}".strip().splitlines()
-        return one_line(f"{error}: {output[-1]}" if output else error)
+        return [one_line(f"{error}: {output[-1]}" if output else error)]
     if isinstance(error, (OSError, ValueError)):
-        return one_line(error) or type(error).__name__
-    return one_line(f"{type(error).__name__}: {error}; --debug shows where")
+        return [one_line(error) or type(error).__name__]
+    return [one_line(f"{type(error).__name__}: {error}; --debug prints a traceback")]
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -168,6 +170,7 @@ def main(words: Sequence[str] | None = None) -> int:
     except Exception as error:
         if debug:
             traceback.print_exception(error)
-        print(f"{NAME}: {_describe_error(error)}", file=sys.stderr)
+        for line in _describe_error(error):
+            print(f"{NAME}: {line}", file=sys.stderr)
         return 1 if isinstance(error, RefusedError) else 2
     return code

@@ -1,10 +1,24 @@
 """Errors of the command, each printed as one line on stderr, and the format of its messages."""
 
 import sys
+from collections.abc import Sequence
 
 
 class RefusedError(Exception):
     """The request cannot be carried out in the present state: exit code 1."""
+
+
+class AnswersError(RefusedError):
+    """The template refuses answers.
+
+    Attributes:
+        lines: An error each, with its location and its remedy.
+    """
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        """Keep each error."""
+        super().__init__("; ".join(lines))
+        self.lines = list(lines)
 
 
 class UnableError(Exception):

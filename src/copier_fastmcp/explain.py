@@ -14,7 +14,7 @@ WAIVER = 'waivers = [{"rule": "RULE", "until": "2027-01-31", "why": "The reason.
 def explain(
     rule: str, *, json_output: Annotated[bool, Parameter("--json")] = False
 ) -> None:
-    """Say what a rule asks, who asks for it, and how to mend what it finds.
+    """Print what a rule requires, who requires it, and how to fix a violation.
 
     Args:
         rule: The rule's id, as a finding shows it.
@@ -31,10 +31,10 @@ def explain(
     if json_output:
         print(json.dumps({"id": rule, **entry}, indent=2, ensure_ascii=False))
         return
-    print(f"{rule}: {entry['text']}\nMend: {entry['mend']}")
+    print(f"{rule}: {entry['text']}\nFix: {entry['mend']}")
     print(f"Source: {entry['source']}\nApplies to: {', '.join(entry['profiles'])}")
     if "fails" in entry:
-        print(f"When: it warns since {entry['warns']}, and fails from {entry['fails']}")
+        print(f"When: warns since {entry['warns']}, fails from {entry['fails']}")
     if "policy" in entry["profiles"] and rule != "waiver-valid":
         print(
             f"Waive: in tests/tools/test_NAME.py write {WAIVER.replace('RULE', rule)}"

@@ -55,27 +55,27 @@ def new(
     ref: str | None = None,
     json_output: Annotated[bool, Parameter("--json")] = False,
 ) -> int:
-    """Make a server: from names of tools, from an OpenAPI document, or from an answers file.
+    """Create a server from names of tools, an OpenAPI document, or an answers file.
 
-    In a terminal it asks, explains each behavior, and shows every tool with its hints before anything is
-    written; Esc goes back, Ctrl-C leaves nothing behind. Unattended it takes what the options say.
+    In a terminal, a dialog explains each behavior and shows every tool with its hints before anything is
+    written; Esc goes back, Ctrl-C leaves nothing behind. With --unattended, only the options count.
 
     Args:
-        dest: The folder to make; by default one with the server's name.
+        dest: The folder to create; by default one with the server's name.
         from_: An OpenAPI document, or an answers file as `import` writes it.
-        tools: Names with commas between, as in "search_notes, get_note, shelve_note=put".
-        domain: What it is about, as a plural noun; by default what the folder's name says.
-        server_name: The command that starts it, as in notes-mcp; by default it is named after the domain.
-        profile: How careful it is.
+        tools: Names separated by commas, as in "search_notes, get_note, shelve_note=put".
+        domain: What it is about, a plural noun; by default the name of the folder.
+        server_name: The command that starts it, as in notes-mcp; by default from the domain.
+        profile: The hints of the tools, and which tools ask.
         data: Any other answer of the template, as license=MIT. Repeat it for more.
-        tag: Of a document, only operations with such a tag. Repeat it for more.
-        path: Of a document, only such paths.
-        method: Of a document, only such methods.
-        operation: Of a document, only such operationIds or operations.
-        conflicts: What happens to files that are there and differ: keep yours, or replace them.
-        install: Run uv sync and pin the tools afterwards, without asking.
+        tag: Only operations of the document with this tag. Repeat it for more.
+        path: Only these paths of the document.
+        method: Only these methods of the document.
+        operation: Only these operations of the document, or their operationIds.
+        conflicts: For existing files that differ: keep them, or replace them.
+        install: Run uv sync and pin the tools afterwards.
         unattended: Ask nothing.
-        template: The template's address, where it is not the one of this command.
+        template: The address of another template.
         ref: A version of the template.
         json_output: Print JSON, and ask nothing.
 
@@ -86,9 +86,7 @@ def new(
     origin = find_template(template, ref)
     asking = not (unattended or json_output)
     if asking and not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise RefusedError(
-            "there is no terminal to ask in; say --unattended with --tools or --from"
-        )
+        raise RefusedError("not a terminal; use --unattended with --tools or --from")
     if dest:
         require_usable(dest)
     globs = {"tag": tag, "path": path, "method": method, "operation": operation}
@@ -115,7 +113,7 @@ def new(
                 settle_plan(plan, render(answers))
             else:
                 raise RefusedError(
-                    'no tool is named; say --tools "search_notes, get_note", or --from FILE'
+                    'no tool is named; use --tools "search_notes, get_note", or --from FILE'
                 )
             return write_server(plan, answers, render(answers))
     except KeyboardInterrupt:
@@ -232,7 +230,7 @@ class _Renderer:
             if name not in recorded:
                 names = ", ".join(key for key in recorded if not key.startswith("_"))
                 raise RefusedError(
-                    f"--data {name}: is not asked here; the answers are {names}"
+                    f"--data {name}: no such question; the answers are {names}"
                 )
 
 
@@ -254,9 +252,7 @@ def open_renderer(
 def _find_address_mistake(address: str) -> str:
     if ADDRESS.fullmatch(address):
         return ""
-    return (
-        "write a whole address without user and query, as in https://api.example.com/v1"
-    )
+    return "write an address without user and query, e.g. https://api.example.com/v1"
 
 
 def complete_address(answers: dict[str, Any], *, asking: bool) -> dict[str, Any]:
@@ -271,12 +267,12 @@ def complete_address(answers: dict[str, Any], *, asking: bool) -> dict[str, Any]
     if not asking:
         package = str(answers.get("package_name", "")).upper()
         print_message(
-            f"the document names no address of the API; set {package}_API where the server runs"
+            f"the document has no address of the API; set {package}_API where the server runs"
         )
         return answers
     from .terminal.prompts import ask_text
 
-    address = ask_text("The address of the API:", "", _find_address_mistake)
+    address = ask_text("Address of the API:", "", _find_address_mistake)
     return {**answers, "api": address.rstrip("/")}
 
 

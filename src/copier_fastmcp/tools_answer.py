@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from .tables import load_tables
@@ -76,6 +77,39 @@ def infer_behavior(tool: Mapping[str, Any]) -> str:
         if parameter.get("name") in load_tables()["versions"]:
             return behavior
     # Without a version parameter, an update overwrites whatever is there.
+    return "put"
+
+
+@cache
+def _list_proposals() -> dict[str, frozenset[str]]:
+    """Return the words that suggest each behavior, first the behaviors that change most.
+
+    The words of the audit, which reads the names of any server, help only to propose a behavior.
+    """
+    vocabulary = load_tables("auditing/audit")
+    nouns = frozenset(vocabulary["nouns"].split())
+    proposals = {}
+    for behavior, kinds in load_tables("language")["proposals"].items():
+        words = set(load_tables()["verbs"][behavior])
+        for kind in kinds:
+            lists = vocabulary["words"][kind]
+            words |= frozenset(lists["sure"].split())
+            if behavior != "read":  # a doubtful word never proposes a read
+                words |= frozenset(lists["weak"].split())
+        words -= nouns - frozenset(load_tables()["verbs"][behavior])
+        proposals[str(behavior)] = frozenset(words)
+    return proposals
+
+
+def propose_behavior(name: str) -> str:
+    """Return the behavior to propose for a name without a known verb at its beginning.
+
+    As in macros/proposals.jinja: `nc_notes_delete_note` gets `delete`, never a behavior without a gate.
+    """
+    parts = set(name.split("_"))
+    for behavior, words in _list_proposals().items():
+        if parts & words:
+            return behavior
     return "put"
 
 

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import forked
 import pytest
 from calling import at_hand, environment, interruptible
 from lifecycle import SRC, bytes_of, uncommitted
@@ -47,6 +48,7 @@ def terminal(
     """Walk `add` in a terminal; its exit code and all that was on the screen."""
     pexpect = pytest.importorskip("pexpect")
     calm = environment(**at_hand(project), PROMPT_TOOLKIT_NO_CPR="1", TERM="xterm")
+    calm |= forked.handing_on()
     child = pexpect.spawn(
         sys.executable,
         ["-P", "-m", "copier_fastmcp", "add", "--trust"],

@@ -107,7 +107,7 @@ def test_what_is_not_understood_is_one_line(
         ),
         (UserMessageError("Copier's own \x1b[31mwords"), "Copier's own \\x1b[31mwords"),
         (subprocess.CalledProcessError(3, ["git"], "", "hint\nfatal: no"), "fatal: no"),
-        (KeyError("ours"), "KeyError: 'ours'; --debug shows where"),
+        (KeyError("ours"), "KeyError: 'ours'; --debug prints a traceback"),
     ],
 )
 def test_an_error_is_one_line_and_debug_shows_the_chain(

@@ -251,6 +251,13 @@ def test_killed_twice_and_gone_on_with(three: list[Path], tmp_path: Path) -> Non
 
 
 @pytest.mark.nightly
+def test_locks_are_renewed_on_request(three: list[Path]) -> None:
+    done = fleet(three[0], "--ref", "v2.0.0", "--pin")
+    assert done.returncode == 0, done.stdout
+    assert "annotations.lock.json" in git(three[0], "show", "--stat", BRANCH)
+
+
+@pytest.mark.nightly
 def test_what_a_check_leaves_behind_is_not_committed(three: list[Path]) -> None:
     done = fleet(
         three[0], "--ref", "v2.0.0", "--check", "touch left.txt; echo x >> README.md"

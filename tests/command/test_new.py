@@ -79,10 +79,23 @@ def test_any_other_answer_can_be_said(template: Path, tmp_path: Path) -> None:
     )
     assert done.returncode == 1
     assert (
-        "--data licence: is not asked here; the answers are author, backend"
+        "--data licence: no such question; the answers are author, backend"
         in done.stderr
     )
     assert not (tmp_path / "other").exists()
+
+
+def test_every_error_in_the_answers_is_listed(template: Path, tmp_path: Path) -> None:
+    file = tmp_path / "answers.yml"
+    file.write_text("tools: [get_note, shelve_note, nc_delete_note, get_note]\n")
+    done = unattended(tmp_path, template, "mine", "--from", str(file))
+    assert done.returncode == 1
+    starts = [line[:52] for line in done.stderr.splitlines()]
+    assert starts == [
+        'copier-fastmcp: write shelve_note=put; "shelve" is n',
+        'copier-fastmcp: write nc_delete_note=delete; "nc" is',
+        'copier-fastmcp: "get_note" is named twice; remove on',
+    ]
 
 
 def test_what_is_there_stays_unless_it_may_go(template: Path, tmp_path: Path) -> None:
@@ -92,7 +105,7 @@ def test_what_is_there_stays_unless_it_may_go(template: Path, tmp_path: Path) ->
     (there / "notes.txt").write_text("Mine, too.\n")
     done = unattended(tmp_path, template, "mine", "--tools", "get_note")
     assert done.returncode == 1
-    assert "1 file differs from yours: README.md; say --conflicts keep" in done.stderr
+    assert "1 file differs from yours: README.md; use --conflicts keep" in done.stderr
     assert sorted(path.name for path in there.iterdir()) == ["README.md", "notes.txt"]
     done = unattended(
         tmp_path, template, "mine", "--tools", "get_note", "--conflicts", "keep"
@@ -110,12 +123,12 @@ def test_what_is_wrong_is_one_line_and_nothing_is_written(
     for words, why in (
         (
             ["--tools", "Get Note"],
-            "'Get Note' is not a good name; write it as get_note",
+            "'Get Note' is not a valid name; write get_note",
         ),
-        (["--tools", "note_get"], "'note' says nothing of what note_get does"),
+        (["--tools", "note_get"], "'note' is no known verb; write note_get=read"),
         (
             ["--tools", "note_get, it_is"],
-            "'note' and 'it' say nothing of what note_get and it_is do",
+            "'note' and 'it' are no known verbs; write note_get=read, it_is=put",
         ),
         (["--tools", "get_a, get_a"], "named twice"),
         (["--tools", "get_a=reed"], "'reed' is not a behavior"),

@@ -1,6 +1,9 @@
 """Servers for four real services: each result is what the service sent, and a read changes nothing.
 
-LIVE_ENVIRONMENTS names a folder where the environments of the services are kept from run to run.
+LIVE_ENVIRONMENTS names a folder where the environments of the services are kept from run to run. The tables of docs/api.md:
+
+    uv run pytest -m nightly tests/live --junit-xml=live.xml
+    uv run python tests/live/tables.py live.xml
 """
 
 import os
@@ -20,9 +23,18 @@ import yaml
 from live.calling import ERAS, Person, Tools, play, served
 from live.peers import PEERS, play_peer, running
 from live.recording import recording
-from live.scenarios import FRESH_SCENARIOS, SCENARIOS, SEEDS, SNAPSHOTS
+from live.scenarios import (
+    CHANGEDETECTION,
+    CHROMA,
+    FRESH_SCENARIOS,
+    JUPYTERHUB,
+    PREFECT,
+    SCENARIOS,
+    SEEDS,
+    SNAPSHOTS,
+)
 from live.services import FRESH_STARTS, STARTS, Service, UnavailableError
-from support import ROOT, render
+from support import PYTEST, ROOT, python, render
 
 pytestmark = pytest.mark.nightly
 # What a service changes by itself between two reads.
@@ -31,6 +43,7 @@ VOLATILE = {
     "last_checked",
     "last_changed",
     "last_error",
+    "last_notification_error",
     "updated",
     "server",
     "time",
@@ -65,6 +78,13 @@ def page() -> Iterator[str]:
         thread.join()
 
 
+# A read of each service that every caller begins with.
+FIRST_CALLS = {
+    "changedetection.io": CHANGEDETECTION[0],
+    "jupyterhub": JUPYTERHUB[1],
+    "chroma": CHROMA[1],
+    "prefect": PREFECT[1],
+}
 # Two services were chosen, described and run once at the end; docs/api.md has that first run.
 ALL_STARTS = STARTS | FRESH_STARTS
 ALL_SCENARIOS = SCENARIOS | FRESH_SCENARIOS
@@ -138,6 +158,49 @@ def test_each_result_is_what_the_service_sent(
         "\n".join(lines)
     )
     assert counts["right"] >= 0.95 * len(judgements), "\n".join(lines)
+
+
+def test_the_generated_suite_is_green_unedited(project: Path) -> None:
+    done = python(project, *PYTEST, "tests/policy", "-q")
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert " failed" not in done.stdout
+
+
+def test_a_document_leads_to_a_first_correct_call_within_a_minute(
+    service: Service, tmp_path: Path
+) -> None:
+    """Processor time of the commands and of the server, on a machine that may be busy."""
+    if service.name not in FIRST_CALLS:
+        pytest.skip(f"{service.name} ran once only")
+    before = os.times()
+    words = ["--from", str(service.document), "--unattended"]
+    address = f"{service.address}{service.base}"
+    command = [sys.executable, "-m", "copier_fastmcp", "new", str(tmp_path / "server")]
+    subprocess.run([*command, *words], check=True, capture_output=True)
+    answers = yaml.safe_load((tmp_path / "server/.copier-answers.yml").read_text())
+    (tmp_path / "tools.yml").write_text(yaml.safe_dump(answers))
+    tools = Tools.load(tmp_path / "tools.yml")
+
+    async def run() -> Any:
+        with recording(service.address) as recorder:
+            settings = {
+                **service.settings,
+                "API": f"{recorder.address}{service.base}",
+                "SEARCH": "false",
+            }
+            person = Person()
+            project = tmp_path / "server"
+            async with served(project, ERAS[1], person, settings) as client:
+                clients = {ERAS[0]: client, ERAS[1]: client}
+                steps = [FIRST_CALLS[service.name]]
+                return await play(steps, tools, clients, person, recorder, service, {})
+
+    ((judgement,), _) = anyio.run(run)
+    after = os.times()
+    spent = sum(after[:4]) - sum(before[:4])
+    print(f"{service.name}: first call at {address} after {spent:.1f} CPU s")
+    assert judgement.verdict == "right", judgement
+    assert spent < 60
 
 
 def test_no_read_changes_anything(service: Service, project: Path, page: str) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from strategies_values import PARAM_NAMES, tool_names
-from support import macro, specs
+from support import draws, macro, specs
 from tables import TABLES
 
 WORDS = st.sampled_from(
@@ -154,7 +154,7 @@ RESOURCES = st.fixed_dictionaries(
     },
 )
 SETTINGS = settings(
-    max_examples=400,
+    max_examples=draws(400),
     derandomize=True,
     database=None,
     deadline=None,

@@ -12,6 +12,7 @@ import yaml
 from support import answered, environment, macro, specs
 
 from copier_fastmcp.tables import load_tables
+from copier_fastmcp.tools_answer import propose_behavior
 from copier_fastmcp_engine import texts
 
 MISTAKES = {
@@ -67,21 +68,21 @@ def spelled(value: Any) -> Any:
 
 
 def heard(tools: Any, confirm: str = "deletes") -> str:
-    """What the validator of the tools has to say, by default under the default profile."""
-    return macro("validate", "tool_errors", tools, confirm)
+    """Every error in the answer `tools`, by default under the default profile."""
+    return macro("validate", "tool_errors", tools, confirm, True)
 
 
 @pytest.mark.parametrize(("file", "number"), MISTAKES)
 def test_one_mistake_one_message(file: str, number: int) -> None:
     case = MISTAKES[file, number]
-    answer = spelled(case["say"])
+    answer = spelled(case["answer"])
     resources = file == "resources"
     message = (
-        macro("validate", "resource_errors", answer, "get_note")
+        macro("validate", "resource_errors", answer, "get_note", True)
         if resources
         else heard(answer)
     )
-    assert message == case["hear"]
+    assert message == case["error"]
 
 
 @pytest.mark.parametrize("pattern", ["^(a+)+$", "a*a*a*a*a*a*a*a*b"])
@@ -92,23 +93,72 @@ def test_a_pattern_that_may_be_matched_for_ever_is_not_tried(pattern: str) -> No
     assert time.process_time() - began < 5
 
 
-def test_several_mistakes_are_heard_together() -> None:
-    said = [
-        {"name": "Get note", "titel": "x"},
-        "shelve_note",
-        {"name": "get_note", "params": [{"name": "a", "type": "it"}, {"name": "a"}]},
-        "get_note",
-    ]
-    assert heard(said).splitlines() == [
-        'tools[1] "Get note": unknown key "titel"; did you mean title?',
-        'tools[1] "Get note": not a good name; e.g. get_note (a lower-case letter, then a-z, 0-9 and _)',
-        '"shelve_note": unknown verb; add =put or =read =create =ensure =append =update =delete '
-        "=action, e.g. shelve_note=put (tools[2])",
-        'tools[3] "get_note" param 1 "a": type "it" is unknown; use one of str int float bool date '
-        "datetime uuid url email dict any object file, list[str], or choices: [a, b]",
-        'tools[3] "get_note" param 2 "a": the name "a" is used twice; rename one, e.g. a_2',
-        '"get_note": named twice; e.g. get_note_2 (tools[4])',
-    ]
+SEVERAL = [
+    {"name": "Get note", "titel": "x"},
+    "shelve_note",
+    {"name": "get_note", "params": [{"name": "a", "type": "it"}, {"name": "a"}]},
+    "get_note",
+]
+SEVERAL_ERRORS = [
+    'tools[1] "Get note": write get_note, not "Get note" (a lower-case letter, then a-z, 0-9 and _)',
+    'tools[1] "Get note": unknown key "titel"; write title',
+    'write shelve_note=put; "shelve" is no known verb (or =read, =create, =ensure, =append, =update, =delete, '
+    "=action) (tools[2])",
+    'get_note param a: type "it" is unknown; write str (one of str int float bool date datetime uuid url email '
+    "dict any object file, list[str], or choices: [a, b]) (tools[3])",
+    "get_note param a: used twice; rename one, e.g. a_2 (tools[3])",
+    '"get_note" is named twice; remove one, or write get_note_2 (tools[4])',
+]
+
+
+def test_the_command_lists_every_error() -> None:
+    assert heard(SEVERAL).splitlines() == SEVERAL_ERRORS
+
+
+def test_copier_shows_the_first_error_and_counts_the_others() -> None:
+    message = macro("validate", "tool_errors", SEVERAL, "deletes")
+    more = "and 5 more: copier-fastmcp new --from FILE lists all"
+    assert message.splitlines() == [SEVERAL_ERRORS[0], more]
+
+
+SHORT_ENOUGH = 70
+REMEDY = re.compile(r"(; |^write |: write )\S+")
+
+
+@pytest.mark.parametrize(("file", "number"), MISTAKES)
+def test_location_error_and_remedy_begin_a_message(file: str, number: int) -> None:
+    message = MISTAKES[file, number]["error"].split(" (tools[")[0]
+    match = REMEDY.search(message)
+    assert match, message
+    assert match.end() <= SHORT_ENOUGH, message
+
+
+@pytest.mark.parametrize(
+    ("name", "proposal"),
+    [
+        ("shelve_note", "put"),
+        ("frobnicate_order", "put"),
+        ("nc_notes_delete_note", "delete"),
+        ("nc_notes_get_note", "read"),
+        ("nc_notes_update_note", "update"),
+        ("deck_create_card", "create"),
+        ("shopping_list_delete", "delete"),
+        ("nc_semantic_search", "read"),
+        ("erase_note", "delete"),
+        ("nc_wipe_notes", "delete"),
+        ("publish_post", "action"),
+        ("rss_mark_article", "put"),
+        ("it_is", "put"),
+        ("retrieve_note", "read"),
+    ],
+)
+def test_the_proposal_for_an_unknown_verb(name: str, proposal: str) -> None:
+    """Never `=put` where a word of the name deletes: that would be a delete without a gate."""
+    assert heard(name).startswith(f"write {name}={proposal}; ")
+    assert heard([{"name": name, "title": "A"}]).startswith(
+        f"{name}: no such verb; add behavior: {proposal} "
+    )
+    assert propose_behavior(name) == proposal
 
 
 TEXTS: dict[str, Any] = {
@@ -194,17 +244,17 @@ HYPHENS = "(lower-case letters, digits, single hyphens, 40 at most)"
         (
             "description",
             "",
-            '"" is empty; write something, or leave it out for the default',
+            '"" is empty; write some text, or remove it for the default',
         ),
         (
             "description",
             "x" * 301,
-            f'"{"x" * 58}… is 301 characters long; shorten it to 300',
+            f'"{"x" * 10}… has 301 characters; write at most 300',
         ),
         (
             "author",
             "a\nb",
-            '"a\\nb" holds a control or invisible character; take it out, e.g. "a b"',
+            '"a\\nb" has a hidden character; write "a b"',
         ),
     ],
 )
@@ -229,7 +279,7 @@ def test_a_list_in_itself_is_a_mistake_like_any_other() -> None:
     tools: list[Any] = ["get_note"]
     tools.append(tools)
     place = "tools" + "[2]" * 13
-    assert heard(tools) == f"{place}: it is nested too deeply; take some brackets out"
+    assert heard(tools) == f"{place}: nested too deeply; remove some brackets"
 
 
 def test_a_date_without_quotes_is_the_text_that_was_written() -> None:
@@ -260,12 +310,13 @@ def test_a_date_without_quotes_is_the_text_that_was_written() -> None:
             ("Behavior", "behavior"),
             ("behaviour", "behavior"),
         ),
-        *(("zzz", None), ("x" * 100_000, None), ("args", None), ("", None)),
+        *(("zzz", None), ("x" * 100_000, None), ("args", "params"), ("", None)),
     ],
 )
 def test_the_nearest_key(key: str, nearest: str | None) -> None:
     message = heard([{"name": "get_note", key: 1}])
-    assert (f"did you mean {nearest}?" in message) is (nearest is not None)
+    remedy = f"; write {nearest} (" if nearest else "; the keys are "
+    assert remedy in message
 
 
 def test_the_tables_and_the_engine_have_one_pattern_of_hidden_characters() -> None:

@@ -231,7 +231,7 @@ def test_an_action_that_destroys_nothing_is_asked_for_under_writes_only(
 
 def test_an_update_that_is_written_needs_a_version_or_a_why() -> None:
     tool = {"name": "edit_note", "behavior": "update", "params": [{"name": "title"}]}
-    assert "needs a why" in macro("validate", "tool_errors", [tool], "none")
+    assert "or why: The API" in macro("validate", "tool_errors", [tool], "none")
     assert (
         macro(
             "validate", "tool_errors", [tool | {"why": "It has no versions."}], "none"

@@ -10,7 +10,7 @@ import strategies_values as strategies
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic_core import SchemaValidator
-from support import macro, specs
+from support import draws, macro, specs
 
 STEADY = settings(
     derandomize=True,
@@ -317,7 +317,7 @@ PIECES = [
 ]
 
 
-@settings(STEADY, max_examples=1500)
+@settings(STEADY, max_examples=draws(1500))
 @given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=14).map("".join))
 def test_a_pattern_that_is_taken_compiles_everywhere(pattern: str) -> None:
     if macro("values", "regex", pattern):

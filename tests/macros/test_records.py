@@ -78,18 +78,21 @@ def test_the_types_are_shown() -> None:
 @pytest.mark.parametrize(
     ("fields", "problem"),
     [
-        (["title"], "is not a mapping; write e.g. note: title"),
-        ({"Article": "title"}, "not a good name of a record; e.g. article"),
+        (["title"], "is not a mapping; e.g. note: title"),
+        ({"Article": "title"}, "invalid name of a record; e.g. article"),
         ({"article": ""}, "has no fields"),
         ({"article": 5}, "has no fields"),
-        ({"article": "title, title"}, "is used twice"),
-        ({"article": "title (colour)"}, '"colour" is unknown; write one of text'),
+        ({"article": "title, title"}, "used twice"),
+        (
+            {"article": "title (colour)"},
+            'type "colour" is unknown; write text (one of text',
+        ),
         ({"article": "id, title"}, "every record has an id and an etag"),
         ({"article": "article_id"}, "every record has an id and an etag"),
         ({"article": "title ((a))"}, "is not a field"),
-        ({"article": [{"name": "a", "type": "file"}]}, "goes with backend: http"),
-        ({"article": [{"name": "a", "typ": "str"}]}, "did you mean type?"),
-        ({"article": [["a"]]}, "is not a field; write e.g. tags (list)"),
+        ({"article": [{"name": "a", "type": "file"}]}, "requires backend: http"),
+        ({"article": [{"name": "a", "typ": "str"}]}, "; write type"),
+        ({"article": [["a"]]}, "is not a field; e.g. tags (list)"),
     ],
 )
 def test_a_mistake_is_a_line(fields: object, problem: str) -> None:

@@ -1,4 +1,4 @@
-"""A later document of an API: its change reaches answers and tool files, and the author's edits stay.
+"""Changed answers, from a later document or from `try`: they reach the tool files, and the author's edits stay.
 
 `tests/command/test_sync.py` runs the whole verb once; here each single change runs in process.
 """
@@ -21,7 +21,11 @@ from copier_fastmcp.openapi.merging import Before
 from copier_fastmcp.openapi.selecting import Selection
 from copier_fastmcp.openapi.tools import Options
 from copier_fastmcp.project import copier_process
+from copier_fastmcp.trial.calling import Trial
+from copier_fastmcp.trial.findings import find_differences, merge_findings
+from copier_fastmcp.trial.reads import find_reads
 from copier_fastmcp.updates.file_merges import FileMerges, merge_changed_answers
+from copier_fastmcp_engine.api.responses import ApiResponse, BodyKind
 
 TOOLS = "src/parcels_mcp/tools"
 ORIGIN = {"_src_path": "/nowhere", "_commit": "v1.0.0"}
@@ -152,3 +156,42 @@ def test_a_change_of_the_api_keeps_the_authors_edits(
     # The same document once more changes nothing, and the removed tool stays removed.
     again = run_import(tmp_path, CHANGES[change], later.record, later.answers)
     assert again.answers["tools"] == later.answers["tools"]
+
+
+def test_findings_of_try_reach_the_tool_files(merge: Any, tmp_path: Path) -> None:
+    """A number that is a text, a link to the next page, and a read that changes what it reads."""
+    parcel = {"type": "object", "properties": {"id": {"type": "integer"}}}
+    content = {"application/json": {"schema": parcel}}
+    responses = {"200": {"description": "", "content": content}}
+    paths = parcels()
+    paths["/parcels/{parcel_id}"]["get"]["responses"] = responses
+    answers = run_import(tmp_path, paths, Before(), {}).answers
+    files = render_files(answers)
+    edit(files, "get_parcel", '"""Get one."""', '"""Mine."""')
+    project = write_files(tmp_path / "project", files)
+    reads = {read.name: read for read in find_reads(answers["tools"])[0]}
+    link = "http://p.invalid/parcels?page=2"
+    got = Trial(
+        reads["get_parcel"], [respond({"id": "p1"})], changes=["views (1 -> 2)"]
+    )
+    listed = Trial(reads["list_parcels"], [respond([{"id": "p1"}], link)])
+
+    findings = [find_differences(got), find_differences(listed)]
+    found = merge_findings(answers, findings, "")
+    merges = merge(project, answers, {**answers, **found})
+
+    assert (merges.conflicts, merges.kept) == ([], [])
+    get_parcel = (project / TOOLS / "get_parcel.py").read_text()
+    assert '"""Mine."""' in get_parcel
+    assert "@action(" in get_parcel
+    assert "id: str" in get_parcel
+    list_parcels = (project / TOOLS / "list_parcels.py").read_text()
+    assert '"page": cursor' in list_parcels
+
+
+def respond(body: Any, next_link: str = "") -> ApiResponse:
+    """Return a response of the API."""
+    media_type = "application/json"
+    return ApiResponse(
+        "GET /parcels", 200, {}, media_type, BodyKind.JSON, body, next_link=next_link
+    )

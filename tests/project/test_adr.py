@@ -136,6 +136,8 @@ def test_each_record_has_every_part_in_order(profile: str) -> None:
         number, title = Path(name).stem[:4], text.splitlines()[0].removeprefix("# ")
         assert title.startswith(f"{number} ")
         assert "\n**Status.** Accepted. Managed by the template" in text
+        for head in ("Related", "Depends on"):
+            assert re.search(rf"^\*\*{head}\.\*\* \S.*\.$", text, re.MULTILINE), name
         assert re.search(r"^\*\*Date\.\*\* 2\d{3}-\d\d-\d\d; ", text, re.MULTILINE), (
             name
         )

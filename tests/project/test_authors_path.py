@@ -28,7 +28,7 @@ def test_the_guide_for_authors_is_true(template: Path, tmp_path: Path) -> None:
     tool, probe, *_ = BLOCKS
     (project / "src/orders_mcp/tools/shelve_order.py").write_text(tool)
     first = python(project, *PROOFS)
-    table = TEXT.partition("| it says | do this |")[2].partition("\n\n")[0]
+    table = TEXT.partition("| output | remedy |")[2].partition("\n\n")[0]
     rows = re.findall(r"^\| `([^`]+)` \|", table, re.MULTILINE)
     assert len(rows) == 4
     assert [row for row in rows if row not in first.stdout] == []

@@ -1,12 +1,27 @@
-"""`consent: url`: only where it is asked for, clean whatever the answers are, and it holds under attack."""
+"""`consent: url`: only where it is asked for, clean whatever the answers are, and its own suite holds.
+
+The attacks on consent run in process, in engine/tests/consent.
+"""
 
 import re
 from pathlib import Path
 
 import httpx2
 import pytest
-from support import Answers, Renders, answers, python, rendered, server
+from support import (
+    PYTEST,
+    Answers,
+    Renders,
+    answers,
+    python,
+    render,
+    rendered,
+    server,
+)
 from wire import http
+
+from copier_fastmcp_engine.consent.settings import ConsentSettings
+from copier_fastmcp_engine.settings import PolicySettings
 
 OURS = re.compile(
     "consent|oauth|oidc|provision|authlib|joserfc|jwt_|elicitationid|keyring|uvicorn|httpx",
@@ -83,7 +98,7 @@ def test_any_answers_render_clean_and_keep_their_own_rules(
 def test_a_tool_cannot_have_the_name_of_one_that_comes_along() -> None:
     taken = {"consent": "url", "domain": "notes", "tools": ["revoke_notes_access"]}
     with pytest.raises(
-        ValueError, match="the tool name revoke_notes_access is reserved"
+        ValueError, match="revoke_notes_access: reserved by consent: url"
     ):
         rendered(taken)
     rendered(taken | {"consent": "none"})
@@ -149,3 +164,23 @@ def test_a_generated_resource_asks_what_the_reading_tools_of_its_records_ask() -
     assert "tasks" not in text
     plain = rendered({"tools": tools[:2], "resources": [resource]})[file]
     assert "requires_consent" not in plain
+
+
+def test_every_setting_is_in_its_guide(example: Renders) -> None:
+    guide = (example("consent") / "docs/consent.md").read_text(encoding="utf-8")
+    own = ConsentSettings.model_fields.keys() - PolicySettings.model_fields.keys()
+    assert own
+    missing = [
+        name for name in own if f"| `{NAME.upper()}_{name.upper()}` |" not in guide
+    ]
+    assert missing == []
+
+
+def test_its_own_suite_holds_where_every_write_asks(
+    template: Path, tmp_path: Path
+) -> None:
+    project = render(
+        template, tmp_path, answers("consent") | {"profile": "confirm-all"}
+    )
+    done = python(project, *PYTEST, "tests/policy/test_consent.py")
+    assert done.returncode == 0, done.stdout[-3000:]

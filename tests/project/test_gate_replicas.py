@@ -225,6 +225,7 @@ def flow(address: str, number: int) -> list[str]:
     return first + came
 
 
+@pytest.mark.nightly
 def test_two_hundred_mixed_confirmations_at_once(
     redis: str, project: Path, tmp_path: Path
 ) -> None:

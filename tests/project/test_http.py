@@ -1,10 +1,12 @@
 """The default server over HTTP: both eras, the README's command, foreign hosts and origins."""
 
 import asyncio
+import contextlib
 import json
 import re
 import shutil
 import subprocess
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -12,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from fastmcp import Client
+from listening import PATIENCE
 from support import server
 from wire import ERAS, http
 
@@ -30,6 +33,39 @@ def test_http_serves_both_eras(address: str, era: str) -> None:
             return len(await client.list_tools())
 
     assert asyncio.run(work()) == 9
+
+
+def title_of_get_note(address: str) -> str:
+    """The title that the server serves at this moment; empty while it starts again."""
+
+    async def work() -> str:
+        async with Client(address) as client:
+            tools = {tool.name: tool for tool in await client.list_tools()}
+            return tools["get_note"].title or ""
+
+    with contextlib.suppress(Exception):
+        return asyncio.run(work())
+    return ""
+
+
+def test_reload_serves_an_edited_file(project: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "edited"
+    shutil.copytree(project, copy, ignore=shutil.ignore_patterns(".venv", ".git"))
+    file = copy / "src/notes_mcp/tools/get_note.py"
+    last = time.monotonic() + PATIENCE
+    with http(copy, tmp_path, "--reload") as served:
+        assert title_of_get_note(served) == "Get Note"
+        text = file.read_text(encoding="utf-8")
+        file.write_text(text.replace("Get Note", "Read Note"), encoding="utf-8")
+        while (title := title_of_get_note(served)) != "Read Note":
+            assert time.monotonic() < last, title
+            time.sleep(0.2)
+
+
+def test_reload_over_stdio_is_refused_in_one_line(project: Path) -> None:
+    done = server(project, "run", "--reload")
+    assert done.returncode == 1
+    assert done.stderr.strip().startswith("notes-mcp: --reload needs --http")
 
 
 @pytest.mark.skipif(not shutil.which("curl"), reason="needs curl")

@@ -1,4 +1,4 @@
-"""`backend: http`: the client that is rendered, and what the suite of such a server finds on the level of requests."""
+"""`backend: http`: the tools that are rendered, and what the suite of such a server finds on the level of requests."""
 
 import re
 import shutil
@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 import yaml
-from inside import ATTACKS, attack
 from support import PYTEST, Answers, answers, check, python, render, rendered
 
-ANSWERS: Answers = yaml.safe_load((ATTACKS / "api/answers.yml").read_text("utf-8"))
+AUTHORS = Path(__file__).parent / "authors"
+ANSWERS: Answers = yaml.safe_load((AUTHORS / "api/answers.yml").read_text("utf-8"))
 # A request whose error the body ignores.
 IGNORED = 'await __import__("asyncio").gather({}, return_exceptions=True)'
 # A line before what the body of a tool does -> what its suite finds: none of them leaves a trace in the data.
@@ -47,8 +47,9 @@ def http(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return render(template, tmp_path_factory.mktemp("http"), ANSWERS)
 
 
-def test_the_client_holds(http: Path) -> None:
-    attack(http, "api")
+def test_its_tools_send_what_the_answers_say(http: Path) -> None:
+    done = python(http, *PYTEST, str(AUTHORS / "api"))
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.fixture(scope="module")
@@ -56,10 +57,6 @@ def granted(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A server before an API, with consent."""
     url = answers("consent") | {"backend": "http", "api": "http://api.invalid/v1"}
     return render(template, tmp_path_factory.mktemp("url"), url)
-
-
-def test_with_consent_requests_carry_what_their_user_granted(granted: Path) -> None:
-    attack(granted, "consent/api")
 
 
 @pytest.mark.nightly

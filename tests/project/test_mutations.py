@@ -176,7 +176,7 @@ def failures(mutants: Path) -> dict[str, str]:
 def words_of(message: str) -> str:
     """What a behavior probe found, in short."""
     if found := re.search(
-        r"it says ([\w -]+), but .* behavior '(\w+)' would be true$", message
+        r"it says ([\w -]+), but .* behavior '(\w+)' would be true", message
     ):
         return f"says {found[1]}: {found[2]}"
     known = {

@@ -3,10 +3,12 @@
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
+import forked
 import pytest
 from support import ROOT
 
@@ -15,7 +17,7 @@ BLOCKS = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
 UV = """#!/bin/sh
 shift; program=$1; shift
 [ "$program" = notes-mcp ] && exec {python} -P -m notes_mcp "$@"
-exec {bin}/"$program" "$@"
+exec {python} {bin}/"$program" "$@"
 """
 
 
@@ -24,7 +26,7 @@ def test_an_operator_can_walk_it(project: Path, tmp_path: Path, port: str) -> No
     own = Path(sys.executable).parent
     uv = tmp_path / "bin/uv"
     uv.parent.mkdir()
-    uv.write_text(UV.format(python=sys.executable, bin=own))
+    uv.write_text(UV.format(python=shlex.join(forked.python([])), bin=own))
     uv.chmod(0o755)
     said = "\necho '#####'\n".join(BLOCKS).replace("8765", port)
     script = f"set -eu; trap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n{said}\necho 'the end'"

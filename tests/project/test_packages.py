@@ -123,6 +123,16 @@ def test_wheel_and_sdist_hold_what_they_should(built: Path, mine: Path) -> None:
     assert not names & set(SECRETS)
 
 
+def test_the_wheel_serves(built: Path, tmp_path: Path) -> None:
+    """The wheel's files are enough, next to the dependencies of these tests."""
+    zipfile.ZipFile(next(built.glob("*.whl"))).extractall(tmp_path / "src")
+    program = "from notes_mcp.cli import main; main()"
+    assert python(tmp_path, "-c", program, "--version").stdout == "0.1.0\n"
+    listed = python(tmp_path, "-c", program, "tools", "list", "--json")
+    assert (listed.returncode, len(json.loads(listed.stdout))) == (0, 9)
+
+
+@pytest.mark.nightly
 def test_the_wheel_alone_serves(built: Path, tmp_path: Path) -> None:
     empty = tmp_path / "empty"
     fetched(uv(), "venv", "--quiet", empty, folder=tmp_path)
@@ -151,6 +161,7 @@ def test_the_wheel_alone_serves(built: Path, tmp_path: Path) -> None:
     assert (listed.returncode, len(json.loads(listed.stdout))) == (0, 9)
 
 
+@pytest.mark.nightly
 def test_the_bundle_is_valid_small_and_serves(mine: Path, tmp_path: Path) -> None:
     fetched(*MCPB, "validate", mine / "manifest.json", folder=tmp_path)
     fetched(*MCPB, "pack", mine, tmp_path / "notes.mcpb", folder=tmp_path)

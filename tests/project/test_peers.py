@@ -43,6 +43,7 @@ def address(
         yield address
 
 
+@pytest.mark.nightly
 def test_the_conformance_suite_misses_its_own_fixtures_only(
     address: str, tmp_path: Path
 ) -> None:
@@ -54,6 +55,7 @@ def test_the_conformance_suite_misses_its_own_fixtures_only(
     assert int(found[1]) >= 112
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("era", ["legacy", "modern"])
 def test_the_inspector_lists_and_calls(address: str, tmp_path: Path, era: str) -> None:
     start = [

@@ -99,7 +99,7 @@ SAYS = {
     "set_nothing": "set_nothing: it may lose what is there, but arrange() prepares nothing to lose",
     "search_notes": "search_notes: arrange() in tests/tools/test_search_notes.py still passes words",
     "delete_note": "delete_note: arrange() in tests/tools/test_delete_note.py does not pass note_id",
-    "get_note": "get_note has no probe: in tests/tools/test_get_note.py write `async def arrange",
+    "get_note": "get_note: it has no probe in tests/tools/test_get_note.py; write `async def arrange",
     "test_every_probe_has_its_tool": "tests/tools/test_old.py is of no tool; delete or rename it",
     "test_the_lock_pins_every_hint_and_gate": "append_note: RELAXED: it was proven by its probe",
 }

@@ -23,6 +23,18 @@ UNREADABLE = r"\bDESIGN\b|\b[Ss]eeds? \d+|\bfield[- ]lessons\b"
 TOP = "macros|writing|template|src|tests|docs|scripts|hooks|examples|benchmarks|config|policy"
 # The table of tools is written by pinning, so no render has it; the other one is an example.
 UNPINNED = ("dead link docs/tools.md", "dead link ../../tools.md")
+EXCLUDED = {
+    ".venv",
+    ".cache",
+    ".pytest_cache",
+    ".git",
+    "template",
+    "rendered",
+    "node_modules",
+    "MOVED.md",  # it names files of earlier versions
+}
+# A command that the guide has an author write.
+AUTHORS_COMMANDS = {"work"}
 NOT_RENDERED = {
     ".github/workflows/house.yml",
     "config/house.toml",
@@ -41,59 +53,70 @@ NOT_RENDERED = {
 
 def documents(folder: Path) -> list[Path]:
     """Every Markdown file of a project, and llms.txt."""
-    outside = {
-        ".venv",
-        ".cache",
-        ".pytest_cache",
-        ".git",
-        "template",
-        "rendered",
-        "node_modules",
-    }
-    outside.add("MOVED.md")  # it names what was there before
-    paths = sorted([*folder.rglob("*.md"), *folder.glob("llms.txt")])
-    return [path for path in paths if not outside & set(path.relative_to(folder).parts)]
+    paths = []
+    for path in sorted([*folder.rglob("*.md"), *folder.glob("llms.txt")]):
+        if not EXCLUDED.intersection(path.relative_to(folder).parts):
+            paths.append(path)
+    return paths
 
 
-def faults(path: Path, written_by_author: str = "") -> list[str]:
-    """What is wrong with one document; what its author wrote may look like a leftover."""
-    text = path.read_text(encoding="utf-8")
-    prose = FENCE.sub("(code)", text)
-    wrong = []
+def find_dead_links(path: Path, prose: str) -> list[str]:
+    """Return what is wrong with the links of a document to files and headings."""
+    problems = []
     for target in re.findall(r"\]\(([^)\s]+)\)", prose):
         place, _, anchor = target.partition("#")
         if "://" in target or target.startswith("mailto:"):
             continue
-        if place and not (path.parent / place).exists():
-            wrong.append(f"dead link {target}")
-        elif anchor and anchor not in anchors((path.parent / place) if place else path):
-            wrong.append(f"dead anchor {target}")
-    heads = [*re.finditer("^(#+) (.+)$", prose, re.MULTILINE)]
-    for head, following in zip_longest(heads, heads[1:]):
-        body = prose[head.end() : following.start() if following else None]
-        if not body.strip() and (
-            following is None or len(following[1]) <= len(head[1])
-        ):
-            wrong.append(f"empty section {head[2]}")
-    left = [it for it in re.findall(LEFTOVERS, prose) if it not in written_by_author]
-    wrong += [f"leftover {it}" for it in left]
-    wrong += [f"nobody can open {it}" for it in re.findall(UNREADABLE, text)]
-    return wrong
+        page = path.parent / place if place else path
+        if not page.exists():
+            problems.append(f"dead link {target}")
+        elif anchor and anchor not in anchors(page):
+            problems.append(f"dead anchor {target}")
+    return problems
+
+
+def find_empty_sections(prose: str) -> list[str]:
+    """Return the headings that have no text below them."""
+    problems = []
+    headings = [*re.finditer("^(#+) (.+)$", prose, re.MULTILINE)]
+    for heading, following in zip_longest(headings, headings[1:]):
+        end = following.start() if following else None
+        has_text = bool(prose[heading.end() : end].strip())
+        has_subsection = following is not None and len(following[1]) > len(heading[1])
+        if not has_text and not has_subsection:
+            problems.append(f"empty section {heading[2]}")
+    return problems
+
+
+def faults(path: Path, written_by_author: str = "") -> list[str]:
+    """Return what is wrong with one document; text of its author may look like a leftover."""
+    text = path.read_text(encoding="utf-8")
+    prose = FENCE.sub("(code)", text)
+    problems = find_dead_links(path, prose) + find_empty_sections(prose)
+    for leftover in re.findall(LEFTOVERS, prose):
+        if leftover not in written_by_author:
+            problems.append(f"leftover {leftover}")
+    for reference in re.findall(UNREADABLE, text):
+        problems.append(f"nobody can open {reference}")
+    return problems
 
 
 def anchors(path: Path) -> set[str]:
     """The anchors of a document's headings, as GitHub makes them."""
-    heads = re.findall(
-        r"^#+ (.+)$", FENCE.sub("", path.read_text("utf-8")), re.MULTILINE
-    )
-    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+    prose = FENCE.sub("", path.read_text("utf-8"))
+    headings = re.findall(r"^#+ (.+)$", prose, re.MULTILINE)
+    return {
+        re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+        for heading in headings
+    }
 
 
 def shell_lines(text: str) -> Iterator[str]:
-    """What a document has a reader type: the lines of its shell blocks, and its inline code."""
+    """The commands that a document prints: the lines of its shell blocks, and its inline code."""
     for language, block in FENCE.findall(text):
         if language in SHELL:
-            yield from (re.sub("(^| )#.*", "", line) for line in block.splitlines())
+            for line in block.splitlines():
+                yield re.sub("(^| )#.*", "", line)
     for inline in re.findall(r"`([^`]+)`", FENCE.sub("", text)):
         yield " ".join(inline.split())
 
@@ -101,23 +124,20 @@ def shell_lines(text: str) -> Iterator[str]:
 def calls(paths: Iterable[Path], program: str) -> list[Call]:
     """The words that documents put behind a program's name; none of a superseded decision."""
     name = rf"(?<![\w/.-]){re.escape(program)}"
-    texts = [path.read_text(encoding="utf-8") for path in paths]
-    lines = [
-        line
-        for text in texts
-        if "**Superseded**" not in text
-        for line in shell_lines(text)
-    ]
-    found = [
-        words
-        for line in lines
-        for words in re.findall(rf"{name}(?=((?: +[^\s#|&;]+)*))", line)
-    ]
-    return [words.split() for words in found if re.match(r" +(--\w|[a-z])", words)]
+    commands = []
+    for path in paths:
+        text = path.read_text(encoding="utf-8")
+        if "**Superseded**" in text:
+            continue
+        for line in shell_lines(text):
+            for words in re.findall(rf"{name}(?=((?: +[^\s#|&;]+)*))", line):
+                if re.match(r" +(--\w|[a-z])", words):
+                    commands.append(words.split())
+    return commands
 
 
 def misunderstood(words: Call, help_of: Help) -> list[str]:
-    """What of one call a program does not understand, as its help pages say."""
+    """Return the parts of one call that a program does not support, according to its help pages."""
     path: tuple[str, ...] = ()
     page = help_of(path)
     while re.search("^Usage: .*(COMMAND|VERB)", page) and not ends(words, path):
@@ -125,9 +145,13 @@ def misunderstood(words: Call, help_of: Help) -> list[str]:
         if not re.search(rf"^[^\w\n]*{re.escape(path[-1])} +\S", page, re.MULTILINE):
             return [" ".join(path)]
         page = help_of(path)
-    known = {word.strip(",.:;()`") for word in f"{page} {help_of(())}".split()}
-    options = [word.partition("=")[0] for word in words if word.startswith("--")]
-    return [" ".join([*path, option]) for option in options if option not in known]
+    documented = {word.strip(",.:;()`") for word in f"{page} {help_of(())}".split()}
+    problems = []
+    for word in words:
+        option = word.partition("=")[0]
+        if option.startswith("--") and option not in documented:
+            problems.append(" ".join([*path, option]))
+    return problems
 
 
 def ends(words: Call, path: tuple[str, ...]) -> bool:
@@ -135,31 +159,28 @@ def ends(words: Call, path: tuple[str, ...]) -> bool:
     return len(path) == len(words) or words[len(path)].startswith("--")
 
 
-def unknown(wanted: Iterable[Call], help_of: Help) -> list[str]:
-    """What of many calls a program does not understand."""
-    return sorted(
-        {wrong for words in wanted for wrong in misunderstood(words, help_of)}
-    )
+def unknown(commands: Iterable[Call], help_of: Help) -> list[str]:
+    """Return the parts of many calls that a program does not support."""
+    problems = set[str]()
+    for words in commands:
+        problems.update(misunderstood(words, help_of))
+    return sorted(problems)
 
 
 def missing(paths: Iterable[Path], *roots: Path) -> list[str]:
     """The files that documents name and that are in none of the folders."""
-    found = set()
+    pattern = rf"(?<![\w./<>{{}}@:-])((?:{TOP}|\.github)/[^\s`,;:()\"']*)"
+    names = set[str]()
     for path in paths:
         for line in shell_lines(path.read_text(encoding="utf-8")):
-            names = re.findall(
-                rf"(?<![\w./<>{{}}@:-])((?:{TOP}|\.github)/[^\s`,;:()\"']*)", line
-            )
-            found |= {
-                name.rstrip("./")
-                for name in names
-                if not re.search(r"[<*{]|\.\.", name)
-            }
-    return sorted(
-        name
-        for name in found - NOT_RENDERED
-        if not any((root / name).exists() for root in roots)
-    )
+            for name in re.findall(pattern, line):
+                if not re.search(r"[<*{]|\.\.", name):
+                    names.add(name.rstrip("./"))
+    absent = []
+    for name in sorted(names - NOT_RENDERED):
+        if not any((root / name).exists() for root in roots):
+            absent.append(name)
+    return absent
 
 
 @cache
@@ -182,39 +203,38 @@ def test_the_documents_of_a_project_hold_together(example: Renders, name: str) -
     project = example(name)
     paths = documents(project)
     assert len(paths) >= 10
-    wrong = {
-        str(path.relative_to(project)): found
-        for path in paths
-        if (
-            found := [
-                it for it in faults(path, str(answers(name))) if it not in UNPINNED
-            ]
-        )
-    }
-    assert wrong == {}
+    problems = {}
+    for path in paths:
+        lines = faults(path, str(answers(name)))
+        if lines := [line for line in lines if line not in UNPINNED]:
+            problems[str(path.relative_to(project))] = lines
+    assert problems == {}
 
 
 def test_the_templates_own_documents_hold_together() -> None:
-    wrong = {
-        str(p.relative_to(ROOT)): found for p in documents(ROOT) if (found := faults(p))
-    }
-    assert wrong == {}
+    problems = {}
+    for path in documents(ROOT):
+        if lines := faults(path):
+            problems[str(path.relative_to(ROOT))] = lines
+    assert problems == {}
 
 
 def test_a_reader_is_led_to_every_page() -> None:
     """From the README, from page to page."""
-    pages, led = {path.resolve() for path in documents(ROOT)}, {ROOT / "README.md"}
-    ahead = [*led]
-    while ahead:
-        page = ahead.pop()
-        links = re.findall(r"\]\(([^)\s:#]+)", page.read_text(encoding="utf-8"))
-        found = {(page.parent / link).resolve() for link in links} & pages - led
-        led |= found
-        ahead += found
-    alone = {path.relative_to(ROOT.resolve()).as_posix() for path in pages - led}
-    assert alone == {".github/pull_request_template.md", "llms.txt"}, (
-        "those that programs show"
-    )
+    pages = {path.resolve() for path in documents(ROOT)}
+    linked = {ROOT / "README.md"}
+    queue = [*linked]
+    while queue:
+        page = queue.pop()
+        text = page.read_text(encoding="utf-8")
+        for link in re.findall(r"\]\(([^)\s:#]+)", text):
+            target = (page.parent / link).resolve()
+            if target in pages and target not in linked:
+                linked.add(target)
+                queue.append(target)
+    orphans = {path.relative_to(ROOT.resolve()).as_posix() for path in pages - linked}
+    # Programs show these two.
+    assert orphans == {".github/pull_request_template.md", "llms.txt"}
 
 
 def test_the_command_understands_what_the_documents_name(example: Renders) -> None:
@@ -241,6 +261,7 @@ def test_a_server_understands_what_the_documents_name(
     if name == "consent":  # has every command
         for program in ("notes-mcp", "orders-mcp", "<server>"):
             named += calls(documents(ROOT), program)
+    named = [words for words in named if words[0] not in AUTHORS_COMMANDS]
     assert unknown(named, server_help(project)) == []
     assert {"run", "tools", "metadata"} <= {words[0] for words in named}
 
@@ -248,7 +269,10 @@ def test_a_server_understands_what_the_documents_name(
 def test_every_file_that_the_documents_name_is_there(example: Renders) -> None:
     project = example("notes")
     inside = (project, project / "src/notes_mcp")
-    assert missing(documents(ROOT), ROOT, *inside) == []
+    # The examples of this guide are files that a test writes (tests/project/test_tools_guide.py).
+    guide = ROOT / "docs/tools-guide.md"
+    pages = [path for path in documents(ROOT) if path != guide]
+    assert missing(pages, ROOT, *inside) == []
     assert missing(documents(project), *inside) == []
 
 

@@ -135,3 +135,23 @@ def test_the_readmes_table_is_the_languages() -> None:
             reference,
             re.MULTILINE,
         )
+
+
+def luminance(color: str) -> float:
+    """The relative luminance of a color, as WCAG defines it."""
+    total = 0.0
+    for at, weight in ((0, 0.2126), (2, 0.7152), (4, 0.0722)):
+        value = int(color[at : at + 2], 16) / 255
+        linear = value / 12.92 if value <= 0.03928 else ((value + 0.055) / 1.055) ** 2.4
+        total += weight * linear
+    return total
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "docs").glob("*.svg")), ids=str)
+def test_every_picture_has_a_light_and_a_dark_form(path: Path) -> None:
+    svg = path.read_text(encoding="utf-8")
+    dark, _, light = svg.partition("@media (prefers-color-scheme: light) {")
+    colors = dict(re.findall(r"(\.terminal-r\d+) { fill: #(\w{6})", light))
+    assert colors.keys() == set(re.findall(r"(\.terminal-r\d+) {", dark))
+    for color in colors.values():
+        assert 1.05 / (luminance(color) + 0.05) >= 4.5, color

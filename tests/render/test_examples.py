@@ -1,4 +1,4 @@
-"""Each example becomes a project without trust, canonical and with its texts intact."""
+"""Each example becomes a project that is canonical and has its texts intact."""
 
 import json
 import re
@@ -43,7 +43,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize(
     "words", [("format", "--check"), ("check",)], ids=["format", "lint"]
 )
-def test_a_render_without_trust_is_canonical(
+def test_a_render_is_canonical(
     example: Renders, name: str, words: tuple[str, ...]
 ) -> None:
     done = python(example(name), "-m", "ruff", *words, "--no-cache", ".")

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -22,6 +23,12 @@ def bytes_of(folder: Path) -> dict[str, str]:
     }
 
 
+@pytest.fixture
+def mine(project: Path, tmp_path: Path) -> Path:
+    """A fresh project to write in."""
+    return shutil.copytree(project, tmp_path / "p")
+
+
 def run(project: Path, **environ: str) -> subprocess.CompletedProcess[str]:
     """Run the hook as Copier does, in the project."""
     return subprocess.run(
@@ -35,53 +42,45 @@ def run(project: Path, **environ: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_fresh_copy_is_the_same_with_the_hook_and_without(
-    template: Path, tmp_path: Path
+    project: Path, template: Path, tmp_path: Path
 ) -> None:
     plain = render(template, tmp_path / "plain")
-    copier.run_copy(
-        str(template), tmp_path / "hooked", defaults=True, unsafe=True, quiet=True
-    )
-    assert bytes_of(plain) == bytes_of(tmp_path / "hooked")
+    assert bytes_of(plain) == bytes_of(project)
 
 
-def test_it_says_in_one_line_what_it_did(template: Path, tmp_path: Path) -> None:
-    done = run(render(template, tmp_path / "p"))
+def test_it_says_in_one_line_what_it_did(mine: Path) -> None:
+    done = run(mine)
     assert (done.returncode, done.stdout) == (0, "formatted and linted with ruff\n")
 
 
 @pytest.mark.parametrize("place", ["git repository", "old folder"])
-def test_it_writes_nothing_where_something_was_before(
-    template: Path, tmp_path: Path, place: str
-) -> None:
-    project = render(template, tmp_path / "p")
-    ugly = project / "src/notes_mcp/extend.py"
+def test_it_writes_nothing_where_something_was_before(mine: Path, place: str) -> None:
+    ugly = mine / "src/notes_mcp/extend.py"
     ugly.write_text("x = {  }\n")
     if place == "git repository":
-        git(project, "init", "--quiet")
+        git(mine, "init", "--quiet")
     else:
-        mine = project / "mine.txt"
-        mine.write_text("mine")
-        os.utime(mine, (1, 1))
-    before = bytes_of(project)
-    done = run(project)
-    assert bytes_of(project) == before
+        older = mine / "mine.txt"
+        older.write_text("mine")
+        os.utime(older, (1, 1))
+    before = bytes_of(mine)
+    done = run(mine)
+    assert bytes_of(mine) == before
     assert "ruff format --check has something to say" in done.stdout
     assert done.returncode == 0
 
 
-def test_recopy_keeps_what_the_owner_wrote(template: Path, tmp_path: Path) -> None:
-    project = render(template, tmp_path / "p")
-    git(project, "init", "--quiet")
-    git(project, "add", "--all")
-    git(project, "commit", "--quiet", "--message=start")
-    mine = project / "src/notes_mcp/extend.py"
-    mine.write_text("x = {  }\n")
-    copier.run_recopy(project, defaults=True, overwrite=True, unsafe=True, quiet=True)
-    assert mine.read_text() == "x = {  }\n"
+def test_recopy_keeps_what_the_owner_wrote(mine: Path) -> None:
+    git(mine, "init", "--quiet")
+    git(mine, "add", "--all")
+    git(mine, "commit", "--quiet", "--message=start")
+    extension = mine / "src/notes_mcp/extend.py"
+    extension.write_text("x = {  }\n")
+    copier.run_recopy(mine, defaults=True, overwrite=True, unsafe=True, quiet=True)
+    assert extension.read_text() == "x = {  }\n"
 
 
-def test_without_ruff_it_names_the_remedy(template: Path, tmp_path: Path) -> None:
-    project = render(template, tmp_path / "p")
+def test_without_ruff_it_names_the_remedy(mine: Path) -> None:
     code = (
         "import importlib.util, runpy, sys\n"
         "find = importlib.util.find_spec\n"
@@ -90,7 +89,7 @@ def test_without_ruff_it_names_the_remedy(template: Path, tmp_path: Path) -> Non
     )
     done = subprocess.run(
         [sys.executable, "-c", code],
-        cwd=project,
+        cwd=mine,
         env=os.environ | {"PATH": "/nowhere"},
         capture_output=True,
         text=True,

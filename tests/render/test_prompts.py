@@ -2,13 +2,14 @@
 
 import filecmp
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import forked
 import pytest
 import yaml
-from support import ROOT, environment, render
+from support import ROOT, Answers, environment
 
 pexpect = pytest.importorskip("pexpect")
 QUESTIONS: dict[str, dict[str, Any]] = {
@@ -23,12 +24,14 @@ REST = [
     "package_name",
     "license",
     "resources",
+    "prompts",
     "consent",
     "engine",
     "search",
     "packages",
 ]
 NOT_ASKED = [*CUSTOM, "api", "api_auth", "privacy_policy", *REST]
+COLUMNS = 60  # of the narrowest terminal that is supported
 CLEAR = "\x05\x15"  # to the end of the line, then delete to its beginning
 REDRAW = "\x0c"
 DOWN = "\x1b[B"
@@ -46,6 +49,7 @@ class Terminal:
             "TERM": "xterm",
             "PATH": "/usr/bin:/bin",
             "HOME": str(project.parent),
+            **forked.minimal_environment(),
         }
         self.child = pexpect.spawn(
             sys.executable,
@@ -102,17 +106,16 @@ def terminal(template: Path, tmp_path: Path) -> Iterator[Terminal]:
 
 
 def test_enter_all_the_way_is_the_default_project(
-    terminal: Terminal, template: Path, tmp_path: Path
+    terminal: Terminal, project: Path, tmp_path: Path
 ) -> None:
     terminal.walks({})
-    expected = render(template, tmp_path / "expected")
-    files = sorted(p.relative_to(expected) for p in expected.rglob("*") if p.is_file())
+    files = sorted(p.relative_to(project) for p in project.rglob("*") if p.is_file())
     assert files == sorted(
         p.relative_to(tmp_path / "p")
         for p in (tmp_path / "p").rglob("*")
         if p.is_file()
     )
-    same = filecmp.cmpfiles(expected, tmp_path / "p", map(str, files), shallow=False)
+    same = filecmp.cmpfiles(project, tmp_path / "p", map(str, files), shallow=False)
     assert same[1:] == ([], [])
 
 
@@ -122,7 +125,7 @@ def test_a_mistake_is_shown_and_mended(terminal: Terminal, tmp_path: Path) -> No
         "package_name": ("json", 'write json_mcp; "json" hides', "orders_api"),
         "tools": (
             "search_orders, shelve_order",
-            '"shelve_order": unknown verb; add =put',
+            'write shelve_order=put; "shelve"',
             "search_orders, get_order, shelve_order=put",
         ),
     }
@@ -147,6 +150,34 @@ def test_a_mistake_is_shown_and_mended(terminal: Terminal, tmp_path: Path) -> No
     }
 
 
+def test_a_text_after_a_suggestion_is_asked_about(
+    terminal: Terminal, tmp_path: Path
+) -> None:
+    terminal.asked("domain")
+    terminal.types("orders" + ENTER)
+    terminal.types(REDRAW)
+    terminal.sees("write orders (Ctrl-U clears the line)")
+    terminal.types(CLEAR + "orders" + ENTER)
+    terminal.asked("server_name")
+    terminal.types(REDRAW)
+    terminal.sees("orders-mcp")
+
+
+def test_a_prompt_shows_the_remedy_within_its_80_columns(terminal: Terminal) -> None:
+    for name in QUESTIONS:
+        if name not in NOT_ASKED:
+            terminal.asked(name)
+            if name == "tools":
+                break
+            terminal.types(ENTER)
+    for typed, proposal in (
+        ("frobnicate_order", "frobnicate_order=put"),
+        ("nc_notes_delete_note", "nc_notes_delete_note=delete"),
+        ("Get Order, shelve_order", "get_order"),
+    ):
+        terminal.mistakes(typed, f"'tools': write {proposal}")
+
+
 def test_tools_are_checked_against_the_profile_at_the_prompt(
     terminal: Terminal,
 ) -> None:
@@ -157,7 +188,7 @@ def test_tools_are_checked_against_the_profile_at_the_prompt(
                 break
             terminal.types(ENTER)
     unasked = "[{name: delete_order, confirm: false}]"
-    terminal.mistakes(unasked, 'tools[1] "delete_order": confirm: false')
+    terminal.mistakes(unasked, "delete_order: confirm: false needs a")
 
 
 def test_a_behavior_that_is_typed_is_taken_whatever_the_name(
@@ -180,7 +211,7 @@ def test_a_behavior_that_is_typed_is_taken_whatever_the_name(
 
 
 def test_resources_may_be_left_empty(
-    terminal: Terminal, template: Path, tmp_path: Path
+    terminal: Terminal, project: Path, tmp_path: Path
 ) -> None:
     """The suggested `[]` deleted is the same as `[]`."""
     terminal.walks({"resources": CLEAR})
@@ -188,8 +219,7 @@ def test_resources_may_be_left_empty(
         (tmp_path / "p/.copier-answers.yml").read_text(encoding="utf-8")
     )
     assert not kept.get("resources")
-    expected = render(template, tmp_path / "expected")
-    files = {p.relative_to(expected) for p in expected.rglob("*") if p.is_file()}
+    files = {p.relative_to(project) for p in project.rglob("*") if p.is_file()}
     made = {
         p.relative_to(tmp_path / "p")
         for p in (tmp_path / "p").rglob("*")
@@ -230,7 +260,7 @@ def test_a_custom_profile_asks_four_more(terminal: Terminal, tmp_path: Path) -> 
 
 
 def test_few_questions_are_asked_and_every_answer_is_kept(
-    terminal: Terminal, template: Path, tmp_path: Path
+    terminal: Terminal, copies: Callable[[Answers], Path], tmp_path: Path
 ) -> None:
     """A name that would hide a module gets a package of another name, unasked."""
     terminal.walks({"server_name": CLEAR + "json"})
@@ -238,12 +268,11 @@ def test_few_questions_are_asked_and_every_answer_is_kept(
         (tmp_path / "p/.copier-answers.yml").read_text(encoding="utf-8")
     )
     assert kept["package_name"] == "json_mcp"
-    assert kept.keys() >= {*REST} - {"search"}
+    assert kept.keys() >= {*REST} - {"search", "prompts"}
     assert "more" not in kept
     given = {"author": "Ann", "license": "none"}
-    render(template, tmp_path / "given", given)
     kept = yaml.safe_load(
-        (tmp_path / "given/.copier-answers.yml").read_text(encoding="utf-8")
+        (copies(given) / ".copier-answers.yml").read_text(encoding="utf-8")
     )
     assert kept.items() >= given.items()
 
@@ -252,7 +281,7 @@ def test_few_questions_are_asked_and_every_answer_is_kept(
 def test_every_line_fits_a_terminal(name: str) -> None:
     asked = QUESTIONS[name]
     first, *more = environment().from_string(asked["help"]).render().splitlines()
-    assert len(first) + 3 <= 80, "a question begins with an emoji and a space"
-    assert all(len(line) <= 80 and line.startswith("   ") for line in more)
+    assert len(first) + 3 <= COLUMNS, "a question begins with an emoji and a space"
+    assert all(len(line) <= COLUMNS and line.startswith("   ") for line in more)
     for choice in asked.get("choices", []):
-        assert len(choice) + 3 <= 80
+        assert len(choice) + 3 <= COLUMNS

@@ -17,10 +17,10 @@ import yaml
 from hypothesis import given, seed
 from strategies import answer_sets, drawn
 from strategies_values import Answers
-from support import rendered
+from support import draws, rendered
 from written import asked_tools, check_tool_file, parsed
 
-SETS = int(os.environ.get("ANSWER_SETS", "300"))
+SETS = int(os.environ.get("ANSWER_SETS", draws(300)))
 SEED = int(os.environ.get("ANSWER_SEED", "20261121"))
 
 

@@ -12,7 +12,7 @@ import yaml
 from support import ROOT
 
 BAD = {"tools": ["get_note", {"name": "shelve_note"}, {"name": "get_note"}]}
-LAST = '"get_note": named twice; e.g. get_note_2 (tools[3])'
+LAST = "and 1 more: copier-fastmcp new --from FILE lists all"
 
 
 @pytest.mark.parametrize("there", [False, True], ids=["new", "existing"])
@@ -30,7 +30,7 @@ def test_copier_stops_before_anything_is_written(
             str(template), project, data=BAD, defaults=True, quiet=True, skip_tasks=True
         )
     assert str(caught.value).splitlines()[-1] == LAST
-    assert '"shelve_note": unknown verb; add =put' in str(caught.value)
+    assert "write shelve_note=put; " in str(caught.value)
     left = [path.name for path in tmp_path.rglob("*")]
     assert left == (["p", "mine.txt"] if there else [])
 
@@ -54,22 +54,25 @@ def test_the_last_line_on_the_terminal_is_ours(template: Path, tmp_path: Path) -
     [
         (
             {"tools": [{"name": "get_note", "titel": "x"}]},
-            'unknown key "titel"; did you mean title?',
+            'unknown key "titel"; write title (tools[1])',
         ),
         (
             {"resources": [{"uri": "x"}]},
-            "its description is missing; e.g. description: Every note.",
+            "and 2 more: copier-fastmcp new --from FILE lists all",
         ),
-        ({"tools": [{"name": "delete_note", "confirm": False}]}, "or take confirm out"),
+        (
+            {"tools": [{"name": "delete_note", "confirm": False}]},
+            "or remove confirm (tools[1])",
+        ),
         ({"domain": "Notes"}, "then a-z, 0-9 and _, 32 at most)"),
-        ({"tools": [{dt.date(2026, 1, 31): 1}]}, 'put it in quotes, e.g. "name"'),
+        ({"tools": [{dt.date(2026, 1, 31): 1}]}, 'write it in quotes, e.g. "name"'),
         (
             {"specs": [{"name": "get_x"}]},
-            "it is computed from the other answers; take it out",
+            "this value is computed; remove it",
         ),
         (
             {"before": {"domain": "x"}},
-            "it is computed from the other answers; take it out",
+            "this value is computed; remove it",
         ),
         (
             {"adopted": {"place": "src/../..", "serves": ""}},

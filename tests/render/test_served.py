@@ -2,6 +2,8 @@
 
 import datetime as dt
 import json
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -11,7 +13,7 @@ from hypothesis import given, seed
 from pydantic import AnyUrl, TypeAdapter
 from strategies import answer_sets, drawn
 from strategies_values import Answers
-from support import nightly_but, python, render, rendered
+from support import nightly_but, python, rendered
 from tables import WIRE
 from written import asked_tools
 
@@ -175,28 +177,28 @@ def unless_null(schema: dict[str, Any]) -> dict[str, Any]:
     )
 
 
-@pytest.fixture(scope="module")
-def twenty() -> list[Answers]:
-    """Every fifth of one hundred answer sets: the first ones drawn are plain."""
+@cache
+def every_fifth(count: int) -> list[Answers]:
+    """Return every fifth of some answer sets: the first ones drawn are plain."""
     sets: list[Answers] = []
 
     @seed(SEED)
-    @drawn(100)
+    @drawn(count)
     @given(answer_sets())
     def keep(answers: Answers) -> None:
         sets.append(answers)
 
     keep()
-    return sets[4:100:5]
+    return sets[4:count:5]
 
 
 @pytest.mark.parametrize("number", nightly_but(range(4), range(20)))
 def test_copier_renders_the_same_and_a_client_sees_what_was_asked(
-    number: int, twenty: list[Answers], template: Path, tmp_path: Path
+    number: int, copies: Callable[[Answers], Path]
 ) -> None:
     """One set through Copier: the bytes of the one-process render, and the tools of a live client."""
-    answers = twenty[number]
-    project = render(template, tmp_path / "p", answers)
+    answers = every_fifth(20 if number < 4 else 100)[number]
+    project = copies(answers)
     files = rendered(answers)
     for path in filter(Path.is_file, project.rglob("*")):
         name = path.relative_to(project).as_posix()

@@ -15,7 +15,7 @@ from support import clone_template, git
 POLICY = TEMPLATE + "cli.py.jinja"
 SEED = 20261121
 
-KILLS = int(os.environ.get("KILLS", "2"))  # ten at night
+KILLS = int(os.environ.get("KILLS", "1"))  # ten at night
 
 
 @pytest.fixture(scope="module")

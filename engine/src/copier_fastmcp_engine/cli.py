@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from cyclopts import App, Parameter, validators
 
 from .policy import WIRE_NAMES, Policy
-from .project import Project
+from .project import Project, package_folder
 
 EXITS = "Exit codes: 0 done, 1 refused or findings (a line on stderr), 2 not understood or not possible."
 PLAIN = Parameter(negative=())
@@ -77,6 +77,7 @@ class ServerCommands:
         no_destructive: bool | None = None,
         search: bool | None = None,
         metadata: Path | None = None,
+        reload: bool = False,
     ) -> None:
         """Serve over stdio, or over HTTP.
 
@@ -91,7 +92,11 @@ class ServerCommands:
             no_destructive: Leave out what may destroy.
             search: List a tool that finds tools and one that calls them, in place of all tools.
             metadata: A metadata file to use instead of your own; `none` for no file.
+            reload: With http, start again when a file of the server changes; for development.
         """
+        if reload:
+            self._run_with_reload(http=http)
+            return
         gc.disable()  # what is loaded now stays: looking for garbage in it is a tenth of the start
         logging.basicConfig(format="%(message)s")
         logging.getLogger(self.policy.package).setLevel(logging.INFO)
@@ -132,6 +137,22 @@ class ServerCommands:
         log_startup(settings, "stdio")
         stops_at_once()
         server.run("stdio", show_banner=False)
+
+    def _run_with_reload(self, *, http: bool) -> None:
+        """Run this command without its --reload, and again when a file of the server changes."""
+        if not http:
+            reason = (
+                "--reload needs --http: over stdio a restart ends the client's session"
+            )
+            sys.exit(f"{self.policy.server_name}: {reason}")
+        import asyncio
+
+        from fastmcp.cli.run import run_with_reload
+
+        words = [word for word in sys.argv[1:] if word != "--reload"]
+        command = [sys.executable, "-m", self.policy.package, *words]
+        folder = package_folder(self.policy.package)
+        asyncio.run(run_with_reload(command, reload_dirs=[folder]))
 
     def connect(
         self,

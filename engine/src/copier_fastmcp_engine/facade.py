@@ -24,6 +24,7 @@ NAMES = {
     "put": "declarations",
     "read": "declarations",
     "update": "declarations",
+    "prompt": "registry",
     "resource": "registry",
     "tool": "existing_server",
     "govern": "existing_server",

@@ -35,6 +35,7 @@ from .guarded_components import (
     NO_TASKS,
     OWN_KINDS,
     REMEDY,
+    CodeTool,
     GuardedTool,
     Source,
     find_source,
@@ -49,16 +50,25 @@ from .policy import Policy
 from .private_api import move_transform_last
 from .settings import PolicySettings
 from .tools import (
+    SCOPES,
     PolicyTool,
     add_confirm_argument,
     declared,
     describe_tool,
     function_of,
+    has_mark,
     run_now,
 )
 
 # Modules of FastMCP whose tools call other tools of the server
 CALLING_MODULES = ("fastmcp.server.transforms.", "fastmcp.experimental.transforms.")
+# The one whose tool runs code of the client, which reads the results of these calls itself
+CODE_MODULE = "fastmcp.experimental.transforms.code_mode"
+
+
+def _module_of(tool: Tool) -> str:
+    """Return the name of the module of the function behind a tool; an empty text where there is none."""
+    return str(getattr(getattr(tool, "fn", None), "__module__", ""))
 
 
 def missing_scopes(scopes: Sequence[str]) -> str:
@@ -78,6 +88,7 @@ class Guard(Transform):
         policy: Its policy.
         gate: Where its pending confirmations are.
         consent: Its consent; None where its policy has none.
+        is_public: Whether callers without a token get what needs none.
         trust_reads: Names of undeclared tools whose own readOnlyHint is believed.
         declared_elsewhere: The declarations that `declare()` makes for this server.
         formerly: The former names of its tools, with their present ones.
@@ -86,6 +97,8 @@ class Guard(Transform):
     """
 
     consent: Any = None
+    # Whether what needs scopes is listed to callers who lack them, so that a call tells them which
+    lists_scoped = False
 
     def __init__(
         self,
@@ -102,6 +115,8 @@ class Guard(Transform):
         self.declarations: dict[str, Declaration] = {}
         self.texts: Mapping[str, Any] = {}
         self.trust_reads = settings.trust_reads
+        self.is_public = settings.public
+        self.lists_scoped = self.lists_scoped or settings.public
         fields = settings.model_dump(include={*subsets.Subset.__dataclass_fields__})
         self._subset = subsets.Subset(**fields)
         # Outside extend(), as when a module is imported
@@ -211,8 +226,12 @@ class Guard(Transform):
     # What the server needs over HTTP ---------------------------------------------------------------------------------
 
     def http_middleware(self) -> list[ASGIMiddleware]:
-        """Return what stands before the endpoint over HTTP."""
-        return []
+        """Return what stands before the endpoint over HTTP: where the settings ask for it, the front of public tools."""
+        if not self.is_public:
+            return []
+        from .public import PublicFront
+
+        return [ASGIMiddleware(PublicFront, server=self.mcp)]
 
     def public_hosts(self, settings: PolicySettings) -> list[str]:
         """Return the names by which browsers reach this server, besides those of the settings."""
@@ -288,7 +307,7 @@ class Guard(Transform):
         known, bound = self._bound_tools.get(tool.key, (None, None))
         if bound is not None and known is tool:
             return bound
-        bound = tool.model_copy()
+        bound = tool.model_copy(update={"auth": None} if self.lists_scoped else None)
         bound._guard = self
         self._bound_tools[tool.key] = tool, bound
         return bound
@@ -297,12 +316,15 @@ class Guard(Transform):
         """Return a tool, of which it is known where it comes from, as it is served."""
         declaration = self._find_declaration(tool, source.tool)
         if declaration is None and self._is_guarded_below(source):
-            return tool
+            is_code = _module_of(source.tool) == CODE_MODULE
+            return CodeTool.wrap(self, tool) if is_code else tool
         is_own = isinstance(source.tool, OWN_KINDS)
         asks_itself = self._asks_by_itself(source.tool, declaration)
         asks = self._asks_before(tool, source.tool, declaration)
         fields = {name: getattr(tool, name) for name in Tool.model_fields}
         fields["task_config"] = NO_TASKS
+        if self.lists_scoped and declaration:
+            fields["auth"] = None
         fields["declaration"] = declaration
         fields["policy"] = self.policy
         if declaration:
@@ -310,7 +332,14 @@ class Guard(Transform):
             hints = {"title": fields["title"], **self.policy.hints(declaration)}
             fields["annotations"] = ToolAnnotations.model_validate(hints)
         if declaration and not is_own:
-            fields.update(describe_tool(declaration, tool.description, tool.meta))
+            has_two_steps = asks and self.policy.confirm_fallback == "two_step"
+            description = describe_tool(
+                declaration,
+                tool.description,
+                tool.meta,
+                has_two_steps=has_two_steps,
+            )
+            fields.update(description)
         if declaration and asks and not asks_itself:
             texts = self.texts.get(tool.name, {}).get("arguments", {}).get("confirm")
             fields["parameters"] = add_confirm_argument(
@@ -350,8 +379,7 @@ class Guard(Transform):
 
     def _is_guarded_below(self, source: Source) -> bool:
         """Tell whether a tool only calls others of its server, and that server guards those."""
-        module = str(getattr(getattr(source.tool, "fn", None), "__module__", ""))
-        if not module.startswith(CALLING_MODULES):
+        if not _module_of(source.tool).startswith(CALLING_MODULES):
             return False
         server = source.path[-1][0]
         return server is self.mcp or find_guard(server) is not None
@@ -438,7 +466,8 @@ class Guard(Transform):
 
         Raises:
             StartError: An undeclared tool destroys, a tool of ours is served with other hints than it
-                declares, a former name is another tool's, or a cache would answer for more than declared reads.
+                declares, a former name is another tool's, a cache would answer for more than declared reads, or
+                a part is public of a server that verifies no tokens.
         """
         pairs = run_now(self.tool_pairs(), self.mcp)
         self._subset.check([self.facts(served) for _, served in pairs])
@@ -456,6 +485,24 @@ class Guard(Transform):
         if undeclared:
             self._warn_undeclared(undeclared)
         run_now(check_caches(self.mcp, pairs), self.mcp)
+        if self.is_public and self.mcp.auth is None:
+            variable = f"{self.policy.env_prefix}PUBLIC"
+            remedy = "set mcp.auth in extend(mcp), or take the setting out"
+            raise StartError(
+                f"extend.py: {variable} opens a part of what tokens close, and none is verified; {remedy}"
+            )
+        if self.lists_scoped:
+            run_now(self._list_scoped_resources(), self.mcp)
+
+    async def _list_scoped_resources(self) -> None:
+        """List resources to callers who lack their scopes; a read of theirs is refused."""
+        provider = self.mcp.local_provider
+        resources = await provider.list_resources()
+        templates = await provider.list_resource_templates()
+        components: list[Resource | ResourceTemplate] = [*resources, *templates]
+        for component in components:
+            if has_mark(function_of(component), SCOPES):
+                component.auth = None
 
     def _warn_undeclared(self, names: Sequence[str]) -> None:
         """Name in the log the tools that nobody declared."""

@@ -10,6 +10,7 @@ from fastmcp.prompts import Prompt
 from fastmcp.prompts.base import PromptResult
 from fastmcp.resources import Resource, ResourceResult, ResourceTemplate
 from fastmcp.resources.template import forward_uri
+from fastmcp.server.dependencies import get_context
 from fastmcp.server.providers.fastmcp_provider import (
     FastMCPProviderPrompt,
     FastMCPProviderResource,
@@ -24,7 +25,7 @@ from fastmcp.utilities.versions import VersionSpec
 from mcp_types import ToolAnnotations
 from pydantic import AnyUrl, Field, PrivateAttr
 
-from .confirmation.gate import run_gated, serve
+from .confirmation.gate import Call, run_gated, serve
 from .declarations import Declaration, action
 from .private_api import (
     mounted_server,
@@ -110,6 +111,32 @@ class GuardedTool(CompactTool):
             previewed.pop("confirm", None)
             preview = functools.partial(declaration.preview, **previewed)
         return await run_gated(declaration, run, preview)
+
+
+class CodeTool(Tool):
+    """FastMCP's tool that runs code of the client, which calls other tools and reads their results itself.
+
+    A question that a tool answers its call with would reach that code, not the client; and code that previews and
+    confirms in one go has shown nothing to anybody.
+    """
+
+    _guard: Runtime = PrivateAttr()
+    _tool: Tool = PrivateAttr()
+
+    @classmethod
+    def wrap(cls, guard: Runtime, tool: Tool) -> "CodeTool":
+        """Return such a tool as it is served."""
+        fields = {name: getattr(tool, name) for name in Tool.model_fields}
+        wrapped = cls.model_construct(**fields)
+        wrapped._guard = guard
+        wrapped._tool = tool
+        return wrapped
+
+    async def run(self, arguments: dict[str, Any]) -> ToolResult:
+        """Run the tool; what it calls is part of its call."""
+        call = Call(get_context(), self._guard, self.name, is_code=True)
+        with running(self._guard, call):
+            return await run_unchecked(self._tool, arguments)
 
 
 OWN_KINDS = (

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from fastmcp import FastMCP
 from fastmcp.decorators import get_fastmcp_meta
+from fastmcp.prompts import prompt as fastmcp_prompt
 from fastmcp.resources import resource as fastmcp_resource
 from fastmcp.server.auth import require_scopes
 
@@ -198,6 +199,32 @@ def resource(
         return fastmcp_resource(uri, auth=auth, **said)(function)
 
     return decorate
+
+
+def prompt(
+    *, description: str, title: str | None = None, name: str | None = None
+) -> Callable[[T], T]:
+    """Declare a prompt, which its user picks; the function, whose name it has by default, is unchanged."""
+
+    def decorate(function: T) -> T:
+        decorator = fastmcp_prompt(name=name, title=title, description=description)
+        decorated: T = decorator(function)
+        return decorated
+
+    return decorate
+
+
+def add_prompts(mcp: FastMCP, package: str) -> None:
+    """Serve what the files of a package, if it is there, declare with `prompt`; else StartError."""
+    for module in modules(package):
+        functions = [
+            value for value in vars(module).values() if get_fastmcp_meta(value)
+        ]
+        if not functions:
+            reason = "declares no prompt; decorate one with @prompt(...)"
+            raise StartError(f"{module.__file__}: {reason}")
+        for function in functions:
+            mcp.add_prompt(function)
 
 
 def add_resources(mcp: FastMCP, package: str) -> None:

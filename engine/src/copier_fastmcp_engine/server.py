@@ -84,6 +84,7 @@ def build_server(
     if gate.pages:
         gate.pages.serve(mcp)
     registry.add_resources(mcp, f"{policy.package}.resources")
+    registry.add_prompts(mcp, f"{policy.package}.prompts")
     with collecting(guard.declared_elsewhere):
         extend.extend(mcp)
     if deferred:

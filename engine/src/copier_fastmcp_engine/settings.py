@@ -71,6 +71,8 @@ class PolicySettings(BaseSettings):
     """Serve only what changes nothing."""
     no_destructive: bool = False
     """Serve nothing that may destroy."""
+    public: bool = False
+    """Serve without a token what needs neither scopes nor consent, where tokens are verified at all."""
     search: bool = False
     """List a tool that finds tools and one that calls them, in place of all tools."""
 

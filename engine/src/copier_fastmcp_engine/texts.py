@@ -46,13 +46,18 @@ def cut(text: str, longest: int, count: str = "") -> str:
     return HIDDEN.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
+def on_one_line(text: str) -> str:
+    """A text with a sign in place of each newline, so that no value pushes what follows out of sight."""
+    return text.replace("\n", "⏎")
+
+
 def shortened(value: object, longest: int = IN_A_QUESTION) -> str:
     """A value on one line: all of it, or its beginning and how much there is."""
     plain = to_jsonable_python(value, fallback=str)
     text = plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
     kind = "characters" if plain is text else "entries"
     size = len(plain) if isinstance(plain, str | list | dict) else len(text)
-    return cut(text, longest, f" ({size:,} {kind})").replace("\n", "⏎")
+    return on_one_line(cut(text, longest, f" ({size:,} {kind})"))
 
 
 def shown(name: object) -> str:

@@ -79,6 +79,9 @@ class PolicyTool(CompactTool, FunctionTool):
             raise
 
 
+TWO_STEPS = "Two-step confirmation"  # in the description of a tool that has it
+
+
 def declared(tool: Tool | None) -> Declaration | None:
     """Return the declaration of a served tool, or None where there is none."""
     return translate_declaration(getattr(tool, "declaration", None))
@@ -134,7 +137,9 @@ def build_tool(
         name=name,
         title=declaration.title,
         **describe_tool(
-            declaration, declaration.description or inspect.getdoc(function)
+            declaration,
+            declaration.description or inspect.getdoc(function),
+            has_two_steps=is_gated and policy.confirm_fallback == "two_step",
         ),
         icons=[Icon(src=declaration.icon)] if declaration.icon else None,
         annotations=ToolAnnotations.model_validate(hints),
@@ -166,8 +171,20 @@ def describe_tool(
     declaration: Declaration,
     description: str | None,
     meta: dict[str, Any] | None = None,
+    *,
+    has_two_steps: bool = False,
 ) -> dict[str, Any]:
-    """Return the description and the `_meta` of a tool; both say that it is deprecated, where it is."""
+    """Return the description and the `_meta` of a tool.
+
+    Args:
+        declaration: What the tool declares; both results mention a deprecation.
+        description: The author's description.
+        meta: The tool's own `_meta`.
+        has_two_steps: Whether a client that cannot ask previews a call and then applies it.
+    """
+    if has_two_steps and TWO_STEPS.lower() not in (description or "").lower():
+        separator = "\n\n" if "\n" in (description or "") else " "
+        description = separator.join(filter(None, [description, f"{TWO_STEPS}."]))
     if reason := declaration.deprecated:
         description = "\n\n".join(filter(None, [description, f"Deprecated: {reason}"]))
         meta = {**(meta or {}), "deprecated": reason}

@@ -49,6 +49,6 @@ def slow_store(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 @pytest.fixture
 def small_store(monkeypatch: pytest.MonkeyPatch) -> int:
-    """Let the stores of servers made from now on hold few entries; return how many."""
-    monkeypatch.setattr(pending, "MAX_ENTRIES", 20)
+    """Let stores hold a few entries of previews; return how many at most."""
+    monkeypatch.setattr(pending, "MAX_BYTES", 20 * pending.ENTRY_OVERHEAD)
     return 20

@@ -12,7 +12,7 @@ from copier_fastmcp_engine.confirmation.elicitation import Asked, elicit
 from copier_fastmcp_engine.confirmation.envelope import FORM_SCHEMA
 from copier_fastmcp_engine.confirmation.pending import COLLECTION
 from copier_fastmcp_engine.guard import guard_of
-from engine.tests.engine_support.calls import METHOD_NOT_FOUND, call
+from engine.tests.engine_support.calls import METHOD_NOT_FOUND, call, message_of
 from engine.tests.engine_support.raw import connect
 from engine.tests.engine_support.targets import serving
 
@@ -35,6 +35,20 @@ async def test_a_question_belongs_to_the_request_that_is_asked_for() -> None:
     assert answer is not None
     assert answer.action == "decline"
     assert sent == ["7"]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("action", ["decline", "cancel"])
+async def test_a_call_that_is_not_approved_keeps_its_preview(
+    action: str, era: str
+) -> None:
+    async with connect(serving(), era, {"action": action}) as raw:
+        response = await message_of(raw, "wipe", name="a")
+    content = response["result"]["structuredContent"]
+    assert content["confirmed"] is False
+    assert content["preview"]["question"] == "Wipe a of us?"
+    assert content["preview"]["arguments"] == {"name": "a"}
+    assert content["preview"]["details"]["done"] == []
 
 
 @pytest.mark.anyio

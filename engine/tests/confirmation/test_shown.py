@@ -56,6 +56,12 @@ async def publish(
         DONE.append(text)
 
 
+@create(title="Erase", confirm=False, exceptions=[OWN])
+async def erase(name: Text, ctx: Context) -> None:
+    """Ask with the argument in the question."""
+    await require_confirmation(ctx, f"Erase {name}?")
+
+
 QUESTION = "notes-mcp asks: Change order 7 to st2 for none?\norder: 7\nstatus: st2"
 # what else is sent, and what else the person reads
 SHOWN: dict[str, tuple[Message, str]] = {
@@ -107,6 +113,13 @@ async def test_it_shows_what_is_sent(name: str, policy: Policy, era: str) -> Non
         assert text.startswith(QUESTION + more + "\n")
     else:
         assert outcome(message) == "error"
+
+
+async def test_a_newline_in_a_question_pushes_nothing_away(era: str) -> None:
+    question, _ = await called(era, erase, name="a" + "\n" * 30 + "public: false")
+    assert question.startswith("notes-mcp asks: Erase a⏎⏎")
+    assert question.splitlines()[1].startswith("name: a⏎⏎")
+    assert len(question.splitlines()) == 2
 
 
 async def test_a_body_that_asks_shows_it_too(era: str) -> None:

@@ -1,17 +1,21 @@
-"""A store that is away lets nothing through; one in a folder is nobody else's."""
+"""A store that is away lets nothing through; one in a folder is nobody else's; a flood fills neither memory nor disk."""
 
 import os
 import stat
 from pathlib import Path
 
+import anyio
 import pytest
 from fastmcp import Client
+from fastmcp.exceptions import ToolError
 
+from copier_fastmcp_engine.confirmation import pending
+from copier_fastmcp_engine.confirmation.pending import PendingStore
 from copier_fastmcp_engine.errors import StartError
-from engine.tests.engine_support.notes.server import create_server
+from engine.tests.engine_support.notes.server import TWO_STEP, create_server
 from engine.tests.engine_support.notes.store import STORE
 from engine.tests.engine_support.raw import LEGACY, MODERN
-from engine.tests.engine_support.targets import SETTINGS
+from engine.tests.engine_support.targets import SETTINGS, make_audit_log
 
 
 @pytest.mark.anyio
@@ -53,3 +57,51 @@ def test_a_folder_in_which_anybody_could_approve_stops_the_start(
     (tmp_path / "state").chmod(0o777)
     with pytest.raises(StartError, match="anybody could approve; run `chmod o-w "):
         create_server(SETTINGS.model_copy(update={"state": str(tmp_path / "state")}))
+
+
+def make_store(where: str) -> PendingStore:
+    """Return a store of the server's policy."""
+    return PendingStore(TWO_STEP, where, 600, make_audit_log())
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("where", ["memory", "folder"])
+async def test_all_that_is_pending_has_one_budget_of_bytes(
+    where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pending, "MAX_BYTES", 100_000)
+    store = make_store("memory" if where == "memory" else str(tmp_path / "state"))
+    for number in range(60):  # as many callers
+        await store.put(f"page-{number}", {"sealed": "x" * 9_000})
+        await store.put(f"link-{number}", {"key": str(number)})
+    pages = [await store.get(f"page-{number}") for number in range(60)]
+    kept = [page for page in pages if page is not None]
+    assert 50_000 < sum(len(str(page)) for page in kept) < 100_000
+    assert await store.get("page-0") is None
+    assert await store.get("page-59") == {"sealed": "x" * 9_000}
+
+
+@pytest.mark.anyio
+async def test_what_was_taken_or_is_over_takes_no_room(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pending, "MAX_BYTES", 35_000)
+    monkeypatch.setattr(pending, "CULL_EVERY", 2)
+    store = make_store("memory")
+    await store.put("first", {"sealed": "x" * 9_000})
+    for number in range(9):
+        await store.put(f"taken-{number}", {"sealed": "x" * 9_000})
+        await store.take(f"taken-{number}")
+        await store.put(f"over-{number}", {"sealed": "x" * 9_000}, 0.001)
+        await anyio.sleep(0.002)
+    assert await store.get("first")
+
+
+@pytest.mark.anyio
+async def test_an_entry_that_would_push_out_the_others_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pending, "MAX_ENTRY", 10_000)
+    store = make_store("memory")
+    with pytest.raises(ToolError, match=r"take 2\d,\d{3} bytes.*; send less at once$"):
+        await store.put("page", {"sealed": "x" * 20_000})

@@ -1,5 +1,6 @@
 """A client that cannot be asked previews a call, and the same call with `confirm` applies it, once."""
 
+from dataclasses import replace
 from typing import Any
 
 import anyio
@@ -21,7 +22,7 @@ from engine.tests.engine_support.notes.server import (
     notes_settings,
 )
 from engine.tests.engine_support.raw import Message, connect, user
-from engine.tests.engine_support.targets import DONE, serving
+from engine.tests.engine_support.targets import DONE, built, serving, wipe
 
 pytestmark = pytest.mark.anyio
 
@@ -204,3 +205,14 @@ async def test_confirm_is_a_boolean_or_refused(confirm: object, era: str) -> Non
         assert await call(raw, "wipe", name="a", confirm=False) == "preview"
         assert await call(raw, "wipe", name="a", confirm=confirm) == "error"
     assert DONE == []
+
+
+async def test_the_description_names_the_two_steps(era: str) -> None:
+    server = serving(settings=notes_settings(TWO_STEP))
+    descriptions = {}
+    for tool in await server.list_tools():
+        descriptions[tool.name] = tool.description
+    assert descriptions["wipe"] == "Wipe one. Two-step confirmation."
+    assert descriptions["list_wiped"] == "List all that was wiped."
+    refusing = replace(TWO_STEP, confirm_fallback="refuse")
+    assert built(wipe, refusing).description == "Wipe one."

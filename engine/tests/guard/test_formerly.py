@@ -160,9 +160,12 @@ async def test_what_is_deprecated_says_so_and_works(
         assert DONE == ["a"]
     seen = [await wire(server, era, "destroy"), await wire(renamed(), era, "zz_raze")]
     assert seen[0]["description"].endswith(
-        "without a word to the policy.\n\nDeprecated: Use wipe."
+        "without a word to the policy. Two-step confirmation.\n\nDeprecated: Use wipe."
     )
-    assert seen[1]["description"] == 'Raze one.\n\nDeprecated: Use "wipe".'
+    assert (
+        seen[1]["description"]
+        == 'Raze one. Two-step confirmation.\n\nDeprecated: Use "wipe".'
+    )
     assert [tool["_meta"]["deprecated"] for tool in seen] == [
         "Use wipe.",
         'Use "wipe".',

@@ -1,15 +1,29 @@
-"""The listener on loopback, beside other servers of the same process."""
+"""The listener on loopback, next to other servers of the same process, and to others who want its port."""
 
 import logging
+import socket
+import sys
 import time
 
+import anyio
 import httpx2
 import pytest
+from listening import PATIENCE
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-from engine.tests.engine_support.paging import page
+from copier_fastmcp_engine.guard import guard_of
+from copier_fastmcp_engine.pages import listener as listener_module
+from engine.tests.engine_support.paging import (
+    answer,
+    call,
+    link_in,
+    page,
+    serving_pages,
+)
+from engine.tests.engine_support.raw import MODERN, connect
+from engine.tests.engine_support.targets import DONE
 
 
 @pytest.mark.anyio
@@ -32,3 +46,58 @@ async def test_the_access_log_of_others_stays_and_the_own_has_no_line(
     finally:
         listener.close()
         log.removeHandler(handler)
+
+
+def bind_as_a_squatter(port: int, host: str) -> socket.socket:
+    """Try to listen on a port that is taken, with every option that the system has for it."""
+    squatter = socket.socket()
+    squatter.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if hasattr(socket, "SO_REUSEPORT"):
+        squatter.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    try:
+        squatter.bind((host, port))
+        squatter.listen()
+    except OSError:
+        squatter.close()
+        raise
+    return squatter
+
+
+@pytest.mark.anyio
+@pytest.mark.skipif(sys.platform != "linux", reason="the rules of POSIX differ")
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
+async def test_nobody_takes_the_port_of_an_open_page(host: str) -> None:
+    listener = page.Listener([])
+    base = await listener.open(time.time() + 600)
+    try:
+        with pytest.raises(OSError, match="in use"):
+            bind_as_a_squatter(httpx2.URL(base).port or 0, host)
+    finally:
+        listener.close()
+
+
+@pytest.mark.anyio
+@pytest.mark.usefixtures("here")
+async def test_a_link_that_reaches_a_squatter_later_is_worth_nothing(
+    browser: httpx2.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A browser that restores its tabs sends an old link to whoever listens on the port then."""
+    monkeypatch.setattr(listener_module, "GRACE", 0.1)
+    server = serving_pages()
+    async with connect(server, MODERN, can={}) as raw:
+        old = link_in(await call(raw))
+        assert await answer(browser, old, "decline") == 200
+        with anyio.fail_after(PATIENCE):
+            while guard_of(server).gate.pages._listener._task is not None:
+                if guard_of(server).gate.pages._listener._task.done():
+                    break
+                await anyio.sleep(0.02)
+        squatter = bind_as_a_squatter(httpx2.URL(old).port or 0, "127.0.0.1")
+        try:
+            new = link_in(await call(raw, arguments={"name": "b"}))
+            assert httpx2.URL(new).port != httpx2.URL(old).port
+            stolen = httpx2.URL(old).copy_with(port=httpx2.URL(new).port)
+            assert (await browser.get(stolen)).status_code == 410
+        finally:
+            squatter.close()
+    assert DONE == []

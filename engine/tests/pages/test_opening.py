@@ -61,6 +61,17 @@ async def test_a_browser_of_this_machine_is_opened_and_no_process_shows_the_link
         assert (applied["outcome"], applied["approved_by"]) == ("applied", "person")
 
 
+async def test_three_pages_a_minute_open_by_themselves(
+    opened: list[str], era: str
+) -> None:
+    names = ["a", "b", "c", "d"] if era == MODERN else ["a", "b", "c"]
+    async with connect(serving_pages(), era, can={}) as raw:
+        waiting = [await call(raw, arguments={"name": name}) for name in names]
+    assert len(opened) == 3
+    links = ["link=" in str(message) for message in waiting]
+    assert links == [name == "d" for name in names]
+
+
 @pytest.mark.parametrize("fails", [False, None], ids=["says-no", "raises"])
 async def test_where_no_browser_opens_the_link_is_in_the_answer(
     monkeypatch: pytest.MonkeyPatch, opened: list[str], fails: bool | None, era: str

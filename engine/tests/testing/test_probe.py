@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import json
 import socket
 import warnings
 from collections.abc import Awaitable, Callable, Iterator
@@ -14,15 +15,16 @@ import pytest
 from copier_fastmcp_engine.policy import WIRE_NAMES
 from copier_fastmcp_engine.testing.backend import Backend
 from copier_fastmcp_engine.testing.cases import Case
+from copier_fastmcp_engine.testing.plugin.module_state import ModuleState
 from copier_fastmcp_engine.testing.plugin.probe import Probe
 from copier_fastmcp_engine.testing.plugin.suite import Suite
 from copier_fastmcp_engine.testing.rules import Tool
 
 pytestmark = pytest.mark.anyio
+RULES = Path(__file__).parents[3] / "src/copier_fastmcp/tables.json"
 TABLES = {
-    "verbs": {"delete": ["delete"]},
+    **json.loads(RULES.read_text()),
     "identities": ["name"],
-    "versions": ["etag"],
     "destructive": "deletes_and_overwrites",
 }
 
@@ -80,6 +82,9 @@ class StubSuite:
         self.tables = TABLES
         self.notes: list[str] = []
         self.proof: dict[str, Any] = {}
+        self.proven_tools: list[Tool] = []
+        self.module_state = ModuleState(folder)
+        self.watching_calls: Callable[..., Any] = lambda: contextlib.nullcontext([])
 
     def connect(self) -> Backend:
         self.store = Store()

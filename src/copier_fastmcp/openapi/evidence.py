@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..tables import load_tables
+from ..words import singular
 from .imperatives import find_writing_input
 from .operations import Operation, words
 from .schemas import required_of
@@ -23,7 +24,6 @@ from .verbs import (
     SPOKEN_READS,
     UPSERT,
     base,
-    singular,
 )
 
 USE = ["use", "this", "method", "to"]

@@ -5,11 +5,12 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 
 from ..tables import load_tables
+from ..words import singular
 from .derived import Derived
 from .evidence import is_collection
 from .extensions import name_of
 from .operations import Operation, words
-from .verbs import ALL_VERBS, RESERVED, SMALL, STARTED, base, singular
+from .verbs import ALL_VERBS, RESERVED, SMALL, STARTED, base
 
 LONGEST, AIM = 64, 40
 MANY_OF = ("list", "search", "find", "query", "count")

@@ -82,7 +82,9 @@ def _object_schema(params: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     required = [
         str(param["name"])
         for param in params
-        if "default" not in param and param.get("required") is not False
+        if "default" not in param
+        and param.get("required") is not False
+        and param.get("in") != "nulls"
     ]
     schema = {"additionalProperties": False, "properties": properties, "type": "object"}
     if required:
@@ -95,9 +97,10 @@ def _schema(param: Mapping[str, Any]) -> dict[str, Any]:
     kind = str(param.get("type", "str"))
     choices = param.get("choices")
     if param.get("in") == "nulls":
-        schema = {"items": {"enum": choices, "type": "string"}, "type": "array"}
+        schema = {"items": _choice_schema(choices or []), "type": "array"}
+        schema["default"] = []
     elif choices:
-        schema = {"enum": choices, "type": CHOICE_TYPES.get(type(choices[0]), "string")}
+        schema = _choice_schema(choices)
     elif kind.startswith("list["):
         item = {**param, "type": kind[len("list[") : -1]}
         schema = {"items": _type_schema(item), "type": "array"}
@@ -109,8 +112,19 @@ def _schema(param: Mapping[str, Any]) -> dict[str, Any]:
     return schema
 
 
+def _choice_schema(choices: Sequence[Any]) -> dict[str, Any]:
+    kind = CHOICE_TYPES.get(type(choices[0]) if choices else str, "string")
+    if len(choices) == 1:
+        return {"const": choices[0], "type": kind}
+    return {"enum": choices, "type": kind}
+
+
 def _type_schema(param: Mapping[str, Any]) -> dict[str, Any]:
     kind = str(param.get("type", "str"))
     if kind == "object" and param.get("fields"):
-        return _object_schema(param["fields"])
+        schema = _object_schema(param["fields"])
+        # The docstring of the class that a server has for it
+        schema["description"] = f"The fields of {param['name']}."
+        schema["additionalProperties"] = True
+        return schema
     return dict(TYPES.get(kind, TYPES["dict"]))

@@ -109,7 +109,6 @@ STEPS = word_set(
     "flow flows login registration signup checkout authentication authorization upload payment setup challenge "
     "verification recovery handshake"
 )
-UNCHANGED = word_set("news series species gas atlas canvas address")  # no plurals
 ALL_VERBS = READ | READ_BY_POST | CREATE | ENSURE | UPSERT | PUT | DELETE | ACTION
 
 
@@ -119,20 +118,3 @@ def base(word: str) -> str:
     forms = [word, word.removesuffix("s"), word.removesuffix("es")]
     forms += [word.removesuffix("ies") + "y"] if word.endswith("ies") else []
     return next((form for form in forms if form in ALL_VERBS), word)
-
-
-def singular(word: str) -> str:
-    """One of what a plural names."""
-    if word in UNCHANGED:
-        return word
-    if word.endswith("ies") and len(word) > 4:
-        return word[:-3] + "y"
-    if word.endswith(("sses", "shes", "ches", "xes", "zes")):
-        return word[:-2]
-    return (
-        word[:-1]
-        if word.endswith("s")
-        and not word.endswith(("ss", "us", "is"))
-        and len(word) > 3
-        else word
-    )

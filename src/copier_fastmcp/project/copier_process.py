@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from ..errors import RefusedError, UnableError, one_line
+from ..errors import AnswersError, RefusedError, UnableError, one_line
 from . import origin
 from .answers import strip_copier_keys
 from .repository import isolated_environment
@@ -38,6 +38,9 @@ REFUSAL, LOST = (
 )  # what the guard's lines begin with, before and after
 DIFFERS = (
     "differs: "  # and those of policy files that an update did not bring to its release
+)
+EVERY_ERROR = (
+    "_every_error"  # with it, validators return each error, not only the first
 )
 CHECKED = "COPIER_FASTMCP_CHECKED"  # set, the guard trusts that somebody has looked
 # Set, the guard accepts a switch of `engine` in an adopted server: the caller writes the requirement.
@@ -99,9 +102,13 @@ def _parse_failure(output: str) -> Exception:
     for words in REFUSED_ANSWERS:
         _, refused, sentence = output.rpartition(words)
         if refused:
-            question, _, reason = one_line(sentence).partition(": ")
+            question, _, reasons = sentence.strip().partition(": ")
             name = question.strip("'")
-            return RefusedError(reason if name in reason else f"{name}: {reason}")
+            lines = []
+            for line in reasons.splitlines():
+                reason = one_line(line)
+                lines.append(reason if name in reasons else f"{name}: {reason}")
+            return AnswersError(lines)
     return UnableError(_find_last_error(output))
 
 
@@ -134,7 +141,7 @@ def render_project(answers: dict[str, Any]) -> Iterator[Path]:
             "copy",
             "--skip-tasks",
             *arguments,
-            data=strip_copier_keys(answers),
+            data={**strip_copier_keys(answers), EVERY_ERROR: True},
             folder=Path(place),
         )
         yield project

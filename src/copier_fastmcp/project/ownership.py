@@ -14,8 +14,8 @@ ENGINE_MANIFEST = "tests/policy/engine.json"
 
 # The same files as in `_skip_if_exists` and `_exclude` of copier.yml.
 OWNERS = re.compile(
-    r"src/[^/]+/((tools|resources)/.+|(backend|settings|extend)\.py|metadata\.yaml)"
-    r"|tests/(tools/.+|conftest\.py)|annotations\.lock\.json|docs/tools\.md"
+    r"src/[^/]+/((tools|resources|prompts)/.+|(backend|settings|extend)\.py|metadata\.yaml)"
+    r"|tests/(tools/.+|conftest\.py)|annotations\.lock\.json|docs/tools\.md|CHANGELOG\.md"
 )
 # Merged at an update, and meant to be edited: a difference there is not drift.
 SHARED = re.compile(

@@ -10,6 +10,7 @@ from ..project.answers import guess_domain
 from ..tables import load_tables
 from ..terminal import prompts
 from ..tools_answer import list_meanings, parse_entries, shorten_entries
+from ..words import singular
 from .destination import is_project
 from .tool_edits import add_tool, change_tool
 from .tool_preview import (
@@ -28,33 +29,33 @@ LONGEST_DOMAIN = 32
 # Tools that the command line names need no questions about their source.
 COMMAND_LINE = "command line"
 SOURCES = [
-    ("names", "you type them; they work at once, on an embedded store", "names"),
-    ("a document", "an OpenAPI document of an API that you have", "document"),
-    ("answers", "an answers file, as `import` writes it", "answers"),
+    ("names", "typed here; the tools work at once, on an embedded store", "names"),
+    ("a document", "an OpenAPI document of an existing API", "document"),
+    ("answers", "an answers file, e.g. from `import`", "answers"),
 ]
 PROFILES = [
-    ("explicit", "all four hints; asks a person before deletes", "explicit"),
+    ("explicit", "all four hints; asks before deletes", "explicit"),
     (
         "end-state",
-        "few hints, idempotent by end state; asks if a tool says so",
+        "hints of the end state; asks where declared",
         "end-state",
     ),
     (
         "narrow",
-        "few hints, overwriting is destructive; asks if a tool says so",
+        "hints that differ; asks where declared",
         "narrow",
     ),
     (
         "confirm-all",
-        "all four hints; previews and asks before every write",
+        "all four hints; asks before every write",
         "confirm-all",
     ),
 ]
 VERDICTS = [
-    ("Yes, go on", "", "write"),
+    ("Yes, continue", "", "write"),
     ("Change a tool", "", "change"),
     ("Add a tool", "", "add"),
-    ("Explain it", "what the behaviors and the hints mean", "explain"),
+    ("Explain", "the behaviors and the hints", "explain"),
     ("Go back", "", "back"),
 ]
 
@@ -66,7 +67,7 @@ def _find_server_mistake(name: str) -> str:
     suggestion = "-".join(words)[:LONGEST_SERVER].strip("-")
     if not SERVER.fullmatch(suggestion):
         suggestion = "notes-mcp"
-    return f"{name!r} is not a good name for a command; write {suggestion}"
+    return f"{name!r} is not a valid name of a command; write {suggestion}"
 
 
 def _find_domain_mistake(name: str) -> str:
@@ -76,13 +77,13 @@ def _find_domain_mistake(name: str) -> str:
     suggestion = "_".join(words)[:LONGEST_DOMAIN].strip("_")
     if not DOMAIN.fullmatch(suggestion):
         suggestion = "notes"
-    return f"{name!r} is not a good name; write {suggestion}"
+    return f"{name!r} is not a valid name; write {suggestion}"
 
 
 def _find_file_mistake(text: str) -> str:
     if Path(text).expanduser().is_file():
         return ""
-    return f"{text!r} is not a file; write its whole name, as in openapi.yaml"
+    return f"{text!r} is not a file; write its path, e.g. openapi.yaml"
 
 
 def explain() -> None:
@@ -135,7 +136,7 @@ class Dialog:
             KeyboardInterrupt: The user left.
         """
         prompts.print_line(
-            "Nothing is written before you have seen every tool and said yes.", ""
+            "Nothing is written until you accept the table of tools.", ""
         )
         steps: list[Callable[[], object]] = []
         if self.source != COMMAND_LINE:
@@ -199,7 +200,7 @@ class Dialog:
         usual = guess_domain(self.destination).get("domain", "notes")
         previous = self.answers.get("domain", "")
         domain = prompts.ask_text(
-            "What is it about, as a plural noun?",
+            "What is the server about? (a plural noun)",
             previous,
             _find_domain_mistake,
             usual=usual,
@@ -221,11 +222,9 @@ class Dialog:
             previous[tool["name"]] = tool
             behavior = f"={tool['behavior']}" if "behavior" in tool else ""
             words.append(tool["name"] + behavior)
+        prompts.print_line("The first word of a name is a verb, as in get_note.")
         prompts.print_line(
-            "The first word says what a tool does. For another word say it, as in"
-        )
-        prompts.print_line(
-            "shelve_note=put. A question mark explains the behaviors.",
+            "For another verb, add a behavior: shelve_note=put. Enter ? for a list."
         )
         tools = []
         for tool in parse_entries(self._ask_tool_names(domain, ", ".join(words))):
@@ -237,17 +236,15 @@ class Dialog:
         return True
 
     def _ask_tool_names(self, domain: str, default: str) -> str:
-        singular = domain.removesuffix("s")
-        example = (
-            f"search_{domain}, get_{singular}, create_{singular}, delete_{singular}"
-        )
+        record = singular(domain)
+        example = f"search_{domain}, get_{record}, create_{record}, delete_{record}"
 
         def find_mistake(text: str) -> str:
             return "" if text == "?" else find_name_mistake(text)
 
         while True:
             text = prompts.ask_text(
-                "Tools, with commas between:", default, find_mistake, usual=example
+                "Tools, separated by commas:", default, find_mistake, usual=example
             )
             if text != "?":
                 return text
@@ -259,10 +256,8 @@ class Dialog:
         if self.source != "names" or not record:
             return False
         fields = (self.answers.get("fields") or {}).get(record, "")
-        question = f"The fields of one {record.replace('_', ' ')}:"
-        prompts.print_line(
-            "Types are guessed by the names of fields, or written, as in"
-        )
+        question = f"Fields of {record.replace('_', ' ')}:"
+        prompts.print_line("A type follows from the name of a field, or is written:")
         prompts.print_line("title, url, tags (list), read (yes/no), state (new|old)")
         while True:
             fields = prompts.ask_text(question, fields, usual=USUAL)
@@ -271,7 +266,7 @@ class Dialog:
                 return True
             answer = {record: fields}
             try:
-                prompts.print_line("Copier renders it in a temporary folder ...")
+                prompts.print_line("Copier renders it into a temporary folder ...")
                 project = self.check(self.answers | {"fields": answer})
             except RefusedError as error:
                 prompts.print_mistake(error)
@@ -296,7 +291,7 @@ class Dialog:
             return ""
 
         name = prompts.ask_text(
-            "The command that starts it:",
+            "Command that starts the server:",
             self.answers.get("server_name", ""),
             find_mistake,
             usual=f"{domain}-mcp",
@@ -311,7 +306,7 @@ class Dialog:
         if self.answers.get("profile") == "custom":
             return
         previous = self.answers.get("profile", "explicit")
-        profile = prompts.ask_choice("How careful is it?", PROFILES, previous)
+        profile = prompts.ask_choice("Which profile?", PROFILES, previous)
         self.answers["profile"] = profile
 
     def review(self) -> None:
@@ -320,7 +315,7 @@ class Dialog:
         Raises:
             BackError: The user went back.
         """
-        question = "Is this right? Nothing has been written yet."
+        question = "Is this right? Nothing is written yet."
         while True:
             print_preview(self.answers)
             verdict = prompts.ask_choice(question, self._list_verdicts())
@@ -343,7 +338,7 @@ class Dialog:
 
     def _is_accepted(self) -> bool:
         """Render the answers, and print why they are refused."""
-        prompts.print_line("Copier renders it in a temporary folder ...")
+        prompts.print_line("Copier renders it into a temporary folder ...")
         try:
             self.check(self.answers)
         except RefusedError as error:

@@ -28,9 +28,9 @@ from .tool_preview import HEADS, build_rows
 SHOWN_NAMES = 8
 SHOWN_LINES = 60
 CONFLICTS = [
-    ("keep yours", "new files are added, yours stay as they are", "keep"),
+    ("keep yours", "only new files are added", "keep"),
     ("replace them", "the new files replace yours", "replace"),
-    ("show them", "the differences, line by line", "show"),
+    ("show them", "as a diff", "show"),
 ]
 JSON_KEYS = ("tool", "behavior", "hints", "asks", "source")
 
@@ -88,7 +88,7 @@ def settle_plan(plan: Plan, project: Path) -> None:
         count = len(plan.placement.new)
         prompts.print_line(f"{count} files will be written to {destination}.")
         plan.install = prompts.ask_yes_no(
-            "Install it afterwards, write its lock and tool table, and prove its tools?"
+            "Install it, write its lock and tool table, and prove its tools?"
         )
 
 
@@ -101,7 +101,7 @@ def _settle_conflicts(plan: Plan, project: Path, destination: Path) -> None:
         is_empty = not destination.is_dir() or not any(destination.iterdir())
         if placement.same or not is_empty:
             print_message(
-                f"{destination} is not empty: {counts}; nothing of yours changes"
+                f"{destination} is not empty: {counts}; your files do not change"
             )
         return
     names = ", ".join(placement.differ[:SHOWN_NAMES])
@@ -111,11 +111,11 @@ def _settle_conflicts(plan: Plan, project: Path, destination: Path) -> None:
     line = one_line(f"{destination} is not empty: {counts}: {names}")
     if plan.conflicts:
         plan.replace = plan.conflicts != "keep"
-        outcome = "they are replaced" if plan.replace else "yours stay"
+        outcome = "they are replaced" if plan.replace else "they are kept"
         print_message(f"{line}; {outcome}")
         return
     if not plan.asking:
-        raise RefusedError(f"{line}; say --conflicts keep or --conflicts replace")
+        raise RefusedError(f"{line}; use --conflicts keep or --conflicts replace")
     from ..terminal import prompts
 
     prompts.print_line(line)
@@ -247,13 +247,13 @@ def _print_next_steps(
     steps = []
     if not installed:
         steps.append(
-            ("uv sync && uv run tests/policy/pin.py", "install it, write its lock")
+            ("uv sync && uv run tests/policy/pin.py", "install it and write its lock")
         )
-        steps.append(("uv run pytest", "run every tool, prove its hints"))
+        steps.append(("uv run pytest", "run every tool and prove its hints"))
     if answers.get("backend") == "http":
         setting = f"{str(answers['package_name']).upper()}_API_TOKEN"
-        steps.append((f"export {setting}=...", "the secret that the API wants, if any"))
-        steps.append(("copier-fastmcp try", "compare it with the real API; asks first"))
+        steps.append((f"export {setting}=...", "the secret of the API, if any"))
+        steps.append(("copier-fastmcp try", "compare it with the API; asks first"))
     steps.append((f"uv run {server} run", "serve over stdio; --http: over HTTP"))
     width = max(len(command) for command, _ in steps)
     print(f"\nNow, in {destination}:\n")

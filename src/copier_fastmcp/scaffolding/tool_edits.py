@@ -14,22 +14,22 @@ Tool = dict[str, Any]
 PROPERTIES = [
     ("its name", "", "name"),
     ("its behavior", "", "behavior"),
-    ("its hints", "where the behavior leaves them to the tool", "hints"),
+    ("its hints", "for an action", "hints"),
     ("its title", "", "title"),
-    ("its description", "what models read", "description"),
-    ("who is asked", "whether a person is asked before it runs", "confirm"),
-    ("leave it out", "", "out"),
+    ("its description", "for models", "description"),
+    ("its confirmation", "whether it asks a person before it runs", "confirm"),
+    ("remove it", "", "out"),
 ]
 GATES = [
-    ("as the profile says", "", "policy"),
-    ("a person is asked", "", "asked"),
-    ("in your words", "a person is asked what you write", "own"),
-    ("nobody is asked", "with the reason", "nobody"),
+    ("by the profile", "", "policy"),
+    ("ask a person", "", "asked"),
+    ("ask in your words", "", "own"),
+    ("ask nobody", "with a reason", "nobody"),
 ]
 
 
 def _find_empty(text: str) -> str:
-    return "" if text else "it is empty; write something, or press Esc"
+    return "" if text else "empty; write some text, or press Esc"
 
 
 def change_tool(tools: list[Tool], answers: Mapping[str, Any]) -> None:
@@ -47,7 +47,9 @@ def change_tool(tools: list[Tool], answers: Mapping[str, Any]) -> None:
     choice = prompts.ask_choice(f"What should change in {tool['name']}?", properties)
     if choice == "out":
         if len(tools) == 1:
-            prompts.print_mistake("it is the only tool; a server needs one")
+            prompts.print_mistake(
+                "a server needs a tool; add another before you remove this one"
+            )
             return
         del tools[index]
     elif choice == "name":
@@ -76,7 +78,7 @@ def add_tool(tools: list[Tool], answers: Mapping[str, Any]) -> None:
     def find_mistake(text: str) -> str:
         return find_name_mistake(f"{existing}, {text}") if text else _find_empty(text)
 
-    names = prompts.ask_text("Its name, as in shelve_note=put:", check=find_mistake)
+    names = prompts.ask_text("Its name, e.g. shelve_note=put:", check=find_mistake)
     tools += parse_entries(names)
 
 
@@ -107,10 +109,10 @@ def _change_behavior(tool: Tool) -> None:
 
 def _change_hints(tool: Tool) -> None:
     destructive = prompts.ask_yes_no(
-        "May it remove or overwrite something?", tool.get("destructive", True)
+        "Can it remove or overwrite data?", tool.get("destructive", True)
     )
     idempotent = prompts.ask_yes_no(
-        "Does the same call again change nothing more?", tool.get("idempotent", False)
+        "Does repeating the call change nothing further?", tool.get("idempotent", False)
     )
     tool["destructive"] = destructive
     tool["idempotent"] = idempotent
@@ -134,10 +136,10 @@ def _change_gate(tool: Tool, answers: Mapping[str, Any]) -> None:
     if gate == "asked":
         changed["confirm"] = True
     elif gate == "own":
-        question = "The question, as in Archive note {note_id}?"
+        question = "The question, e.g. Archive note {note_id}?"
         changed["confirm"] = prompts.ask_text(question, check=_find_empty)
     elif gate == "nobody" and _is_gated(changed, answers):
-        question = "Why nobody has to be asked, in a sentence:"
+        question = "Why no confirmation is needed, in a sentence:"
         reason = prompts.ask_text(question, check=_find_empty)
         exception = {"hint": "confirm", "value": False, "why": reason}
         changed["confirm"] = False

@@ -11,7 +11,13 @@ from copier_fastmcp_engine.policy import Policy
 from ..behaviors import build_declaration, build_policy
 from ..tables import load_tables
 from ..terminal.text_tables import print_table
-from ..tools_answer import NAME, describe_source, infer_behavior, parse_entries
+from ..tools_answer import (
+    NAME,
+    describe_source,
+    infer_behavior,
+    parse_entries,
+    propose_behavior,
+)
 
 HEADS = ("Tool", "Behavior", "Hints", "Asks a person", "From")
 NARROW = (
@@ -27,9 +33,9 @@ NARROW_HINTS = ("read_only", "destructive", "idempotent")
 CREATING = ("create", "ensure")
 HINTS = {
     "readOnly": "It changes nothing; clients may run it without asking.",
-    "destructive": "It may overwrite or remove what was there; clients may ask first.",
-    "idempotent": "The same call again changes nothing more.",
-    "Asks": "The server itself asks a person, and does nothing without a yes.",
+    "destructive": "It may overwrite or remove data; clients may ask first.",
+    "idempotent": "Repeating the call changes nothing further.",
+    "Asks": "The server itself asks a person, and does nothing without approval.",
 }
 
 
@@ -144,10 +150,12 @@ def _describe_undetermined(names: list[str]) -> str:
     """Return the error for names whose first words imply no behavior; empty without names."""
     if not names:
         return ""
-    verbs = " and ".join(repr(name.split("_")[0]) for name in names)
-    say, do = ("say", "do") if len(names) > 1 else ("says", "does")
-    example = f"{names[0]}=put or {names[0]}=action"
-    return f"{verbs} {say} nothing of what {' and '.join(names)} {do}; add it, as in {example}"
+    words = [repr(name.split("_")[0]) for name in names]
+    verbs = f"{words[0]} is no known verb"
+    if len(words) > 1:
+        verbs = f"{' and '.join(words)} are no known verbs"
+    proposals = [f"{name}={propose_behavior(name)}" for name in names]
+    return f"{verbs}; write {', '.join(proposals)}"
 
 
 def find_name_mistake(text: str) -> str:
@@ -157,7 +165,7 @@ def find_name_mistake(text: str) -> str:
     """
     tools = parse_entries(text)
     if not tools:
-        return "name at least one tool, as in search_notes, get_note"
+        return "no tool is named; e.g. search_notes, get_note"
     names: set[str] = set()
     undetermined = []
     for tool in tools:
@@ -165,12 +173,12 @@ def find_name_mistake(text: str) -> str:
         behavior = tool.get("behavior")
         if not NAME.fullmatch(name):
             suggestion = _suggest_name(name)
-            return f"{name!r} is not a good name; write it as {suggestion}, with commas between names"
+            return f"{name!r} is not a valid name; write {suggestion}, with commas between names"
         if name in names:
-            return f"{name!r} is named twice; take one out"
+            return f"{name!r} is named twice; remove one"
         if behavior is not None and not is_known(behavior):
             behaviors = ", ".join(load_tables()["behaviors"])
-            return f"{behavior!r} is not a behavior; use one of {behaviors}"
+            return f"{behavior!r} is not a behavior; write one of {behaviors}"
         if not infer_behavior(tool):
             undetermined.append(name)
         names.add(name)

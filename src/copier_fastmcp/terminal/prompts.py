@@ -13,13 +13,29 @@ import questionary as q
 from prompt_toolkit import print_formatted_text
 from prompt_toolkit.formatted_text import FormattedText
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent, merge_key_bindings
-from questionary.constants import DEFAULT_STYLE
+from prompt_toolkit.styles import Style
 
 from ..errors import BackError, one_line
 
 BACK = object()
+# Weights in place of colors, which are hard to read on a light background or on a dark one. The gray of a placeholder is
+# readable on both.
+STYLE = Style(
+    [
+        ("qmark", "bold"),
+        ("question", "bold"),
+        ("answer", "noinherit"),
+        ("pointer", "bold"),
+        ("highlighted", "bold"),
+        ("selected", "noinherit"),
+        ("search_success", "noinherit bold"),
+        ("search_none", "noinherit bold"),
+        ("instruction", "noinherit"),
+    ]
+)
+GRAY = "fg:ansibrightblack"
 HELP = "(Esc: back, Ctrl-C: leave)"
-MANY = "(space chooses, letters filter, Enter goes on)"
+MANY = "(space selects, letters filter, Enter continues)"
 NARROWEST = 20
 Option = tuple[str, str, Any]  # its name, its description, its value
 
@@ -77,8 +93,15 @@ def _ask(question: q.Question, words: str, shown: Callable[[Any], str]) -> Any:
         ("class:question", f" {words} "),
         ("class:answer", text),
     ]
-    print_formatted_text(FormattedText(parts), style=DEFAULT_STYLE)
+    print_formatted_text(FormattedText(parts), style=STYLE)
     return answer
+
+
+def _is_appended(text: str, suggestion: str) -> bool:
+    """Return whether a text was typed after a suggestion instead of in its place, as in `notesorders`."""
+    if not suggestion or not text.startswith(suggestion):
+        return False
+    return text[len(suggestion) :][:1].isalnum()
 
 
 def ask_text(
@@ -96,11 +119,18 @@ def ask_text(
         check: Returns the error in a text, which is shown; empty for a valid text.
         usual: A value shown in gray, which an empty answer stands for.
     """
+    suggestion = default
     while True:
-        gray = FormattedText([("fg:ansibrightblack", usual)])
-        prompt = q.text(question, default=default, placeholder=gray)
+        gray = FormattedText([(GRAY, usual)])
+        prompt = q.text(question, default=default, placeholder=gray, style=STYLE)
         answer = _ask(prompt, question, lambda text: str(text).strip() or usual)
         text = str(answer).strip() or usual
+        if _is_appended(text, suggestion):
+            keep = f"Keep {text!r}? It is the suggestion with text appended."
+            if not ask_yes_no(keep, default=False):
+                default = text
+                continue
+        suggestion = ""
         mistake = check(text)
         if not mistake:
             return text
@@ -129,6 +159,7 @@ def ask_choice(question: str, options: Sequence[Option], default: Any = None) ->
         build_choices(options),
         default=default if default in values else None,
         instruction=HELP,
+        style=STYLE,
     )
     return _ask(prompt, question, lambda value: names.get(id(value), str(value)))
 
@@ -157,18 +188,19 @@ def ask_choices(
             instruction=MANY,
             use_search_filter=True,
             use_jk_keys=False,
+            style=STYLE,
         )
         answer = _ask(
             prompt, question, lambda values: f"{len(values)} of {len(options)}"
         )
         if answer:
             return list(answer)
-        print_mistake("none is chosen; choose with the space bar")
+        print_mistake("none is selected; press the space bar")
 
 
 def ask_yes_no(question: str, default: bool = True) -> bool:
     """Ask a question to be answered with yes or no."""
-    prompt = q.confirm(question, default=default)
+    prompt = q.confirm(question, default=default, style=STYLE)
     answer = _ask(prompt, question, lambda agreed: "yes" if agreed else "no")
     return bool(answer)
 

@@ -1,11 +1,16 @@
 """Tables for users of a terminal, and for programs that read a pipe."""
 
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from shutil import get_terminal_size
 from textwrap import wrap
 
 from ..errors import one_line
+
+NARROWEST_NAME = 18
+SEPARATOR = 3  # columns between two cells
+MARGINS = 2
 
 
 def print_table(
@@ -22,21 +27,80 @@ def print_table(
         for row in rows:
             print("\t".join(one_line(cell) for cell in row))
         return
+    # Without both, Rich assumes 80 columns if TERM is dumb.
+    size = get_terminal_size()
+    cells = []
+    for row in rows:
+        cells.append([one_line(cell) for cell in row])
+    name_width = _name_width(heads, cells, size.columns)
+    if heads and name_width < min(
+        NARROWEST_NAME, _longest_word([*heads[:1], *_names(cells)])
+    ):
+        _print_stacked(heads, cells, size.columns)
+        return
     from rich import box
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    # Without both, Rich assumes 80 columns if TERM is dumb.
-    size = get_terminal_size()
     console = Console(width=size.columns, height=size.lines)
     table = Table(show_lines=True) if ruled else Table(box=box.SIMPLE, pad_edge=False)
-    table.add_column(heads[0], no_wrap=True)  # names are broken last
-    for head in heads[1:]:
-        table.add_column(head, overflow="fold")
-    name_width = max(4, console.width // 3)
-    for row in rows:
-        name = "\n".join(wrap(one_line(row[0]), name_width))
-        cells = [Text(one_line(cell)) for cell in row[1:]]
-        table.add_row(Text(name), *cells)
+    for column, head in enumerate(heads):
+        width = _longest_word([head, *[row[column] for row in cells]])
+        width = min(width, name_width) if column == 0 else width
+        table.add_column(head, min_width=width, no_wrap=column == 0)
+    for row in cells:
+        name = "\n".join(_fold_name(row[0], name_width))
+        table.add_row(Text(name), *[Text(cell) for cell in row[1:]])
     console.print(table)
+
+
+def _longest_word(texts: Sequence[str]) -> int:
+    """Return the length of the longest word in some texts."""
+    longest = 0
+    for text in texts:
+        longest = max([longest, *map(len, text.split())])
+    return longest
+
+
+def _names(rows: Sequence[Sequence[str]]) -> list[str]:
+    return [row[0] for row in rows]
+
+
+def _name_width(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> int:
+    """Return the columns that are left for the first cell, if the others wrap between words only."""
+    left = width - SEPARATOR * len(heads) - MARGINS
+    for column, head in enumerate(heads[1:], start=1):
+        left -= _longest_word([head, *[row[column] for row in rows]])
+    return left if len(heads) > 1 else width
+
+
+def _fold_name(name: str, width: int) -> list[str]:
+    """Return a name in lines; a long name is folded after an underscore."""
+    lines = [""]
+    for part in re.findall("[^_]*_*", name):
+        if lines[-1] and len(lines[-1]) + len(part) > width:
+            lines.append("")
+        lines[-1] += part
+    folded = []
+    for line in lines:
+        folded += wrap(line, width) or [""]
+    return folded
+
+
+def _print_stacked(
+    heads: Sequence[str], rows: Sequence[Sequence[str]], width: int
+) -> None:
+    """Print each row as a paragraph, for a terminal too narrow for columns."""
+    names = [
+        re.sub("-?\n", lambda match: "" if "-" in match[0] else " ", head)
+        for head in heads
+    ]
+    for row in rows:
+        print(row[0])
+        cells = [
+            f"{name}: {cell}" for name, cell in zip(names[1:], row[1:], strict=True)
+        ]
+        text = ", ".join(cells)
+        for line in wrap(text, width - 3, break_on_hyphens=False):
+            print(f"  {line}")

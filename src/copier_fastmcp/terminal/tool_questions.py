@@ -6,15 +6,20 @@ from typing import Any
 
 from ..errors import BackError
 from ..tables import load_tables
-from ..tools_answer import NAME, infer_from_name, list_meanings
+from ..tools_answer import (
+    NAME,
+    infer_from_name,
+    list_meanings,
+    propose_behavior,
+)
 from . import prompts
 
 LISTS = ["list[str]", "list[int]"]
 WIRE_NAME = re.compile("([A-Za-z][A-Za-z0-9_.-]{0,63})?")
 OWN_WORDS = "own"
 GATES = [
-    ("as the policy says", "", None),
-    ("ask, with a question made from the title", "", True),
+    ("by the policy", "", None),
+    ("ask, with a question from the title", "", True),
     ("ask in my words", "", OWN_WORDS),
 ]
 
@@ -27,9 +32,9 @@ def find_tool_name_mistake(name: str, names: Collection[str]) -> str:
         names: The names of other tools.
     """
     if name in names:
-        return f"{name!r} is another tool; write a name that none has"
+        return f"{name!r} is another tool; write another name"
     if not NAME.fullmatch(name):
-        return f"{name!r} is not a name for a tool; write it as archive_note"
+        return f"{name!r} is not a valid name; e.g. archive_note"
     return ""
 
 
@@ -44,11 +49,11 @@ class _ParameterQuestions:
         if name in self.names:
             return f"{name!r} is a parameter already; write another name"
         if not WIRE_NAME.fullmatch(name):
-            return f"{name!r} is not a name; write it as note_id"
+            return f"{name!r} is not a valid name; e.g. note_id"
         return ""
 
     def ask_name(self) -> None:
-        question = "A parameter's name (empty: no more; without any it gets those of its behavior):"
+        question = "Name of a parameter (Enter: no more):"
         name = self.parameter.get("name", "")
         self.parameter["name"] = prompts.ask_text(
             question, name, self._find_name_mistake
@@ -70,7 +75,7 @@ class _ParameterQuestions:
             return False
         description = self.parameter.get("description", "")
         self.parameter["description"] = prompts.ask_text(
-            "What it is:", description, self._find_description_mistake
+            "Its description:", description, self._find_description_mistake
         )
         return True
 
@@ -82,7 +87,7 @@ class _ParameterQuestions:
         return True
 
     def _find_description_mistake(self, text: str) -> str:
-        return "" if text else "models read it; write one sentence"
+        return "" if text else "empty; write one sentence, for models"
 
     def ask(self) -> dict[str, Any]:
         """Return the parameter; empty if there are no more parameters.
@@ -121,14 +126,15 @@ class _ToolQuestions:
 
     def ask_name(self) -> None:
         self.tool["name"] = prompts.ask_text(
-            "Name, its verb first:",
+            "Name, with a verb first:",
             self.tool.get("name", ""),
             lambda name: find_tool_name_mistake(name, self.names),
         )
 
     def ask_behavior(self) -> None:
         name = self.tool["name"]
-        default = self.tool.get("behavior", infer_from_name(name) or None)
+        proposal = infer_from_name(name) or propose_behavior(name)
+        default = self.tool.get("behavior", proposal)
         behavior = prompts.ask_choice("What it does:", list_meanings(), default)
         self.tool["behavior"] = behavior
         self.tool["title"] = name.replace("_", " ").title()
@@ -137,7 +143,7 @@ class _ToolQuestions:
         self.tool["title"] = prompts.ask_text("Title:", self.tool["title"])
 
     def ask_description(self) -> None:
-        question = "Description, for the model (empty: a sentence from the title):"
+        question = "Description, for models (Enter: from the title):"
         description = self.tool.get("description", "")
         self.tool["description"] = prompts.ask_text(question, description)
 
@@ -147,15 +153,13 @@ class _ToolQuestions:
     def ask_gate(self) -> None:
         confirm = prompts.ask_choice("Before it runs:", GATES)
         if confirm == OWN_WORDS:
-            confirm = prompts.ask_text("The question, as in Archive note {note_id}?")
+            confirm = prompts.ask_text("The question, e.g. Archive note {note_id}?")
         self.tool["confirm"] = confirm
 
     def ask_reason(self) -> bool:
         if self.tool["behavior"] == "read":
             return False
-        question = (
-            "Why its hints are right, in a sentence (empty: one by its behavior):"
-        )
+        question = "Why its hints are right, in a sentence (Enter: by its behavior):"
         self.tool["why"] = prompts.ask_text(question, self.tool.get("why", ""))
         return True
 

@@ -21,7 +21,7 @@ LONGEST_VALUE = 80  # of an answer in a report
 NEXT_STEPS = [
     "what somebody edited there: copier-fastmcp drift",
     "the template's text again, once an edit that is wanted is elsewhere: copier-fastmcp restore",
-    "where such an edit may stand: the guide for policy owners, under When something goes wrong",
+    "where such an edit may stand: the guide for policy owners, under Troubleshooting",
 ]
 MARKUP = (
     re.compile(  # where it would be read as markup; a name_of_a_tool and an -> are not

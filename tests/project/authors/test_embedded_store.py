@@ -73,3 +73,21 @@ def test_records_lie_in_a_folder_of_their_owner(tmp_path: Path) -> None:
     place = str(tmp_path / "data/data.db")
     create_server(SETTINGS.model_copy(update={"database": place}))
     assert stat.S_IMODE((tmp_path / "data").stat().st_mode) == 0o700
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs modes")
+@pytest.mark.parametrize("mode", [None, 0o644], ids=["new", "was-for-all"])
+def test_records_are_their_owners_in_any_folder(
+    tmp_path: Path, mode: int | None
+) -> None:
+    tmp_path.chmod(0o755)
+    file = tmp_path / "data.db"
+    if mode:
+        file.touch()
+        file.chmod(mode)
+    create_server(SETTINGS.model_copy(update={"database": str(file)}))
+    modes = {
+        path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()
+    }
+    assert modes["data.db"] == 0o600
+    assert set(modes.values()) == {0o600}, "the log of SQLite too"

@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, seed
 from hypothesis import strategies as st
+from strategies import drawn
+from support import draws
 from texts import Texts, module, served, texts, write
 
+SEED = 20261123
 NAMES = ["get_meter", "create_meter", "list_resources"]
 
 
@@ -168,7 +171,8 @@ def attempt(work: Callable[[], Any]) -> tuple[Any, str]:
         return None, str(error)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[*HealthCheck])
+@seed(SEED)
+@drawn(draws(150))
 @given(
     config=files,
     flow=st.sampled_from([True, False, None]),
@@ -196,7 +200,8 @@ def test_any_file_is_refused_with_its_place_or_on_the_wire_as_written(
     assert texts(mcp) == wanted(texts(served(None)), config)
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[*HealthCheck])
+@seed(SEED)
+@drawn(draws(200))
 @given(
     data=st.binary(max_size=60)
     | st.text("tols: -[]{}#&*!|>'\"\n%@`\\,?0ytrue", max_size=60)

@@ -7,12 +7,12 @@ import shlex
 import socket
 import stat
 import subprocess
-import sys
 import textwrap
 import time
 from pathlib import Path
 from typing import Any
 
+import forked
 import pytest
 import wire
 import yaml
@@ -224,9 +224,8 @@ def test_a_proxy_passes_the_overridden_texts_through(
 
     with wire.http(lab, home) as url:
         words = ["-c", "from fastmcp.cli import app; app()", "run", url, "--no-banner"]
-        behind = StdioTransport(
-            sys.executable, words, environ(lab, home), keep_alive=False
-        )
+        program, *words = forked.python(words)
+        behind = StdioTransport(program, words, environ(lab, home), keep_alive=False)
         direct = asyncio.run(facts(Client(url, mode=era)))
         assert asyncio.run(facts(Client(behind, mode=era))) == direct
     assert "Through" in str(direct)
@@ -244,7 +243,7 @@ def test_run_does_not_import_the_commands(lab: Path, home: Path) -> None:
             print("lab_texts.engine.metadata.commands" in sys.modules, file=sys.stderr)
     """)
     done = subprocess.run(
-        [sys.executable, "-c", code],
+        forked.python(["-c", code]),
         env=environ(lab, home),
         stdin=subprocess.DEVNULL,
         capture_output=True,

@@ -35,6 +35,7 @@ for n in itertools.count():
 """
 
 
+@pytest.mark.nightly
 def test_a_killed_set_leaves_a_whole_file(lab: Path, home: Path, mine: Path) -> None:
     dice = random.Random(3)
     for _ in range(3):

@@ -5,8 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, seed
 from hypothesis import strategies as st
+from strategies import drawn
+from support import draws
 from texts import Cli, module, write
 
 names = st.sampled_from(["get_meter", "create_meter", "list_resources"])
@@ -30,7 +32,8 @@ layouts = st.dictionaries(
 )
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[*HealthCheck])
+@seed(20261123)
+@drawn(draws(120))
 @given(
     data=layouts,
     flow=st.sampled_from([False, None, True]),

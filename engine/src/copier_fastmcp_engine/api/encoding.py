@@ -7,11 +7,12 @@ import mimetypes
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NotRequired, TypedDict
+from typing import Any, NotRequired
 from urllib.parse import quote
 
 from fastmcp.exceptions import ToolError
 from pydantic_core import to_jsonable_python
+from typing_extensions import TypedDict
 
 FORM = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data"
@@ -22,7 +23,7 @@ HEADER_VALUE = re.compile("[ -~]*")
 DELIMITERS = {"form": ",", "spaceDelimited": " ", "pipeDelimited": "|"}
 
 
-class Upload(TypedDict):
+class Upload(TypedDict):  # typing's own has no schema before Python 3.12
     """A file to send: its content in base64, or the path of a file in the folder that the operator chose."""
 
     filename: NotRequired[str]

@@ -27,6 +27,7 @@ from .pending import PendingStore
 
 METHOD_NOT_FOUND = -32601
 DAY = 86_400
+PROCESS = "process"  # whoever names nobody, neither by a token nor by a session
 
 
 class Asked(FastMCPError):
@@ -91,7 +92,7 @@ def caller_of(ctx: Context) -> str:
     token = get_access_token()
     if token is not None:
         return f"user:{digest(principal_components(token), token.claims.get('sub'))}"
-    return "process" if is_modern(ctx) else f"session:{ctx.session_id}"
+    return PROCESS if is_modern(ctx) else f"session:{ctx.session_id}"
 
 
 async def elicit(

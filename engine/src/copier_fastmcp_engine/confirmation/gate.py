@@ -120,6 +120,7 @@ class Call:
         schema: The schema of the arguments.
         remedy: What a refusal tells the client to do.
         has_envelope: Whether the tool's output schema is that of an envelope.
+        is_code: Whether it runs code of the client, which calls other tools.
         is_nested: Whether it runs in the body of another tool, with which it shares `answers` and `applied`.
         questions: How many questions the body has asked so far.
         loaded: The pending confirmation that this request answered.
@@ -135,6 +136,7 @@ class Call:
     schema: Mapping[str, Any] = field(default_factory=dict)
     remedy: str = "use a client that supports elicitation"
     has_envelope: bool = True
+    is_code: bool = False
     is_nested: bool = False
     answers: dict[str, Answer] = field(default_factory=dict)
     applied: list[str] = field(default_factory=list)
@@ -229,6 +231,9 @@ async def serve(
                 own_arguments = {**own_arguments, "confirm": True}
             return record_outcome(await run(own_arguments))
     except Asked as asked:
+        if outer and outer.is_code:
+            why = "asks before it goes on, and code cannot be answered"
+            raise ToolError(f"{call.tool} {why}; call it by itself.") from asked
         if outer:
             raise
         return asked.instead
@@ -278,7 +283,13 @@ async def run_gated(
         refusal = f"{REFUSALS[decision]}; {call.tool} changed nothing."
         if not call.has_envelope:
             raise ToolError(refusal)
-        return envelope_result(refusal, decision.value)
+        arguments = changed_arguments(call.arguments, call.schema)
+        preview_content = {
+            "question": question,
+            "arguments": arguments,
+            "details": details,
+        }
+        return envelope_result(refusal, decision.value, preview=preview_content)
     return await _apply(call, run)
 
 

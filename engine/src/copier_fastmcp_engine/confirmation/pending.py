@@ -1,7 +1,11 @@
 """Pending confirmations: where questions, previews and answers wait between two requests."""
 
 import contextlib
+import json
+import time
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from logging import Logger
 from pathlib import Path, PosixPath
 from typing import TYPE_CHECKING, Any
@@ -17,9 +21,57 @@ from ..policy import Policy
 if TYPE_CHECKING:
     from ..audit_log import AuditLog
 
-MAX_ENTRIES = 10_000  # a flood of questions pushes out old ones, never fills the memory
+# All that a process keeps pending: a flood of questions pushes out the oldest, and never fills the memory or the disk
+MAX_BYTES = 64_000_000
+MAX_ENTRY = 4_000_000  # bytes of one entry, so that none pushes out all others
+ENTRY_OVERHEAD = 1_300  # bytes that an entry takes besides its own text, measured
 COLLECTION = "confirmations"
 CULL_EVERY = 500  # entries written between two removals of expired ones
+
+
+@dataclass(frozen=True)
+class Space:
+    """The space that one entry takes, until its time is over."""
+
+    size: int
+    until: float
+
+
+class ByteBudget:
+    """The entries that this process has put into its store, oldest first, and the space that they take together.
+
+    Callers that nobody has verified name themselves, so that a limit for each of them would limit nobody.
+    """
+
+    def __init__(self) -> None:
+        self._spaces: OrderedDict[str, Space] = OrderedDict()
+        self.used = 0
+
+    def add(self, name: str, size: int, until: float) -> list[str]:
+        """Count an entry; return the entries that have to go for it, oldest first."""
+        self.remove(name)
+        self._spaces[name] = Space(size, until)
+        self.used += size
+        dropped = []
+        while self.used > MAX_BYTES:
+            oldest = next(iter(self._spaces))
+            if self._spaces[oldest].until > time.time():
+                dropped.append(oldest)
+            self.remove(oldest)
+        return dropped
+
+    def remove(self, name: str) -> None:
+        """Count an entry no more."""
+        space = self._spaces.pop(name, None)
+        if space is not None:
+            self.used -= space.size
+
+    def remove_expired(self) -> None:
+        """Count no entry whose time is over."""
+        now = time.time()
+        for name, space in list(self._spaces.items()):
+            if space.until <= now:
+                self.remove(name)
 
 
 class PendingStore:
@@ -45,6 +97,7 @@ class PendingStore:
             None  # the server's confirmation pages, if its policy has them
         )
         self._puts = 0
+        self._budget = ByteBudget()
         self._logger = policy.logger("confirmation")
         try:
             self.store = _open_store(where)
@@ -57,16 +110,31 @@ class PendingStore:
     async def put(
         self, name: str, entry: Mapping[str, Any], seconds: float = 0
     ) -> None:
-        """Keep an entry for the time of a question, or for so many seconds."""
-        with _reaching(self._logger):
-            await self.store.put(
-                name, entry, collection=COLLECTION, ttl=seconds or self.seconds
+        """Keep an entry for the time of a question, or for so many seconds.
+
+        Raises:
+            ToolError: The entry is too large, or the store is away.
+        """
+        seconds = seconds or self.seconds
+        size = len(name) + len(json.dumps(entry)) + ENTRY_OVERHEAD
+        if size > MAX_ENTRY:
+            raise ToolError(
+                f"these arguments take {size:,} bytes, of which a confirmation holds {MAX_ENTRY:,}; send less at once"
             )
+        dropped = self._budget.add(name, size, time.time() + seconds)
+        with _reaching(self._logger):
+            for oldest in dropped:
+                await self.store.delete(oldest, collection=COLLECTION)
+            await self.store.put(name, entry, collection=COLLECTION, ttl=seconds)
             self._puts += 1
-            if self._puts % CULL_EVERY == 1 and isinstance(
-                self.store, AsyncCullProtocol
-            ):
-                await self.store.cull()
+            if self._puts % CULL_EVERY == 1:
+                await self._remove_expired()
+
+    async def _remove_expired(self) -> None:
+        """Forget the entries whose time is over."""
+        self._budget.remove_expired()
+        if isinstance(self.store, AsyncCullProtocol):
+            await self.store.cull()
 
     async def get(self, name: str) -> dict[str, Any] | None:
         """Return an entry, unless its time is over."""
@@ -80,13 +148,14 @@ class PendingStore:
             return None
         with _reaching(self._logger):
             is_ours = await self.store.delete(name, collection=COLLECTION)
+        self._budget.remove(name)
         return entry if is_ours else None
 
 
 def _open_store(where: str) -> AsyncKeyValue:
     """Open the key-value store that the setting `state` names."""
     if where == "memory":
-        return MemoryStore(max_entries_per_collection=MAX_ENTRIES)
+        return MemoryStore()
     if where.startswith(("redis://", "rediss://")):
         from key_value.aio.stores.redis import RedisStore
 

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic_core import to_jsonable_python
 
 from ..declarations import Declaration
-from ..texts import cut, shortened
+from ..texts import cut, on_one_line, shortened
 
 PARAMETER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_.-]*)\}")
 MAX_VALUE = 2000  # characters of one value in a message
@@ -82,7 +82,7 @@ def format_message(
 ) -> str:
     """Return what a person reads: who asks, the question, each argument, and what would happen."""
     count = f" ({len(question):,} characters)"
-    lines = [f"{server} asks: " + cut(question, MAX_VALUE, count)]
+    lines = [f"{server} asks: " + on_one_line(cut(question, MAX_VALUE, count))]
     for name, value in arguments.items():
         lines.append(f"{shortened(name)}: {shortened(value, MAX_VALUE)}")
     if isinstance(details, Mapping):

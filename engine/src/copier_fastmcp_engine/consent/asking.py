@@ -33,6 +33,7 @@ from ..confirmation.pending import PendingStore
 from ..policy import Policy
 from ..runtime import current_frame, current_server
 from ..tools import GRANT
+from .counters import count_login
 from .flow import Consent, known_user
 from .store import Elicitation, User
 
@@ -273,6 +274,7 @@ async def _outcome(
     if not isinstance(given, ElicitResult) or given.action == "cancel":
         return "Login cancelled by user."
     if given.action == "decline":
+        count_login(consent.policy, "declined")
         return "Login declined by user."
     seconds = WAIT if way == "url" else SETTLE
     request = ctx.request_context

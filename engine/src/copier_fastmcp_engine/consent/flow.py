@@ -20,6 +20,7 @@ from fastmcp.server.dependencies import get_access_token
 from mcp.server.session import ServerSession
 
 from ..pages.listener import REDACTED
+from .counters import count_login
 from .grants import Grants
 from .oauth import Provider
 from .oauth_errors import ProviderError, report
@@ -144,6 +145,7 @@ class Consent(Grants):
             expires_at=now + self.seconds,
         )
         await self._save(made)
+        count_login(self.policy, "asked")
         await self.store.put("open", made.id, {}, self.seconds)
         await self.store.put("current", user.key, {"id": made.id}, self.seconds)
         return made
@@ -237,6 +239,8 @@ class Consent(Grants):
                 redirect_uri=self.back(elicitation),
             )
         except ProviderError as error:
+            if query.get("error") == "access_denied":
+                count_login(self.policy, "declined")
             await self._fail(elicitation, error)
         if elicitation.subject not in (None, grant.subject):
             await self.provider.revoke(grant)
@@ -259,6 +263,7 @@ class Consent(Grants):
         if not kept:
             await self.provider.revoke(grant)
             await self._fail(elicitation, ProviderError("access was revoked meanwhile"))
+        count_login(self.policy, "granted")
         elicitation.status, elicitation.completed_at = "complete", time.time()
         await self._save(elicitation)
         await self._close(elicitation)

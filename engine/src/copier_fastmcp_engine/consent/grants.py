@@ -10,6 +10,7 @@ import time
 import anyio
 from fastmcp.exceptions import ToolError
 
+from .counters import count_login
 from .oauth import Provider
 from .oauth_errors import ProviderError, Withdrawn, report
 from .store import KEEP, LEASE, Grant, Store, User
@@ -111,6 +112,7 @@ class Grants:
         await self._write(name, renewed)
         now = await self._current(user)
         if now == name:
+            count_login(self.provider.policy, "refreshed")
             return renewed
         await self.store.drop("grants", name)
         if now is None:

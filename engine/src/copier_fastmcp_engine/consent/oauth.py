@@ -200,13 +200,10 @@ class Provider:
         }
         try:
             address = (await self.metadata()).get("revocation_endpoint")
-            for hint, token in tokens.items():
-                if address and token:
-                    async with self._client() as client:
-                        done = await client.revoke_token(
-                            address, token=token, token_type_hint=hint
-                        )
-                        done.raise_for_status()
+            with anyio.fail_after(PATIENCE):
+                for hint, token in tokens.items():
+                    if address and token:
+                        await self._revoke_token(address, token, hint)
         except (ProviderError, *AWAY, *BROKEN) as error:
             report(
                 self.policy,
@@ -214,6 +211,12 @@ class Provider:
             )
             return False
         return bool(address)
+
+    async def _revoke_token(self, address: str, token: str, hint: str) -> None:
+        """Tell the provider that a token is not needed any more."""
+        async with self._client() as client:
+            done = await client.revoke_token(address, token=token, token_type_hint=hint)
+            done.raise_for_status()
 
     def _client(self) -> AsyncOAuth2Client:
         known = self._known.get(

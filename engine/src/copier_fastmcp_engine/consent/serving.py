@@ -10,21 +10,18 @@ from urllib.parse import urlsplit
 
 from fastmcp.exceptions import ResourceError, ToolError
 from fastmcp.prompts.base import InputRequiredPromptResult
-from fastmcp.resources import Resource, ResourceTemplate
 from fastmcp.resources.base import InputRequiredResourceResult
 from fastmcp.server.dependencies import get_context
 from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
 from fastmcp.tools import ToolResult
 from fastmcp.tools.base import InputRequiredToolResult
-from starlette.middleware import Middleware as ASGIMiddleware
 
 from ..confirmation.elicitation import Asked
 from ..guard import Guard, missing_scopes
 from ..policy import Policy
 from ..settings import PolicySettings
-from ..tools import GRANT, SCOPES, function_of, has_mark, run_now
+from ..tools import GRANT, has_mark
 from .asking import Refusal, require, required_text
-from .public import PublicFront
 from .tokens import metadata_address
 
 
@@ -34,30 +31,12 @@ class ConsentGuard(Guard):
     What needs scopes stays listed, so that a caller who lacks them is told which.
     """
 
-    def http_middleware(self) -> list[ASGIMiddleware]:
-        """Return the front that lets public tools be called without a token, where the settings ask for it."""
-        if not (self.consent.settings.public and self.mcp.auth):
-            return []
-        return [ASGIMiddleware(PublicFront, server=self.mcp)]
-
     def public_hosts(self, settings: PolicySettings) -> list[str]:
         """Return the name by which browsers reach this server."""
         host = urlsplit(getattr(settings, "server_url", None) or "").hostname
         return [host] if host else []
 
-    def check(self) -> None:
-        """Check what is served, and list resources to callers who lack their scopes; StartError as in `Guard`."""
-        super().check()
-        run_now(self._list_scoped_resources(), self.mcp)
-
-    async def _list_scoped_resources(self) -> None:
-        provider = self.mcp.local_provider
-        resources = await provider.list_resources()
-        templates = await provider.list_resource_templates()
-        components: list[Resource | ResourceTemplate] = [*resources, *templates]
-        for component in components:
-            if has_mark(function_of(component), SCOPES):
-                component.auth = None
+    lists_scoped = True
 
     async def admit(
         self, name: str, scopes: Sequence[str], function: Callable[..., Any] | None

@@ -80,8 +80,6 @@ class ConsentSettings(PolicySettings):
     """How a client's token is signed."""
     jwt_scopes: str = ""
     """Scopes that every client's token must have, separated by spaces."""
-    public: bool = False
-    """Serve without a token what needs neither scopes nor consent; the rest needs one as before."""
 
     @field_validator("consent_database")
     @classmethod

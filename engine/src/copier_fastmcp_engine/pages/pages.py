@@ -29,14 +29,15 @@ from mcp.server.request_state import InvalidRequestState, RequestStateCodec
 from mcp_types import ElicitRequestURLParams, ElicitResult
 
 from ..confirmation import elicitation
-from ..confirmation.elicitation import caller_of, shows_links
+from ..confirmation.elicitation import PROCESS, caller_of, shows_links
 from ..confirmation.gate import Call, applied_before
 from ..confirmation.pending import PendingStore
-from ..texts import cut
+from ..texts import cut, on_one_line
 from .listener import REDACTED, Listener
 from .routes import PATH, Shown, routes
 
-MOST, WITHIN = 3, 60  # so many new pages a caller gets within so many seconds
+# So many new pages an identified caller gets within so many seconds, and so many of them open in a browser by themselves
+MOST, WITHIN = 3, 60
 WAIT, PACE = (
     20.0,
     0.25,
@@ -63,6 +64,7 @@ class Pages:
         )
         self._listener = Listener(routes(self))
         self._lock = anyio.Lock()
+        self._opened: list[float] = []  # when browsers were opened
 
     def serve(self, mcp: FastMCP[Any]) -> None:
         """Serve the pages over the server's own HTTP."""
@@ -194,6 +196,7 @@ class Pages:
             base = (self._url or str(get_http_request().base_url)).rstrip("/")
         rows = {name: _rows(about[name]) for name in ("arguments", "details")}
         page: dict[str, Any] = {**about, **rows, "key": call.key, "link": link}
+        page["question"] = on_one_line(str(about["question"]))
         page |= {
             "server": ctx.fastmcp.name,
             "tool": call.tool,
@@ -204,6 +207,7 @@ class Pages:
         opened = (
             not shows
             and self._opens(ctx)
+            and self._counts_opening()
             and await _open_browser(_address(page), until)
         )
         page["by"] = "person" if shows or opened else "client"
@@ -253,7 +257,19 @@ class Pages:
         )
         return self._browser == "auto" and local(ctx) and seen
 
+    def _counts_opening(self) -> bool:
+        """Count a page that opens by itself; False where there were too many, and the link is in the result instead."""
+        now = time.time()
+        self._opened = [then for then in self._opened if now - then < WITHIN]
+        if len(self._opened) >= MOST:
+            return False
+        self._opened.append(now)
+        return True
+
     async def _count(self, caller: str) -> None:
+        """Count a new page of a caller; the process is no caller but what clients share that name themselves nowhere."""
+        if caller == PROCESS:
+            return
         now, name = time.time(), f"pages-{caller}"
         row = await self._gate.get(name) or {"times": []}
         times = [then for then in row["times"] if now - then < WITHIN]
@@ -294,12 +310,9 @@ def _rows(values: object) -> list[tuple[str, str]]:
     """Names and values as a page shows them: whole, with nothing hidden in them."""
 
     def text(value: object) -> str:
-        plain = (
-            value
-            if isinstance(value, str)
-            else json.dumps(value, ensure_ascii=False, indent=1)
-        )
-        return cut(plain, LONGEST, f" ({len(plain):,} characters)")
+        is_text = isinstance(value, str)
+        plain = str(value) if is_text else json.dumps(value, ensure_ascii=False)
+        return on_one_line(cut(plain, LONGEST, f" ({len(plain):,} characters)"))
 
     if values is None:
         return []

@@ -27,6 +27,7 @@ FORMATS = {
 }
 # What turns an identity into another one: in order before it, behind it, or one that does not exist
 BEFORE, BEHIND, ABSENT = "0", "2", "9999"
+UNLIKE = "qjz"  # a text that is in no other one, and in which no other one is
 UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 TARGET = re.compile(
     "new_|to_|target|dest"
@@ -224,6 +225,8 @@ class Variants:
             yield self._changed(
                 name, other_identity(self.arguments[self.names[0]], BEHIND)
             )
+        if self._adds_text(name, schema):
+            yield self._changed(name, UNLIKE)
         if (
             is_passed
             and name not in self.names
@@ -234,6 +237,14 @@ class Variants:
                     variant, name=f"then {variant.name}", again=variant.arguments
                 )
                 self.unsure.append(replace(then, arguments=self.arguments))
+
+    def _adds_text(self, name: str, schema: Mapping[str, Any]) -> bool:
+        """Tell whether a parameter is a text that is added to another one."""
+        value = self.arguments.get(name)
+        is_text = isinstance(value, str) and name not in self.names
+        limits = ("enum", "format", "maxLength", "minLength", "pattern")
+        is_free = not any(key in schema for key in limits)
+        return self.behavior == "append" and is_text and is_free
 
     def _of_identity(self, name: str, value: Any) -> Iterator[Variant]:
         """Yield a variant with a stale version, or with a record that does not exist."""

@@ -24,6 +24,7 @@ OVER = re.compile(
 )
 STATE = re.compile("(mode|phase|state|status)$")
 MOMENT = 60  # seconds that a time may differ from now
+AHEAD = 400 * 86_400  # seconds by which the clock of a proof is ahead, where it is
 SHOWN = 4  # places in a message
 
 
@@ -76,7 +77,8 @@ def is_now(value: Any) -> bool:
             value = datetime.fromisoformat(str(value)).timestamp()
     except (ValueError, OverflowError):
         return False
-    return abs(time.time() - float(value)) < MOMENT
+    difference = float(value) - time.time()
+    return abs(difference) < MOMENT or abs(difference - AHEAD) < MOMENT
 
 
 def _is_number(value: Any) -> bool:
@@ -247,6 +249,17 @@ def format_changes(changes: Iterable[Change]) -> str:
     if len(places) > SHOWN:
         text += f" and {len(places) - SHOWN} more"
     return text
+
+
+def find_changed_places(before: Any, after: Any) -> str:
+    """Return the places of the first few values that differ, those of clocks too."""
+    old = dict(iterate_values(before))
+    new = dict(iterate_values(after))
+    changes = []
+    for place in sorted(old.keys() | new.keys()):
+        if old.get(place) != new.get(place) or (place in old) != (place in new):
+            changes.append(Change(place, old.get(place), new.get(place)))
+    return format_changes(changes)
 
 
 def _infer_behavior(first: Step, second: Step) -> str:

@@ -24,6 +24,7 @@ RARE = ("deprecated", "formerly", "waivers")  # keys that most entries do not ha
 EXCLUSIONS = ("effects", "loses", "outside", "replaces", "skips")  # parts of a proof
 SNAPSHOT = "snapshot()"  # on which every proof rests
 PROOF_CHANGED = "proof changed"
+COMPONENTS = "resources and prompts"
 SIDES = ("input", "output")
 REQUIRED = {"hints", "gated", "scopes", *TEXTS, *SIDES}
 READ = ("name", "description", "inputSchema")  # the parts that models read
@@ -312,7 +313,7 @@ def _summarize(differences: Iterable[Difference], pinned: Lock, running: Lock) -
         group = "changed"
         if difference.label == "RENAMED":
             group = "renamed"
-        elif difference.tool == SNAPSHOT:
+        elif difference.tool in (SNAPSHOT, COMPONENTS):
             group = "changed"
         elif difference.tool not in pinned["tools"] and difference.text == NEW:
             group = "new"
@@ -391,6 +392,7 @@ def compare_locks(pinned: Lock, running: Lock) -> list[Difference]:
         differences += _compare_entries(name, old_entry, new[name], rendered)
     if _has_other_digest(pinned.get("proof", {}), running.get("proof", {}), "snapshot"):
         differences.append(Difference(SNAPSHOT, "", PROOF_CHANGED))
+    differences += _compare_components(pinned, running)
     return sorted(differences, key=str)
 
 
@@ -462,6 +464,16 @@ def _compare_proofs(tool: str, old: Schema, new: Schema) -> Iterator[Difference]
             )
     if _has_other_digest(old, new, "digest"):
         yield Difference(tool, "", PROOF_CHANGED)
+
+
+def _compare_components(pinned: Lock, running: Lock) -> Iterator[Difference]:
+    """Yield what is excluded from the proof of resources and prompts now, and was not before."""
+    old = pinned.get("proof", {}).get("components", {})
+    new = running.get("proof", {}).get("components", {})
+    for part in ("unprobed", *EXCLUSIONS):
+        yield from _compare_exclusions(
+            COMPONENTS, part, old.get(part, ()), new.get(part, ())
+        )
 
 
 def _compare_cases(tool: str, old: int, new: int) -> Iterator[Difference]:

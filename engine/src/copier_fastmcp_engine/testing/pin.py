@@ -18,7 +18,7 @@ from .opening import open_project
 from .project import ProjectUnderTest, is_start_error
 from .proofs import compute_snapshot_digest, describe_proof, list_methods
 from .rules import Tool
-from .tool_table import format_table
+from .tool_table import format_components, format_table
 
 PAGE = Path("docs/tools.md")
 COMMAND = "`uv run tests/policy/pin.py`"
@@ -61,6 +61,21 @@ async def list_on_the_wire(client: Any) -> list[dict[str, Any]]:
     ]
 
 
+async def list_components(client: Any) -> dict[str, list[dict[str, Any]]]:
+    """Return the resources, resource templates and prompts as a client sees them, by these names."""
+    async with client:
+        lists = {
+            "resources": await client.list_resources(),
+            "templates": await client.list_resource_templates(),
+            "prompts": await client.list_prompts(),
+        }
+    components = {}
+    for kind, listed in lists.items():
+        rows = [row.model_dump(mode="json", by_alias=True) for row in listed]
+        components[kind] = rows
+    return components
+
+
 def collect(project: ProjectUnderTest, server: Any, tables: Mapping[str, Any]) -> Pins:
     """Return what is pinned of a running server."""
     from fastmcp import Client
@@ -87,7 +102,21 @@ def collect(project: ProjectUnderTest, server: Any, tables: Mapping[str, Any]) -
     released = is_released(project)
     snapshot = compute_snapshot_digest(backend) if backend else ""
     pinned = lock.build_lock(tools, versions, released=released, snapshot=snapshot)
-    return Pins(tools, pinned, format_table(pinned["tools"], tools, tables))
+    if excluded := describe_proof(project.probes / "components.py", methods):
+        pinned["proof"]["components"] = excluded
+    modules = {name: _module_of(project, tool) for name, tool in served.items()}
+    components = engine.run_now(list_components(Client(server)), server)
+    page = format_table(pinned["tools"], tools, tables, modules)
+    page += format_components(components)
+    return Pins(tools, pinned, page)
+
+
+def _module_of(project: ProjectUnderTest, tool: object) -> str:
+    """Return the folder of a tool's file below tools/, as in `calendar`; empty for a file without one."""
+    function: Any = getattr(tool, "fn", _module_of)
+    module = str(getattr(inspect.unwrap(function), "__module__", ""))
+    _, _, below = module.partition(f"{project.package}.tools.")
+    return below.rpartition(".")[0]
 
 
 def _with_probe(

@@ -130,6 +130,17 @@ class ProjectUnderTest:
         """Tell whether a served tool is declared by the project, and not by the engine."""
         return tool is not None and isinstance(tool, self.engine("tools").PolicyTool)
 
+    def needs_proof(self, tool: Any) -> bool:
+        """Tell whether a served tool is declared here: by a tool file, or by name for a mounted server or an API.
+
+        A tool that another server of the template declares is proven there.
+        """
+        if self.is_own(tool):
+            return True
+        source = getattr(tool, "guarded_source", None)
+        is_declared = getattr(tool, "declaration", None) is not None
+        return is_declared and getattr(source, "declaration", None) is None
+
 
 def is_start_error(error: BaseException) -> bool:
     """Tell whether an error is the engine's StartError, whichever copy of the engine raised it."""

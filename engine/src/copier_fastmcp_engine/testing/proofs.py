@@ -41,7 +41,7 @@ def describe_proof(path: Path, methods: Collection[str]) -> dict[str, Any]:
     for name in ("unprobed", "skips"):
         if name in assigned:
             proof[name] = _read_reasons(assigned[name])
-    if "unprobed" in proof:
+    if isinstance(proof.get("unprobed"), str):
         return proof
     for name in DECLARED:
         if name in assigned:

@@ -328,7 +328,8 @@ def find_waiver_mistake(waiver: Any, tables: Tables) -> str:
     if _mapping(waiver).keys() != {"rule", "until", "why"}:
         return f"a waiver has rule, until and why, and {waiver!r} has not"
     rule, until, why = (str(waiver[key]) for key in ("rule", "until", "why"))
-    if rule not in tables["rules"] or rule == "waiver-valid":
+    profiles = tables["rules"].get(rule, {}).get("profiles", ())
+    if not profiles or "proof" in profiles or rule == "waiver-valid":
         return f"{rule!r} is not a rule that can be waived"
     if not DAY.fullmatch(until) or not why.strip():
         return f"the waiver of {rule} lacks its last day, as 2027-01-31, or its reason"

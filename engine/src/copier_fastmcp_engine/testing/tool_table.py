@@ -29,24 +29,26 @@ def record_of(name: str, tables: Mapping[str, Any]) -> str:
 
 
 def format_table(
-    entries: Mapping[str, Entry], tools: Sequence[Tool], tables: Mapping[str, Any]
+    entries: Mapping[str, Entry],
+    tools: Sequence[Tool],
+    tables: Mapping[str, Any],
+    modules: Mapping[str, str],
 ) -> str:
-    """Return the table as Markdown, a section for each record of several tools.
+    """Return the table as Markdown, with a section for each module, else for each record of several tools.
 
     Args:
         entries: The lock's tools.
         tools: The tools as they are served; the first is shown.
         tables: tables.json.
+        modules: The folder of each tool's file below tools/; empty for a file without one.
     """
     records = Counter(record_of(name, tables) for name in entries)
     sections: dict[str, list[str]] = {}
     for name in sorted(entries):
-        group = "other"
-        for word in (name, *name.split("_")):
-            record = record_of(word, tables)
-            if records[record] > 1:
-                group = record.capitalize()
-                break
+        module = modules.get(name, "")
+        group = module.replace("_", " ").replace(".", ", ").capitalize()
+        if not group:
+            group = _record_group(name, records, tables)
         sections.setdefault(group, []).append(_row(name, entries[name], tables))
     lines = [TOP]
     for group, rows in sorted(
@@ -60,6 +62,47 @@ def format_table(
         first.append({key: value for key, value in tool.wire.items() if key in SHOWN})
     sample = json.dumps({"tools": first}, indent=2, ensure_ascii=False)
     return "\n".join([*lines, ""]) + f"{WIRE}\n```json\n{sample}\n```\n"
+
+
+def _record_group(
+    name: str, records: Mapping[str, int], tables: Mapping[str, Any]
+) -> str:
+    """Return the section of a tool by its record; `other` where no second tool has that record."""
+    for word in (name, *name.split("_")):
+        record = record_of(word, tables)
+        if records[record] > 1:
+            return record.capitalize()
+    return "other"
+
+
+def format_components(components: Mapping[str, Sequence[Entry]]) -> str:
+    """Return the sections of resources and prompts; empty where a server has none.
+
+    Args:
+        components: Lists as `list_components` returns them.
+    """
+    lines = []
+    for row in [*components["resources"], *components["templates"]]:
+        uri = row.get("uri") or row["uriTemplate"]
+        cells = [f"`{uri}`", _escaped(row["name"]), _escaped(row["description"] or "")]
+        lines.append(f"| {' | '.join([*cells, row.get('mimeType') or ''])} |")
+    page = ""
+    if lines:
+        head = ["", "## Resources", "", "| Resource | Name | Description | Type |"]
+        page += "\n".join([*head, "| --- | --- | --- | --- |", *lines, ""])
+    lines = []
+    for row in components["prompts"]:
+        arguments = []
+        for argument in row.get("arguments") or ():
+            optional = "" if argument.get("required") else " (optional)"
+            arguments.append(f"`{argument['name']}`{optional}")
+        cells = [f"`{row['name']}`", _escaped(row.get("title") or "")]
+        cells += [_escaped(row["description"] or ""), ", ".join(arguments)]
+        lines.append(f"| {' | '.join(cells)} |")
+    if lines:
+        head = ["", "## Prompts", "", "| Prompt | Title | Description | Arguments |"]
+        page += "\n".join([*head, "| --- | --- | --- | --- |", *lines, ""])
+    return page
 
 
 def _row(name: str, entry: Entry, tables: Mapping[str, Any]) -> str:

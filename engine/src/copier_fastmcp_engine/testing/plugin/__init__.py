@@ -151,6 +151,17 @@ async def call(suite: "Suite", era: str) -> AsyncIterator[Call]:
 
 
 @pytest.fixture
+def connect_client() -> Callable[..., Any]:
+    """Connect a client in memory, for which no scope hides a tool: `async with connect_client(server) as client`.
+
+    With `scopes=["notes:read"]` it is a client over HTTP, whose token has these scopes.
+    """
+    from .clients import connect_client
+
+    return connect_client
+
+
+@pytest.fixture
 def prove(suite: "Suite", call: Call, era: str) -> Callable[["Tool"], Awaitable[None]]:
     """Run a tool on what its probe arranges; the cases that follow from it run in the newest protocol."""
     from .probe import Probe
@@ -160,6 +171,22 @@ def prove(suite: "Suite", call: Call, era: str) -> Callable[["Tool"], Awaitable[
         suite.proofs.append(f"{tool.name} {era}")
 
     return prove_tool
+
+
+@pytest.fixture
+def check_components(suite: "Suite") -> Callable[[], Awaitable[None]]:
+    """Read every resource, resource template and prompt between snapshots; the test fails where one changes something."""
+    from fastmcp import Client
+
+    from .components import ComponentProof
+
+    async def check() -> None:
+        async with Client(suite.server) as client:
+            problems = await ComponentProof(suite).find_problems(client)
+        if problems:
+            pytest.fail("\n".join(problems), pytrace=False)
+
+    return check
 
 
 @pytest.hookimpl(wrapper=True)

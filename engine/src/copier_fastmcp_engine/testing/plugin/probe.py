@@ -3,9 +3,10 @@
 import ast
 import contextlib
 import inspect
+import re
 import textwrap
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from inspect import iscoroutinefunction
 from typing import Any
 
@@ -15,30 +16,42 @@ from mcp.shared.exceptions import MCPError
 
 from .. import lock
 from ..backend import Backend
-from ..cases import BEFORE, BEHIND, Case, Variant, Variants, list_cases, other_identity
-from ..changes import Step, describe_calls, format_changes, to_json_data
+from ..cases import Case, Variant, Variants, list_cases
+from ..changes import (
+    Step,
+    describe_calls,
+    find_changed_places,
+    format_changes,
+    to_json_data,
+)
 from ..proofs import DECLARED, is_recorded
 from ..rules import Tool
 from .backend_methods import find_replaced, remember_methods
-from .leftovers import find_running, wait_for_leftovers
-from .sockets import watching_connections
+from .leftovers import Leftovers
+from .observation import Observation
+from .populations import (
+    Population,
+    borrow_identity,
+    find_identity,
+    list_crowds,
+    list_neighbors,
+)
+from .problems import Problem
+from .shifted_clock import clock_ahead
 from .suite import Suite, fail_unless
-from .verdict import KEEPS, Judge
+from .verdict import KEEPS, REPEATS, Judge
 
-MOST = 12  # cases of a tool
+MOST = 12  # cases of a tool in which one argument differs
 WAY = "write `async def arrange(backend)` that returns its arguments, or unprobed = 'why not'"
 SAMPLES = "sampling/createMessage"
 ASK = "use `ask` from the policy, which works in every protocol"
+ASK_EARLY = "ask all questions before the first side effect: with each answer the body runs again"
+CROWD = "many other records"
+LATER = "a clock 400 days ahead"
+CURSOR = re.compile("cursor|token|next|continu")
+SIZE = re.compile("limit|page_size|per_page|max_results")
+ADDING = ("create", "append")
 Call = Callable[..., Awaitable[dict[str, Any]]]
-Prepare = Callable[[Any], Awaitable[Any]]
-
-
-@dataclass(frozen=True)
-class Siblings:
-    """How other records of the same kind are prepared, before and behind the author's own."""
-
-    before: Prepare | None = None
-    after: Prepare | None = None
 
 
 def calls_elicit(function: Callable[..., Any]) -> bool:
@@ -70,6 +83,13 @@ class EarlyWrites:
         step = Step(self.before, await self.probe.snapshot(self.backend))
         self.found = str(step) if step.changes else self.found
 
+    def find_problem(self) -> Problem | None:
+        """Return what was written too early, or nothing."""
+        if not self.found:
+            return None
+        text = f"before its last question it {self.found}"
+        return Problem("asks-first", text, ASK_EARLY)
+
 
 class Probe:
     """Runs one tool on what its author arranges."""
@@ -90,12 +110,12 @@ class Probe:
         )
         self.claims_more = getattr(declaration, "idempotent", None) is False
         path = suite.project.probes / f"test_{tool.name}.py"
-        missing = f"{tool.name} has no probe: in tests/tools/{path.name} {WAY}"
-        fail_unless(path.exists(), missing)
+        missing = f"it has no probe in tests/tools/{path.name}"
+        self._fail_unless(path.exists(), Problem("probe-present", missing, WAY))
         function = getattr(suite.served[tool.name], "fn", None)
         elicits = function is not None and calls_elicit(function)
-        text = f"{tool.name} calls ctx.elicit, which fails in 2026-07-28; {ASK}"
-        fail_unless(not elicits, text)
+        text = "it calls ctx.elicit, which fails in 2026-07-28"
+        self._fail_unless(not elicits, Problem("asks-in-every-protocol", text, ASK))
         self.module = suite.probe_module(tool.name)
         if reason := getattr(self.module, "unprobed", None):
             pytest.skip(f"{tool.name} is unprobed: {reason}")
@@ -103,8 +123,10 @@ class Probe:
             pytest.skip(f"{tool.name} is not proven in {era}: {reason}")
         self._check_record()
         self.arrange = getattr(self.module, "arrange", None)
-        fail_unless(iscoroutinefunction(self.arrange), missing)
-        self.siblings = Siblings()
+        is_ready = iscoroutinefunction(self.arrange)
+        self._fail_unless(is_ready, Problem("probe-present", missing, WAY))
+        self.neighbors = Population()
+        self.crowd: Population | None = None
         self.repeated: list[
             Step | str
         ] = []  # what each second call did, or how it was refused
@@ -119,7 +141,12 @@ class Probe:
             for key in keys if isinstance(keys, dict) else ():
                 way = f"write it out as a key of {name} in its probe, so that {lock.FILE} shows it"
                 is_shown = is_recorded(key, recorded.get(name, ()))
-                fail_unless(is_shown, f"{self.name}: {name} names {key} unseen; {way}")
+                text = f"{name} names {key} unseen"
+                self._fail_unless(is_shown, Problem("probe-recorded", text, way))
+
+    def _fail_unless(self, good: object, problem: Problem) -> None:
+        """Fail the test with a finding about the tool."""
+        fail_unless(good, f"{self.name}: {problem.format(self.suite.tables)}")
 
     async def prove(self, *, with_variants: bool) -> None:
         """Run the author's cases, and those that follow from the first one; the test fails where a hint is untrue."""
@@ -131,40 +158,82 @@ class Probe:
             self._check_losses(case)
             names = case.identities or self.judge.find_names(case.arguments, data)
             variants.append(Variant(case.arguments, loses=case.loses, identities=names))
+        first = variants[0]
         if with_variants:
-            first = cases[0]
-            names = [*variants[0].identities]
-            if self.judge.behavior != "read":
-                await self.find_siblings(first, names, data)
-            versions = self.suite.tables["versions"]
-            variants += Variants(self.tool, self.judge.behavior, first, names, versions)
-            if left_out := ", ".join(variant.name for variant in variants[MOST:]):
-                self.suite.note(
-                    f"{self.name}: not all cases were run; left out: {left_out}"
-                )
-        for variant in variants[:MOST]:
-            problem = await self.run(variant)
-            title = f"with {variant.name} " if variant.name else ""
-            fail_unless(not problem, f"{self.name}: {title}{problem}")
+            await self.find_populations(cases[0], [*first.identities], data)
+            variants += self._list_variants(cases[0], first)
+        for variant in variants:
+            self._fail_if(await self.run(variant), variant.name)
         if with_variants:
-            problem = self.find_unproven_claim(cases[0].arguments)
-            fail_unless(not problem, f"{self.name}: {problem}")
+            if self.judge.behavior in ADDING:
+                problem = await self.run_repeatedly(first)
+                self._fail_if(problem, f"{REPEATS} more calls")
+            self._fail_if(self.find_unproven_claim(first.arguments))
+
+    def _fail_if(self, problem: Problem | None, title: str = "") -> None:
+        """Fail the test where a case found a problem."""
+        if problem is None:
+            return
+        text = f"with {title} {problem.text}" if title else problem.text
+        self._fail_unless(False, replace(problem, text=text))
+
+    def _list_variants(self, case: Case, plain: Variant) -> list[Variant]:
+        """Return the cases that follow from the author's first one."""
+        names = [*plain.identities]
+        versions = self.suite.tables["versions"]
+        found = [*Variants(self.tool, self.judge.behavior, case, names, versions)]
+        variants = found[:MOST]
+        combined = dict(plain.arguments)
+        left_out = []
+        for variant in found[MOST:]:
+            if variant.again is None and variant.arguments.keys() >= combined.keys():
+                combined |= _find_changed_arguments(plain, variant)
+            else:
+                left_out.append(variant.name)
+        if combined != plain.arguments:
+            title = ", ".join(variant.name for variant in found[MOST:])
+            variants.append(replace(plain, arguments=combined, name=title))
+        if left_out:
+            text = (
+                f"{self.name}: not all cases were run; left out: {', '.join(left_out)}"
+            )
+            self.suite.note(text)
+        if self.crowd is not None:
+            arguments = plain.arguments | self._page_arguments(plain)
+            variants.append(replace(plain, arguments=arguments, name=CROWD))
+        variants.append(replace(plain, name=LATER))
+        return variants
+
+    def _page_arguments(self, plain: Variant) -> dict[str, Any]:
+        """Return the argument that makes a page small, where the tool has pages."""
+        if self._cursor_parameter() is None:
+            return {}
+        for name in self.tool.parameters:
+            if SIZE.fullmatch(name) and name not in plain.identities:
+                return {name: 2}
+        return {}
+
+    def _cursor_parameter(self) -> str | None:
+        for name in self.tool.parameters:
+            if CURSOR.search(name) and self.judge.behavior == "read":
+                return name
+        return None
 
     def _check_losses(self, case: Case) -> None:
         """Fail where a case may lose what the lock does not show."""
         recorded = (self.tool.proof or {}).get("loses", ())
         for key in case.loses:
             way = f"write Case(..., loses=[{key!r}]) in its probe, so that {lock.FILE} shows it"
-            is_shown = is_recorded(key, recorded)
-            fail_unless(is_shown, f"{self.name}: a case may lose {key} unseen; {way}")
+            problem = Problem("probe-recorded", f"a case may lose {key} unseen", way)
+            self._fail_unless(is_recorded(key, recorded), problem)
 
     def _check_replaced(self, backend: Backend) -> None:
         """Fail where arrange() replaced a method of the backend, and the lock does not show it."""
         recorded = (self.tool.proof or {}).get("replaces", ())
         for method in find_replaced(backend.client):
             way = f"assign it in the probe itself, so that {lock.FILE} shows it"
-            text = f"{self.name}: arrange() replaced {method}() of the backend unseen; {way}"
-            fail_unless(method in recorded, text)
+            text = f"arrange() replaced {method}() of the backend unseen"
+            self._fail_unless(method in recorded, Problem("probe-recorded", text, way))
 
     async def snapshot(self, backend: Backend) -> Any:
         """Return a copy of all data, with or without what the author's `outside` names."""
@@ -183,20 +252,22 @@ class Probe:
         return kept
 
     async def prepare(
-        self, siblings: Siblings | None = None
+        self, population: Population | None = None
     ) -> tuple[Backend, list[Case]]:
-        """Return a fresh backend with what the author arranges, between siblings where they are given."""
+        """Return a fresh backend with what the author arranges, between other records where they are given."""
         backend = self.suite.project.connect()
         remember_methods(backend.client)
-        siblings = siblings or Siblings()
-        if siblings.before:
-            await siblings.before(backend.client)
+        population = population or Population()
+        if population.before:
+            await population.before(backend.client)
         try:
             cases = list_cases(await self._arrange(backend.client))
         except TypeError as error:
-            pytest.fail(f"{self.name}: {error}", pytrace=False)
-        if siblings.after:
-            await siblings.after(backend.client)
+            way = "return {...}, Case(...) or a list of these"
+            self._fail_if(Problem("probe-present", str(error), way))
+            raise
+        if population.after:
+            await population.after(backend.client)
         backend.begin(self.name)
         return backend, cases
 
@@ -204,7 +275,7 @@ class Probe:
         assert self.arrange is not None
         return await self.arrange(client, **identity)
 
-    async def find_siblings(self, case: Case, names: list[str], alone: Any) -> None:
+    async def find_populations(self, case: Case, names: list[str], alone: Any) -> None:
         """Find out how to add other records of the same kind: each way is tried, and must only add.
 
         Args:
@@ -212,114 +283,152 @@ class Probe:
             names: The parameters that name its record.
             alone: A snapshot of what the author arranges.
         """
-        for siblings in self._sibling_ways(case, names):
-            with contextlib.suppress(Exception, pytest.fail.Exception):
-                backend, _ = await self.prepare(siblings)
-                step = Step(alone, await self.snapshot(backend))
-                if step.changes and all(change.old is None for change in step.changes):
-                    self.siblings = siblings
-                    return
+        assert self.arrange is not None
+        identity = find_identity(self.arrange, case, names)
+        borrowed = borrow_identity(self.suite, self.tool)
+        for crowd in list_crowds(self._arrange, identity, borrowed):
+            if await self._only_adds(crowd, alone):
+                self.crowd = crowd
+                break
+        if self.judge.behavior == "read":
+            return
+        for neighbors in list_neighbors(self._arrange, case, identity):
+            if await self._only_adds(neighbors, alone):
+                self.neighbors = neighbors
+                return
         if names and self.judge.behavior not in ("create", "ensure"):
             way = f"give arrange() a parameter {names[0]} with a default, or return Case(..., sibling=...)"
             self.suite.note(f"{self.name}: no second record could be prepared; {way}")
 
-    def _sibling_ways(self, case: Case, names: list[str]) -> list[Siblings]:
-        """Return the ways to try: what the case declares, another identity, arranging once more."""
-        if case.sibling:
-            return [Siblings(before=case.sibling), Siblings(after=case.sibling)]
-        identity = self._identity_parameter(case, names)
-        if not identity:
-            return [Siblings(after=self._arrange)]
-        name, value = identity
-        before, after = (
-            self._arrange_as(name, value, mark) for mark in (BEFORE, BEHIND)
-        )
-        return [Siblings(before, after), Siblings(after=after)]
+    async def _only_adds(self, population: Population, alone: Any) -> bool:
+        """Tell whether a population can be prepared, and leaves what the author arranges as it is."""
+        with contextlib.suppress(Exception, pytest.fail.Exception):
+            backend, _ = await self.prepare(population)
+            step = Step(alone, await self.snapshot(backend))
+            added = [change.old is None for change in step.changes]
+            return bool(added) and all(added)
+        return False
 
-    def _identity_parameter(
-        self, case: Case, names: list[str]
-    ) -> tuple[str, Any] | None:
-        """Return the parameter of arrange() for the record's identity, and its default.
+    def _population_of(self, variant: Variant) -> Population | None:
+        if variant.name == CROWD:
+            return self.crowd
+        return self.neighbors if variant.name else None
 
-        It has the name of the tool's parameter, also in the singular, or is the only one; and its default is the value.
-        """
-        assert self.arrange is not None
-        if not names:
-            return None
-        name, value = names[0], case.arguments[names[0]]
-        item = value[0] if isinstance(value, list) and value else value
-        parameters = [*inspect.signature(self.arrange).parameters.values()][1:]
-        for parameter in parameters:
-            is_named = (
-                parameter.name in (name, name.removesuffix("s")) or len(parameters) == 1
-            )
-            if is_named and parameter.default in (value, item):
-                return parameter.name, parameter.default
-        return None
-
-    def _arrange_as(self, name: str, value: Any, mark: str) -> Prepare:
-        """Return what arranges the same with another identity."""
-        if isinstance(value, list):
-            other: Any = [other_identity(value[0], mark)] if value else []
-        else:
-            other = other_identity(value, mark)
-
-        async def arrange(client: Any) -> None:
-            await self._arrange(client, **{name: other})
-
-        return arrange
-
-    async def run(self, variant: Variant) -> str:
+    async def run(self, variant: Variant) -> Problem | None:
         """Run one case; return what is wrong with it, or nothing."""
-        backend, _ = await self.prepare(self.siblings if variant.name else None)
+        backend, _ = await self.prepare(self._population_of(variant))
         states = [await self.snapshot(backend)]
         if self.name in self.suite.gated and not variant.name:
             await self._decline(variant, states[0], backend)
+        effects = getattr(self.module, "effects", {})
+        truth = self.judge.truth
+        observation = Observation(self.suite, self.name, truth, effects)
         refused = ""
-        for arguments in self._calls(variant):
-            before = find_running(self.suite.project.source)
+        calls = self._calls(variant)
+        while calls:
+            arguments = calls.pop(0)
+            leftovers = Leftovers(self.suite.project.source)
             early = EarlyWrites(self, backend, states[-1])
-            self.suite.on_question = early.check
-            try:
-                with watching_connections() as connections:
-                    await self.call(self.name, arguments)
-            except (ToolError, MCPError) as error:
-                refused = str(error) or "without a word"
-            finally:
-                self.suite.on_question = None
-            if SAMPLES in refused:
-                pytest.skip(
-                    f"{self.name} asks the client's model (sampling), which 2026-07-28 does not have"
-                )
-            if connections and not self.judge.truth["open_world"]:
-                way = "leave out open_world=False, or keep to the server's own data"
-                return f"it says open_world=False, but connected to {connections[0]}; {way}"
-            if early.found:
-                way = "ask all questions before the first side effect: with each answer the body runs again"
-                return f"before its last question it {early.found}; {way}"
+            result, refused = await self._call(variant, arguments, observation, early)
+            if problem := early.find_problem():
+                return problem
             if refused and len(states) == 1 and not variant.name:
-                pytest.fail(self.explain_refusal(arguments, refused), pytrace=False)
-            if left := await wait_for_leftovers(self.suite.project.source, before):
-                return f"{left} still runs 2 s after the call; await it, or say `unprobed` and why"
+                self._fail_if(self.explain_refusal(arguments, refused))
+            if left := await leftovers.wait():
+                text = f"{left} still runs 2 s after the call"
+                return Problem("call-finishes", text)
+            observation.end_call()
             states.append(await self.snapshot(backend))
-            truth = self.judge.truth
-            problem = backend.find_unproven(
-                read_only=truth["read_only"], idempotent=truth["idempotent"]
-            )
-            if problem:
+            if problem := self._find_unproven(backend):
                 return problem
             if refused:
                 break
-        return self._judge(variant, states, refused)
+            if variant.name == CROWD and len(states) == 2:
+                calls += self._follow_cursor(arguments, result)
+        problem = self._judge(variant, states, refused)
+        return problem or observation.find_problem()
+
+    async def _call(
+        self,
+        variant: Variant,
+        arguments: dict[str, Any],
+        observation: Observation,
+        early: EarlyWrites,
+    ) -> tuple[dict[str, Any], str]:
+        """Call the tool; return its result, and how it refused or nothing."""
+        result: dict[str, Any] = {}
+        refused = ""
+        later: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
+        if variant.name == LATER:
+            later = clock_ahead(self.suite.module_state.list_modules())
+        self.suite.on_question = early.check
+        try:
+            with observation.call(), later:
+                result = await self.call(self.name, arguments)
+        except (ToolError, MCPError) as error:
+            refused = str(error) or "without a word"
+        finally:
+            self.suite.on_question = None
+        if SAMPLES in refused:
+            pytest.skip(
+                f"{self.name} asks the client's model (sampling), which 2026-07-28 does not have"
+            )
+        return result, refused
+
+    def _find_unproven(self, backend: Backend) -> Problem | None:
+        """Return what was sent to an API that the hints do not allow, or nothing."""
+        truth = self.judge.truth
+        rule, text = "", ""
+        if truth["read_only"]:
+            rule = "read-only-proven"
+            text = backend.find_unproven(read_only=True, idempotent=False)
+        if not text and truth["idempotent"]:
+            rule = "idempotent-proven"
+            text = backend.find_unproven(read_only=False, idempotent=True)
+        return Problem(rule, text) if text else None
+
+    def _follow_cursor(
+        self, arguments: dict[str, Any], result: dict[str, Any]
+    ) -> list[dict[str, Any]]:
+        """Return the arguments of the next page, where a result names one."""
+        parameter = self._cursor_parameter()
+        for name, value in result.items():
+            if parameter and CURSOR.search(name) and isinstance(value, (str, int)):
+                return [arguments | {parameter: value}]
+        return []
+
+    async def run_repeatedly(self, plain: Variant) -> Problem | None:
+        """Call a tool that adds many times, each time with other texts; return what is lost then."""
+        backend, _ = await self.prepare()
+        before = await self.snapshot(backend)
+        middle = before
+        schemas = self.tool.parameters
+        for number in range(REPEATS):
+            arguments = dict(plain.arguments)
+            for name, value in plain.arguments.items():
+                is_text = isinstance(value, str) and _is_free_text(schemas.get(name))
+                if is_text and name not in self._fixed_names(plain):
+                    arguments[name] = f"{value}{number}"
+            try:
+                await self.call(self.name, arguments)
+            except (ToolError, MCPError):
+                break
+            if number == 1:
+                middle = await self.snapshot(backend)
+        after = await self.snapshot(backend)
+        return self.judge.find_pruned(Step(before, middle), Step(middle, after))
+
+    def _fixed_names(self, plain: Variant) -> list[str]:
+        """Return the parameters that name the record to which a tool adds."""
+        return [*plain.identities] if self.judge.behavior == "append" else []
 
     async def _decline(self, variant: Variant, before: Any, backend: Backend) -> None:
         """Fail where a call changes something though its user declined."""
         with contextlib.suppress(ToolError, MCPError):  # judged by what it did
             await self.call(self.name, variant.arguments, agree=False)
         step = Step(before, await self.snapshot(backend))
-        fail_unless(
-            not step.changes, f"{self.name}: a person declined, and yet it {step}"
-        )
+        text = f"a person declined, and yet it {step}"
+        self._fail_unless(not step.changes, Problem("asks-first", text))
 
     def _calls(self, variant: Variant) -> list[dict[str, Any]]:
         """Return the arguments of both calls; of one where a second would prove nothing more."""
@@ -330,26 +439,31 @@ class Probe:
             calls.pop()
         return calls
 
-    def _judge(self, variant: Variant, states: list[Any], refused: str) -> str:
+    def _judge(
+        self, variant: Variant, states: list[Any], refused: str
+    ) -> Problem | None:
         """Return what the snapshots show to be untrue, or nothing."""
         first, again = Step(*states[:2]), Step(*states[-2:])
         if len(states) == 2:
             again = Step(states[1], states[1])
         elif not variant.again:
             self.repeated.append(refused or again)
-        told = describe_calls(first, again, self.judge.behavior)
-        self.story = self.story or told
+        story = describe_calls(first, again, self.judge.behavior)
+        self.story = self.story or story
         self.has_changed = self.has_changed or states[0] != states[-1]
         if self.judge.truth["read_only"]:
-            is_same = states == states[:1] * len(states)
-            return "" if is_same else f"it says read-only, but {told}"
-        problem = self.judge.find_untruth(variant, first, again, told, refused)
+            if states == states[:1] * len(states):
+                return None
+            places = find_changed_places(states[0], states[-1])
+            text = f"it says read-only, but a call changed {places}: {story}"
+            return Problem("read-only-proven", text)
+        problem = self.judge.find_untruth(variant, first, again, story, refused)
         if believed := self.judge.find_believed(first, again):
             text = f"its exception to destructive is believed; it lost {format_changes(believed)}"
             self.suite.note(f"{self.name}: {text}")
         return problem
 
-    def explain_refusal(self, arguments: dict[str, Any], message: str) -> str:
+    def explain_refusal(self, arguments: dict[str, Any], message: str) -> Problem:
         """Return why an arranged call failed: its arrange() is older than the tool, or what the tool says."""
         parameters = self.tool.parameters
         required = self.tool.wire["inputSchema"].get("required", ())
@@ -361,24 +475,41 @@ class Probe:
         if lacking:
             words.append(f"does not pass {', '.join(lacking)}")
         if not words:
-            return f"{self.name} refused the call that its probe arranges: {message}"
+            text = f"it refused the call that its probe arranges: {message}"
+            way = "let arrange() prepare what the call needs, or mend the body"
+            return Problem("probe-present", text, way)
         place = f"arrange() in tests/tools/test_{self.name}.py"
-        return f"{self.name}: {place} {' and '.join(words)}; the tool takes {', '.join(parameters)}"
+        way = f"the tool takes {', '.join(parameters)}"
+        return Problem("probe-present", f"{place} {' and '.join(words)}", way)
 
-    def find_unproven_claim(self, arguments: dict[str, Any]) -> str:
+    def find_unproven_claim(self, arguments: dict[str, Any]) -> Problem | None:
         """Return what no case has shown, though the tool says so."""
         behavior = self.judge.behavior
         if behavior in KEEPS and not self.has_changed:
+            text = f"it says {behavior}, but changed nothing that snapshot() shows"
             way = "mend its body, arrange() or snapshot()"
-            return (
-                f"it says {behavior}, but changed nothing that snapshot() shows; {way}"
-            )
+            return Problem("behavior-proven", text, way)
         versions = self.suite.tables["versions"]
         has_version = any(arguments.get(name) is not None for name in versions)
         claims = {"create": True, "append": True, "update": has_version}
         if not claims.get(behavior, self.claims_more) or self.judge.truth["idempotent"]:
-            return ""
-        for seen in self.repeated:
-            if isinstance(seen, str) or seen.changes:
-                return ""
-        return f"it says not idempotent, but {self.story}"
+            return None
+        for step in self.repeated:
+            if isinstance(step, str) or step.changes:
+                return None
+        text = f"it says not idempotent, but {self.story}"
+        return Problem("idempotent-proven", text)
+
+
+def _find_changed_arguments(plain: Variant, variant: Variant) -> dict[str, Any]:
+    changed = {}
+    for name, value in variant.arguments.items():
+        if name not in plain.arguments or plain.arguments[name] != value:
+            changed[name] = value
+    return changed
+
+
+def _is_free_text(schema: Any) -> bool:
+    """Tell whether a schema allows any text."""
+    limits = ("enum", "format", "maxLength", "pattern", "anyOf")
+    return isinstance(schema, dict) and not any(key in schema for key in limits)

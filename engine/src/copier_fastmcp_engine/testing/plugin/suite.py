@@ -1,14 +1,17 @@
 """What the tests in tests/policy ask: the running server, its tools, their findings, the pins."""
 
 import contextlib
+import hashlib
 import importlib
 import inspect
+import json
 import re
 import tomllib
 import warnings
 from collections.abc import Awaitable, Callable, Collection, Iterator
 from datetime import UTC, datetime
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +22,8 @@ from ..existing import FOUND_BEFORE
 from ..pin import COMMAND, PAGE, collect, list_on_the_wire, load_tables, read_pinned
 from ..project import ProjectUnderTest
 from ..rules import Finding, Tool, examine, find_waiver_mistake, only_warns
+from .module_state import ModuleState
+from .nested_calls import watching_calls
 
 # The rules that a named test of tests/policy checks tool by tool; the others have one test together
 NAMED_RULES = {
@@ -38,6 +43,7 @@ NO_BUDGET = {
     "tool-bytes": 10**9,
     "server-bytes": 10**9,
 }  # of an adopted server, but its own
+ENGINE_MANIFEST = "tests/policy/engine.json"  # of the engine in a project
 ADOPTED = "it was adopted"  # in the probes that adopting writes
 
 
@@ -102,14 +108,13 @@ class Suite:
 
     @cached_property
     def proven_tools(self) -> list[Tool]:
-        """The tools that have a probe or need one: declared, and not the engine's own."""
+        """The tools that have a probe or need one: declared here, and not the engine's own."""
         engine = type(self.policy).__module__.rpartition(".")[0]
         proven = []
         for tool in self.tools:
             served = self.served.get(tool.name)
-            if self.project.is_own(served) and not _module_of(served).startswith(
-                f"{engine}."
-            ):
+            is_engine_tool = _module_of(served).startswith(f"{engine}.")
+            if self.project.needs_proof(served) and not is_engine_tool:
                 proven.append(tool)
         return proven
 
@@ -120,9 +125,39 @@ class Suite:
             tool.name for tool in self.tools if tool.declared and tool.declared["gated"]
         }
 
+    @cached_property
+    def module_state(self) -> ModuleState:
+        """What the author's modules hold."""
+        source = self.project.source
+        policy = Path(
+            str(importlib.import_module(self.project.policy_package).__file__)
+        )
+        left_out = (source / "engine", policy.parent, self.project.root / "tests")
+        return ModuleState(source, left_out)
+
+    def watching_calls(self) -> contextlib.AbstractContextManager[list[Any]]:
+        """Collect the tools that run in a block."""
+        policy_tool = self.engine("tools").PolicyTool
+        return watching_calls(
+            policy_tool, self.engine("guarded_components").GuardedTool
+        )
+
+    def writes(self, tool: Any) -> bool:
+        """Tell whether a served tool declares that it changes something."""
+        declaration = self.engine("tools").declared(tool)
+        return (
+            declaration is not None and not self.policy.truth(declaration)["read_only"]
+        )
+
     def probe_module(self, name: str) -> Any:
         """Import the probe of a tool."""
         return importlib.import_module(f"{self.project.probe_package}.test_{name}")
+
+    def find_probe_module(self, name: str) -> Any:
+        """Import a file next to the probes; None where there is none."""
+        if not (self.project.probes / f"{name}.py").exists():
+            return None
+        return importlib.import_module(f"{self.project.probe_package}.{name}")
 
     def note(self, text: str) -> None:
         """Print a line at the end of the run, once."""
@@ -198,6 +233,57 @@ class Suite:
             elicitation_handler=answer if answers else None,
             sampling_handler=sample,
         )
+
+    def check_engine_files(self) -> None:
+        """Fail where a file of the engine's copy in the project was edited."""
+        path = self.project.root / ENGINE_MANIFEST
+        recorded = json.loads(path.read_text(encoding="utf-8"))
+        edited = []
+        for name, digest in recorded["files"].items():
+            path = self.project.root / name
+            content = path.read_bytes() if path.is_file() else b""
+            content = content.replace(b"\r\n", b"\n")
+            if hashlib.sha256(content).hexdigest() != digest:
+                edited.append(name)
+        remedy = "an update refuses that; `copier-fastmcp restore` puts it back"
+        problem = f"not as engine {recorded['version']} has it; {remedy}"
+        fail_unless(not edited, f"{', '.join(edited)}: {problem}")
+
+    async def check_metadata(
+        self, era: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Fail unless a metadata file changes every text of the declared tools, and no hint.
+
+        Args:
+            era: The protocol version of the client.
+            folder: A folder for the file.
+            monkeypatch: Raises the limit of the file's size, for servers with hundreds of tools.
+        """
+        from fastmcp import Client
+
+        monkeypatch.setattr(self.engine("metadata.overrides"), "MOST_BYTES", 2**24)
+        metadata: dict[str, Any] = {}
+        expected = []
+        for tool in self.tools:
+            if not tool.declared:
+                continue
+            wire = json.loads(json.dumps(tool.wire))
+            name, schemas = wire["name"], wire["inputSchema"]["properties"]
+            texts = {"title": f"Title of {name}", "description": f"What {name} is for"}
+            arguments = {}
+            for parameter, schema in schemas.items():
+                arguments[parameter] = {"description": f"{parameter} of {name}"}
+                schema.update(arguments[parameter])
+            metadata[name] = {**texts, "arguments": arguments}
+            wire.update(texts)
+            wire["annotations"]["title"] = texts["title"]
+            expected.append(wire)
+        path = folder / "metadata.yaml"
+        path.write_text(json.dumps({"tools": metadata}), encoding="utf-8")
+        path.chmod(0o600)
+        server = self.create_server(metadata=path)
+        served = await self.list_tools(Client(server, mode=era))
+        assert [tool for tool in served if tool["name"] in metadata] == expected
 
     async def list_tools(self, client: Any) -> list[dict[str, Any]]:
         """Return every tool as a client sees it."""

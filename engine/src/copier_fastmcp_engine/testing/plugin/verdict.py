@@ -9,6 +9,7 @@ from ..cases import Variant
 from ..changes import Change, Step, format_changes, is_element, is_now, iterate_values
 from ..rules import Tool
 from ..tool_table import record_of
+from .problems import Problem
 
 KEEPS = ("create", "ensure", "append", "update", "put")
 NAMING = (
@@ -18,6 +19,7 @@ NAMING = (
     "delete",
 )  # may change the record that the call names alone
 MAY_RESTATE = ("update", "put")
+REPEATS = 24  # calls that show whether a tool keeps a few records only
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ class Judge:
 
     def find_untruth(
         self, variant: Variant, first: Step, again: Step, story: str, refused: str
-    ) -> str:
+    ) -> Problem | None:
         """Return what two calls of a tool that writes have shown to be untrue, or nothing.
 
         Args:
@@ -87,30 +89,58 @@ class Judge:
             story: Both in words.
             refused: How a call was refused, or nothing.
         """
-        may_lose = self.truth["destructive"]
-        if (
-            may_lose
-            and self.behavior in MAY_RESTATE
-            and not variant.name
-            and not first.old
-        ):
-            return "it may lose what is there, but arrange() prepares nothing to lose"
-        if problem := self._find_loss(first, again, story):
-            return problem
-        if self.behavior in NAMING and (problem := self._find_unnamed(variant, first)):
-            return f"{problem}: {story}"
+        if self._prepares_nothing_to_lose(variant, first):
+            text = "it may lose what is there, but arrange() prepares nothing to lose"
+            return Problem("probe-arranged", text)
+        loss = self._find_loss(first, again, story)
+        if loss is None and self.behavior in NAMING:
+            loss = self._find_unnamed(variant, first, story)
+        if loss is not None:
+            return loss
         if variant.name.startswith("a stale ") and first.changes:
-            return f"it was {'refused' if refused else 'accepted'}, and {first}"
+            result = "refused" if refused else "accepted"
+            return Problem("version-proven", f"it was {result}, and {first}")
         if self.truth["idempotent"] and not variant.again and not _only_moments(again):
-            return f"it says idempotent, but {story}"
+            places = format_changes(again.changes)
+            text = f"it says idempotent, but {story}, in {places}"
+            return Problem("idempotent-proven", text)
+        return self._find_other_behavior(variant, first, story)
+
+    def _prepares_nothing_to_lose(self, variant: Variant, first: Step) -> bool:
+        """Tell whether the author's case has no data that the tool could overwrite."""
+        may_restate = self.truth["destructive"] and self.behavior in MAY_RESTATE
+        return may_restate and not variant.name and not first.old
+
+    def _find_other_behavior(
+        self, variant: Variant, first: Step, story: str
+    ) -> Problem | None:
+        """Return that the changes are those of another behavior, or nothing."""
         is_gone = any(change.gone and not first.within(change) for change in first.lost)
         is_added = any(change.old is None for change in first.changes)
         if self.behavior in KEEPS and is_gone and not is_added:
-            return f"it says {self.behavior}, but {story}"
+            return Problem("behavior-proven", f"it says {self.behavior}, but {story}")
         has_removed = variant.name or any(change.ends() for change in first.changes)
         if self.behavior == "delete" and not has_removed:
-            return "it says delete, but removed nothing; mend its body, or what arrange() prepares"
-        return ""
+            way = "mend its body, or what arrange() prepares"
+            did = str(first) or "changed nothing"
+            text = f"it says delete, but a call {did}, and removed nothing"
+            return Problem("behavior-proven", text, way)
+        return None
+
+    def find_pruned(self, first: Step, later: Step) -> Problem | None:
+        """Return that further calls removed what was there, or nothing.
+
+        Args:
+            first: What the first calls did.
+            later: What many more did.
+        """
+        if self.truth["destructive"] or self.believed:
+            return None
+        gone = [change for change in first.lost + later.lost if change.gone]
+        if not gone:
+            return None
+        text = f"it says not destructive, but {REPEATS} more calls removed {format_changes(gone)}"
+        return Problem("not-destructive-proven", text)
 
     def find_believed(self, first: Step, again: Step) -> list[Change]:
         """Return what a tool lost whose exception to `destructive` is believed."""
@@ -118,17 +148,16 @@ class Judge:
             return []
         return self._losses(first, again)
 
-    def _find_loss(self, first: Step, again: Step, story: str) -> str:
+    def _find_loss(self, first: Step, again: Step, story: str) -> Problem | None:
         losses = [] if self.truth["destructive"] else self._losses(first, again)
         if not losses:
-            return ""
+            return None
         is_whole = any(change.gone and not first.within(change) for change in losses)
         if self.believed and not (self.behavior in KEEPS and is_whole):
-            return ""
-        way = "; leave out destructive=False" if self.behavior == "action" else ""
-        return (
-            f"it says not destructive, but lost {format_changes(losses)}: {story}{way}"
-        )
+            return None
+        way = "leave out destructive=False" if self.behavior == "action" else ""
+        text = f"it says not destructive, but lost {format_changes(losses)}: {story}"
+        return Problem("not-destructive-proven", text, way)
 
     def _losses(self, first: Step, again: Step) -> list[Change]:
         """Return what a tool lost that says it loses nothing; a number that goes on by the same step only counts."""
@@ -149,17 +178,18 @@ class Judge:
             c for c in lost if c.gone and "".join(c.place[-2:-1])[:1] not in in_a_list
         ]
 
-    def _find_unnamed(self, variant: Variant, step: Step) -> str:
+    def _find_unnamed(self, variant: Variant, step: Step, story: str) -> Problem | None:
         """Return what an existing record lost or got that the call does not name."""
         names = [name for name in variant.identities if name in variant.arguments]
         named = Named(self.behavior, variant, names, step)
         odd = [change for change in step.changes if not named.allows(change)]
         if not odd or not (named.is_known() or variant.name.partition("=")[0] in names):
-            return ""
+            return None
         shown_names = ", ".join(f"{name}={variant.arguments[name]!r}" for name in names)
-        return (
-            f"it also changed {format_changes(odd)}, which {shown_names} does not name"
-        )
+        text = f"it also changed {format_changes(odd)}, which {shown_names} does not name: {story}"
+        key = odd[0].place[0]
+        way = f"mend the body, or return Case(..., loses=[{key!r}]) from arrange() where that is meant"
+        return Problem("named-record-proven", text, way)
 
 
 class Named:

@@ -77,6 +77,9 @@ class Backend:
     def __init__(self, path: str) -> None:
         path = str(Path(path).expanduser())
         Path(path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if path != ":memory:":  # its owner's alone, in a shared folder too
+            Path(path).touch(mode=0o600)
+            Path(path).chmod(0o600)
         self.lock = threading.Lock()
         self.db = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=10)
         self.close = weakref.finalize(self, self.db.close)

@@ -3,21 +3,15 @@
 Managed by the template. `suite`, `era` and the tools are fixtures of its pytest plugin.
 """
 
-import hashlib
-import json
 import os
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from fastmcp import Client
 from fastmcp.client.transports import StdioTransport
 
 from .cases import Suite, Tool
-
-ROOT = Path(__file__).resolve().parents[2]
-ENGINE = ROOT / "tests/policy/engine.json"
 
 
 @pytest.fixture(scope="module")
@@ -75,18 +69,8 @@ def test_every_probe_has_its_tool(suite: Suite) -> None:
     suite.check_probe_files()
 
 
-def test_no_engine_file_is_edited() -> None:
-    recorded = json.loads(ENGINE.read_text(encoding="utf-8"))
-    edited = []
-    for name, digest in recorded["files"].items():
-        path = ROOT / name
-        content = path.read_bytes().replace(b"\r\n", b"\n") if path.is_file() else b""
-        if hashlib.sha256(content).hexdigest() != digest:
-            edited.append(name)
-    if edited:
-        names = ", ".join(edited)
-        remedy = "an update refuses that; `copier-fastmcp restore` puts it back"
-        pytest.fail(f"{names}: not as engine {recorded['version']} has it; {remedy}", pytrace=False)
+def test_no_engine_file_is_edited(suite: Suite) -> None:
+    suite.check_engine_files()
 
 
 @pytest.mark.anyio
@@ -108,27 +92,4 @@ async def test_stdio_serves_the_same_tools(suite: Suite) -> None:
 async def test_a_metadata_file_changes_every_text_and_no_hint(
     suite: Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, era: str
 ) -> None:
-    # for servers with hundreds of tools
-    monkeypatch.setattr(suite.engine("metadata.overrides"), "MOST_BYTES", 2**24)
-    metadata: dict[str, Any] = {}
-    expected = []
-    for tool in suite.tools:
-        if not tool.declared:
-            continue
-        wire = json.loads(json.dumps(tool.wire))
-        name, schemas = wire["name"], wire["inputSchema"]["properties"]
-        texts = {"title": f"Title of {name}", "description": f"What {name} is for"}
-        arguments = {}
-        for parameter, schema in schemas.items():
-            arguments[parameter] = {"description": f"{parameter} of {name}"}
-            schema.update(arguments[parameter])
-        metadata[name] = {**texts, "arguments": arguments}
-        wire.update(texts)
-        wire["annotations"]["title"] = texts["title"]
-        expected.append(wire)
-    path = tmp_path / "metadata.yaml"
-    path.write_text(json.dumps({"tools": metadata}), encoding="utf-8")
-    path.chmod(0o600)
-    server = suite.create_server(metadata=path)
-    tools = await suite.list_tools(Client(server, mode=era))
-    assert [tool for tool in tools if tool["name"] in metadata] == expected
+    await suite.check_metadata(era, tmp_path, monkeypatch)

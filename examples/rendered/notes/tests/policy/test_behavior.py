@@ -18,3 +18,10 @@ def anyio_backend() -> str:
 @pytest.mark.anyio
 async def test_hints_are_true(proven_tool: Tool, prove: Callable[[Tool], Awaitable[None]]) -> None:
     await prove(proven_tool)
+
+
+@pytest.mark.anyio
+async def test_reading_resources_and_prompts_changes_nothing(
+    check_components: Callable[[], Awaitable[None]],
+) -> None:
+    await check_components()

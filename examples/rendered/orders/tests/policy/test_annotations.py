@@ -3,11 +3,9 @@
 Managed by the template. `suite`, `era` and the tools are fixtures of its pytest plugin.
 """
 
-import json
 import os
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from fastmcp import Client
@@ -90,27 +88,4 @@ async def test_stdio_serves_the_same_tools(suite: Suite) -> None:
 async def test_a_metadata_file_changes_every_text_and_no_hint(
     suite: Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, era: str
 ) -> None:
-    # for servers with hundreds of tools
-    monkeypatch.setattr(suite.engine("metadata.overrides"), "MOST_BYTES", 2**24)
-    metadata: dict[str, Any] = {}
-    expected = []
-    for tool in suite.tools:
-        if not tool.declared:
-            continue
-        wire = json.loads(json.dumps(tool.wire))
-        name, schemas = wire["name"], wire["inputSchema"]["properties"]
-        texts = {"title": f"Title of {name}", "description": f"What {name} is for"}
-        arguments = {}
-        for parameter, schema in schemas.items():
-            arguments[parameter] = {"description": f"{parameter} of {name}"}
-            schema.update(arguments[parameter])
-        metadata[name] = {**texts, "arguments": arguments}
-        wire.update(texts)
-        wire["annotations"]["title"] = texts["title"]
-        expected.append(wire)
-    path = tmp_path / "metadata.yaml"
-    path.write_text(json.dumps({"tools": metadata}), encoding="utf-8")
-    path.chmod(0o600)
-    server = suite.create_server(metadata=path)
-    tools = await suite.list_tools(Client(server, mode=era))
-    assert [tool for tool in tools if tool["name"] in metadata] == expected
+    await suite.check_metadata(era, tmp_path, monkeypatch)

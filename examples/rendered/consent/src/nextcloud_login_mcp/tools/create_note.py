@@ -20,6 +20,7 @@ class CreateNoteResult(BaseModel):
     title="Create Note",
     why="Each call adds a new note and changes no existing one.",
     scopes=["notes:write"],
+    open_world=False,
 )
 async def create_note(
     title: Annotated[str, Field(description="The title.")],

@@ -15,7 +15,12 @@ class DeleteNoteResult(BaseModel):
 
 
 @requires_consent
-@delete(title="Delete Note", why="What is removed stays removed.", scopes=["notes:write"])
+@delete(
+    title="Delete Note",
+    why="What is removed stays removed.",
+    scopes=["notes:write"],
+    open_world=False,
+)
 async def delete_note(
     note_id: Annotated[int, Field(description="The ID of the note.", ge=1)],
 ) -> DeleteNoteResult:

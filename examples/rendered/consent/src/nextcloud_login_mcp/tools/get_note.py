@@ -18,7 +18,7 @@ class GetNoteResult(BaseModel):
 
 
 @requires_consent
-@read(title="Get Note", scopes=["notes:read"])
+@read(title="Get Note", scopes=["notes:read"], open_world=False)
 async def get_note(
     note_id: Annotated[int, Field(description="The ID of the note.", ge=1)],
 ) -> GetNoteResult:

@@ -29,7 +29,7 @@ class SearchNotesResult(BaseModel):
 
 
 @requires_consent
-@read(title="Search Notes", scopes=["notes:read"])
+@read(title="Search Notes", scopes=["notes:read"], open_world=False)
 async def search_notes(
     query: Annotated[str, Field(description="Search text; empty matches everything.")] = "",
     limit: Annotated[int, Field(description="Maximum number of results.", ge=1, le=100)] = 20,

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         read,
         update,
     )
-    from ..engine.registry import resource
+    from ..engine.registry import prompt, resource
     from ..engine.server import build_server, shipped_settings
     from ..engine.settings import DatabaseSettings, PageSettings, settings_config
 
@@ -49,6 +49,7 @@ __all__ = [
     "delete",
     "ensure",
     "make_cli",
+    "prompt",
     "put",
     "read",
     "require_confirmation",

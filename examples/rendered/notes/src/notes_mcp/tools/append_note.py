@@ -15,7 +15,11 @@ class AppendNoteResult(BaseModel):
     etag: str = Field(description="The etag of the note.")
 
 
-@append(title="Append Note", why="Each call adds to the note and keeps what is there.")
+@append(
+    title="Append Note",
+    why="Each call adds to the note and keeps what is there.",
+    open_world=False,
+)
 async def append_note(
     note_id: Annotated[int, Field(description="The ID of the note.", ge=1)],
     content: Annotated[str, Field(description="The content.")],

@@ -18,6 +18,7 @@ class ArchiveNoteResult(BaseModel):
 @put(
     title="Archive Note",
     why="It sets what the note holds, and repeating the call ends in the same state.",
+    open_world=False,
 )
 async def archive_note(
     note_id: Annotated[int, Field(description="The ID of the note.", ge=1)],

@@ -15,7 +15,11 @@ class CreateNoteResult(BaseModel):
     etag: str = Field(description="The etag of the note.")
 
 
-@create(title="Create Note", why="Each call adds a new note and changes no existing one.")
+@create(
+    title="Create Note",
+    why="Each call adds a new note and changes no existing one.",
+    open_world=False,
+)
 async def create_note(
     title: Annotated[str, Field(description="The title.")],
     content: Annotated[str, Field(description="The content.")],

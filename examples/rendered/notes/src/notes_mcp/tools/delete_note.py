@@ -14,7 +14,7 @@ class DeleteNoteResult(BaseModel):
     deleted: bool = Field(description="Whether it existed before.")
 
 
-@delete(title="Delete Note", why="What is removed stays removed.")
+@delete(title="Delete Note", why="What is removed stays removed.", open_world=False)
 async def delete_note(
     note_id: Annotated[int, Field(description="The ID of the note.", ge=1)],
 ) -> DeleteNoteResult:

@@ -15,7 +15,11 @@ class EnsureNoteResult(BaseModel):
     etag: str = Field(description="The etag of the note.")
 
 
-@ensure(title="Ensure Note", why="It creates the note at most once and changes no existing one.")
+@ensure(
+    title="Ensure Note",
+    why="It creates the note at most once and changes no existing one.",
+    open_world=False,
+)
 async def ensure_note(
     title: Annotated[str, Field(description="The title.")],
     content: Annotated[str, Field(description="The content.")],

@@ -18,7 +18,7 @@ class GetNoteResult(BaseModel):
     archived: bool | None = Field(default=None, description="Whether it is archived.")
 
 
-@read(title="Get Note")
+@read(title="Get Note", open_world=False)
 async def get_note(
     note_id: Annotated[int, Field(description="The ID of the note.", ge=1)],
 ) -> GetNoteResult:

@@ -29,7 +29,7 @@ class SearchNotesResult(BaseModel):
     )
 
 
-@read(title="Search Notes")
+@read(title="Search Notes", open_world=False)
 async def search_notes(
     query: Annotated[str, Field(description="Search text; empty matches everything.")] = "",
     limit: Annotated[int, Field(description="Maximum number of results.", ge=1, le=100)] = 20,

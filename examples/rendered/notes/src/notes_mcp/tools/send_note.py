@@ -14,7 +14,7 @@ class SendNoteResult(BaseModel):
     action_id: int = Field(description="The ID of the action.")
 
 
-@action(title="Send Note", why="It cannot be undone.")
+@action(title="Send Note", why="It cannot be undone.", open_world=False)
 async def send_note(
     note_id: Annotated[int, Field(description="The ID of the note.", ge=1)],
 ) -> SendNoteResult:

@@ -18,6 +18,7 @@ class UpdateNoteResult(BaseModel):
 @update(
     title="Update Note",
     why="It overwrites fields of the note, and its etag is stale after the first call.",
+    open_world=False,
 )
 async def update_note(
     note_id: Annotated[int, Field(description="The ID of the note.", ge=1)],

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         read,
         update,
     )
-    from copier_fastmcp_engine.registry import resource
+    from copier_fastmcp_engine.registry import prompt, resource
     from copier_fastmcp_engine.server import build_server, shipped_settings
     from copier_fastmcp_engine.settings import DatabaseSettings, PageSettings, settings_config
 
@@ -50,6 +50,7 @@ __all__ = [
     "delete",
     "ensure",
     "make_cli",
+    "prompt",
     "put",
     "read",
     "require_confirmation",

@@ -18,6 +18,7 @@ class AddOrderCommentResult(BaseModel):
 @create(
     title="Add Order Comment",
     why="Each call adds a new order comment and changes no existing one.",
+    open_world=False,
 )
 async def add_order_comment(
     order_id: Annotated[int, Field(description="The ID of the order.", ge=1)],

@@ -45,6 +45,7 @@ class BulkUpdateOrderStatusRequest(BaseModel):
 @put(
     title="Update Status of Many Orders",
     why="It sets what the order holds, and repeating the call ends in the same state.",
+    open_world=False,
     exceptions=[
         {
             "hint": "idempotent",

@@ -31,7 +31,7 @@ class GetOrderResult(BaseModel):
     due_date: dt.date | None = Field(default=None, description="The new day.")
 
 
-@read(title="Get Order")
+@read(title="Get Order", open_world=False)
 async def get_order(
     order_id: Annotated[int, Field(description="The ID of the order.", ge=1)],
 ) -> GetOrderResult:

@@ -28,7 +28,7 @@ class GetViableStatusesResult(BaseModel):
     )
 
 
-@read(title="Get Viable Statuses")
+@read(title="Get Viable Statuses", open_world=False)
 async def get_viable_statuses(
     order_id: Annotated[int, Field(description="The ID of the order.", ge=1)],
 ) -> GetViableStatusesResult:

@@ -42,7 +42,7 @@ class ListOrdersResult(BaseModel):
     )
 
 
-@read(title="List Orders")
+@read(title="List Orders", open_world=False)
 async def list_orders(
     status_code: Annotated[
         str | None,

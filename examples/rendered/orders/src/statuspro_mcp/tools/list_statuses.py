@@ -12,7 +12,7 @@ class ListStatusesResult(BaseModel, serialize_by_alias=True):
     result_: str = Field(description="What it found.", alias="result")
 
 
-@read(title="List Statuses")
+@read(title="List Statuses", open_world=False)
 async def list_statuses() -> ListStatusesResult:
     """List statuses."""
     raise ToolError("list_statuses is yours to write, in src/statuspro_mcp/tools/list_statuses.py")

@@ -42,7 +42,7 @@ class LookupOrderResult(BaseModel):
     )
 
 
-@read(title="Look Up Order")
+@read(title="Look Up Order", open_world=False)
 async def lookup_order(
     order_number: Annotated[str, Field(description="The number on the invoice, e.g. 1042.")],
 ) -> LookupOrderResult:

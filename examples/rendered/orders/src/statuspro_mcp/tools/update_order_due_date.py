@@ -19,6 +19,7 @@ class UpdateOrderDueDateResult(BaseModel):
 @put(
     title="Update Order Due Date",
     why="It sets what the order holds, and repeating the call ends in the same state.",
+    open_world=False,
 )
 async def update_order_due_date(
     order_id: Annotated[int, Field(description="The ID of the order.", ge=1)],

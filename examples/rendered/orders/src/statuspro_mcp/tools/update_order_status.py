@@ -18,6 +18,7 @@ class UpdateOrderStatusResult(BaseModel):
 @put(
     title="Update Order Status",
     why="It sets what the order holds, and repeating the call ends in the same state.",
+    open_world=False,
     confirm="Change order {order_id} to status {status_code}?",
     exceptions=[
         {

@@ -1,0 +1,161 @@
+"""Resources, resource templates and prompts: reading one changes nothing."""
+
+import contextlib
+import re
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from mcp.shared.exceptions import MCPError
+
+from ..backend import Backend
+from ..cases import list_cases
+from ..changes import find_changed_places, to_json_data
+from .leftovers import Leftovers
+from .observation import Observation
+from .problems import Problem
+from .suite import Suite
+
+Arguments = dict[str, Any]
+PARAMETER = re.compile(r"\{\??([^{}]+)\}")
+SAMPLE = "1"
+READ = {
+    "read_only": True,
+    "open_world": True,
+    "idempotent": True,
+    "destructive": False,
+}  # what is true of every resource and prompt
+PROBE = "components"  # tests/tools/components.py says what its author excludes
+
+
+@dataclass(frozen=True)
+class Component:
+    """One resource, template or prompt.
+
+    Attributes:
+        name: Its URI or its name, as messages show it.
+        read: Reads it, with sample arguments.
+    """
+
+    name: str
+    read: Callable[[Arguments], Awaitable[object]]
+
+
+async def list_components(client: Any) -> list[Component]:
+    """Return everything that a connected client can read besides tools."""
+    components = []
+    for resource in await client.list_resources():
+        components.append(_from_resource(client, str(resource.uri)))
+    for template in await client.list_resource_templates():
+        components.append(_from_template(client, template.uri_template))
+    for prompt in await client.list_prompts():
+        components.append(_from_prompt(client, prompt))
+    return components
+
+
+def _from_resource(client: Any, uri: str) -> Component:
+    return Component(uri, lambda _: client.read_resource(uri))
+
+
+def _from_template(client: Any, pattern: str) -> Component:
+    def fill(match: re.Match[str], arguments: Arguments) -> str:
+        names = match[1].rstrip("*").split(",")
+        if not match[0].startswith("{?"):
+            return quote(str(arguments.get(names[0], SAMPLE)), safe="")
+        pairs = [f"{name}={arguments[name]}" for name in names if name in arguments]
+        return f"?{'&'.join(pairs)}" if pairs else ""
+
+    async def read(arguments: Arguments) -> object:
+        uri = PARAMETER.sub(lambda match: fill(match, arguments), pattern)
+        return await client.read_resource(uri)
+
+    return Component(pattern, read)
+
+
+def _from_prompt(client: Any, prompt: Any) -> Component:
+    async def read(arguments: Arguments) -> object:
+        passed = {}
+        for parameter in prompt.arguments or ():
+            passed[parameter.name] = str(arguments.get(parameter.name, SAMPLE))
+        return await client.get_prompt(prompt.name, passed)
+
+    return Component(f"prompt {prompt.name}", read)
+
+
+class ComponentProof:
+    """Reads each component between snapshots, on the data that the probes of all tools arrange."""
+
+    def __init__(self, suite: Suite) -> None:
+        """Take what the author excludes."""
+        self.suite = suite
+        self.module: Any = suite.find_probe_module(PROBE)
+        self.unprobed: dict[str, str] = getattr(self.module, "unprobed", {})
+        self.outside: dict[str, str] = getattr(self.module, "outside", {})
+        self.effects: dict[str, str] = getattr(self.module, "effects", {})
+
+    async def find_problems(self, client: Any) -> list[str]:
+        """Read every component; return what each changed, a line each."""
+        problems = []
+        for component in await list_components(client):
+            if component.name in self.unprobed:
+                reason = self.unprobed[component.name]
+                self.suite.note(f"{component.name} is unprobed: {reason}")
+            elif problem := await self._find_problem(component):
+                line = problem.format(self.suite.tables)
+                problems.append(f"{component.name}: {line}")
+        return problems
+
+    async def _prepare(self) -> tuple[Backend, Arguments]:
+        """Return a backend with all data that can be arranged at once, and the arguments that name it."""
+        backend = self.suite.project.connect()
+        arguments: Arguments = {}
+        for arrange in self._list_arrangements():
+            with contextlib.suppress(Exception):  # a broken probe fails its own test
+                for case in list_cases(await arrange(backend.client)):
+                    arguments = {**case.arguments, **arguments}
+        backend.begin("")
+        return backend, arguments
+
+    def _list_arrangements(self) -> Iterator[Callable[..., Awaitable[Any]]]:
+        for tool in self.suite.proven_tools:
+            module = self.suite.find_probe_module(f"test_{tool.name}")
+            arrange = getattr(module, "arrange", None)
+            if arrange is not None:
+                yield arrange
+
+    async def _snapshot(self, backend: Backend) -> Any:
+        data = to_json_data(await backend.snapshot())
+        kept = {}
+        for key, value in data.items():
+            if key.partition("/")[0] not in self.outside:
+                kept[key] = value
+        return kept
+
+    async def _find_problem(self, component: Component) -> Problem | None:
+        """Read one component; return what it changed, or nothing."""
+        try:
+            backend, arguments = await self._prepare()
+            before = await self._snapshot(backend)
+        except NotImplementedError as error:
+            self.suite.note(f"{component.name} is not proven: {error}")
+            return None
+        observation = Observation(self.suite, component.name, READ, self.effects)
+        leftovers = Leftovers(self.suite.project.source)
+        try:
+            with observation.call(), self.suite.noting_warnings(component.name):
+                await component.read(arguments)
+        except MCPError as error:
+            text = f"{component.name} could not be read with sample arguments: {error}"
+            self.suite.note(text)
+        await leftovers.wait()
+        observation.end_call()
+        after = await self._snapshot(backend)
+        if before != after:
+            places = find_changed_places(before, after)
+            text = f"reading it changed {places}"
+            return Problem("read-only-proven", text)
+        sent = backend.find_unproven(read_only=True, idempotent=False)
+        if sent:
+            return Problem("read-only-proven", sent)
+        return observation.find_problem()

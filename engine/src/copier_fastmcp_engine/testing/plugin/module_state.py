@@ -1,0 +1,151 @@
+"""The data that a project's modules hold themselves: globals, attributes of classes and functions, mutable defaults."""
+
+import inspect
+import itertools
+import re
+import sys
+from collections import deque
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
+
+CACHE = re.compile("cache|memo", re.IGNORECASE)
+DEEPEST = 6
+LARGEST = 10_000  # elements of a container that are compared one by one
+PLAIN = (bool, int, float, complex, str, bytes)
+OBJECT = "object"  # stands for a value whose content is not compared
+State = dict[str, Any]
+
+
+class ModuleState:
+    """Reads the data in the modules below a folder."""
+
+    def __init__(self, source: Path, left_out: tuple[Path, ...] = ()) -> None:
+        """Take where the modules are.
+
+        Args:
+            source: The folder of the project's code.
+            left_out: Folders below it that are not the author's.
+        """
+        self.source = source
+        self.left_out = left_out
+        self._modules: list[ModuleType] = []
+        self._count = 0
+
+    def read(self) -> State:
+        """Return all data, by the dotted name of what holds it."""
+        state: State = {}
+        for module in self.list_modules():
+            for name, value in _iterate_data(module):
+                state[f"{module.__name__}.{name}"] = value
+        return state
+
+    def list_modules(self) -> list[ModuleType]:
+        """Return the author's modules; they are looked up again when others were imported."""
+        if self._count != len(sys.modules):
+            self._count = len(sys.modules)
+            self._modules = []
+            for _, module in sorted(sys.modules.items()):
+                if isinstance(module, ModuleType) and self._is_own(module):
+                    self._modules.append(module)
+        return self._modules
+
+    def _is_own(self, module: ModuleType) -> bool:
+        file = getattr(module, "__file__", None)
+        if not isinstance(file, str) or "site-packages" in file:
+            return False
+        path = Path(file)
+        if self.source not in path.parents:
+            return False
+        return not any(folder in path.parents for folder in self.left_out)
+
+
+def _iterate_data(module: ModuleType) -> Iterator[tuple[str, Any]]:
+    """Yield the data of one module with its names; imported functions and classes are of their own modules."""
+    for name, value in list(vars(module).items()):
+        if name.startswith("__") or isinstance(value, ModuleType):
+            continue
+        if isinstance(value, type):
+            if value.__module__ == module.__name__:
+                yield from _iterate_class(name, value)
+        elif isinstance(value, FunctionType):
+            if value.__module__ == module.__name__:
+                yield from _iterate_function(name, value)
+        elif not hasattr(value, "snapshot"):  # the backend, whose data snapshot() shows
+            yield name, _freeze(value)
+
+
+def _iterate_class(owner: str, cls: type) -> Iterator[tuple[str, Any]]:
+    if hasattr(cls, "__pydantic_fields__"):  # whose attributes pydantic makes
+        return
+    for name, value in list(vars(cls).items()):
+        if name.startswith("_abc") or (name.startswith("__") and name.endswith("__")):
+            continue
+        if isinstance(value, FunctionType):
+            yield from _iterate_function(f"{owner}.{name}", value)
+        elif isinstance(value, (*PLAIN, Mapping, list, tuple, set, frozenset, deque)):
+            yield f"{owner}.{name}", _freeze(value)
+
+
+def _iterate_function(owner: str, function: FunctionType) -> Iterator[tuple[str, Any]]:
+    function = inspect.unwrap(function)
+    for name, value in list(vars(function).items()):
+        if not name.startswith("__"):
+            yield f"{owner}.{name}", _freeze(value)
+    for default in function.__defaults__ or ():
+        if isinstance(default, (list, dict, set, deque)):
+            yield f"{owner}()", _freeze(default)
+
+
+def _freeze(value: Any, depth: int = 0) -> Any:
+    """Return a value that can be compared later, whatever happens to the original."""
+    if value is None or isinstance(value, PLAIN):
+        return value
+    if isinstance(value, itertools.count):
+        return repr(value)
+    if depth >= DEEPEST:
+        return OBJECT
+    if isinstance(value, (Mapping, list, tuple, set, frozenset, deque)):
+        if len(value) > LARGEST:
+            return (OBJECT, len(value))
+        if isinstance(value, Mapping):
+            pairs = [(repr(k), _freeze(v, depth + 1)) for k, v in list(value.items())]
+            return sorted(pairs, key=lambda pair: pair[0])
+        if isinstance(value, (set, frozenset)):
+            return sorted(map(repr, value))
+        return [_freeze(item, depth + 1) for item in list(value)]
+    if hasattr(value, "__dict__") and _is_data_object(value):
+        return (OBJECT, type(value).__name__, _freeze(vars(value), depth + 1))
+    return OBJECT
+
+
+def _is_data_object(value: object) -> bool:
+    """Tell whether an object is of a class of the same project: others may change by themselves."""
+    module = sys.modules.get(type(value).__module__)
+    file = getattr(module, "__file__", None) or "site-packages"
+    is_library = "site-packages" in file or file.startswith(sys.base_prefix)
+    return not is_library and not hasattr(value, "snapshot")
+
+
+def find_changed(before: State, after: State, again: State) -> list[str]:
+    """Return the names of data that a call changed.
+
+    A cache may be filled by the first call, and an object may be made by it.
+
+    Args:
+        before: The state before the first call.
+        after: The state after it.
+        again: The state after the last call.
+    """
+    changed = []
+    for name, new in again.items():
+        old = before.get(name)
+        if old == new and type(old) is type(new):
+            continue
+        kind = new[0] if isinstance(new, tuple) else new
+        is_made = old is None and kind == OBJECT
+        is_cached = CACHE.search(name.rpartition(".")[2]) and after.get(name) == new
+        if not is_made and not is_cached:
+            changed.append(name)
+    return changed

@@ -1,0 +1,137 @@
+"""Other records of the same kind as the one that a probe arranges: a neighbor or two, or many."""
+
+import contextlib
+import inspect
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..cases import BEFORE, BEHIND, Case, other_identity
+from ..tool_table import record_of
+
+if TYPE_CHECKING:
+    from ..rules import Tool
+    from .suite import Suite
+
+Prepare = Callable[[Any], Awaitable[Any]]
+MANY = 24  # records: more than the small limits that tools keep (3, 5, 10, 20)
+FEW_BEFORE = 4  # of the many, in order before the author's own
+
+
+@dataclass(frozen=True)
+class Population:
+    """How other records of the same kind are prepared, before and behind the author's own."""
+
+    before: Prepare | None = None
+    after: Prepare | None = None
+
+
+@dataclass(frozen=True)
+class IdentityParameter:
+    """A parameter of an arrange() that names the record which it prepares.
+
+    Attributes:
+        arrange: The function.
+        name: The parameter.
+        value: Its default.
+    """
+
+    arrange: Callable[..., Awaitable[Any]]
+    name: str
+    value: Any
+
+    def prepare(self, mark: str) -> Prepare:
+        """Return what arranges the same with another identity."""
+        if isinstance(self.value, list):
+            other: Any = [other_identity(self.value[0], mark)] if self.value else []
+        else:
+            other = other_identity(self.value, mark)
+
+        async def arrange(client: Any) -> None:
+            await self.arrange(client, **{self.name: other})
+
+        return arrange
+
+    def prepare_many(self) -> Population:
+        """Return what arranges many others: some in order before the record, others behind it, not in order."""
+        others = [self.prepare(f"{BEHIND}{n:02}") for n in range(MANY, FEW_BEFORE, -1)]
+        early, late = others[::2], others[1::2]
+        early += [self.prepare(BEFORE)]
+        return Population(run_all(early), run_all(late))
+
+
+def run_all(prepares: list[Prepare]) -> Prepare:
+    """Return what prepares all of them in turn."""
+
+    async def prepare(client: Any) -> None:
+        for each in prepares:
+            await each(client)
+
+    return prepare
+
+
+def find_identity(
+    arrange: Callable[..., Any], case: Case, names: list[str]
+) -> IdentityParameter | None:
+    """Return the parameter of arrange() for the record's identity.
+
+    It has the name of the tool's parameter, also in the singular, or is the only one; and its default is the value.
+
+    Args:
+        arrange: The function.
+        case: What it returned.
+        names: The parameters of the tool that name the record.
+    """
+    if not names:
+        return None
+    name, value = names[0], case.arguments[names[0]]
+    item = value[0] if isinstance(value, list) and value else value
+    parameters = [*inspect.signature(arrange).parameters.values()][1:]
+    for parameter in parameters:
+        is_named = parameter.name in (name, name.removesuffix("s"))
+        if (is_named or len(parameters) == 1) and parameter.default in (value, item):
+            return IdentityParameter(arrange, parameter.name, parameter.default)
+    return None
+
+
+def borrow_identity(suite: "Suite", tool: "Tool") -> Iterator[IdentityParameter]:
+    """Yield what the probes of other tools arrange of the same record, where a parameter names it."""
+    record = record_of(tool.name, suite.tables)
+    for other in suite.proven_tools:
+        if other.name == tool.name or record_of(other.name, suite.tables) != record:
+            continue
+        with contextlib.suppress(
+            Exception
+        ):  # a probe that is broken fails its own test
+            arrange = suite.probe_module(other.name).arrange
+            parameters = [*inspect.signature(arrange).parameters.values()]
+            for parameter in parameters[1:]:
+                if type(parameter.default) in (int, str):
+                    yield IdentityParameter(arrange, parameter.name, parameter.default)
+                    break
+
+
+def list_neighbors(
+    arrange: Prepare, case: Case, identity: IdentityParameter | None
+) -> list[Population]:
+    """Return the ways to add a record or two: what the case declares, another identity, arranging once more."""
+    if case.sibling:
+        return [Population(before=case.sibling), Population(after=case.sibling)]
+    if identity is None:
+        return [Population(after=arrange)]
+    before, after = identity.prepare(BEFORE), identity.prepare(BEHIND)
+    return [Population(before, after), Population(after=after)]
+
+
+def list_crowds(
+    arrange: Prepare,
+    identity: IdentityParameter | None,
+    borrowed: Iterator[IdentityParameter],
+) -> Iterator[Population]:
+    """Yield the ways to add many records."""
+    if identity is not None:
+        yield identity.prepare_many()
+    else:
+        yield Population(after=run_all([arrange] * MANY))
+    for other in borrowed:
+        yield other.prepare_many()

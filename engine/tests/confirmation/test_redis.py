@@ -1,0 +1,113 @@
+"""A Redis that is away in the middle of a call: nothing runs unasked, nothing runs twice, and the error is one line."""
+
+import shutil
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastmcp import FastMCP
+from listening import free_port, running
+
+from copier_fastmcp_engine.declarations import delete
+from copier_fastmcp_engine.guard import guard_of
+from engine.tests.engine_support.calls import ACCEPT, CANNOT_ASK, call, message_of
+from engine.tests.engine_support.notes.server import TWO_STEP, notes_settings
+from engine.tests.engine_support.raw import ELICITS, Raw, connect
+from engine.tests.engine_support.targets import DONE, Name, serving
+
+PROGRAM = shutil.which("redis-server")
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.skipif(not PROGRAM, reason="no redis-server here"),
+]
+AWAY = "approvals cannot be kept at the moment; try again later"
+
+
+@contextmanager
+def redis_on(port: int, folder: Path) -> Iterator[Any]:
+    """A Redis on a port until the block ends."""
+    assert PROGRAM
+    options = ["--port", str(port), "--bind", "127.0.0.1", "--save", ""]
+    with running([PROGRAM, *options, "--dir", str(folder)], port) as process:
+        yield process
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    """A port for a Redis that comes and goes."""
+    with free_port() as number:
+        yield number
+
+
+@asynccontextmanager
+async def client_of(
+    port: int, era: str, *functions: Callable[..., Any], can: Any = CANNOT_ASK
+) -> AsyncIterator[Raw]:
+    """A client of a server that keeps its confirmations in that Redis."""
+    pytest.importorskip("redis")
+    settings = notes_settings(TWO_STEP, state=f"redis://127.0.0.1:{port}/0")
+    server: FastMCP[Any] = serving(600, *functions, settings=settings)
+    async with connect(server, era, ACCEPT, can=can) as raw:
+        yield raw
+    store: Any = guard_of(server).gate.store
+    await store.close()
+
+
+async def test_between_a_preview_and_its_confirm_nothing_is_applied(
+    port: int, era: str, tmp_path: Path
+) -> None:
+    async with client_of(port, era) as raw:
+        with redis_on(port, tmp_path):
+            assert await call(raw, "wipe", name="a") == "preview"
+        message = await message_of(raw, "wipe", name="a", confirm=True)
+        assert message["result"]["isError"]
+        assert message["result"]["content"][0]["text"] == AWAY
+        with redis_on(port, tmp_path):  # as empty as after a crash
+            assert await call(raw, "wipe", name="a", confirm=True) == "error"
+            assert DONE == []
+            assert await call(raw, "wipe", name="a") == "preview"
+            assert await call(raw, "wipe", name="a", confirm=True) == "applied"
+    assert DONE == ["a"]
+
+
+async def test_between_a_question_and_its_answer_nothing_is_applied(
+    port: int, tmp_path: Path
+) -> None:
+    async with client_of(port, "2026-07-28", can=ELICITS) as raw:
+        with redis_on(port, tmp_path):
+            raw.answers = [None]
+            asked = await message_of(raw, "wipe", name="a")
+        number = await raw.send(
+            "tools/call",
+            name="wipe",
+            arguments={"name": "a"},
+            requestState=asked["result"]["requestState"],
+            inputResponses={"confirmation": ACCEPT},
+        )
+        message = await raw.receive(number)
+        assert message["result"]["content"][0]["text"] == AWAY
+    assert DONE == []
+
+
+async def test_while_the_body_runs_its_result_is_told_and_it_runs_once(
+    port: int, era: str, tmp_path: Path
+) -> None:
+    stop: list[Any] = []
+
+    @delete(title="Wipe slowly")
+    async def wipe_slowly(name: Name) -> None:
+        """Wipe one, while the store goes away."""
+        DONE.append(name)
+        stop[0].kill()
+        stop[0].wait()
+
+    async with client_of(port, era, wipe_slowly) as raw:
+        with redis_on(port, tmp_path) as process:
+            stop.append(process)
+            assert await call(raw, "wipe_slowly", name="a") == "preview"
+            applied = await call(raw, "wipe_slowly", name="a", confirm=True)
+            assert applied == "applied"
+            assert await call(raw, "wipe_slowly", name="a", confirm=True) == "error"
+    assert DONE == ["a"]

@@ -1,0 +1,151 @@
+"""The token of a user in what a tool sends: renewed when the service refuses it, asked for when the grant is over."""
+
+import httpx2
+import pytest
+from fastmcp import Client, FastMCP
+from fastmcp.exceptions import ToolError
+
+from copier_fastmcp_engine.consent.asking import Granted, requires_consent
+from copier_fastmcp_engine.consent.store import User
+from copier_fastmcp_engine.declarations import read
+from engine.tests.engine_support.granting import (
+    COMPLETE,
+    ERAS,
+    REQUIRED,
+    Held,
+    add_tools,
+    calling,
+    flow,
+    grant_of,
+    serving,
+    text_of,
+)
+from engine.tests.engine_support.provider import Browser, Provider
+from engine.tests.engine_support.raw import LEGACY
+
+pytestmark = pytest.mark.anyio
+
+
+class Service:
+    """What a tool asks: it lets in who is not refused."""
+
+    def __init__(self) -> None:
+        """Refuse nobody, not even who brings nothing."""
+        self.seen: list[str | None] = []
+        self.refused: set[str | None] = set()
+
+    def __call__(self, request: httpx2.Request) -> httpx2.Response:
+        self.seen.append(token := request.headers.get("authorization"))
+        everybody = "everybody" in self.refused
+        return httpx2.Response(401 if everybody or token in self.refused else 200)
+
+    async def ask(self) -> Held:
+        """One request, as the body of a tool sends it."""
+        transport = httpx2.MockTransport(self)
+        async with httpx2.AsyncClient(auth=Granted(), transport=transport) as client:
+            return Held(
+                token=str((await client.get("http://service.invalid")).status_code)
+            )
+
+
+@pytest.fixture
+def service() -> Service:
+    return Service()
+
+
+def asking(provider: Provider, service: Service, **more: object) -> FastMCP:
+    """A server with a tool that requires consent, and one that does not, before the same service."""
+
+    @requires_consent
+    async def zz_fetch() -> Held:
+        return await service.ask()
+
+    async def zz_open() -> Held:
+        return await service.ask()
+
+    server = serving(provider, **more)
+    for function in (zz_fetch, zz_open):
+        add_tools(server, read(title=function.__name__)(function))
+    return server
+
+
+async def test_each_request_carries_the_token_of_who_calls(
+    provider: Provider, browser: Browser, service: Service
+) -> None:
+    server = asking(provider, service)
+    for who in ("ann", "bob"):
+        async with calling(server, LEGACY, "none", who=who, tool="zz_fetch") as call:
+            assert service.seen == []
+            assert await browser.walk(call.link, who) == COMPLETE
+            assert text_of(await call.go_on()) == '{"token":"200"}'
+        by_itself = await flow.consent_of(server).fresh(User(f"user:{who}", who))
+        assert by_itself  # as work without a call gets it
+        assert service.seen == [f"Bearer {by_itself.access_token}"]
+        service.seen.clear()
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_token_that_is_refused_is_renewed_once(
+    provider: Provider, browser: Browser, service: Service, era: str
+) -> None:
+    server = asking(provider, service)
+    async with calling(server, era, "none", tool="zz_fetch") as call:
+        assert await browser.walk(call.link, "ann") == COMPLETE
+        old = (await grant_of(server, "ann")).access_token
+        service.refused = {f"Bearer {old}"}
+        assert text_of(await call.go_on()) == '{"token":"200"}'
+        new = (await grant_of(server, "ann")).access_token
+        assert service.seen == [f"Bearer {old}", f"Bearer {new}"]
+        service.refused = {"everybody"}
+        assert text_of(await call.go_on()) == '{"token":"401"}'
+        assert len(service.seen) == 4
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("renews", [True, False])
+async def test_who_withdrew_access_at_the_provider_is_asked_again(
+    provider: Provider, browser: Browser, service: Service, era: str, renews: bool
+) -> None:
+    if not renews:
+        provider.wrong["without"] = ["refresh_token"]
+    server = asking(provider, service)
+    async with calling(server, era, tool="zz_fetch") as call:
+        assert await browser.walk(call.link, "ann") == COMPLETE
+        old = (await grant_of(server, "ann")).access_token
+        service.refused, provider.wrong["refuses"] = {f"Bearer {old}"}, "invalid_grant"
+        link = (await call.begin()).link  # over stdio and HTTP alike: a link of its own
+        assert await grant_of(server, "ann") is None
+        del provider.wrong["refuses"]
+        assert await browser.walk(link, "ann") == COMPLETE
+        assert (await call.go_on())["result"]["structuredContent"] == {"token": "200"}
+
+
+async def test_a_tool_without_consent_asks_when_the_service_does(
+    provider: Provider, browser: Browser, service: Service
+) -> None:
+    async with calling(
+        asking(provider, service), LEGACY, "none", tool="zz_open"
+    ) as call:
+        assert text_of(call.message) == '{"token":"200"}'
+        assert service.seen == [None]
+        service.refused = {None}
+        await call.begin()
+        assert text_of(call.message).startswith(REQUIRED)
+        assert await browser.walk(call.link, "ann") == COMPLETE
+        assert text_of(await call.go_on()) == '{"token":"200"}'
+
+
+async def test_without_offline_access_no_token_is_made_up(
+    provider: Provider, service: Service
+) -> None:
+    service.refused = {None, "Bearer the only one"}
+    async with Client(asking(provider, service, enable_offline_access=False)) as client:
+        with pytest.raises(ToolError, match="keeps no tokens"):
+            await client.call_tool("zz_fetch", {})
+    single = {"enable_offline_access": False, "static_credentials": "the only one"}
+    async with Client(asking(provider, service, **single)) as client:
+        answer = await client.call_tool("zz_fetch", {})
+    assert answer.structured_content == {"token": "401"}
+    assert service.seen == [None, "Bearer the only one"]
+    assert (await service.ask()).token == "401"  # outside of a call
+    assert service.seen[2:] == [None]

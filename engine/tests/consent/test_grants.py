@@ -1,0 +1,263 @@
+"""What is kept: renewed, withdrawn, shared by replicas, never readable, never logged."""
+
+import json
+import logging
+import sqlite3
+import stat
+import time
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+from fastmcp import FastMCP
+from fastmcp.exceptions import ToolError
+
+from copier_fastmcp_engine.consent.routes import cookie
+from copier_fastmcp_engine.guard import guard_of
+from engine.tests.consent.conftest import MOSTLY_ONE_POLICY
+from engine.tests.engine_support.granting import (
+    COMPLETE,
+    FAILED,
+    NO_REDIS,
+    OURS,
+    REQUIRED,
+    SECRET,
+    calling,
+    flow,
+    grant_of,
+    nothing,
+    redis,
+    serving,
+    text_of,
+)
+from engine.tests.engine_support.provider import Browser, Provider, heading, http
+from engine.tests.engine_support.raw import LEGACY, MODERN
+
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.parametrize("policy", MOSTLY_ONE_POLICY, indirect=True),
+    pytest.mark.usefixtures("policy"),
+]
+
+
+async def test_a_token_is_renewed_when_it_ends_and_asked_for_when_it_is_withdrawn(
+    provider: Provider, browser: Browser
+) -> None:
+    provider.wrong["token"] = {"expires_in": 1}
+    server = serving(provider)
+    async with calling(server, LEGACY, "none") as call:
+        assert await browser.walk(call.link, "ann") == COMPLETE
+        first = (await call.go_on())["result"]["structuredContent"]["token"]
+        assert first not in provider.tokens[:1]
+        assert first in provider.tokens
+        provider.wrong["down"] = ["/oauth2/token"]
+        assert (
+            text_of(await call.go_on())
+            == "the provider cannot be reached; try again later"
+        )
+        assert await grant_of(server, "ann") is not None
+        provider.wrong.clear()
+        async with httpx2.AsyncClient() as client:
+            await client.post(f"{provider.issuer}/users/ann/revoke-tokens")
+        assert text_of(await call.go_on()).startswith(REQUIRED)
+        assert await grant_of(server, "ann") is None
+
+
+async def test_many_calls_at_once_renew_a_token_once(
+    provider: Provider, browser: Browser
+) -> None:
+    provider.wrong["token"] = {"expires_in": 1}
+    server = serving(provider)
+    async with calling(server, LEGACY, "none") as call:
+        assert await browser.walk(call.link, "ann") == COMPLETE
+        provider.wrong.clear()
+        before = provider.asked.count("/oauth2/token")
+        numbers = [await call.raw.send("tools/call", **call.whole) for _ in range(10)]
+        answers = [await call.raw.receive(number) for number in numbers]
+        assert len({text_of(message) for message in answers}) == 1
+        assert provider.asked.count("/oauth2/token") == before + 1
+
+
+async def test_without_a_refresh_token_a_grant_ends_with_its_access_token(
+    provider: Provider, browser: Browser
+) -> None:
+    provider.wrong |= {"token": {"expires_in": 2}, "without": ["refresh_token"]}
+    server = serving(provider)
+    async with calling(server, LEGACY, "none") as call:
+        assert await browser.walk(call.link, "ann") == COMPLETE
+        ends = (await grant_of(server, "ann")).expires_at
+        await anyio.sleep(max(0, ends - time.time()) + 0.1)
+        assert text_of(await call.go_on()).startswith(REQUIRED)
+        assert await grant_of(server, "ann") is None
+
+
+async def test_a_grant_outlives_the_server(
+    provider: Provider, browser: Browser, tmp_path: Path
+) -> None:
+    kept = {"consent_database": str(tmp_path / "c.db"), "secret_keys": SECRET}
+    async with calling(serving(provider, **kept), LEGACY, "none") as call:
+        assert await browser.walk(call.link, "ann") == COMPLETE
+    newer = kept | {"secret_keys": f"{'n' * 32}, {SECRET}"}
+    async with calling(serving(provider, **newer), LEGACY, "none") as call:
+        assert "structuredContent" in call.message["result"]
+    lost = kept | {"secret_keys": "x" * 32}
+    async with calling(serving(provider, **lost), LEGACY, "none") as call:
+        assert text_of(call.message).startswith(REQUIRED)
+
+
+@NO_REDIS
+async def test_replicas_share_links_and_grants(
+    provider: Provider, browser: Browser, tmp_path: Path
+) -> None:
+    pytest.importorskip("redis")
+    with redis(tmp_path) as address:
+        shared = {"state": address, "secret_keys": SECRET, "state_keys": [SECRET]}
+        one, other = (serving(provider, **shared) for _ in range(2))
+        async with calling(one, MODERN) as call:
+            link = httpx2.URL(call.link).params["elicitationId"]
+            begun = await flow.consent_of(other).start(link)
+            cookies = {cookie(begun.state): begun.secret}
+            back = httpx2.URL(
+                (await browser.get(begun.address, sub="ann")).headers["location"]
+            )
+            await flow.consent_of(one).finish(dict(back.params), cookies)
+            with pytest.raises(Exception, match="used already"):
+                await flow.consent_of(other).finish(dict(back.params), cookies)
+        async with calling(other, LEGACY) as call:
+            token = (await grant_of(one, "ann")).access_token
+            assert call.message["result"]["structuredContent"] == {"token": token}
+        for server in (one, other):
+            stores: list[Any] = [
+                flow.consent_of(server).store._rows,
+                guard_of(server).gate.store,
+            ]
+            for store in stores:
+                await store.close()
+
+
+async def test_a_locked_store_grants_nothing_and_shows_nothing(
+    provider: Provider,
+    browser: Browser,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("copier_fastmcp_engine.consent.rows.LOCKED", 0.1)
+    path = tmp_path / "c.db"
+    server = serving(provider, consent_database=str(path), secret_keys=SECRET)
+    async with calling(server, LEGACY, "none") as call:
+        back = await browser.log_in(call.link, "ann")
+        other = sqlite3.connect(path, isolation_level=None)
+        other.execute("BEGIN EXCLUSIVE")
+        page = await browser.get(back)
+        assert (heading(page), page.status_code) == (FAILED, 503)
+        assert text_of(await call.go_on()).startswith(
+            "what was granted cannot be looked up"
+        )
+        other.execute("ROLLBACK")
+        other.close()
+        await nothing(server)
+
+
+async def test_tokens_that_cannot_be_kept_are_revoked(
+    provider: Provider,
+    server: FastMCP,
+    browser: Browser,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    store: Any = flow.consent_of(server).store
+    real = store.put
+
+    async def put(collection: str, *row: Any) -> None:
+        if collection == "grants":
+            raise ToolError("locked")
+        await real(collection, *row)
+
+    monkeypatch.setattr(store, "put", put)
+    async with calling(server, MODERN) as call:
+        back = await browser.log_in(call.link, "ann")
+        assert (await browser.get(back)).status_code == 503
+        assert sorted(provider.revoked) == sorted(provider.tokens) != []
+        await nothing(server)
+
+
+async def test_what_lies_on_the_disk_is_no_secret(
+    provider: Provider, browser: Browser, tmp_path: Path
+) -> None:
+    path = tmp_path / "deep" / "c.db"
+    server = serving(provider, consent_database=str(path), secret_keys=SECRET)
+    async with calling(server, MODERN) as call:
+        link = httpx2.URL(call.link).params["elicitationId"]
+        assert link.encode() not in path.read_bytes()
+        assert await browser.walk(call.link, "ann") == COMPLETE
+    kept = path.read_bytes()
+    assert not [
+        secret for secret in [*provider.tokens, "ann"] if secret.encode() in kept
+    ]
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    moved = sqlite3.connect(path)
+    moved.execute("UPDATE rows SET key = 'x' WHERE collection = 'consent-grants'")
+    (value,) = moved.execute("SELECT value FROM rows WHERE key = 'x'").fetchone()
+    moved.close()
+    store: Any = flow.consent_of(server).store
+    assert store._cipher.open("grants/x", json.loads(value)["sealed"]) is None
+
+
+async def test_what_is_over_is_cleaned_up(provider: Provider) -> None:
+    store: Any = flow.consent_of(serving(provider)).store
+    await store.put("states", "a", {"x": 1}, 0.05)
+    await anyio.sleep(0.06)
+    assert await store.get("states", "a") is None
+    assert await store.take("states", "a") is None
+    await store.put("states", "b", {"x": 1}, 60)
+    assert len(store._rows._run("SELECT * FROM rows")[0]) == 1
+
+
+async def test_nothing_secret_is_logged(
+    provider: Provider, browser: Browser, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    for name in (OURS, "uvicorn", "fastmcp", "mcp", "authlib"):
+        caplog.set_level(logging.DEBUG, name)
+    async with http(lambda base: serving(provider, server_url=base)) as (base, server):
+        async with calling(server, MODERN) as call:
+            # The listener on loopback keeps no access log, and so turns off that of its whole process
+            logging.getLogger("uvicorn.access").propagate = True
+            link = base + call.link[call.link.index("/oauth/") :]
+            assert await browser.walk(link, "bob") == FAILED
+        async with calling(server, MODERN) as call:
+            assert await browser.walk(call.link, "ann") == COMPLETE
+            await call.go_on()
+    theirs = (
+        "oidc",
+        "httpx",
+        "httpcore",
+        "authlib.oauth2.rfc6749",
+    )  # browser and provider
+    ours = [r.getMessage() for r in caplog.records if not r.name.startswith(theirs)]
+    used = [
+        v for page in browser.seen for v in httpx2.URL(str(page.url)).params.values()
+    ]
+    secrets = {value for value in [*used, *provider.tokens, SECRET] if len(value) > 15}
+    assert len(secrets) > 10
+    assert any("GET /oauth/authorize" in line for line in ours)
+    assert not [(secret, line) for line in ours for secret in secrets if secret in line]
+    assert any('"event": "consent"' in line for line in ours)
+
+
+async def test_who_granted_fewer_scopes_is_asked_again(
+    provider: Provider, browser: Browser, tmp_path: Path
+) -> None:
+    kept = {"consent_database": str(tmp_path / "c.db"), "secret_keys": SECRET}
+    async with calling(serving(provider, **kept), LEGACY, "none") as call:
+        assert await browser.walk(call.link, "ann") == COMPLETE
+    wider = serving(provider, oidc_scopes="openid email", **kept)
+    async with calling(wider, LEGACY, "none") as call:
+        assert text_of(call.message).startswith(REQUIRED)
+        assert await grant_of(wider, "ann") is None
+        assert await browser.walk(call.link, "ann") == COMPLETE
+        assert "email" in str(browser.seen[-2].url)
+        assert "structuredContent" in (await call.go_on())["result"]
+    async with calling(serving(provider, **kept), LEGACY, "none") as call:
+        assert "structuredContent" in call.message["result"]

@@ -1,0 +1,194 @@
+"""A link or a state that is guessed, replayed, late or somebody else's is worth nothing."""
+
+import anyio
+import httpx2
+import pytest
+from fastmcp import FastMCP
+
+from engine.tests.engine_support.granting import (
+    COMPLETE,
+    STALE,
+    TOKEN,
+    YES,
+    calling,
+    changed,
+    end,
+    nothing,
+    serving,
+    text_of,
+)
+from engine.tests.engine_support.provider import Browser, Provider, heading
+from engine.tests.engine_support.raw import LEGACY, MODERN
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_replayed_answer_is_worth_nothing(
+    provider: Provider, server: FastMCP, browser: Browser
+) -> None:
+    async with calling(server, MODERN) as call:
+        back = await browser.log_in(call.link, "ann")
+        assert heading(await browser.get(back)) == COMPLETE
+        asked = provider.asked.count(TOKEN)
+        assert heading(await browser.get(back)) == STALE
+        assert heading(await browser.get(call.link)) == STALE
+        assert provider.asked.count(TOKEN) == asked
+
+
+async def test_a_link_that_was_opened_twice_works_once(
+    server: FastMCP, browser: Browser
+) -> None:
+    async with calling(server, MODERN) as call:
+        first, other = await browser.log_in(call.link, "ann"), Browser()
+        second = await other.log_in(call.link, "ann")
+        assert heading(await other.get(second)) == COMPLETE
+        assert heading(await browser.get(first)) == STALE
+
+
+async def test_an_expired_link_is_worth_nothing(
+    provider: Provider, server: FastMCP, browser: Browser
+) -> None:
+    async with calling(server, MODERN) as call:
+        back = await browser.log_in(call.link, "ann")
+        await end(server, call.link)
+        assert heading(await browser.get(back)) == STALE
+        assert heading(await browser.get(call.link)) == STALE
+        assert TOKEN not in provider.asked
+        await nothing(server)
+
+
+@pytest.mark.parametrize("link", ["", "guess", "x" * 5000, "../../etc", "' OR 1=1 --"])
+async def test_a_guessed_link_or_state_is_worth_nothing(
+    provider: Provider, server: FastMCP, browser: Browser, link: str
+) -> None:
+    async with calling(server, MODERN) as call:
+        guess = changed(call.link, elicitationId=link)
+        assert heading(await browser.get(guess)) == STALE
+        back = changed(
+            call.link.split("/oauth/")[0] + "/oauth/callback", state=link, code="c"
+        )
+        assert heading(await browser.get(back)) == STALE
+        assert provider.asked == []
+
+
+async def test_the_link_of_another_user_is_unknown(
+    server: FastMCP, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    async with calling(server, MODERN) as call:
+        link = httpx2.URL(call.link).params["elicitationId"]
+    watched = {"tool": "check_provisioning_status", "elicitation_id": link}
+    async with calling(server, MODERN, who="bob", **watched) as call:
+        assert text_of(call.message) == f"Unknown elicitation ID: {link}"
+    (line,) = [text for text in caplog.messages if "another user's" in text]
+    assert link not in line
+    async with calling(server, MODERN, who="ann", **watched) as call:
+        assert call.message["result"]["structuredContent"]["status"] == "pending"
+
+
+async def test_the_answer_of_another_user_is_refused(server: FastMCP) -> None:
+    async with (
+        calling(server, MODERN) as ann,
+        calling(server, MODERN, who="bob") as bob,
+    ):
+        bob.message = ann.message
+        refused = await bob.go_on(YES)
+        assert "error" in refused
+        await nothing(server)
+
+
+async def test_two_callbacks_at_once_grant_once(
+    provider: Provider, server: FastMCP, browser: Browser
+) -> None:
+    async with calling(server, MODERN) as call:
+        back = await browser.log_in(call.link, "ann")
+        pages: list[str] = []
+
+        async def visit() -> None:
+            pages.append(heading(await browser.get(back)))
+
+        async with anyio.create_task_group() as tasks:
+            for _ in range(8):
+                tasks.start_soon(visit)
+        assert sorted(pages) == [COMPLETE, *[STALE] * 7]
+        assert provider.asked.count(TOKEN) == 1
+
+
+async def test_two_states_of_one_link_grant_once(
+    provider: Provider, server: FastMCP, browser: Browser
+) -> None:
+    async with calling(server, MODERN) as call:
+        other = Browser()
+        ways = [(b, await b.log_in(call.link, "ann")) for b in (browser, other)]
+        pages: list[str] = []
+
+        async def visit(who: Browser, back: str) -> None:
+            pages.append(heading(await who.get(back)))
+
+        async with anyio.create_task_group() as tasks:
+            for who, back in ways:
+                tasks.start_soon(visit, who, back)
+        assert sorted(pages) == [COMPLETE, STALE]
+        assert provider.asked.count(TOKEN) == 1
+
+
+async def test_starting_is_limited(provider: Provider) -> None:
+    server = serving(provider, elicitation_timeout_seconds=0.05)
+    for _ in range(10):
+        async with calling(server, MODERN) as call:
+            assert "inputRequests" in call.message["result"]
+        await anyio.sleep(0.05)
+    async with calling(server, MODERN) as call:
+        assert text_of(call.message).startswith(
+            "too many logins were started; try again in"
+        )
+    async with calling(server, MODERN, who="bob") as call:
+        assert "inputRequests" in call.message["result"]
+
+
+async def test_opening_one_link_is_limited(server: FastMCP, browser: Browser) -> None:
+    async with calling(server, MODERN) as call:
+        seen = [(await browser.get(call.link)).status_code for _ in range(12)]
+    assert seen == [302] * 10 + [400] * 2
+
+
+async def test_many_calls_at_once_start_one_login(server: FastMCP) -> None:
+    links = set()
+
+    async def ask() -> None:
+        async with calling(server, LEGACY, "none") as call:
+            links.add(call.link)
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(16):
+            tasks.start_soon(ask)
+    assert len(links) == 1
+
+
+async def test_openings_at_once_are_limited_as_one_after_another_are(
+    server: FastMCP,
+) -> None:
+    pages: list[int] = []
+
+    async def visit(link: str) -> None:
+        pages.append((await Browser().get(link)).status_code)
+
+    async with calling(server, MODERN) as call, anyio.create_task_group() as tasks:
+        for _ in range(16):
+            tasks.start_soon(visit, call.link)
+        while len(pages) < 16:
+            await anyio.sleep(0.01)
+    assert sorted(pages) == [302] * 10 + [400] * 6
+
+
+@pytest.mark.parametrize("servers", [1, 2], ids=["two tabs", "two servers"])
+async def test_a_second_login_in_the_same_browser_does_not_break_the_first(
+    provider: Provider, browser: Browser, servers: int
+) -> None:
+    one, other = ([serving(provider) for _ in range(servers)] * 2)[:2]
+    async with calling(one, MODERN) as call, calling(other, MODERN, who="ann") as later:
+        back = await browser.log_in(call.link, "ann")
+        second = await browser.log_in(later.link, "ann")
+        assert heading(await browser.get(back)) == COMPLETE
+        if servers == 2:
+            assert heading(await browser.get(second)) == COMPLETE

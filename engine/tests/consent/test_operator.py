@@ -1,0 +1,152 @@
+"""What who runs the server learns of a login that fails: one line each, with nothing secret in it."""
+
+import json
+
+import httpx2
+import pytest
+
+from engine.tests.engine_support.granting import (
+    COMPLETE,
+    FAILED,
+    LATER,
+    TOKEN,
+    calling,
+    changed,
+    serving,
+)
+from engine.tests.engine_support.provider import Browser, Provider, heading, http
+from engine.tests.engine_support.raw import LEGACY, MODERN
+
+pytestmark = pytest.mark.anyio
+REFUSED = "the provider refused the code"
+FAILURES: dict[str, tuple[str, str]] = {
+    "wrong issuer": (
+        "the provider names another issuer than OIDC_ISSUER",
+        "copy what it names",
+    ),
+    "slash": (
+        "the provider names another issuer than OIDC_ISSUER",
+        "the slash at the end",
+    ),
+    "wrong port": ("the provider cannot be reached", "ConnectError at 127.0.0.1:"),
+    "down": ("the provider cannot be reached", "HTTP 500 at 127.0.0.1:"),
+    "another account": (
+        "another account granted access",
+        "the subject of the provider's ID token",
+    ),
+    "refused code": (REFUSED, "invalid_grant: a code or token that is used"),
+    "invalid_client": (
+        REFUSED,
+        "invalid_client: check OIDC_CLIENT_ID and OIDC_CLIENT_SECRET",
+    ),
+    "made up": (REFUSED, "an error that no standard names"),
+    "access_denied": (
+        "the login service did not grant access",
+        "access_denied: the person said no",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", FAILURES)
+async def test_each_failure_of_the_provider_is_one_line(
+    provider: Provider, browser: Browser, caplog: pytest.LogCaptureFixture, kind: str
+) -> None:
+    issuer, who = provider.issuer, "bob" if kind == "another account" else "ann"
+    if kind == "wrong port":
+        issuer = "http://127.0.0.1:1"
+    wrong = {"wrong issuer": "http://127.0.0.1:1", "slash": f"{issuer}/"}
+    if kind in wrong:
+        provider.wrong["discovery"] = {"issuer": wrong[kind]}
+    if kind == "down":
+        provider.wrong["down"] = [TOKEN]
+    if kind in ("invalid_client", "made up"):
+        provider.wrong["refuses"] = kind
+    server = serving(provider, oidc_issuer=issuer, jwt_issuer=issuer)
+    async with calling(server, MODERN) as call:
+        if kind in (*wrong, "wrong port"):
+            assert heading(await browser.get(call.link)) == LATER
+        else:
+            back = await browser.log_in(call.link, who)
+            if kind == "access_denied":
+                back = changed(
+                    str(httpx2.URL(back).copy_remove_param("code")), error=kind
+                )
+            if kind == "refused code":
+                back = changed(back, code="another")
+            assert heading(await browser.get(back)) == FAILED
+    (line,) = [json.loads(m) for m in caplog.messages if '"outcome": "failed"' in m]
+    why, cause = FAILURES[kind]
+    assert line["why"] == why
+    assert cause in line["cause"]
+    secrets = {
+        v for page in browser.seen for v in httpx2.URL(str(page.url)).params.values()
+    }
+    assert not [
+        v for v in {*secrets, *provider.tokens} if len(v) > 15 and v in json.dumps(line)
+    ]
+
+
+async def test_a_renewal_that_is_refused_is_one_line(
+    provider: Provider, browser: Browser, caplog: pytest.LogCaptureFixture
+) -> None:
+    provider.wrong["token"] = {"expires_in": 1}
+    async with calling(serving(provider), LEGACY, "none") as call:
+        assert await browser.walk(call.link, "ann") == COMPLETE
+        provider.wrong["refuses"] = "invalid_grant"
+        await call.go_on()
+    (line,) = [json.loads(m) for m in caplog.messages if '"outcome": "failed"' in m]
+    assert line["why"] == "the provider ended the grant"
+
+
+async def test_keys_that_cannot_be_had_are_one_line(
+    provider: Provider, caplog: pytest.LogCaptureFixture
+) -> None:
+    wrong = {"jwt_jwks_uri": "http://127.0.0.1:1/jwks"}
+    async with (
+        http(lambda base: serving(provider, server_url=base, **wrong)) as (base, _),
+        httpx2.AsyncClient() as client,
+    ):
+        headers = {"Authorization": f"Bearer {provider.token_of('ann', 'zz:read')}"}
+        got = await client.post(f"{base}/mcp", json={}, headers=headers)
+    assert got.status_code == 401
+    assert (
+        len([line for line in caplog.messages if "JWT_JWKS_URI gives no keys" in line])
+        == 1
+    )
+
+
+async def test_a_token_in_an_address_is_not_in_the_access_log(
+    provider: Provider, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "uvicorn.access")
+    async with (
+        http(lambda base: serving(provider, server_url=base)) as (base, _),
+        httpx2.AsyncClient() as client,
+    ):
+        await client.post(f"{base}/mcp", params={"access_token": "secret"}, json={})
+        await client.get(f"{base}/another", params={"access_token": "secret"})
+    lines = [
+        record.getMessage()
+        for record in caplog.records
+        if record.name == "uvicorn.access"
+    ]
+    assert [
+        word for line in lines for word in line.split() if word.startswith("/")
+    ] == [
+        "/mcp",
+        "/another",
+    ]
+    assert "secret" not in "".join(lines)
+
+
+@pytest.mark.parametrize("named", [True, False])
+async def test_a_provider_that_names_itself_must_do_so_each_time(
+    provider: Provider, browser: Browser, named: bool
+) -> None:
+    provider.wrong["discovery"] = {
+        "authorization_response_iss_parameter_supported": True
+    }
+    async with calling(serving(provider), MODERN) as call:
+        back = await browser.log_in(call.link, "ann")
+        back = changed(back, iss=provider.issuer) if named else back
+        assert heading(await browser.get(back)) == (COMPLETE if named else FAILED)

@@ -1,0 +1,248 @@
+"""Public tools next to scoped ones over HTTP: who passes without a token, and what the others are answered."""
+
+import asyncio
+import inspect
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx2
+import pytest
+from fastmcp import Client, FastMCP
+from fastmcp.server.dependencies import get_access_token
+
+from copier_fastmcp_engine.consent.asking import requires_consent
+from copier_fastmcp_engine.declarations import declaration_of, read
+from copier_fastmcp_engine.registry import resource
+from copier_fastmcp_engine.tools import build_tool
+from engine.tests.engine_support.cloud.server import create_server
+from engine.tests.engine_support.cloud.settings import POLICY
+from engine.tests.engine_support.granting import ERAS, Held, settings
+from engine.tests.engine_support.provider import Provider, http
+from engine.tests.engine_support.raw import MODERN, Message
+
+pytestmark = pytest.mark.anyio
+ACCEPT = {
+    "Accept": "application/json, text/event-stream",
+    "Content-Type": "application/json",
+}
+METADATA = 'resource_metadata="{base}/.well-known/oauth-protected-resource/mcp"'
+
+
+@read(title="Whom the server sees")
+async def zz_open() -> Held:
+    token = get_access_token()
+    return Held(token=token.subject or "" if token else "nobody")
+
+
+@read(title="What needs a scope", scopes=["zz:read"])
+async def zz_scoped() -> Held:
+    return Held(token="scoped")
+
+
+@read(title="What needs an account")
+@requires_consent
+async def zz_account() -> Held:
+    return Held(token="account")
+
+
+@resource("zz://open", name="Open", description="For everybody.")
+def open_resource() -> str:
+    return "open"
+
+
+@resource(
+    "zz://scoped/{name}", name="Scoped", description="For some.", scopes=["zz:read"]
+)
+def scoped_resource(name: str) -> str:
+    return name
+
+
+@asynccontextmanager
+async def served(provider: Provider, **more: Any) -> AsyncIterator[str]:
+    """The address of a server with these tools, one of them in a server that is mounted."""
+
+    def make(base: str) -> FastMCP[Any]:
+        server = create_server(settings(provider, server_url=base, **more))
+        inner: FastMCP[Any] = FastMCP("inner")
+        for function in (zz_open, zz_scoped, zz_account):
+            declaration = declaration_of(function)
+            assert declaration
+            tool = build_tool(POLICY, function, declaration)
+            (inner if function is zz_account else server).add_tool(tool)
+            if function is zz_scoped:
+                inner.add_tool(tool)
+        server.mount(inner, namespace="in")
+        for each in (open_resource, scoped_resource):
+            server.add_resource(each)
+        return server
+
+    async with http(make) as (base, _):
+        yield base
+
+
+async def tokens(provider: Provider) -> dict[str, str]:
+    """Headers of callers: with no token, with a broken one, without the scope, and with it."""
+    found = {"": "", "broken": "Bearer e30.e30.x", "plain": "", "able": ""}
+    for name, scopes in (("plain", ["other"]), ("able", ["zz:read"])):
+        token = provider.token_of(name, *scopes)
+        found[name] = f"Bearer {await token if inspect.isawaitable(token) else token}"
+    return found
+
+
+def asked(method: str, **params: Any) -> Message:
+    """A request of the newest era."""
+    about = {"protocolVersion": MODERN, "clientInfo": {"name": "r", "version": "1"}}
+    meta = (about | {"clientCapabilities": {}}).items()
+    named = {f"io.modelcontextprotocol/{name}": value for name, value in meta}
+    return {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": method,
+        "params": params | {"_meta": named},
+    }
+
+
+async def post(
+    base: str, body: Any, token: str = "", **headers: str
+) -> httpx2.Response:
+    """The answer to a body, with the headers that its protocol wants."""
+    if isinstance(body, dict):
+        params = body.get("params") or {}
+        name = isinstance(params, dict) and (params.get("name") or params.get("uri"))
+        headers |= {
+            "MCP-Protocol-Version": MODERN,
+            "Mcp-Method": str(body.get("method")),
+        }
+        headers |= {"Mcp-Name": str(name)} if name else {}
+    headers |= {"Authorization": token} if token else {}
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    async with httpx2.AsyncClient() as client:
+        return await client.post(
+            f"{base}/mcp", content=content, headers=ACCEPT | headers
+        )
+
+
+def call(name: str) -> Message:
+    return asked("tools/call", name=name, arguments={})
+
+
+# The request, and the status for each caller: without a token, a broken one, one without the scope, one with it.
+ROWS: dict[str, tuple[Any, tuple[int, int, int, int]]] = {
+    "list": (asked("tools/list"), (200, 401, 200, 200)),
+    "open tool": (call("zz_open"), (200, 401, 200, 200)),
+    "scoped tool": (call("zz_scoped"), (401, 401, 403, 200)),
+    "mounted scoped tool": (call("in_zz_scoped"), (401, 401, 403, 200)),
+    "mounted tool that needs consent": (call("in_zz_account"), (401, 401, 200, 200)),
+    "open resource": (asked("resources/read", uri="zz://open"), (200, 401, 200, 200)),
+    "scoped resource": (
+        asked("resources/read", uri="zz://scoped/a"),
+        (401, 401, 403, 200),
+    ),
+    "batch": ([call("zz_open")], (401, 401, 400, 400)),
+    "garbage": (b"{", (401, 401, 400, 400)),
+    "nothing": (b"", (401, 401, 400, 400)),
+    "deep": (b"[" * 100_000, (401, 401, 400, 400)),
+    "too long": (b'{"x": "' + b"x" * 5_000_000 + b'"}', (401, 401, 413, 413)),
+    "a name that is none": (
+        asked("tools/call", name=["zz_scoped"]),
+        (401, 401, 400, 400),
+    ),
+    "parameters that are none": (
+        asked("tools/call") | {"params": []},
+        (401, 401, 400, 400),
+    ),
+}
+
+
+async def test_who_needs_a_token_is_told_so_and_nobody_else(provider: Provider) -> None:
+    seen = {}
+    async with served(provider, public=True) as base:
+        callers = await tokens(provider)
+        for name, (body, _) in ROWS.items():
+            answers = [await post(base, body, token) for token in callers.values()]
+            seen[name] = tuple(answer.status_code for answer in answers)
+    assert seen == {name: statuses for name, (_, statuses) in ROWS.items()}
+
+
+async def test_a_refusal_says_what_is_needed_and_where_to_get_it(
+    provider: Provider,
+) -> None:
+    async with served(provider, public=True) as base:
+        callers, place = await tokens(provider), METADATA.format(base=base)
+        for body in (call("zz_scoped"), asked("resources/read", uri="zz://scoped/a")):
+            for caller, words in (
+                ("", ['scope="zz:read"']),
+                ("plain", ['error="insufficient_scope"', 'scope="zz:read"']),
+            ):
+                challenge = (await post(base, body, callers[caller])).headers[
+                    "www-authenticate"
+                ]
+                assert [word for word in (*words, place) if word not in challenge] == []
+
+
+async def test_nobody_is_given_a_token(provider: Provider) -> None:
+    async with served(provider, public=True) as base:
+        callers = await tokens(provider)
+        texts = [
+            (await post(base, call("zz_open"), callers[name])).text
+            for name in ("", "plain")
+        ]
+    assert '"token":"nobody"' in texts[0]
+    assert '"token":"plain"' in texts[1]
+
+
+async def test_a_session_belongs_to_the_caller_who_opened_it(
+    provider: Provider,
+) -> None:
+    about = {"protocolVersion": "2025-11-25", "capabilities": {}}
+    begin: Message = {"jsonrpc": "2.0", "id": 1, "method": "initialize"}
+    begin["params"] = about | {"clientInfo": {"name": "r", "version": "1"}}
+    content, again = (
+        json.dumps(begin).encode(),
+        b'{"jsonrpc":"2.0","id":2,"method":"tools/list"}',
+    )
+    async with served(provider, public=True) as base:
+        able = (await tokens(provider))["able"]
+        opened = await post(base, content, able)
+        session = {"Mcp-Session-Id": opened.headers["mcp-session-id"]}
+        assert [
+            (await post(base, again, token, **session)).status_code
+            for token in ("", able)
+        ] == [404, 200]
+        async with httpx2.AsyncClient() as client:
+            for method in ("GET", "DELETE"):
+                done = await client.request(
+                    method, f"{base}/mcp", headers=ACCEPT | session
+                )
+                assert done.status_code == 404
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_client_without_a_token_lists_all_and_calls_what_is_open(
+    provider: Provider, era: str
+) -> None:
+    async with (
+        served(provider, public=True) as base,
+        Client[Any](f"{base}/mcp", mode=era) as client,
+    ):
+        names = {tool.name for tool in await client.list_tools()}
+        assert {"zz_open", "zz_scoped", "in_zz_account"} <= names
+        opened, other = await asyncio.gather(
+            client.call_tool("zz_open"), client.read_resource("zz://open")
+        )
+        assert opened.structured_content == {"token": "nobody"}
+        assert other[0].text == "open"
+
+
+async def test_otherwise_every_request_needs_a_token(provider: Provider) -> None:
+    async with served(provider) as base:
+        for body, _ in ROWS.values():
+            assert (await post(base, body)).status_code == 401
+
+
+async def test_it_opens_a_part_of_what_a_verifier_closes(provider: Provider) -> None:
+    fields = dict.fromkeys(["jwt_issuer", "jwt_audience", "jwt_jwks_uri"])
+    with pytest.raises(Exception, match=r"PUBLIC opens a part of what .*JWT_ISSUER"):
+        create_server(settings(provider, public=True, **fields))

@@ -1,0 +1,210 @@
+"""Who renews, revokes and logs in at the same moment: each does what it says, and nobody logs in for nothing."""
+
+import contextlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from fastmcp import FastMCP
+
+from copier_fastmcp_engine.consent import store as consent_store
+from copier_fastmcp_engine.guard import guard_of
+from engine.tests.engine_support.granting import (
+    COMPLETE,
+    FAILED,
+    NO_REDIS,
+    REQUIRED,
+    SECRET,
+    TOKEN,
+    calling,
+    flow,
+    grant_of,
+    nothing,
+    redis,
+    serving,
+    text_of,
+)
+from engine.tests.engine_support.provider import Browser, Provider, heading
+from engine.tests.engine_support.raw import LEGACY, Message, connect, user
+
+pytestmark = pytest.mark.anyio
+ANN = consent_store.User("user:ann", "ann")
+STORES = ["one server", "one file", pytest.param("one Redis", marks=NO_REDIS)]
+
+
+@contextlib.asynccontextmanager
+async def replicas(
+    provider: Provider, store: str, folder: Path
+) -> AsyncIterator[list[FastMCP]]:
+    """Two servers that share what people grant, or one that is there twice."""
+    if store == "one server":
+        yield [serving(provider)] * 2
+    elif store == "one file":
+        shared: dict[str, Any] = {
+            "consent_database": str(folder / "c.db"),
+            "secret_keys": SECRET,
+        }
+        yield [serving(provider, **shared) for _ in range(2)]
+    else:
+        pytest.importorskip("redis")
+        with redis(folder) as address:
+            shared = {"state": address, "secret_keys": SECRET, "state_keys": [SECRET]}
+            servers = [serving(provider, **shared) for _ in range(2)]
+            yield servers
+            for server in servers:
+                stores: list[Any] = [
+                    flow.consent_of(server).store._rows,
+                    guard_of(server).gate.store,
+                ]
+                for each in stores:
+                    await each.close()
+
+
+async def look(server: FastMCP, answers: list[Message]) -> None:
+    """Call a tool as a client does that shows nothing."""
+    with user("ann"):
+        async with connect(server, LEGACY, can={}) as raw:
+            number = await raw.send("tools/call", name="zz_look", arguments={})
+            answers.append(await raw.receive(number))
+
+
+async def granted(server: FastMCP, browser: Browser) -> None:
+    """Let Ann grant access."""
+    async with calling(server, LEGACY, "none") as call:
+        assert await browser.walk(call.link, "ann") == COMPLETE
+
+
+async def ended(server: FastMCP) -> None:
+    """Let the access token of Ann's grant be over."""
+    grant = await grant_of(server, "ann")
+    await flow.consent_of(server).keep(ANN, grant.model_copy(update={"expires_at": 1}))
+
+
+@pytest.mark.parametrize("store", STORES)
+async def test_ten_racing_renewals_use_each_refresh_token_once(
+    provider: Provider, browser: Browser, tmp_path: Path, store: str
+) -> None:
+    provider.wrong["rotates"] = True
+    async with replicas(provider, store, tmp_path) as servers:
+        await granted(servers[0], browser)
+        for _ in range(4):
+            await ended(servers[0])
+            before, answers = provider.asked.count(TOKEN), list[Message]()
+            async with anyio.create_task_group() as tasks:
+                for server in servers * 5:
+                    tasks.start_soon(look, server, answers)
+            assert provider.asked.count(TOKEN) == before + 1
+            assert -1 not in provider.families.values()
+            newest = (await grant_of(servers[1], "ann")).access_token
+            held = [
+                answer["result"]["structuredContent"]["token"] for answer in answers
+            ]
+            assert held == [newest] * 10
+
+
+@pytest.mark.parametrize("store", STORES)
+async def test_a_revocation_during_a_renewal_stays(
+    provider: Provider, browser: Browser, tmp_path: Path, store: str
+) -> None:
+    async with replicas(provider, store, tmp_path) as servers:
+        await granted(servers[0], browser)
+        await ended(servers[0])
+        answers: list[Message] = []
+        held = provider.hold()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(look, servers[0], answers)
+            while provider.asked.count(TOKEN) < 2:
+                await anyio.sleep(0.01)
+            assert await flow.consent_of(servers[1]).revoke(ANN) == (True, True)
+            held.set()
+        assert text_of(answers[0]).startswith(REQUIRED)
+        await nothing(servers[0])
+        assert set(provider.tokens) == set(provider.revoked)
+
+
+@pytest.mark.parametrize("store", STORES)
+async def test_a_revocation_during_a_login_stays(
+    provider: Provider, browser: Browser, tmp_path: Path, store: str
+) -> None:
+    async with (
+        replicas(provider, store, tmp_path) as servers,
+        calling(servers[0], LEGACY, "none") as call,
+    ):
+        back = await browser.log_in(call.link, "ann")
+        held = provider.hold()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(browser.get, back)
+            while TOKEN not in provider.asked:
+                await anyio.sleep(0.01)
+            await flow.consent_of(servers[1]).revoke(ANN)
+            held.set()
+        assert heading(browser.seen[-1]) == FAILED
+        await nothing(servers[0])
+        assert set(provider.tokens) == set(provider.revoked) != set()
+
+
+async def test_who_grants_again_after_a_revocation_is_let_in(
+    provider: Provider, server: FastMCP, browser: Browser
+) -> None:
+    for _ in range(2):
+        await granted(server, browser)
+        await flow.consent_of(server).revoke(ANN)
+    await granted(server, browser)
+    assert (await grant_of(server, "ann")).access_token == provider.tokens[-2]
+
+
+async def test_a_login_during_a_renewal_is_not_overwritten(
+    provider: Provider, server: FastMCP, browser: Browser
+) -> None:
+    await granted(server, browser)
+    newer = (await grant_of(server, "ann")).model_copy(update={"access_token": "newer"})
+    await ended(server)
+    answers, held = list[Message](), provider.hold()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(look, server, answers)
+        while provider.asked.count(TOKEN) < 2:
+            await anyio.sleep(0.01)
+        await flow.consent_of(server).keep(ANN, newer)
+        held.set()
+    assert (await grant_of(server, "ann")).access_token == "newer"
+    assert answers[0]["result"]["structuredContent"] == {"token": "newer"}
+
+
+async def test_a_caller_that_leaves_tears_no_renewal_up(
+    provider: Provider, server: FastMCP, browser: Browser
+) -> None:
+    provider.wrong["rotates"] = True
+    await granted(server, browser)
+    await ended(server)
+    held = provider.hold()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(flow.consent_of(server).fresh, ANN)
+        while provider.asked.count(TOKEN) < 2:
+            await anyio.sleep(0.01)
+        tasks.cancel_scope.cancel()
+        held.set()
+    answers: list[Message] = []
+    await look(server, answers)
+    assert "structuredContent" in answers[0]["result"]
+
+
+async def test_who_died_in_a_renewal_holds_nobody_up(
+    provider: Provider,
+    server: FastMCP,
+    browser: Browser,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    await granted(server, browser)
+    await ended(server)
+    consent, answers = flow.consent_of(server), list[Message]()
+    name = str(await consent._current(ANN))
+    assert await consent.store.add("turns", name, 600)
+    monkeypatch.setattr(consent_store, "TURN", 0.1)
+    await look(server, answers)
+    assert text_of(answers[0]).endswith("takes long; try again later")
+    await consent.store.put("turns", name, {}, 0.1)  # the time of who died is over
+    monkeypatch.setattr(consent_store, "TURN", 30)
+    await look(server, answers)
+    assert "structuredContent" in answers[1]["result"]

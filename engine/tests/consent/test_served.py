@@ -1,0 +1,211 @@
+"""Consent and scopes hold for whatever is served: resources, prompts, tools that were mounted, renamed or found.
+
+Each row was seen to be answered without consent before what stops it was there.
+"""
+
+import json
+from collections.abc import Callable
+
+import pytest
+from fastmcp import Client, FastMCP
+from fastmcp.client.transports import StreamableHttpTransport
+from fastmcp.server.middleware.error_handling import ErrorHandlingMiddleware
+from fastmcp.server.transforms import ToolTransform
+from fastmcp.server.transforms.search import RegexSearchTransform
+from fastmcp.tools.tool_transform import ToolTransformConfig
+from mcp.shared.exceptions import MCPError
+
+from copier_fastmcp_engine.consent.asking import requires_consent
+from copier_fastmcp_engine.declarations import read
+from copier_fastmcp_engine.guard import guard_of
+from copier_fastmcp_engine.registry import resource
+from copier_fastmcp_engine.tools import build_tool
+from engine.tests.engine_support.cloud.settings import POLICY
+from engine.tests.engine_support.granting import (
+    CAN,
+    COMPLETE,
+    ERAS,
+    REQUIRED,
+    link_in,
+    serving,
+    zz_look,
+)
+from engine.tests.engine_support.provider import Browser, Provider, http
+from engine.tests.engine_support.raw import LEGACY, MODERN, Message, Raw, connect, user
+
+pytestmark = pytest.mark.anyio
+SECRET = "what only its user may read"
+Serve = Callable[[FastMCP], Message]
+
+
+@requires_consent
+async def zz_mine() -> str:
+    """Answer what belongs to a user."""
+    return SECRET
+
+
+async def zz_of(name: str) -> str:
+    """Answer what belongs to a user, by its name."""
+    return f"{SECRET}: {name}"
+
+
+def registered(server: FastMCP) -> Message:
+    """A resource of the policy."""
+    server.add_resource(
+        resource("mine://all", name="Mine", description="Mine.")(zz_mine)
+    )
+    return {"method": "resources/read", "uri": "mine://all"}
+
+
+def template(server: FastMCP) -> Message:
+    """A template, with the decorators the other way round."""
+    made = resource("mine://{name}", name="One", description="One.")(zz_of)
+    server.add_resource(requires_consent(made))
+    return {"method": "resources/read", "uri": "mine://one"}
+
+
+def by_hand(server: FastMCP) -> Message:
+    """A resource that FastMCP's own decorator declares."""
+    server.resource("mine://all")(zz_mine)
+    return {"method": "resources/read", "uri": "mine://all"}
+
+
+def mounted(server: FastMCP) -> Message:
+    """A resource of a server that is mounted."""
+    child = FastMCP("child")
+    child.resource("mine://{name}")(requires_consent(zz_of))
+    server.mount(child, namespace="child")
+    return {"method": "resources/read", "uri": "mine://child/one"}
+
+
+def prompt(server: FastMCP) -> Message:
+    """A prompt."""
+    server.prompt(zz_mine)
+    return {"method": "prompts/get", "name": "zz_mine"}
+
+
+def mounted_prompt(server: FastMCP) -> Message:
+    """A prompt of a server that is mounted."""
+    child = FastMCP("child")
+    child.prompt(zz_mine)
+    server.mount(child, namespace="child")
+    return {"method": "prompts/get", "name": "child_zz_mine"}
+
+
+def mounted_tool(server: FastMCP) -> Message:
+    """A tool of a server that is mounted, which the policy built."""
+    child = FastMCP("child")
+    child.add_tool(build_tool(POLICY, zz_mine, read(title="Mine")))
+    server.mount(child, namespace="child")
+    return {"method": "tools/call", "name": "child_zz_mine", "arguments": {}}
+
+
+def foreign_tool(server: FastMCP) -> Message:
+    """A tool of a server that is mounted, which FastMCP built."""
+    child = FastMCP("child")
+    child.tool(read(title="Mine")(zz_mine))
+    server.mount(child, namespace="child")
+    return {"method": "tools/call", "name": "child_zz_mine", "arguments": {}}
+
+
+def renamed(server: FastMCP) -> Message:
+    """A tool under another name."""
+    server.add_transform(ToolTransform({"zz_look": ToolTransformConfig(name="look")}))
+    return {"method": "tools/call", "name": "look", "arguments": {}}
+
+
+def found(server: FastMCP) -> Message:
+    """A tool that a search found."""
+    server.add_transform(RegexSearchTransform())
+    arguments = {"name": "zz_look", "arguments": {}}
+    return {"method": "tools/call", "name": "call_tool", "arguments": arguments}
+
+
+def handled(server: FastMCP) -> Message:
+    """A tool below a middleware that makes another error of every error."""
+    server.add_middleware(ErrorHandlingMiddleware())
+    return {"method": "tools/call", "name": "zz_look", "arguments": {}}
+
+
+SERVED = [registered, template, by_hand, mounted, prompt, mounted_prompt]
+SERVED += [mounted_tool, foreign_tool, renamed, found, handled]
+
+
+async def sent(raw: Raw, what: Message) -> Message:
+    """What a request comes to, before anyone answers a question."""
+    number, asked = await raw.send(**what), len(raw.asked)
+    while number not in raw.came and len(raw.asked) == asked:
+        await raw.next()
+    return raw.came.pop(number) if number in raw.came else raw.asked[-1]
+
+
+WAYS = [(serve, "url") for serve in SERVED] + [
+    (registered, "form"),
+    (registered, "none"),
+]
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize(("serve", "way"), WAYS)
+async def test_nothing_is_served_without_consent(
+    provider: Provider, browser: Browser, serve: Serve, way: str, era: str
+) -> None:
+    server = serving(provider)
+    what = serve(server)
+    with user("ann"):
+        async with connect(server, era, can=CAN[way]) as raw:
+            message = await sent(raw, what)
+            assert SECRET not in json.dumps(message)
+            if way == "url" and era == LEGACY:
+                assert message["error"]["code"] == -32042, message
+            elif way != "none" and era == MODERN:
+                assert "consent" in message["result"]["inputRequests"], message
+            assert await browser.walk(link_in(message), "ann") == COMPLETE
+            if (
+                "method" in message
+            ):  # a form within the call, which the person closes now
+                accepted = {"action": "accept", "content": {"acknowledged": True}}
+                await raw.post(id=message["id"], result=accepted)
+                message = await raw.receive(len(raw.sent))
+            else:
+                message = await sent(raw, what)
+    held = provider.tokens[0] if "look" in json.dumps(what) else SECRET
+    assert held in json.dumps(message), message
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_resource_without_its_scope_is_refused_and_the_scope_named(
+    provider: Provider, era: str
+) -> None:
+    @resource("scoped://all", name="Scoped", description="Scoped.", scopes=["zz:read"])
+    async def zz_scoped() -> str:
+        return SECRET
+
+    def make(base: str) -> FastMCP:
+        server = serving(provider, server_url=base)
+        server.add_resource(zz_scoped)
+        guard_of(server).check()
+        return server
+
+    async with http(make) as (base, _):
+        answers = []
+        for scope in ("other:read", "zz:read"):
+            token = provider.token_of("ann", scope)
+            transport = StreamableHttpTransport(f"{base}/mcp", auth=token)
+            async with Client(transport, mode=era) as client:
+                try:
+                    answers.append(str(await client.read_resource("scoped://all")))
+                except MCPError as error:
+                    answers.append(str(error))
+    assert SECRET not in answers[0]
+    assert "insufficient_scope: zz_scoped needs a token with zz:read" in answers[0]
+    assert SECRET in answers[1]
+
+
+async def test_the_link_is_the_only_thing_a_refusal_tells(provider: Provider) -> None:
+    server = serving(provider)
+    async with connect(server, MODERN, can={}) as raw:
+        with user("ann"):
+            message = await sent(raw, registered(server))
+    assert message["error"]["message"].startswith(REQUIRED)
+    assert zz_look.__name__ not in json.dumps(message)

@@ -1,0 +1,248 @@
+"""Settings that are not safe stop the start with one line."""
+
+import os
+import socket
+from pathlib import Path
+from typing import ClassVar
+
+import anyio
+import keyring
+import pytest
+from fastmcp import Client
+from fastmcp.client.transports import StreamableHttpTransport
+from keyring.backend import KeyringBackend
+from keyring.backends.fail import Keyring as Fail
+from pydantic import SecretStr
+
+from copier_fastmcp_engine.cli import ServerCommands
+from copier_fastmcp_engine.consent.settings import serve_at, strangers
+from copier_fastmcp_engine.project import Project
+from engine.tests.engine_support.cloud.settings import POLICY, Settings
+from engine.tests.engine_support.granting import (
+    PREFIX,
+    SECRET,
+    calling,
+    flow,
+    serving,
+    text_of,
+    variables,
+)
+from engine.tests.engine_support.provider import Provider, http
+from engine.tests.engine_support.raw import MODERN
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_port_that_is_taken_is_one_line(provider: Provider) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        back = f"http://127.0.0.1:{port}/oauth/callback"
+        async with calling(
+            serving(provider, elicitation_callback_url=back), MODERN
+        ) as call:
+            assert text_of(call.message) == f"port {port} for the page is taken"
+
+
+def test_a_file_that_is_no_store_stops_the_start(
+    provider: Provider, tmp_path: Path
+) -> None:
+    (tmp_path / "c.db").write_text("no database " * 100)
+    (tmp_path / "c.db").chmod(0o600)
+    more = {"consent_database": str(tmp_path / "c.db"), "secret_keys": SECRET}
+    with pytest.raises(Exception, match=f"^{PREFIX}CONSENT_DATABASE .*not a database$"):
+        serving(provider, **more)
+
+
+KEPT = {"CONSENT_DATABASE": "/tmp/never/c.db"}
+UNSAFE: dict[str, tuple[dict[str, str], str]] = {
+    "http provider": (
+        {"OIDC_ISSUER": "http://example.com"},
+        "neither https nor on this machine",
+    ),
+    "http JWKS": (
+        {"JWT_JWKS_URI": "http://example.com/k"},
+        "neither https nor on this machine",
+    ),
+    "http server": (
+        {"SERVER_URL": "http://example.com"},
+        "neither https nor on this machine",
+    ),
+    "http callback": (
+        {"ELICITATION_CALLBACK_URL": "http://example.com/oauth/callback"},
+        "https",
+    ),
+    "other callback": (
+        {"ELICITATION_CALLBACK_URL": "https://example.com/x"},
+        "/oauth/callback",
+    ),
+    "no secret": (KEPT, "SECRET_KEYS is missing"),
+    "short secret": (KEPT | {"SECRET_KEYS": "short"}, "32 characters"),
+    "no client": ({"OIDC_CLIENT_ID": ""}, "OIDC_CLIENT_ID"),
+    "any audience": ({"JWT_AUDIENCE": ""}, "set all three"),
+    "other issuer": (
+        {"JWT_ISSUER": "https://example.com"},
+        "who grants could not be compared",
+    ),
+    "no openid": ({"OIDC_SCOPES": "notes"}, "add openid"),
+    "callback elsewhere": (
+        {"ELICITATION_CALLBACK_URL": "https://example.com/oauth/callback"},
+        "a browser that began at http://127.0.0.1 has no cookie for it",
+    ),
+    "callback at another name": (
+        {
+            "SERVER_URL": "http://127.0.0.1:8000",
+            "ELICITATION_CALLBACK_URL": "http://localhost:8000/oauth/callback",
+        },
+        "a browser that began at http://127.0.0.1:8000 has no cookie for it",
+    ),
+    "question before link": (
+        {"CONFIRM_SECONDS": "100"},
+        "CONFIRM_SECONDS 100 is less than _ELICITATION_TIMEOUT_SECONDS 300",
+    ),
+    "two modes": ({"STATIC_CREDENTIALS": "x"}, "exclude each other"),
+}
+
+
+@pytest.mark.parametrize("name", UNSAFE)
+def test_unsafe_settings_stop_the_start_with_one_line(
+    provider: Provider, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    more, reason = UNSAFE[name]
+    for variable, value in variables(provider, **more).items():
+        monkeypatch.setenv(variable, value)
+    with pytest.raises(ValueError, match="^" + PREFIX) as stopped:
+        flow.Consent(Settings())
+    assert reason in str(stopped.value)
+    assert "\n" not in str(stopped.value)
+
+
+def run_refused(
+    monkeypatch: pytest.MonkeyPatch,
+    variables: dict[str, str],
+    host: str | None = None,
+) -> str:
+    """Return the line with which `run --http` refuses to serve: sys.exit prints it, and makes the exit code 1."""
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("gc.disable", lambda: None)
+    with pytest.raises(SystemExit) as stopped:
+        ServerCommands(Project(POLICY)).run(http=True, host=host, port=1)
+    line = stopped.value.code
+    assert isinstance(line, str)
+    assert "\n" not in line
+    return line
+
+
+def test_over_http_a_server_that_knows_nobody_does_not_start(
+    provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nobody = variables(provider, JWT_ISSUER="", JWT_AUDIENCE="", JWT_JWKS_URI="")
+    line = run_refused(monkeypatch, nobody)
+    assert f"set {PREFIX}JWT_ISSUER" in line
+
+
+STRANGERS_ARE_REFUSED = strangers(POLICY)
+STRANGERS: dict[str, tuple[str, str | None]] = {
+    "all addresses": ("0.0.0.0", None),
+    "a name": ("mcp.example.com", None),
+    "behind a proxy": ("127.0.0.1", "https://mcp.example.com"),
+}
+
+
+@pytest.mark.parametrize("name", STRANGERS)
+def test_the_credentials_of_one_user_are_not_for_strangers(name: str) -> None:
+    host, public = STRANGERS[name]
+    alone = Settings(static_credentials=SecretStr("the only one"), server_url=public)
+    assert serve_at(alone, host, 8000) == STRANGERS_ARE_REFUSED
+    near = alone.model_copy(update={"server_url": None})
+    assert serve_at(near, "127.0.0.1", 8000) is None
+
+
+def test_the_command_says_so_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    single = {
+        f"{PREFIX}STATIC_CREDENTIALS": "the only one",
+        f"{PREFIX}DATABASE": ":memory:",
+    }
+    line = run_refused(monkeypatch, single, "0.0.0.0")
+    assert line == f"{POLICY.server_name}: {STRANGERS_ARE_REFUSED}"
+
+
+@pytest.mark.parametrize("known", [True, False])
+async def test_without_the_command_the_credentials_serve_who_is_known(
+    provider: Provider, known: bool
+) -> None:
+    more = {"enable_offline_access": False, "static_credentials": "the only one"}
+    if not known:
+        more |= dict.fromkeys(["jwt_issuer", "jwt_audience", "jwt_jwks_uri"])
+    async with http(lambda base: serving(provider, **more)) as (base, _):
+        token = provider.token_of("ann", "zz:read") if known else None
+        transport = StreamableHttpTransport(f"{base}/mcp", auth=token)
+        async with Client(transport, mode=MODERN) as client:
+            answer = await client.call_tool("zz_alone", {}, raise_on_error=False)
+    assert answer.is_error != known
+    assert ("the only one" in str(answer)) == known
+
+
+@pytest.mark.skipif(os.name != "posix", reason="file modes are of POSIX")
+@pytest.mark.parametrize("mode", [0o666, 0o604, 0o602])
+def test_a_store_that_anybody_may_use_stops_the_start(
+    provider: Provider, tmp_path: Path, mode: int
+) -> None:
+    path = tmp_path / "c.db"
+    path.touch()
+    path.chmod(mode)
+    with pytest.raises(
+        Exception, match=f"^{PREFIX}CONSENT_DATABASE .*run `chmod 600 {path}`$"
+    ):
+        serving(provider, consent_database=str(path), secret_keys=SECRET)
+
+
+class Ring(KeyringBackend):
+    """A keyring in memory."""
+
+    kept: ClassVar[dict[tuple[str, str], str]] = {}
+
+    def get_password(self, service: str, username: str) -> str | None:
+        """What is kept."""
+        return self.kept.get((service, username))
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        """Keep it."""
+        self.kept[service, username] = password
+
+
+@pytest.mark.parametrize("ring", [Ring, Fail])
+def test_a_keyring_keeps_the_secret_where_there_is_one(
+    provider: Provider, tmp_path: Path, ring: type[KeyringBackend]
+) -> None:
+    before = keyring.get_keyring()
+    keyring.set_keyring(ring())
+    more = {"consent_database": str(tmp_path / "c.db"), "secret_keyring": True}
+    try:
+        if ring is Fail:
+            with pytest.raises(
+                Exception, match="there is no keyring here; set SECRET_KEYS"
+            ):
+                serving(provider, **more)
+            return
+        sealed = [flow.consent_of(serving(provider, **more)).store for _ in range(2)]
+        anyio.run(sealed[0].put, "grants", "a", {"x": 1}, 60)
+        assert anyio.run(sealed[1].get, "grants", "a") == {"x": 1}
+        (secret,) = Ring.kept.values()
+        assert len(secret) == 64
+    finally:
+        keyring.set_keyring(before)
+
+
+@pytest.mark.parametrize(
+    "variable", ["MCP_SERVER_CLIENT_ID", f"{PREFIX}ENABLE_PROGRESSIVE_CONSENT"]
+)
+def test_a_setting_that_is_gone_is_warned_about(
+    provider: Provider,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    variable: str,
+) -> None:
+    monkeypatch.setenv(variable, "x")
+    serving(provider)
+    assert f"{variable} has no effect any more; set {PREFIX}" in caplog.text

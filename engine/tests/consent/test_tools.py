@@ -1,0 +1,269 @@
+"""The tools that come along with consent, the three modes, and scopes over HTTP."""
+
+import json
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+from fastmcp import Client, FastMCP
+from fastmcp.client.transports import StreamableHttpTransport
+from fastmcp.exceptions import ToolError
+
+from copier_fastmcp_engine.errors import CouldNotError
+from engine.tests.consent.conftest import EACH_POLICY
+from engine.tests.engine_support.granting import (
+    CAN,
+    COMPLETE,
+    DOMAIN,
+    ERAS,
+    REQUIRED,
+    SECRET,
+    TIMED_OUT,
+    YES,
+    Grant,
+    calling,
+    commands,
+    end,
+    flow,
+    grant_of,
+    serving,
+    text_of,
+    variables,
+)
+from engine.tests.engine_support.provider import Browser, Provider, http
+from engine.tests.engine_support.raw import LEGACY, MODERN, Message, connect, user
+
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.parametrize("policy", EACH_POLICY, indirect=True),
+    pytest.mark.usefixtures("policy"),
+]
+
+
+@pytest.mark.parametrize("way", CAN)
+async def test_the_link_leads_to_the_provider_with_pkce(
+    provider: Provider, browser: Browser, way: str
+) -> None:
+    async with calling(serving(provider), LEGACY, way, tool="check_logged_in") as call:
+        there = (await browser.get(call.link)).headers["location"]
+        assert there.startswith(provider.issuer)
+        query = httpx2.URL(there).params
+        assert (query["response_type"], query["client_id"]) == ("code", "this-server")
+        assert (
+            query["redirect_uri"] == call.link.split("/oauth/")[0] + "/oauth/callback"
+        )
+        assert query["scope"] == "openid offline_access"
+        assert query["code_challenge_method"] == "S256"
+        assert query["state"]
+        assert query["nonce"]
+
+
+async def test_who_answers_after_the_link_has_ended_is_told_so(server: FastMCP) -> None:
+    async with calling(server, MODERN) as call:
+        await end(server, call.link)
+        assert text_of(await call.go_on()) == TIMED_OUT
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize(
+    ("reply", "status"),
+    [
+        (YES, "Login not detected"),
+        ({"action": "decline"}, "Login declined by user."),
+        ({"action": "cancel"}, "Login cancelled by user."),
+    ],
+)
+async def test_check_logged_in_has_four_answers(
+    provider: Provider,
+    browser: Browser,
+    monkeypatch: pytest.MonkeyPatch,
+    era: str,
+    reply: Message,
+    status: str,
+) -> None:
+    monkeypatch.setattr("copier_fastmcp_engine.consent.asking.SETTLE", 0.1)
+    server = serving(provider)
+    async with calling(server, era, "form", tool="check_logged_in") as call:
+        done = await call.go_on(reply)
+        assert done["result"]["structuredContent"] == {"status": status}
+        await call.begin()
+        assert await browser.walk(call.link, "ann") == COMPLETE
+        assert (await call.go_on())["result"]["structuredContent"] == {"status": "yes"}
+
+
+async def test_what_was_granted_is_taken_back(
+    provider: Provider, browser: Browser
+) -> None:
+    server = serving(provider)
+    revoke = f"revoke_{DOMAIN}_access"
+    async with calling(server, LEGACY, "none") as call:
+        assert await browser.walk(call.link, "ann") == COMPLETE
+        yes = {"action": "accept", "content": {"confirm": True}}
+        with user("ann"):
+            async with connect(server, LEGACY, yes) as raw:
+                arguments = {"name": revoke, "arguments": {"confirm": True}}
+                for _ in range(2):
+                    done = await raw.receive(await raw.send("tools/call", **arguments))
+        assert "result" in done
+        assert sorted(provider.revoked) == sorted(provider.tokens)
+        assert await grant_of(server, "ann") is None
+        again = await call.begin()
+        assert text_of(again.message).startswith(REQUIRED)
+
+
+@pytest.mark.parametrize("name", ["check_provisioning_status", "list_tools"])
+async def test_what_says_read_only_starts_nothing(
+    provider: Provider, name: str
+) -> None:
+    server = serving(provider)
+    rows: Any = flow.consent_of(server).store
+    before = rows._rows._run("SELECT * FROM rows")
+    async with Client(server, mode=MODERN) as client:
+        if name == "list_tools":
+            await client.list_tools()
+        else:
+            status = await client.call_tool(name, {})
+            assert status.structured_content == {
+                "provisioned": False,
+                "status": None,
+                "message": REQUIRED,
+            }
+    assert rows._rows._run("SELECT * FROM rows") == before
+    assert provider.asked == []
+
+
+def test_the_one_user_of_stdio_has_commands(
+    provider: Provider,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    kept = {"CONSENT_DATABASE": str(tmp_path / "consent.db"), "SECRET_KEYS": SECRET}
+    for name, value in variables(provider, **kept).items():
+        monkeypatch.setenv(name, value)
+    path = {name.lower(): value for name, value in kept.items()}
+    consent = flow.consent_of(serving(provider, **path))
+    now = time.time()
+    made = Grant(
+        subject="ann",
+        access_token="t",
+        scope="openid",
+        expires_at=now + 60,
+        granted_at=now,
+    )
+    commands.status()
+    anyio.run(consent.keep, flow.LOCAL, made)
+    commands.status()
+    commands.revoke()
+    commands.revoke()
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0] == printed[3]
+    assert printed[0].startswith("no access")
+    assert "was granted" in printed[1]
+    assert "with openid; it ends" in printed[1]
+    assert printed[2] == "revoked"
+    assert provider.revoked == ["t"]
+
+
+def test_a_store_that_is_away_is_one_line(
+    provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("redis")
+    kept = {"STATE": "redis://127.0.0.1:1/0", "SECRET_KEYS": SECRET}
+    for name, value in variables(provider, **kept).items():
+        monkeypatch.setenv(name, value)
+    for command in (commands.status, commands.revoke):
+        with pytest.raises(
+            CouldNotError, match="cannot be looked up now; try again later"
+        ):
+            command()
+
+
+async def test_in_pass_through_mode_nothing_is_kept_nor_served_for_it(
+    provider: Provider,
+) -> None:
+    server = serving(provider, enable_offline_access=False)
+    async with Client(server, mode=MODERN) as client:
+        names = {tool.name for tool in await client.list_tools()}
+        assert names.isdisjoint({"check_logged_in", f"request_{DOMAIN}_access"})
+        with pytest.raises(ToolError, match="keeps no tokens"):
+            await client.call_tool("zz_look", {})
+
+
+async def test_a_single_user_is_never_asked(provider: Provider) -> None:
+    single = {"enable_offline_access": False, "static_credentials": "the only one"}
+    async with Client(serving(provider, **single), mode=MODERN) as client:
+        held = await client.call_tool("zz_look", {})
+    assert held.structured_content == {"token": "the only one"}
+
+
+async def test_over_http_a_missing_scope_is_named_and_its_tool_listed(
+    provider: Provider,
+) -> None:
+    async with http(lambda base: serving(provider, server_url=base)) as (base, _):
+        token = provider.token_of("ann", "other:read")
+        transport = StreamableHttpTransport(f"{base}/mcp", auth=token)
+        async with Client(transport, mode=MODERN) as client:
+            assert "zz_look" in {tool.name for tool in await client.list_tools()}
+            refusal = await client.call_tool("zz_look", {}, raise_on_error=False)
+        assert refusal.is_error
+        assert getattr(refusal.content[0], "text", "") == (
+            "insufficient_scope: zz_look needs a token with zz:read"
+        )
+        place = f"{base}/.well-known/oauth-protected-resource/mcp"
+        assert place in json.dumps(refusal.meta)
+        async with httpx2.AsyncClient() as client_:
+            published = (await client_.get(place)).json()
+            assert published["authorization_servers"] == [f"{provider.issuer}/"]
+            refused = await client_.post(f"{base}/mcp", json={})
+        assert refused.status_code == 401
+        assert place in refused.headers["www-authenticate"]
+
+
+async def test_over_http_a_scope_that_all_need_is_refused_by_its_status(
+    provider: Provider,
+) -> None:
+    make = {"jwt_scopes": "all:need"}
+    async with http(lambda base: serving(provider, server_url=base, **make)) as (
+        base,
+        _,
+    ):
+        headers = {"Authorization": f"Bearer {provider.token_of('ann', 'zz:read')}"}
+        async with httpx2.AsyncClient() as client:
+            refused = await client.post(f"{base}/mcp", json={}, headers=headers)
+    assert refused.status_code in (401, 403)
+    assert 'scope="all:need"' in refused.headers["www-authenticate"]
+
+
+async def test_below_a_path_a_login_completes_and_the_metadata_is_found(
+    provider: Provider, browser: Browser
+) -> None:
+    async with http(lambda base: serving(provider, server_url=base), "/notes") as (
+        base,
+        _,
+    ):
+        transport = StreamableHttpTransport(
+            f"{base}/mcp", auth=provider.token_of("ann", "zz:read")
+        )
+        async with Client(transport, mode=MODERN) as client:
+            refusal = await client.call_tool("zz_look", {}, raise_on_error=False)
+            link = re.search(
+                rf"{base}/oauth/\S+", getattr(refusal.content[0], "text", "")
+            )
+            assert link
+            assert await browser.walk(link[0], "ann") == COMPLETE
+            held = await client.call_tool("zz_look", {})
+        assert held.structured_content == {"token": provider.tokens[0]}
+        other = StreamableHttpTransport(f"{base}/mcp", auth=provider.token_of("ann"))
+        async with Client(other, mode=MODERN) as client:
+            refusal = await client.call_tool("zz_look", {}, raise_on_error=False)
+        challenge = (refusal.meta or {})["mcp/www_authenticate"][0]
+        place = re.search('resource_metadata="(.*?)"', challenge)
+        assert place
+        async with httpx2.AsyncClient() as client_:
+            published = (await client_.get(place[1])).json()
+        assert published["resource"] == f"{base}/mcp"

@@ -1,0 +1,336 @@
+"""What each kind of client gets when consent is missing, in both protocol eras, over memory, HTTP and stdio."""
+
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+from fastmcp import Client
+from fastmcp.client.elicitation import ElicitResult
+from fastmcp.client.transports import StdioTransport, StreamableHttpTransport
+from mcp.shared.exceptions import MCPError
+
+from copier_fastmcp_engine.consent.asking import requires_consent
+from copier_fastmcp_engine.declarations import read
+from engine.tests.consent.conftest import MOSTLY_ONE_POLICY
+from engine.tests.engine_support.granting import (
+    CAN,
+    COMMAND,
+    COMPLETE,
+    DOMAIN,
+    ERAS,
+    REQUIRED,
+    SECRET,
+    YES,
+    Call,
+    Held,
+    add_tools,
+    calling,
+    grant_of,
+    link_in,
+    serving,
+    text_of,
+    variables,
+)
+from engine.tests.engine_support.provider import Browser, Provider, http
+from engine.tests.engine_support.raw import LEGACY, MODERN, Message
+
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.parametrize("policy", MOSTLY_ONE_POLICY, indirect=True),
+    pytest.mark.usefixtures("policy"),
+]
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("way", CAN)
+async def test_each_client_gets_the_link_its_own_way(
+    provider: Provider, browser: Browser, era: str, way: str
+) -> None:
+    server = serving(provider)
+    async with calling(server, era, way) as call:
+        message, modern = call.message, era == MODERN
+        if way == "none":
+            assert message["result"]["isError"] is True
+            assert text_of(message).startswith(REQUIRED)
+            assert "call zz_look again" in text_of(message)
+        elif modern:
+            asked = message["result"]["inputRequests"]["consent"]["params"]
+            assert asked["mode"] == way
+            assert "elicitationId" not in asked
+        elif way == "url":
+            error = message["error"]
+            assert (error["code"], error["message"]) == (-32042, REQUIRED)
+            (asked,) = error["data"]["elicitations"]
+            assert asked["mode"] == "url"
+            assert asked["url"].endswith(f"?elicitationId={asked['elicitationId']}")
+        else:
+            asked = message["params"]
+            assert asked["message"].endswith("check the box below and click OK.")
+            assert list(asked["requestedSchema"]["properties"]) == ["acknowledged"]
+        assert await browser.walk(call.link, "ann") == COMPLETE
+        done = await call.go_on()
+        assert done["result"]["structuredContent"] == {"token": provider.tokens[0]}
+        heard = [
+            m["params"] for m in call.raw.heard if m["method"].endswith("/complete")
+        ]
+        told = (era, way) == (LEGACY, "url")
+        assert heard == ([{"elicitationId": asked["elicitationId"]}] if told else [])
+    assert (await grant_of(server, "ann")).subject == "ann"
+
+
+ANSWERS: dict[str, Message] = {
+    "Login declined by user": {"action": "decline"},
+    "Login cancelled by user": {"action": "cancel"},
+    "Login not detected": YES,
+}
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("answer", ANSWERS)
+async def test_no_answer_to_a_form_counts_without_a_grant(
+    provider: Provider, monkeypatch: pytest.MonkeyPatch, era: str, answer: str
+) -> None:
+    monkeypatch.setattr("copier_fastmcp_engine.consent.asking.SETTLE", 0.1)
+    async with calling(serving(provider), era, "form") as call:
+        refusal = text_of(await call.go_on(ANSWERS[answer]))
+        assert refusal == f"{REQUIRED}. {answer}; nothing was done."
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_gated_tool_asks_for_access_and_then_for_the_action(
+    provider: Provider, browser: Browser, era: str
+) -> None:
+    async with calling(serving(provider), era, tool="zz_drop", confirm=True) as call:
+        assert await browser.walk(call.link, "ann") == COMPLETE
+        if era == MODERN:
+            call.message = await call.go_on()
+            assert list(call.message["result"]["inputRequests"]) == ["confirmation"]
+        else:
+            await call.begin()
+            assert "Drop what is yours" in call.message["params"]["message"]
+        done = await call.go_on({"action": "accept", "content": {"confirm": True}})
+        assert done["result"]["structuredContent"]["outcome"] == "applied"
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_tool_asks_for_the_tools_it_calls(
+    provider: Provider, browser: Browser, era: str
+) -> None:
+    async with calling(serving(provider), era, tool="zz_outer") as call:
+        assert ("error" in call.message) == (era == LEGACY)
+        assert await browser.walk(call.link, "ann") == COMPLETE
+        assert "token" in (await call.go_on())["result"]["structuredContent"]
+
+
+@pytest.mark.parametrize("answer", [*ANSWERS][:2])
+async def test_who_does_not_open_the_link_gets_nothing(
+    provider: Provider, answer: str
+) -> None:
+    async with calling(serving(provider), MODERN) as call:
+        refusal = text_of(await call.go_on(ANSWERS[answer]))
+        assert refusal == f"{REQUIRED}. {answer}; nothing was done."
+
+
+async def test_agreeing_to_open_the_link_is_no_grant(
+    provider: Provider, browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("copier_fastmcp_engine.consent.asking.WAIT", 0.1)
+    async with calling(serving(provider), MODERN) as call:
+        again = await call.go_on()
+        assert link_in(again) == call.link
+        call.message = again
+        assert await browser.walk(call.link, "ann") == COMPLETE
+        assert "structuredContent" in (await call.go_on())["result"]
+
+
+async def test_a_client_that_cannot_show_a_form_gets_the_link_as_text(
+    provider: Provider,
+) -> None:
+    async with calling(serving(provider), LEGACY, "form") as call:
+        await call.raw.post(
+            id=call.message["id"], error={"code": -32601, "message": "what?"}
+        )
+        done = await call.raw.receive(call.number)
+        assert link_in(done) == call.link
+        assert len(call.raw.asked) == 1
+        await call.begin()
+        assert len(call.raw.asked) == 1
+
+
+Function = Callable[..., Any]
+
+
+def thin(function: Function) -> Function:
+    """Another decorator, which hands on no attribute but its `__wrapped__`."""
+
+    async def call() -> Held:
+        answer: Held = await function()
+        return answer
+
+    call.__name__ = function.__name__
+    vars(call)["__wrapped__"] = function
+    return call
+
+
+@pytest.mark.parametrize(
+    "order",
+    [[thin, requires_consent], [requires_consent, thin]],
+    ids=["below", "above"],
+)
+async def test_other_decorators_hide_no_consent(
+    provider: Provider, order: list[Function]
+) -> None:
+    async def zz_thin() -> Held:
+        return Held(token="nobody asked")
+
+    function: Function = zz_thin
+    for decorator in order:
+        function = decorator(function)
+    server = serving(provider)
+    add_tools(server, read(title="Look")(function))
+    async with calling(server, LEGACY, "none", tool="zz_thin") as call:
+        assert text_of(call.message).startswith(REQUIRED)
+
+
+async def test_calls_of_one_user_share_a_link(provider: Provider) -> None:
+    server = serving(provider)
+    links = []
+    for who in ("ann", "ann", "bob"):
+        async with calling(server, MODERN, who=who) as call:
+            links.append(call.link)
+    assert links[0] == links[1] != links[2]
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_over_http_a_call_waits_for_its_user(
+    provider: Provider, browser: Browser, era: str
+) -> None:
+    done = []
+
+    async def person(
+        message: str, kind: Any, params: Any, ctx: Any
+    ) -> ElicitResult[None]:
+        done.append(await browser.walk(params.url, "ann"))
+        return ElicitResult(action="accept")
+
+    async with http(lambda base: serving(provider, server_url=base)) as (base, _):
+        token = provider.token_of("ann", "zz:read")
+        transport = StreamableHttpTransport(f"{base}/mcp", auth=token)
+        async with Client(transport, mode=era, elicitation_handler=person) as client:
+            if era == LEGACY:
+                with pytest.raises(MCPError) as caught:
+                    await client.call_tool("zz_look", {})
+                assert caught.value.code == -32042
+                done.append(await browser.walk(link_in(caught.value.data), "ann"))
+            held = await client.call_tool("zz_look", {})
+    assert done == [COMPLETE]
+    assert held.structured_content == {"token": provider.tokens[-2]}
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_over_stdio_a_listener_takes_the_browser_back(
+    provider: Provider, browser: Browser, era: str, tmp_path: Path
+) -> None:
+    done = []
+
+    async def person(
+        message: str, kind: Any, params: Any, ctx: Any
+    ) -> ElicitResult[None]:
+        done.append(await browser.walk(params.url, "ann"))
+        return ElicitResult(action="accept")
+
+    kept = {"CONSENT_DATABASE": str(tmp_path / "consent.db"), "SECRET_KEYS": SECRET}
+    environ = (
+        os.environ
+        | {"PYTHONPATH": os.pathsep.join(sys.path)}
+        | variables(provider, **kept)
+    )
+    log = tmp_path / "stderr"
+    transport = StdioTransport(
+        sys.executable, [*COMMAND, "run"], environ, keep_alive=False, log_file=log
+    )
+    async with Client(transport, mode=era, elicitation_handler=person) as client:
+        asked = await client.call_tool(f"request_{DOMAIN}_access", {})
+        again = await client.call_tool("check_logged_in", {})
+    assert [answer.structured_content for answer in (asked, again)] == [
+        {"status": "yes"}
+    ] * 2
+    assert done == [COMPLETE]
+    with pytest.raises(httpx2.ConnectError):
+        await browser.get(str(browser.seen[0].url))
+    assert not leaks(log.read_text(), provider, browser)
+
+
+def leaks(text: str, provider: Provider, browser: Browser) -> list[str]:
+    """The secrets of a flow that a text holds."""
+    visited = [str(page.url) for page in browser.seen]
+    sent = [value for url in visited for value in httpx2.URL(url).params.values()]
+    return [
+        secret
+        for secret in {*sent, *provider.tokens}
+        if len(secret) > 15 and secret in text
+    ]
+
+
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome") or ""
+
+
+@pytest.mark.skipif(
+    not CHROMIUM, reason="no Chromium here; on Debian: apt-get install chromium"
+)
+async def test_a_real_browser_walks_the_way(provider: Provider, tmp_path: Path) -> None:
+    provider.wrong["person"] = "ann"  # who fills in the provider's form
+    server = serving(provider)
+    async with calling(server, MODERN) as call:
+        flags = [
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            f"--user-data-dir={tmp_path}",
+        ]
+        command = [
+            CHROMIUM,
+            *flags,
+            "--virtual-time-budget=20000",
+            "--dump-dom",
+            call.link,
+        ]
+        with anyio.fail_after(60):
+            seen = (await anyio.run_process(command)).stdout.decode()
+        assert f"<h1>{COMPLETE}</h1>" in seen
+        assert "You can close this window" in seen
+        assert "structuredContent" in (await call.go_on())["result"]
+    assert (await grant_of(server, "ann")).subject == "ann"
+
+
+async def test_progress_is_for_who_asked_and_wants_it(
+    provider: Provider, browser: Browser
+) -> None:
+    async with calling(serving(provider), MODERN) as call:
+        meta = {"progressToken": "mine"}
+        result = call.message["result"]
+        sent = Call(call.raw, "zz_look", {})
+        sent.whole |= {
+            "inputResponses": {"consent": YES},
+            "requestState": result["requestState"],
+        }
+        about: Message = {
+            "io.modelcontextprotocol/protocolVersion": MODERN,
+            "io.modelcontextprotocol/clientInfo": {"name": "raw", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": CAN["url"],
+        }
+        params = sent.whole | {"_meta": about | meta}
+        await call.raw.post(id=77, method="tools/call", params=params)
+        while not call.raw.heard:
+            await call.raw.next()
+        (word,) = call.raw.heard
+        assert word["method"] == "notifications/progress"
+        assert word["params"]["progressToken"] == "mine"
+        assert await browser.walk(call.link, "ann") == COMPLETE
+        assert "structuredContent" in (await call.raw.receive(77))["result"]

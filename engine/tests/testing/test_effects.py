@@ -1,0 +1,158 @@
+"""What a call does outside the snapshot is seen: files, programs, the environment, data of modules."""
+
+import contextlib
+import gc
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from copier_fastmcp_engine.testing.plugin.effects import Effect, watching_effects
+from copier_fastmcp_engine.testing.plugin.module_state import ModuleState, find_changed
+
+
+def seen(work: Callable[[], object]) -> list[str]:
+    with watching_effects() as watch:
+        work()
+    return [effect.text for effect in watch.list_effects()]
+
+
+def test_a_file_that_is_written_is_seen(tmp_path: Path) -> None:
+    path = tmp_path / "log.txt"
+    assert seen(lambda: path.write_text("a")) == [f"opened for writing {path}"]
+    assert seen(lambda: os.open(path, os.O_APPEND | os.O_WRONLY)) != []
+    assert seen(path.unlink) == [f"removed {path}"]
+
+
+def test_reading_and_temporary_files_are_no_effect(tmp_path: Path) -> None:
+    path = tmp_path / "log.txt"
+    path.write_text("a")
+
+    def work() -> None:
+        path.read_text()
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(b"a")
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "a").write_text("a")
+        Path(os.devnull).write_text("a")
+
+    assert seen(work) == []
+
+
+def test_a_thread_is_seen_and_a_finalizer_is_not(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+
+    def in_thread() -> None:
+        thread = threading.Thread(target=path.write_text, args=("a",))
+        thread.start()
+        thread.join()
+
+    assert seen(in_thread) == [f"opened for writing {path}"]
+
+    class Store:
+        def __init__(self) -> None:
+            self.itself = self
+            weakref.finalize(self, path.unlink)
+
+    def forget() -> None:
+        Store()
+        gc.collect()
+
+    assert seen(forget) == []
+    assert not path.exists()
+
+
+def test_programs_and_the_environment_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = [sys.executable, "-c", ""]
+    name = Path(sys.executable).name
+    assert f"started {name}" in seen(lambda: subprocess.run(program, check=True))
+    monkeypatch.setenv("NOTES", "a")
+    text = "changed the environment variable NOTES"
+    assert seen(lambda: os.environ.update(NOTES="b")) == [text]
+
+
+@pytest.mark.parametrize(
+    ("declared", "is_declared"),
+    [([], False), (["files"], True), (["*/log.txt"], True), (["programs"], False)],
+)
+def test_a_probe_declares_effects_by_kind_or_by_name(
+    declared: list[str], is_declared: bool
+) -> None:
+    assert Effect("files", "/var/log.txt", "").is_declared(declared) is is_declared
+
+
+SOURCE = """
+import functools, itertools
+seen = []
+by_id = {}
+cache = {}
+client = None
+numbers = itertools.count()
+
+class Client: ...
+
+class Kind:
+    used = 0
+
+def read(x, marks=[]): ...
+
+@functools.cache
+def cached(x): ...
+"""
+
+
+def run(module: Any, code: str) -> None:
+    exec(code, vars(module))
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    module = ModuleType("mine")
+    module.__file__ = str(tmp_path / "mine.py")
+    exec(SOURCE, vars(module))
+    monkeypatch.setitem(sys.modules, "mine", module)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("code", "changed"),
+    [
+        ("", []),
+        ("seen.append(1)", ["mine.seen"]),
+        ("by_id.setdefault(1, 2)", ["mine.by_id"]),
+        ("Kind.used += 1", ["mine.Kind.used"]),
+        ("next(numbers)", ["mine.numbers"]),
+        ("read.calls = 1", ["mine.read.calls"]),
+        ("read.__defaults__[0].append(1)", ["mine.read()"]),
+        ("client = 5", ["mine.client"]),
+        ("cache[len(cache)] = 1", ["mine.cache"]),
+        # memoization and what is made once
+        ("cache[1] = 1", []),
+        ("client = client or Client()", []),
+        ("cached(1)", []),
+    ],
+)
+def test_data_of_modules_is_compared(
+    tmp_path: Path, module: ModuleType, code: str, changed: list[str]
+) -> None:
+    state = ModuleState(tmp_path)
+    states = [state.read()]
+    for _ in range(2):
+        run(module, code)
+        states.append(state.read())
+    assert find_changed(*states) == changed
+
+
+def test_left_out_folders_are_not_read(tmp_path: Path, module: ModuleType) -> None:
+    assert ModuleState(tmp_path, (tmp_path,)).read() == {}
+    with contextlib.suppress(KeyError):
+        del sys.modules["mine"]
+    assert ModuleState(tmp_path).read() == {}

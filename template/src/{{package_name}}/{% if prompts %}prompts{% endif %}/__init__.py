@@ -1,0 +1,1 @@
+"""Your prompts: one file each; files beginning with _ are helpers."""
