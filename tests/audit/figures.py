@@ -8,7 +8,7 @@ here; record.py writes them to a folder. `--write` writes report.md, `--cpu` mea
 import json
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
