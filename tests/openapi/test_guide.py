@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import yaml
 from calling import at_hand, call, environment
 from forked import handing_on
@@ -44,7 +45,8 @@ def later(document: Path) -> None:
     document.write_text(yaml.safe_dump(told, sort_keys=False))
 
 
-def test_the_guide_is_true(template: Path, tmp_path: Path) -> None:
+def make_server(template: Path, tmp_path: Path) -> Path:
+    """Run the guide's first commands, compare their output with the guide, and return the server."""
     shutil.copy(ROOT / "examples/documents/parcels.yaml", tmp_path)
     done = call(tmp_path, *commands("copier-fastmcp import parcels.yaml"))
     assert done.returncode == 0, done.stderr
@@ -63,6 +65,18 @@ def test_the_guide_is_true(template: Path, tmp_path: Path) -> None:
     assert set(re.findall("PARCELS_MCP_[A-Z_]+", TEXT)) <= set(
         re.findall("PARCELS_MCP_[A-Z_]+", (project / "README.md").read_text())
     )
+    return project
+
+
+def test_the_commands_print_what_the_guide_shows(
+    template: Path, tmp_path: Path
+) -> None:
+    make_server(template, tmp_path)
+
+
+@pytest.mark.nightly
+def test_the_guide_is_true(template: Path, tmp_path: Path) -> None:
+    project = make_server(template, tmp_path)
     prompt = {**environment(), **at_hand(project), **handing_on()}
     for line in [
         "uv run tests/policy/pin.py",
