@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import anyio
 from fastmcp import Client
@@ -22,7 +23,7 @@ from copier_fastmcp.auditing.wire import list_all_tools
 SERVERS = json.loads(
     (Path(__file__).parent / "servers.json").read_text(encoding="utf-8")
 )
-FRESH = {}
+FRESH: dict[str, Any] = {}
 for file in ("fresh_servers.json", "fresh_second_servers.json"):
     FRESH |= json.loads((Path(__file__).parent / file).read_text(encoding="utf-8"))
 # Stands for the path of a client's registration, which some servers read when they start.
