@@ -123,7 +123,7 @@ def check_served(tool: Spec, asked: Spec) -> None:
     schema = tool["inputSchema"]
     given = schema["properties"]
     gated = set(tool["outputSchema"]["properties"]) == ENVELOPE
-    description = asked.get("description", text)
+    description = str(asked.get("description", text))
     separator = "\n\n" if "\n" in description else " "
     with_two_steps = f"{description}{separator}Two-step confirmation."
     assert text == description or (gated and text == with_two_steps)
