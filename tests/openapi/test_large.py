@@ -48,9 +48,9 @@ def document(folder: Path, operations: int) -> Path:
         paths[f"/things{number}"] = {"get": get}
     info = {"title": "Things", "version": "1"}
     servers = [{"url": "https://things.example.com"}]
-    known = {"openapi": "3.1.0", "info": info, "servers": servers, "paths": paths}
+    values_kept = {"openapi": "3.1.0", "info": info, "servers": servers, "paths": paths}
     file = folder / "things.yaml"
-    file.write_text(yaml.safe_dump(known))
+    file.write_text(yaml.safe_dump(values_kept))
     return file
 
 
