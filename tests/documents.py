@@ -216,10 +216,10 @@ def review(template: Path, folder: Path) -> Text:
     )
     for question, typed in (
         ("come from?", ""),
-        ("plural noun?", CLEAR + TYPED["domain"]),
-        ("commas between:", CLEAR + TYPED["tools"]),
-        ("starts it:", ""),
-        ("careful is it?", ""),
+        ("plural noun)", CLEAR + TYPED["domain"]),
+        ("separated by commas:", CLEAR + TYPED["tools"]),
+        ("starts the server:", ""),
+        ("Which profile?", ""),
         ("Go back", ""),
     ):
         child.expect_exact(question)

@@ -7,6 +7,7 @@ data; what the tool language cannot say is listed, never dropped in silence.
 import json
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +19,7 @@ from .openapi.document import read
 from .openapi.imports import import_document
 from .openapi.merging import (
     Before,
+    Merged,
     diff,
     load_answers,
     load_before,
@@ -27,7 +29,7 @@ from .openapi.merging import (
 )
 from .openapi.reporting import report, report_changes, to_look_at
 from .openapi.selecting import Selection
-from .openapi.tools import BUDGET, Options
+from .openapi.tools import BUDGET, Imported, Options
 
 LEAST_BUDGET = 600
 
@@ -73,10 +75,7 @@ def import_(
         UnableError: The answers cannot be written.
     """
     document = read(file)
-    if out and not out.parent.is_dir():
-        raise UnableError(
-            f"{out} cannot be written: make the folder {out.parent} first"
-        )
+    _require_folder(out)
     before = load_before(out) if out else Before()
     previous = load_answers(out) if out else {}
     selection = Selection(tag or [], path or [], method or [], operation or [])
@@ -85,47 +84,57 @@ def import_(
     )
     options = Options(max(budget, LEAST_BUDGET), scopes, request_model)
     try:
-        made = import_document(
+        result = import_document(
             document, before, previous, selection, options, asking=asking
         )
     except BackError as error:
         raise KeyboardInterrupt from error
-    rows, answers, merged = made.rows, made.answers, made.merged
+    rows, answers, merged = result.rows, result.answers, result.merged
     text = written(answers, file.name)
     old = out.read_text(encoding="utf-8") if out and previous else ""
     if out and not dry_run and answers["tools"]:
-        _write(out, text, made.record)
+        _write(out, text, result.record)
     if json_output:
-        print(json.dumps([entry.row() for entry in rows], indent=1, ensure_ascii=False))
-        for line in to_look_at(rows):
-            print_message(one_line(line))
+        _print_json(rows)
         return 0
     if not out and answers["tools"]:
         print(text, end="")
-    elif out and merged and (changes := diff(old, text, out.name)):
+    if out and merged and (changes := diff(old, text, out.name)):
         print(changes)
     # What callers notice comes first, then what became of each operation.
     for line in [
         *report_changes(merged, previous.get("tools")),
         *report(rows),
-        *made.notes,
+        *result.notes,
     ]:
         print_message(fit_line(one_line(line)))
     if not answers["tools"]:
         raise RefusedError(
             f"no operation of {file} can be a tool; the lines above say why"
         )
-    if out and merged and text == old:
-        print_message(f"{out} stays as it is")
-    elif out:
-        next_command = f"copier-fastmcp new --from {shlex.quote(str(out))}"
-        if merged:
-            full_path = shlex.quote(str(out.resolve()))
-            next_command = f"copier-fastmcp update --merge --from {full_path} in the server's folder, or {next_command}"
-        print_message(
-            f"{'would write' if dry_run else 'wrote'} {out}; then: {next_command}"
-        )
+    if out:
+        is_same = merged is not None and text == old
+        print_message(_describe_outcome(out, merged, is_same, dry_run))
     return 0
+
+
+def _describe_outcome(
+    out: Path, merged: Merged | None, is_same: bool, dry_run: bool
+) -> str:
+    """Return what was written, and the next command."""
+    if is_same:
+        return f"{out} stays as it is"
+    next_command = f"copier-fastmcp new --from {shlex.quote(str(out))}"
+    if merged:
+        full_path = shlex.quote(str(out.resolve()))
+        next_command = f"copier-fastmcp update --merge --from {full_path} in the server's folder, or {next_command}"
+    return f"{'would write' if dry_run else 'wrote'} {out}; then: {next_command}"
+
+
+def _print_json(rows: Sequence[Imported]) -> None:
+    print(json.dumps([entry.row() for entry in rows], indent=1, ensure_ascii=False))
+    for line in to_look_at(rows):
+        print_message(one_line(line))
 
 
 def _write(out: Path, text: str, before: Before) -> None:
@@ -134,3 +143,15 @@ def _write(out: Path, text: str, before: Before) -> None:
         sidecar(out).write_text(remembered(before), encoding="utf-8")
     except OSError as error:
         raise UnableError(f"{out} cannot be written: {error.strerror}") from error
+
+
+def _require_folder(out: Path | None) -> None:
+    """Refuse a file in a folder that is not there.
+
+    Raises:
+        UnableError: There is no such folder.
+    """
+    if out and not out.parent.is_dir():
+        raise UnableError(
+            f"{out} cannot be written: make the folder {out.parent} first"
+        )

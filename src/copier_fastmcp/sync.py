@@ -76,19 +76,19 @@ def sync(
         raise RefusedError("--here makes no branch; leave --branch out")
     project = Path.cwd()
     later = read(document)
-    known = _committed_answers(project)
+    recorded = _committed_answers(project)
     before = _base(project, base)
     asking = sys.stdin.isatty() and not (unattended or json_output)
     try:
-        made = import_document(
-            later, before, known, Selection(), Options(), asking=asking
+        result_of_import = import_document(
+            later, before, recorded, Selection(), Options(), asking=asking
         )
     except BackError as error:
         raise KeyboardInterrupt from error
-    if not made.answers["tools"]:
+    if not result_of_import.answers["tools"]:
         raise RefusedError(f"no operation of {document} can be a tool")
-    changes = _changes_for_callers(made, known)
-    release = _release(document, known, made, branch, trust=trust)
+    changes = _changes_for_callers(result_of_import, recorded)
+    release = _release(document, recorded, result_of_import, branch, trust=trust)
     delivery = Delivery.BRANCH
     if here:
         delivery = Delivery.TREE
@@ -102,7 +102,7 @@ def sync(
             return True
         from .terminal.tool_questions import confirm_write
 
-        _print_report(changes, made, result)
+        _print_report(changes, result_of_import, result)
         is_declined = not confirm_write()
         return not is_declined
 
@@ -114,7 +114,7 @@ def sync(
         row = {"changes": asdict(changes), "result": asdict(result)}
         print(json.dumps(row, indent=2, ensure_ascii=False))
     else:
-        _print_report(changes, made, result)
+        _print_report(changes, result_of_import, result)
         print(_next_step(result, delivery))
     is_clean = result.outcome in (CLEAN, CURRENT)
     return 0 if is_clean and not (changes.breaking or changes.removed) else 1
@@ -128,20 +128,20 @@ def _committed_answers(project: Path) -> dict[str, Any]:
         UnableError: There are none.
     """
     try:
-        known = yaml.safe_load(git(project, "show", f"HEAD:./{ANSWERS}"))
+        recorded = yaml.safe_load(git(project, "show", f"HEAD:./{ANSWERS}"))
     except UnableError as error:
         raise UnableError(
             f"{ANSWERS} is in no commit of {project}; run this in the project"
         ) from error
     except yaml.YAMLError as error:
         raise UnableError(f"{ANSWERS} is not YAML; restore it from git") from error
-    if not isinstance(known, dict) or not {"_src_path", "_commit"} <= {*known}:
+    if not isinstance(recorded, dict) or not {"_src_path", "_commit"} <= {*recorded}:
         raise UnableError(f"{ANSWERS} names no template and version; restore it")
-    if known.get("backend") != "http":
+    if recorded.get("backend") != "http":
         raise RefusedError(
-            f"{ANSWERS}: backend is {known.get('backend')}; sync is for servers of an API (backend http)"
+            f"{ANSWERS}: backend is {recorded.get('backend')}; sync is for servers of an API (backend http)"
         )
-    return known
+    return recorded
 
 
 def _base(project: Path, base: Path | None) -> Before:
@@ -163,22 +163,24 @@ def _base(project: Path, base: Path | None) -> Before:
 
 def _imported_anew(document: Document) -> Before:
     """Return what a first import of a document writes."""
-    made = import_document(document, Before(), {}, Selection(), Options(), asking=False)
-    return made.record
+    result = import_document(
+        document, Before(), {}, Selection(), Options(), asking=False
+    )
+    return result.record
 
 
-def _changes_for_callers(made: Import, known: dict[str, Any]) -> Changes:
+def _changes_for_callers(result: Import, recorded: dict[str, Any]) -> Changes:
     """Compare the tools; what was added and removed is named with its operation."""
-    changes = compare_tools(known.get("tools"), made.answers["tools"])
-    if made.merged:
-        changes.added, changes.removed = made.merged.added, made.merged.removed
+    changes = compare_tools(recorded.get("tools"), result.answers["tools"])
+    if result.merged:
+        changes.added, changes.removed = result.merged.added, result.merged.removed
     return changes
 
 
 def _release(
     document: Path,
-    known: dict[str, Any],
-    made: Import,
+    recorded: dict[str, Any],
+    result: Import,
     branch: str | None,
     *,
     trust: bool,
@@ -186,29 +188,29 @@ def _release(
     """Describe the change: other answers at the recorded version, merged into the author's files."""
     data = {}
     for key in ("tools", *FOLLOWED):
-        if key in made.answers and made.answers[key] != known.get(key):
-            data[key] = made.answers[key]
+        if key in result.answers and result.answers[key] != recorded.get(key):
+            data[key] = result.answers[key]
     stem = re.sub(r"[^A-Za-z0-9_-]+", "-", document.stem).strip("-") or "document"
     return Release(
-        str(known["_commit"]),
+        str(recorded["_commit"]),
         trust=trust,
         pin=True,
         keep_conflicts=True,
         data=data,
         branch=branch or f"sync-{stem}",
         merge=True,
-        files={RECORD: remembered(made.record)},
+        files={RECORD: remembered(result.record)},
         subject=fit_line(f"Sync the tools with {document.name}")[:72],
     )
 
 
-def _print_report(changes: Changes, made: Import, result: Result) -> None:
+def _print_report(changes: Changes, imported: Import, result: Result) -> None:
     """Print the report: what callers notice, what stays as its author has it, new operations, then the files."""
     lines = changes.lines() or ["nothing changes for callers"]
-    for line in made.merged.kept if made.merged else []:
+    for line in imported.merged.kept if imported.merged else []:
         lines.append(f"kept: {line}")
-    if made.new_rows:
-        lines += report(made.new_rows)
+    if imported.new_rows:
+        lines += report(imported.new_rows)
     for line in lines:
         print(fit_line(one_line(line)))
     print(format_text(result))
@@ -222,14 +224,14 @@ def _next_step(result: Result, delivery: Delivery) -> str:
         return "the server is up to date with the document"
     if delivery is Delivery.NONE:
         return "nothing was written: --dry-run"
-    if result.branch and result.outcome == CONFLICT:
-        return (
-            f"git switch {result.branch}, resolve these files, git commit --all --amend"
-        )
     if result.branch:
-        return (
-            f"on the branch {result.branch}: look at it, then git merge {result.branch}"
-        )
+        return _next_step_on_branch(result.branch, result.outcome)
     if delivery is Delivery.TREE and result.outcome in (CLEAN, RELAXED):
         return "in your working tree, not staged: look at it with git diff, then commit"
     return "nothing was written: a conflict cannot go into the working tree; leave --here out"
+
+
+def _next_step_on_branch(branch: str, outcome: str) -> str:
+    if outcome == CONFLICT:
+        return f"git switch {branch}, resolve these files, git commit --all --amend"
+    return f"on the branch {branch}: look at it, then git merge {branch}"

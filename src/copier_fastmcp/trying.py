@@ -140,8 +140,8 @@ def _show(
             f"  {row.name:{width}}  {row.method} {escape_controls(row.path)}",
             file=sys.stderr,
         )
-    for left in skipped:
-        print(f"  {left.name} is not called: {left.reason}", file=sys.stderr)
+    for skip in skipped:
+        print(f"  {skip.name} is not called: {skip.reason}", file=sys.stderr)
 
 
 def _is_agreed() -> bool:
@@ -185,10 +185,10 @@ def _report(findings: Sequence[Finding], line: str, out: Path | None) -> None:
     """Print what was found, tools with differences first."""
     if line:
         print(one_line(line))
-    wrong = [row for row in findings if row.lines]
+    differing = [row for row in findings if row.lines]
     failed = [row for row in findings if row.failure and not row.lines]
     uncalled = [row for row in findings if row.not_called]
-    for finding in wrong:
+    for finding in differing:
         for text in finding.lines:
             print(one_line(f"{finding.tool}: {text}"))
     for finding in failed:
@@ -198,9 +198,9 @@ def _report(findings: Sequence[Finding], line: str, out: Path | None) -> None:
     for finding in findings:
         for text in finding.notes:
             print(one_line(f"{finding.tool}: {text}"))
-    right = len(findings) - len(wrong) - len(failed) - len(uncalled)
+    right = len(findings) - len(differing) - len(failed) - len(uncalled)
     total = sum(finding.calls for finding in findings)
-    counts = f"{right} right, {len(wrong)} differ, {len(failed)} failed"
+    counts = f"{right} right, {len(differing)} differ, {len(failed)} failed"
     if uncalled:
         counts += f", {len(uncalled)} not called"
     print(f"{format_count(total, 'request')}: {counts}")

@@ -40,18 +40,18 @@ def paths() -> dict[str, Any]:
         "get": {"operationId": "listNotes", "tags": ["notes"], "responses": PAGE},
         "post": {"operationId": "createNote", "requestBody": BODY, "tags": ["notes"]},
     }
-    more = {"/notes/{id}/thing": {"post": {}}, "/old": {"get": {"deprecated": True}}}
-    return {"/notes": collection, "/notes/{id}": item, **more}
+    extra = {"/notes/{id}/thing": {"post": {}}, "/old": {"get": {"deprecated": True}}}
+    return {"/notes": collection, "/notes/{id}": item, **extra}
 
 
-def document(folder: Path, **more: Any) -> Path:
+def document(folder: Path, **extra: Any) -> Path:
     path = folder / "api.json"
     about = {
         "openapi": "3.1.0",
         "info": {"title": "Notes API"},
         "servers": [{"url": "https://api.example.com/v1"}],
     }
-    path.write_text(json.dumps({**about, "paths": paths(), **more}))
+    path.write_text(json.dumps({**about, "paths": paths(), **extra}))
     return path
 
 
@@ -67,22 +67,24 @@ def first(folder: Path) -> Path:
 
 
 def answers(path: Path) -> dict[str, Any]:
-    found: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
-    return found
+    result: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return result
 
 
 def test_answers_are_written_with_what_says_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = first(tmp_path)
-    found, said = answers(out), capsys.readouterr().err
-    assert {key: found[key] for key in ("domain", "server_name", "backend", "api")} == {
+    result, text = answers(out), capsys.readouterr().err
+    assert {
+        key: result[key] for key in ("domain", "server_name", "backend", "api")
+    } == {
         "domain": "notes",
         "server_name": "notes-mcp",
         "backend": "http",
         "api": "https://api.example.com/v1",
     }
-    behaviors = {tool["http"]: tool["behavior"] for tool in found["tools"]}
+    behaviors = {tool["http"]: tool["behavior"] for tool in result["tools"]}
     assert behaviors == {
         "GET /notes": "read",
         "POST /notes": "create",
@@ -91,19 +93,19 @@ def test_answers_are_written_with_what_says_so(
         "DELETE /notes/{id}": "delete",
         "POST /notes/{id}/thing": "action",
     }
-    assert all(tool["why"] for tool in found["tools"])
+    assert all(tool["why"] for tool in result["tools"])
     assert (
         "7 operations: 6 tools (2 read, 1 create, 1 put, 1 delete, 1 action), 1 left out"
-        in said
+        in text
     )
-    assert "? POST /notes/{id}/thing: action, since" in said
-    assert "- GET /old: left out, it is deprecated" in said
+    assert "? POST /notes/{id}/thing: action, since" in text
+    assert "- GET /old: left out, it is deprecated" in text
     to_do = """1. Decide (critical): run_thing
 2. Prove what asks a person (high): delete_note
 3. Prove what else writes (medium): create_note, set_note
 4. Write by hand what was left out (medium): 1 operation
 5. Describe reads (low): list_notes, get_note"""
-    assert to_do in said.replace("copier-fastmcp: ", "")
+    assert to_do in text.replace("copier-fastmcp: ", "")
 
 
 def test_what_tools_lack_is_named_while_it_is_little(
@@ -114,8 +116,8 @@ def test_what_tools_lack_is_named_while_it_is_little(
         (1, "- GET /a0: left out of its tool: header traceparent (of tracing)"),
         (6, "6 inputs"),
     ):
-        found = {f"/a{n}": {"get": {"parameters": [header]}} for n in range(many)}
-        assert imported(document(tmp_path, paths=found)) == 0
+        result = {f"/a{n}": {"get": {"parameters": [header]}} for n in range(many)}
+        assert imported(document(tmp_path, paths=result)) == 0
         assert line in capsys.readouterr().err
 
 
@@ -199,9 +201,10 @@ def test_a_later_document_changes_what_is_not_yours(
     later["/notes/{id}/archive"] = {"post": {}}
     capsys.readouterr()
     assert imported(document(tmp_path, paths=later), "--out", out) == 0
-    shown, found = capsys.readouterr(), answers(out)
+    printed, result = capsys.readouterr(), answers(out)
     tools = {
-        tool if isinstance(tool, str) else tool["name"]: tool for tool in found["tools"]
+        tool if isinstance(tool, str) else tool["name"]: tool
+        for tool in result["tools"]
     }
     assert [*tools] == [
         "list_notes",
@@ -211,11 +214,11 @@ def test_a_later_document_changes_what_is_not_yours(
         "search_mine",
         "archive_note",
     ]
-    assert found["profile"] == "confirm-all"
+    assert result["profile"] == "confirm-all"
     assert tools["get_note"]["title"] == "Read one note", "an edit stays"
     assert tools["get_note"]["description"] == "Get it."
     assert tools["set_note"]["description"] == "Mine."
-    changed = {one["name"]: one for one in tools["set_note"]["params"]}
+    changed = {row["name"]: row for row in tools["set_note"]["params"]}
     assert changed["title"] == {
         "name": "title",
         "max_length": 9,
@@ -223,7 +226,9 @@ def test_a_later_document_changes_what_is_not_yours(
         "description": "Mine, too.",
     }
     assert "body" in changed
-    assert "+  name: archive_note" in shown.out or "+- name: archive_note" in shown.out
+    assert (
+        "+  name: archive_note" in printed.out or "+- name: archive_note" in printed.out
+    )
     for line in (
         "added: POST /notes/{id}/archive (archive_note)",
         "removed: POST /notes/{id}/thing",
@@ -232,15 +237,15 @@ def test_a_later_document_changes_what_is_not_yours(
         "wording: get_note: its description",
         "kept: get_note: your title stays, the document changed it",
     ):
-        assert line in shown.err
+        assert line in printed.err
     assert (
         f"copier-fastmcp update --merge --from {out} in the server's folder"
-        in shown.err
+        in printed.err
     )
     assert imported(tmp_path / "api.json", "--out", out) == 0
-    said = capsys.readouterr().err
-    assert "nothing has changed" in said
-    assert said.endswith(f"{out} stays as it is\n")
+    text = capsys.readouterr().err
+    assert "nothing has changed" in text
+    assert text.endswith(f"{out} stays as it is\n")
 
 
 def test_nothing_is_written_where_it_cannot_be(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from command.test_import import answers, document, first, imported, paths
 
 def names_of(out: Path) -> list[str]:
     return [
-        one if isinstance(one, str) else one["name"] for one in answers(out)["tools"]
+        row if isinstance(row, str) else row["name"] for row in answers(out)["tools"]
     ]
 
 
@@ -46,19 +46,19 @@ def test_a_name_is_given_once_and_stays(tmp_path: Path) -> None:
     by_name["get_note"]["name"] = "open_note"
     mine["tools"].append("find_note")
     out.write_text(yaml.safe_dump(mine, sort_keys=False))
-    more = {
+    extra = {
         f"/{word}": {"get": {"operationId": word}}
         for word in ("open_note", "find_note")
     }
-    later = {"/v2/notes": {"get": {"operationId": "listNotes"}}, **paths(), **more}
+    later = {"/v2/notes": {"get": {"operationId": "listNotes"}}, **paths(), **extra}
     assert imported(document(tmp_path, paths=later), "--out", out) == 0
-    found = {
-        one["http"]: one["name"]
-        for one in answers(out)["tools"]
-        if isinstance(one, dict)
+    result = {
+        row["http"]: row["name"]
+        for row in answers(out)["tools"]
+        if isinstance(row, dict)
     }
-    assert found["GET /notes"] == "list_notes", "who had a name first keeps it"
-    assert found["GET /notes/{id}"] == "open_note"
+    assert result["GET /notes"] == "list_notes", "who had a name first keeps it"
+    assert result["GET /notes/{id}"] == "open_note"
     assert len({*names_of(out)}) == len(names_of(out)) == 10
 
 
@@ -66,8 +66,8 @@ def test_what_is_remembered_may_be_damaged(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = first(tmp_path)
-    kept = tmp_path / "notes.import.json"
-    whole = json.loads(kept.read_text())
+    remaining = tmp_path / "notes.import.json"
+    whole = json.loads(remaining.read_text())
     damages: list[dict[str, Any]] = [
         {"behaviors": {"GET /notes": "reed"}},
         {"tools": {"GET /notes": {}}},
@@ -75,11 +75,11 @@ def test_what_is_remembered_may_be_damaged(
         {"selection": 7},
     ]
     for damage in damages:
-        kept.write_text(json.dumps(whole | damage))
+        remaining.write_text(json.dumps(whole | damage))
         capsys.readouterr()
         assert imported(document(tmp_path), "--out", out) == 1
         assert "is damaged; restore it from git" in capsys.readouterr().err
-    kept.write_text(json.dumps(whole | {"selection": {"other": ["a"]}}))
+    remaining.write_text(json.dumps(whole | {"selection": {"other": ["a"]}}))
     assert imported(document(tmp_path), "--out", out) == 0
 
 
@@ -89,8 +89,8 @@ def test_what_is_left_out_for_one_reason_is_one_line(
     many: dict[str, Any] = {f"/#Target={n}": {"post": {}} for n in range(50)}
     out = tmp_path / "notes.yml"
     assert imported(document(tmp_path, paths=many), "--out", out) == 1
-    said = capsys.readouterr().err.splitlines()
-    assert len(said) == 3
-    assert "50 operations: left out, its path holds a #" in said[1]
-    assert "no operation of" in said[2]
+    text = capsys.readouterr().err.splitlines()
+    assert len(text) == 3
+    assert "50 operations: left out, its path holds a #" in text[1]
+    assert "no operation of" in text[2]
     assert not out.exists()

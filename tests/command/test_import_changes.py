@@ -77,17 +77,17 @@ def test_a_renamed_api_keeps_names_wording_questions_behaviors_and_removals(
     out.write_text(yaml.safe_dump(mine, sort_keys=False))
     capsys.readouterr()
     assert imported(document(tmp_path, paths=CHANGES[change]), "--out", out) == 0
-    found = {tool["name"]: tool for tool in answers(out)["tools"]}
-    assert [*found] == [tool["name"] for tool in mine["tools"]], (
+    result = {tool["name"]: tool for tool in answers(out)["tools"]}
+    assert [*result] == [tool["name"] for tool in mine["tools"]], (
         "no tool is renamed or returns"
     )
-    assert found["get_parcel"]["description"] == "Mine."
-    assert found["get_parcel"]["params"][0]["description"] == "My parcel."
-    assert found["get_parcel"]["params"][0]["name"] == "parcel_id", (
+    assert result["get_parcel"]["description"] == "Mine."
+    assert result["get_parcel"]["params"][0]["description"] == "My parcel."
+    assert result["get_parcel"]["params"][0]["name"] == "parcel_id", (
         "callers use this name"
     )
-    assert found["update_parcel"]["confirm"] == "Change parcel {parcel_id}?"
-    assert found[filtering["name"]]["behavior"] == "read"
+    assert result["update_parcel"]["confirm"] == "Change parcel {parcel_id}?"
+    assert result[filtering["name"]]["behavior"] == "read"
     reported = capsys.readouterr().err
     assert "added:" not in reported
     assert "removed:" not in reported
@@ -102,8 +102,8 @@ def test_a_renamed_api_keeps_names_wording_questions_behaviors_and_removals(
 
 def test_an_operation_id_is_enough() -> None:
     before = [parse_endpoint("GET /a/{x}", "getA"), parse_endpoint("GET /b", "getB")]
-    now = [parse_endpoint("POST /other", "getA"), parse_endpoint("GET /b", "getC")]
-    assert match_endpoints(before, now) == {
+    later = [parse_endpoint("POST /other", "getA"), parse_endpoint("GET /b", "getC")]
+    assert match_endpoints(before, later) == {
         "GET /a/{x}": "POST /other",
         "GET /b": "GET /b",
     }
@@ -111,14 +111,14 @@ def test_an_operation_id_is_enough() -> None:
 
 def test_what_fits_two_operations_fits_none() -> None:
     before = [parse_endpoint("GET /a/{x}", "get"), parse_endpoint("GET /b/{x}", "get")]
-    now = [parse_endpoint("GET /c/{x}", "get"), parse_endpoint("GET /d/{x}", "get")]
-    assert match_endpoints(before, now) == {}
+    later = [parse_endpoint("GET /c/{x}", "get"), parse_endpoint("GET /d/{x}", "get")]
+    assert match_endpoints(before, later) == {}
 
 
 def test_one_action_that_goes_while_another_comes_is_no_rename() -> None:
     before = [parse_endpoint("GET /a"), parse_endpoint("POST /a/{x}/open")]
-    now = [parse_endpoint("GET /a"), parse_endpoint("POST /a/{x}/close")]
-    assert match_endpoints(before, now) == {"GET /a": "GET /a"}
+    later = [parse_endpoint("GET /a"), parse_endpoint("POST /a/{x}/close")]
+    assert match_endpoints(before, later) == {"GET /a": "GET /a"}
 
 
 def test_all_answers_merge_three_ways(
@@ -180,14 +180,14 @@ TOOL: dict[str, Any] = {
 
 def changed(**params: dict[str, Any]) -> dict[str, Any]:
     """The tool with some parameters in another form, or with further ones."""
-    made = copy.deepcopy(TOOL)
-    by_name = {param["name"]: param for param in made["params"]}
+    built = copy.deepcopy(TOOL)
+    by_name = {param["name"]: param for param in built["params"]}
     for name, keys in params.items():
         if name in by_name:
             by_name[name].update(keys)
         else:
-            made["params"].append({"name": name, **keys})
-    return made
+            built["params"].append({"name": name, **keys})
+    return built
 
 
 STRICTER: list[tuple[dict[str, Any], str]] = [
@@ -230,7 +230,7 @@ def test_what_takes_as_much_is_not_breaking(tool: dict[str, Any]) -> None:
 
 def test_the_report_leads_with_what_callers_notice_in_short_lines() -> None:
     before = [TOOL, {"name": "old_note", "behavior": "read"}, {"name": "a_note"}]
-    now = [
+    later = [
         {
             **changed(size={"le": 20}),
             "description": "Long. " * 90,
@@ -239,7 +239,7 @@ def test_the_report_leads_with_what_callers_notice_in_short_lines() -> None:
         {"name": "new_note", "behavior": "read"},
         {"name": "b_note", "formerly": ["a_note"], "http": f"GET /{'x' * 300}"},
     ]
-    lines = compare_tools(before, now).lines()
+    lines = compare_tools(before, later).lines()
     words = [line.partition(":")[0] for line in lines]
     order = [
         "added",

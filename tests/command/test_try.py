@@ -58,9 +58,9 @@ class Api:
         if callable(answer):
             answer = answer(self)
         status, body, *headers = answer if isinstance(answer, tuple) else (200, answer)
-        more = {"Content-Type": "application/json", **(headers[0] if headers else {})}
+        extra = {"Content-Type": "application/json", **(headers[0] if headers else {})}
         content = body.encode() if isinstance(body, str) else json.dumps(body).encode()
-        return status, more, content
+        return status, extra, content
 
 
 @contextmanager
@@ -107,7 +107,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def tools(*rows: dict[str, Any], api: str = "") -> None:
     """Write the answers of the server in the working folder."""
-    known = {
+    values_kept = {
         "_commit": "v1",
         "_src_path": "/nowhere",
         "api": api,
@@ -116,7 +116,7 @@ def tools(*rows: dict[str, Any], api: str = "") -> None:
         "server_name": "parcels-mcp",
         "tools": [*rows],
     }
-    Path(".copier-answers.yml").write_text(yaml.safe_dump(known))
+    Path(".copier-answers.yml").write_text(yaml.safe_dump(values_kept))
 
 
 def trying(api: Api, *rows: dict[str, Any], words: tuple[str, ...] = ()) -> int:
@@ -151,11 +151,11 @@ def test_nothing_is_sent_without_consent(
         assert main(["try"]) == 1
         assert main(["try", "--dry-run"]) == 0
     assert api.sent == []
-    told = capsys.readouterr().err
-    assert "list_parcels  GET /parcels" in told
-    assert api.address in told
-    assert "PARCELS_MCP_API_TOKEN" in told
-    assert "a-token-of-parcels" not in told
+    printed = capsys.readouterr().err
+    assert "list_parcels  GET /parcels" in printed
+    assert api.address in printed
+    assert "PARCELS_MCP_API_TOKEN" in printed
+    assert "a-token-of-parcels" not in printed
 
 
 def test_types_and_shapes_are_corrected(project: Path) -> None:
@@ -218,7 +218,7 @@ def test_the_address_that_answers_is_written_down(
 
 
 @pytest.mark.parametrize(
-    ("answer", "code", "told"),
+    ("answer", "code", "printed"),
     [
         ((401, {"message": "who are you"}), 2, "does not accept this server's token"),
         ((200, "<html>", {"Content-Type": "text/html"}), 1, "text was received"),
@@ -227,14 +227,14 @@ def test_the_address_that_answers_is_written_down(
 def test_failures_are_one_line(
     answer: Any,
     code: int,
-    told: str,
+    printed: str,
     project: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     listing = {**LIST, "returns": [{"id": "int"}]}
     assert trying(Api({"GET /parcels": answer}), listing) == code
     output = capsys.readouterr()
-    assert told in output.out + output.err
+    assert printed in output.out + output.err
     assert "Traceback" not in output.err
 
 

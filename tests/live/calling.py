@@ -39,7 +39,7 @@ class Tools:
         return cls(rows)
 
     def call_of(
-        self, step: Step, known: Mapping[str, Any]
+        self, step: Step, values_kept: Mapping[str, Any]
     ) -> tuple[str, dict[str, Any]] | str:
         """Return the tool and the arguments of a step, or what is missing."""
         tool = self.rows.get(_shape(step.operation))
@@ -53,20 +53,22 @@ class Tools:
         for name, value in zip(
             re.findall(r"\{([^}]+)\}", path), step.path, strict=True
         ):
-            arguments[name] = fill(value, known)
+            arguments[name] = fill(value, values_kept)
         for wire, value in step.query.items():
             name = wires.get(wire, wire)
             # A tool takes the place of a page as text, whatever the document calls it.
             arguments[name] = (
-                str(fill(value, known)) if name == "cursor" else fill(value, known)
+                str(fill(value, values_kept))
+                if name == "cursor"
+                else fill(value, values_kept)
             )
         whole = next(
             (name for name, param in params.items() if param.get("whole")), None
         )
         if whole is not None and step.body is not None:
-            arguments[whole] = fill(step.body, known)
+            arguments[whole] = fill(step.body, values_kept)
         elif isinstance(step.body, Mapping):
-            arguments |= fill(step.body, known)
+            arguments |= fill(step.body, values_kept)
         elif step.body is not None:
             return "the tool takes no such body"
         missing = sorted(arguments.keys() - params.keys())
@@ -79,14 +81,14 @@ def _shape(operation: str) -> str:
     return re.sub(r"\{[^}]*\}", "{}", operation).rstrip("/")
 
 
-def fill(value: Any, known: Mapping[str, Any]) -> Any:
+def fill(value: Any, values_kept: Mapping[str, Any]) -> Any:
     """Return a value with what earlier steps kept."""
-    if isinstance(value, str) and value.startswith("$") and value[1:] in known:
-        return known[value[1:]]
+    if isinstance(value, str) and value.startswith("$") and value[1:] in values_kept:
+        return values_kept[value[1:]]
     if isinstance(value, Mapping):
-        return {name: fill(item, known) for name, item in value.items()}
+        return {name: fill(item, values_kept) for name, item in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [fill(item, known) for item in value]
+        return [fill(item, values_kept) for item in value]
     return value
 
 
@@ -95,11 +97,11 @@ class Person:
     """The user who is asked."""
 
     agrees: bool = True
-    asked: int = 0
+    questions: int = 0
 
     async def __call__(self, *_: object) -> ElicitResult[Any]:
         """Answer a question."""
-        self.asked += 1
+        self.questions += 1
         action = "accept" if self.agrees else "decline"
         return ElicitResult(action=action, content={"confirm": True})
 
@@ -142,7 +144,7 @@ async def play(
     person: Person,
     recorder: Recorder,
     service: Service,
-    known: dict[str, Any],
+    values_kept: dict[str, Any],
 ) -> tuple[list[Judgement], list[str]]:
     """Play a scenario.
 
@@ -161,12 +163,14 @@ async def play(
     judgements: list[Judgement] = []
     unasked: list[str] = []
     for number, step in enumerate(steps):
-        call = tools.call_of(step, known)
+        call = tools.call_of(step, values_kept)
         if isinstance(call, str):
             judgements.append(Judgement(step.operation, "no tool", call))
             if step.keep:
-                await anyio.to_thread.run_sync(send_raw, recorder, service, step, known)
-                _keep(step, recorder.exchanges[-1], known)
+                await anyio.to_thread.run_sync(
+                    send_raw, recorder, service, step, values_kept
+                )
+                _keep(step, recorder.exchanges[-1], values_kept)
             continue
         name, arguments = call
         if step.operation.startswith("DELETE"):
@@ -181,28 +185,28 @@ async def play(
             judge(step, exchange, result, outcome.is_error, outcome.content)
         )
         if exchange is not None:
-            _keep(step, exchange, known)
+            _keep(step, exchange, values_kept)
     return judgements, unasked
 
 
-def _keep(step: Step, exchange: Exchange, known: dict[str, Any]) -> None:
+def _keep(step: Step, exchange: Exchange, values_kept: dict[str, Any]) -> None:
     """Keep what later steps name."""
     body = parse(exchange) if exchange.status < 400 else None
     if isinstance(body, dict):
-        known.update(
+        values_kept.update(
             {name: body[place] for name, place in step.keep.items() if place in body}
         )
 
 
 def send_raw(
-    recorder: Recorder, service: Service, step: Step, known: Mapping[str, Any]
+    recorder: Recorder, service: Service, step: Step, values_kept: Mapping[str, Any]
 ) -> None:
     """Send what no tool sends, so that the steps behind it have what they need."""
     method, _, path = step.operation.partition(" ")
     for value in step.path:
-        path = re.sub(r"\{[^}]*\}", str(fill(value, known)), path, count=1)
+        path = re.sub(r"\{[^}]*\}", str(fill(value, values_kept)), path, count=1)
     url = f"{recorder.address}{service.base}{path}"
-    body = fill(step.body, known)
+    body = fill(step.body, values_kept)
     httpx2.request(method, url, headers=service.headers(), json=body, timeout=30)
 
 
@@ -214,12 +218,12 @@ async def _declined(
     arguments: dict[str, Any],
 ) -> list[str]:
     """Return in which eras a delete was not asked, or was sent although the user declined."""
-    wrong = []
+    failures = []
     for era, client in clients.items():
-        before, asked = len(recorder.exchanges), person.asked
+        before, question = len(recorder.exchanges), person.questions
         person.agrees = False
         await client.call_tool(name, arguments, raise_on_error=False)
         person.agrees = True
-        if person.asked == asked or len(recorder.exchanges) > before:
-            wrong.append(f"{name} ({era})")
-    return wrong
+        if person.questions == question or len(recorder.exchanges) > before:
+            failures.append(f"{name} ({era})")
+    return failures

@@ -19,7 +19,7 @@ class Judgement:
 
     operation: str
     verdict: str
-    why: str = ""
+    reason: str = ""
 
 
 def parse(exchange: Exchange) -> Any:
@@ -72,12 +72,12 @@ def judge(
             return Judgement(
                 step.operation, "sent wrongly", f"{sent}: {status} {str(body)[:300]}"
             )
-        told = (
+        printed = (
             is_error
             and str(status) in text
             and message_of(body).rstrip(".")[:80] in text
         )
-        return Judgement(step.operation, "right" if told else "lost", text[:200])
+        return Judgement(step.operation, "right" if printed else "lost", text[:200])
     if step.status:
         return Judgement(
             step.operation, "sent wrongly", f"{sent}: {status}, not {step.status}"

@@ -182,14 +182,14 @@ def _generator(
 def list_operations(document: Mapping[str, Any]) -> list[str]:
     """Return the operations of a document, as `METHOD /path`."""
     methods = ("get", "put", "post", "delete", "patch", "head")
-    found = []
+    result = []
     for path, item in document.get("paths", {}).items():
-        found += [f"{method.upper()} {path}" for method in methods if method in item]
-    return found
+        result += [f"{method.upper()} {path}" for method in methods if method in item]
+    return result
 
 
 async def play_peer(
-    steps: list[Step], peer: Peer, recorder: Recorder, known: dict[str, Any]
+    steps: list[Step], peer: Peer, recorder: Recorder, values_kept: dict[str, Any]
 ) -> list[Judgement]:
     """Play a scenario with a peer; what a failed step would have kept is missing in later ones, as for its users."""
     judgements = []
@@ -199,14 +199,18 @@ async def play_peer(
             judgements.append(Judgement(step.operation, "no tool"))
             continue
         names = re.findall(r"\{([^}]+)\}", step.operation)
-        arguments = {n: fill(v, known) for n, v in zip(names, step.path, strict=True)}
-        arguments |= {name: fill(value, known) for name, value in step.query.items()}
+        arguments = {
+            n: fill(v, values_kept) for n, v in zip(names, step.path, strict=True)
+        }
+        arguments |= {
+            name: fill(value, values_kept) for name, value in step.query.items()
+        }
         if step.body is not None and peer.body:
-            arguments[peer.body] = fill(step.body, known)
+            arguments[peer.body] = fill(step.body, values_kept)
         elif isinstance(step.body, Mapping):
-            arguments |= fill(step.body, known)
+            arguments |= fill(step.body, values_kept)
         elif step.body is not None:
-            arguments["body"] = fill(step.body, known)
+            arguments["body"] = fill(step.body, values_kept)
         before = len(recorder.exchanges)
         try:
             outcome = await peer.client.call_tool(
@@ -221,7 +225,9 @@ async def play_peer(
         if exchange is not None and exchange.status < 400:
             body = parse(exchange)
             if isinstance(body, dict):
-                known.update({k: body[p] for k, p in step.keep.items() if p in body})
+                values_kept.update(
+                    {k: body[p] for k, p in step.keep.items() if p in body}
+                )
     return judgements
 
 
@@ -239,10 +245,10 @@ def judge_leniently(step: Step, exchange: Exchange | None, outcome: Any) -> Judg
     body = parse(exchange)
     text = " ".join(getattr(block, "text", "") for block in outcome.content)
     if exchange.status >= 400:
-        told = exchange.status == step.status and str(exchange.status) in text
+        printed = exchange.status == step.status and str(exchange.status) in text
         message = message_of(body)
-        told = told or (bool(message) and message in text and bool(step.status))
-        return Judgement(step.operation, "right") if told else strict
+        printed = printed or (bool(message) and message in text and bool(step.status))
+        return Judgement(step.operation, "right") if printed else strict
     if step.status:
         return strict
     if body is None:

@@ -26,9 +26,9 @@ class Step:
     status: int = 0
 
 
-def step(operation: str, *path: str, **more: Any) -> Step:
+def step(operation: str, *path: str, **extra: Any) -> Step:
     """Return a step whose values of the path are positional."""
-    return Step(operation, path, **more)
+    return Step(operation, path, **extra)
 
 
 MISSING = "00000000-0000-4000-8000-000000000000"

@@ -232,8 +232,8 @@ def remove_examples(service: Service) -> None:
     headers = service.headers()
     with urllib.request.urlopen(
         urllib.request.Request(url, headers=headers), timeout=30
-    ) as found:
-        watches = json.load(found)
+    ) as result:
+        watches = json.load(result)
     for uuid in watches:
         request = urllib.request.Request(
             f"{url}/{uuid}", headers=headers, method="DELETE"

@@ -47,13 +47,13 @@ def format_own(rows: Iterable[dict[str, Any]]) -> list[str]:
 
 
 def format_peers(
-    own: Iterable[dict[str, Any]], others: Iterable[dict[str, Any]]
+    own_rows: Iterable[dict[str, Any]], siblings: Iterable[dict[str, Any]]
 ) -> list[str]:
     """Return the table of right calls of all servers."""
-    right = {(row["service"], row["peer"]): row.get("right", 0) for row in others}
+    right = {(row["service"], row["peer"]): row.get("right", 0) for row in siblings}
     lines = [format_row(("service", "copier-fastmcp", *PEERS))]
     lines.append(format_row(["---"] * 5))
-    for row in own:
+    for row in own_rows:
         cells = [row["service"], f"{row.get('right', 0)} of {count_calls(row)}"]
         for peer in PEERS:
             cells.append(right.get((row["service"], peer), NOT_MEASURED))
@@ -64,9 +64,9 @@ def format_peers(
 def main() -> None:
     """Print both tables."""
     rows = load_rows(Path(sys.argv[1]))
-    own = [row for row in rows if "peer" not in row]
-    others = [row for row in rows if "peer" in row]
-    print("\n".join([*format_own(own), "", *format_peers(own, others)]))
+    own_rows = [row for row in rows if "peer" not in row]
+    siblings = [row for row in rows if "peer" in row]
+    print("\n".join([*format_own(own_rows), "", *format_peers(own_rows, siblings)]))
 
 
 if __name__ == "__main__":

@@ -97,8 +97,10 @@ def service(
     """A running service; skipped with one line where it cannot be installed."""
     name = str(request.param)
     folder = tmp_path_factory.mktemp("service")
-    kept = os.environ.get("LIVE_ENVIRONMENTS")
-    environments = Path(kept) if kept else tmp_path_factory.mktemp("environments")
+    remaining = os.environ.get("LIVE_ENVIRONMENTS")
+    environments = (
+        Path(remaining) if remaining else tmp_path_factory.mktemp("environments")
+    )
     try:
         started = ALL_STARTS[name](environments, folder)
     except UnavailableError as error:
@@ -132,7 +134,7 @@ def test_each_result_is_what_the_service_sent(
     service: Service, project: Path, page: str, record_property: Any
 ) -> None:
     tools, person = values_of(project), Person()
-    known: dict[str, Any] = {"page": page}
+    values_kept: dict[str, Any] = {"page": page}
 
     async def run() -> Any:
         with recording(service.address) as recorder:
@@ -144,19 +146,19 @@ def test_each_result_is_what_the_service_sent(
                 clients = {ERAS[0]: old, ERAS[1]: new}
                 steps = ALL_SCENARIOS[service.name]
                 return await play(
-                    steps, tools, clients, person, recorder, service, known
+                    steps, tools, clients, person, recorder, service, values_kept
                 )
 
     judgements, unasked = anyio.run(run)
     counts = Counter(judgement.verdict for judgement in judgements)
     record_property("live", {"service": service.name, **counts})
-    wrong = [j for j in judgements if j.verdict != "right"]
-    lines = [f"{j.verdict}: {j.operation}: {j.why}" for j in wrong]
+    failures = [j for j in judgements if j.verdict != "right"]
+    lines = [f"{j.verdict}: {j.operation}: {j.why}" for j in failures]
     print(f"{service.name}: {dict(counts)}", *lines, sep="\n")
     assert not unasked
-    assert not [j for j in wrong if j.verdict in ("lost", "refused", "sent wrongly")], (
-        "\n".join(lines)
-    )
+    assert not [
+        j for j in failures if j.verdict in ("lost", "refused", "sent wrongly")
+    ], "\n".join(lines)
     assert counts["right"] >= 0.95 * len(judgements), "\n".join(lines)
 
 
@@ -208,7 +210,7 @@ def test_no_read_changes_anything(service: Service, project: Path, page: str) ->
     if service.name not in SNAPSHOTS:
         pytest.skip(f"nothing says what {service.name} holds")
     tools, person = values_of(project), Person()
-    known: dict[str, Any] = {"page": page}
+    values_kept: dict[str, Any] = {"page": page}
 
     async def run() -> list[str]:
         changed = []
@@ -217,16 +219,18 @@ def test_no_read_changes_anything(service: Service, project: Path, page: str) ->
             async with served(project, ERAS[0], person, settings) as writer:
                 clients = {ERAS[0]: writer, ERAS[1]: writer}
                 seeds = SEEDS[service.name]
-                await play(seeds, tools, clients, person, recorder, service, known)
+                await play(
+                    seeds, tools, clients, person, recorder, service, values_kept
+                )
             read_only = {**settings, "READ_ONLY": "true"}
             async with served(project, ERAS[1], person, read_only) as client:
-                before = await settled(service, known)
+                before = await settled(service, values_kept)
                 for tool in await client.list_tools():
-                    for arguments in samples(tool.input_schema, known):
+                    for arguments in samples(tool.input_schema, values_kept):
                         await client.call_tool(
                             tool.name, arguments, raise_on_error=False
                         )
-                        after = snapshot(service, known)
+                        after = snapshot(service, values_kept)
                         if after != before:
                             changed.append(
                                 f"{tool.name} {arguments}: {difference(before, after)}"
@@ -243,8 +247,8 @@ def test_peers_in_the_same_scenarios(
     name: str, peer_name: str, tmp_path: Path, page: str, record_property: Any
 ) -> None:
     """Report what others do with the calls; each has a service of its own, and nothing is required of it."""
-    kept = os.environ.get("LIVE_ENVIRONMENTS")
-    environments = Path(kept) if kept else tmp_path / "environments"
+    remaining = os.environ.get("LIVE_ENVIRONMENTS")
+    environments = Path(remaining) if remaining else tmp_path / "environments"
     try:
         started = STARTS[name](environments, tmp_path)
     except UnavailableError as error:
@@ -256,8 +260,8 @@ def test_peers_in_the_same_scenarios(
             async with running(
                 peer_name, started, address, tmp_path, environments
             ) as peer:
-                known = {"page": page}
-                return await play_peer(SCENARIOS[name], peer, recorder, known)
+                values_kept = {"page": page}
+                return await play_peer(SCENARIOS[name], peer, recorder, values_kept)
 
     try:
         judgements = anyio.run(run)
@@ -270,12 +274,12 @@ def test_peers_in_the_same_scenarios(
     print(f"{name} with {peer_name}: {dict(counts)}")
 
 
-def snapshot(service: Service, known: dict[str, Any]) -> list[Any]:
+def snapshot(service: Service, values_kept: dict[str, Any]) -> list[Any]:
     """What the service holds, without what it changes by itself."""
     states = []
     for operation, body in SNAPSHOTS[service.name]:
         method, _, path = operation.partition(" ")
-        for name, value in known.items():
+        for name, value in values_kept.items():
             path = path.replace(f"${name}", str(value))
         url = f"{service.address}{service.base}{path}"
         response = httpx2.request(
@@ -285,14 +289,14 @@ def snapshot(service: Service, known: dict[str, Any]) -> list[Any]:
     return states
 
 
-async def settled(service: Service, known: dict[str, Any]) -> list[Any]:
+async def settled(service: Service, values_kept: dict[str, Any]) -> list[Any]:
     """What the service holds once it does nothing by itself, as the first check of a new page."""
-    states = [snapshot(service, known)]
+    states = [snapshot(service, values_kept)]
     while (
         len(states) < 60 and any(state != states[-1] for state in states[-8:])
     ) or len(states) < 8:
         await anyio.sleep(0.5)
-        states.append(snapshot(service, known))
+        states.append(snapshot(service, values_kept))
     return states[-1]
 
 
@@ -324,10 +328,14 @@ def stable(value: Any) -> Any:
     return value
 
 
-def samples(schema: dict[str, Any], known: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def samples(
+    schema: dict[str, Any], values_kept: dict[str, Any]
+) -> Iterator[dict[str, Any]]:
     """Arguments of a read: the required ones alone, and with each optional one in each of its choices."""
     properties, required = schema.get("properties", {}), schema.get("required", [])
-    first = next((known[name] for name in ("uuid", "flow") if name in known), "ann")
+    first = next(
+        (values_kept[name] for name in ("uuid", "flow") if name in values_kept), "ann"
+    )
     base = {name: next(values(properties[name], str(first))) for name in required}
     yield base
     for name in properties.keys() - set(required):

@@ -1,9 +1,10 @@
 """What the tool language makes of a name: behavior, title, class, record."""
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
-from support import environment, macro, specs
+from support import ROOT, environment, macro, specs
 from tables import BEHAVIOR_OF, BEHAVIORS, TABLES, VERSIONS
 
 Tool = dict[str, Any]
@@ -239,3 +240,15 @@ def test_an_update_that_is_written_needs_a_version_or_a_why() -> None:
         == ""
     )
     assert macro("validate", "tool_errors", "edit_note=update", "none") == ""
+
+
+def test_every_macro_is_documented() -> None:
+    undocumented = []
+    for path in [*(ROOT / "macros").glob("*.jinja"), *(ROOT / "writing").glob("*")]:
+        if path.suffix != ".jinja":
+            continue
+        lines = path.read_text(encoding="utf-8").splitlines()
+        for above, line in pairwise(lines):
+            if line.startswith("{%- macro ") and not above.endswith("-#}"):
+                undocumented.append(f"{path.name}: {line}")
+    assert undocumented == []

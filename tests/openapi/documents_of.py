@@ -11,21 +11,21 @@ from copier_fastmcp.openapi.tools import Imported, Options
 OK: dict[str, Any] = {"200": {"description": ""}}
 
 
-def document(paths: dict[str, Any], **more: Any) -> Document:
+def document(paths: dict[str, Any], **extra: Any) -> Document:
     """A document of paths; `more` are its other keys."""
     return Document(
         Path("api.yaml"),
-        {"openapi": "3.1.0", "info": {"title": "Notes"}, "paths": paths, **more},
+        {"openapi": "3.1.0", "info": {"title": "Notes"}, "paths": paths, **extra},
     )
 
 
 def operation(call: str, **raw: Any) -> Operation:
     """The operation `POST /a/{b}` of a document that has only it."""
     method, path = call.split(" ")
-    others = raw.pop("others", {})
-    item = {**others.pop(path, {}), method.lower(): {"responses": OK, **raw}}
-    found = operations(document({path: item, **others}))
-    return next(one for one in found if one.name == call)
+    siblings = raw.pop("others", {})
+    item = {**siblings.pop(path, {}), method.lower(): {"responses": OK, **raw}}
+    result = operations(document({path: item, **siblings}))
+    return next(row for row in result if row.name == call)
 
 
 def tool(call: str, options: Options | None = None, **raw: Any) -> Imported:

@@ -59,8 +59,8 @@ NAMES = st.one_of(
 NUMBERS = st.one_of(st.integers(-5, 50), st.floats(-5, 50), st.booleans(), st.none())
 
 
-def _some(given: dict[str, SearchStrategy[Any]]) -> SearchStrategy[dict[str, Any]]:
-    return st.fixed_dictionaries({}, optional=given)
+def _some(arguments: dict[str, SearchStrategy[Any]]) -> SearchStrategy[dict[str, Any]]:
+    return st.fixed_dictionaries({}, optional=arguments)
 
 
 PLAIN = st.one_of(
@@ -191,7 +191,7 @@ def _paths(draw: DrawFn) -> str:
 
 @st.composite
 def _operations(draw: DrawFn, path: str) -> dict[str, Any]:
-    made = draw(
+    built = draw(
         _some(
             {
                 "operationId": st.one_of(
@@ -222,7 +222,7 @@ def _operations(draw: DrawFn, path: str) -> dict[str, Any]:
         )
     )
     place = st.sampled_from(["query", "query", "query", "header", "cookie", "path"])
-    one = st.fixed_dictionaries(
+    row = st.fixed_dictionaries(
         {"in": place, "name": NAMES, "schema": SCHEMAS},
         optional={
             "required": st.booleans(),
@@ -231,10 +231,10 @@ def _operations(draw: DrawFn, path: str) -> dict[str, Any]:
             "style": st.sampled_from(["form", "deepObject", "pipeDelimited"]),
         },
     )
-    made["parameters"] = draw(st.lists(one, max_size=4))
+    built["parameters"] = draw(st.lists(row, max_size=4))
     if draw(st.booleans()):
         schema = draw(st.one_of(OBJECTS, OBJECTS, SCHEMAS))
-        made["requestBody"] = {
+        built["requestBody"] = {
             "required": draw(st.booleans()),
             "content": {draw(MEDIA): {"schema": schema}},
         }
@@ -242,15 +242,15 @@ def _operations(draw: DrawFn, path: str) -> dict[str, Any]:
         st.one_of(
             OBJECTS,
             OBJECTS,
-            st.builds(lambda one: {"type": "array", "items": one}, OBJECTS),
+            st.builds(lambda row: {"type": "array", "items": row}, OBJECTS),
             SCHEMAS,
         )
     )
     code = draw(st.sampled_from(["200", "200", "201", "202", "204", "default"]))
-    made["responses"] = {
+    built["responses"] = {
         code: {"content": {draw(MEDIA): {"schema": answer}}} if code != "204" else {}
     }
-    return made
+    return built
 
 
 @st.composite
@@ -324,7 +324,7 @@ if __name__ == "__main__":
         plain, max_examples=int(sys.argv[1]), suppress_health_check=list(HealthCheck)
     )
     @given(documents())
-    def show(made: dict[str, Any]) -> None:
-        print(json.dumps(made))
+    def show(built: dict[str, Any]) -> None:
+        print(json.dumps(built))
 
     show()

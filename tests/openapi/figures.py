@@ -38,8 +38,8 @@ def labels(name: str) -> dict[tuple[str, str], set[str]]:
         for line in (HERE / name).read_text(encoding="utf-8").splitlines()
     ]
     return {
-        (document, operation): set(said.split("|"))
-        for document, operation, said in rows
+        (document, operation): set(text.split("|"))
+        for document, operation, text in rows
     }
 
 
@@ -47,95 +47,100 @@ def drawn(folder: Path) -> Iterator[tuple[str, Operation]]:
     """The operations that were labelled: two thirds of each document's share are no GET."""
     for name, source in SOURCES.items():
         listed = sorted(
-            operations(read(folder / source["file"])), key=lambda one: one.name
+            operations(read(folder / source["file"])), key=lambda row: row.name
         )
         chance = random.Random(f"labels-1-{name}")
-        reads = [one for one in listed if one.method == "GET"]
-        writes = [one for one in listed if one.method != "GET"]
+        reads_ = [row for row in listed if row.method == "GET"]
+        writes = [row for row in listed if row.method != "GET"]
         count = min(len(writes), source["drawn"] - source["drawn"] // 3)
-        found = chance.sample(writes, count)
-        found += chance.sample(reads, min(len(reads), source["drawn"] - count))
-        for one in sorted(found, key=lambda one: one.name):
-            yield name, one
+        result = chance.sample(writes, count)
+        result += chance.sample(reads_, min(len(reads_), source["drawn"] - count))
+        for row in sorted(result, key=lambda row: row.name):
+            yield name, row
 
 
-def fact(name: str, one: Operation) -> dict[str, Any]:
+def fact(name: str, row: Operation) -> dict[str, Any]:
     """Of an operation, what its behavior is derived from, and nothing else."""
-    kind, schema = one.json_body
+    kind, schema = row.json_body
     properties = schema.get("properties")
-    below = one.path.rstrip("/") + "/{"
-    kept: dict[str, Any] = {
+    inner = row.path.rstrip("/") + "/{"
+    remaining: dict[str, Any] = {
         "document": name,
-        "operation": one.name,
-        "id": one.operation_id,
+        "operation": row.name,
+        "id": row.operation_id,
     }
-    kept["tags"], kept["summary"] = one.tags, one.text("summary")
-    kept["answers"] = one.statuses
-    if not one.text("summary"):
-        kept["description"] = " ".join(one.text("description").split()[:6])
-    if one.contents:
-        kept["body"] = {
-            "kinds": [*one.contents],
+    remaining["tags"], remaining["summary"] = row.tags, row.text("summary")
+    remaining["answers"] = row.statuses
+    if not row.text("summary"):
+        remaining["description"] = " ".join(row.text("description").split()[:6])
+    if row.contents:
+        remaining["body"] = {
+            "kinds": [*row.contents],
             "fields": [*properties] if isinstance(properties, dict) else [],
             "choices": {
-                field: found
-                for field, of in (
+                field: result
+                for field, source in (
                     properties if isinstance(properties, dict) else {}
                 ).items()
-                if (found := one.document.followed(of).get("enum"))
+                if (result := row.document.followed(source).get("enum"))
             },
             "required": schema.get("required") or [],
             "json": kind if is_json(kind) else "",
         }
-    if one.raw.get("callbacks"):
-        kept["callbacks"] = True
-    if scopes := [way for way in one.scopes if way]:
-        kept["scopes"] = scopes
-    paths = one.document.root.get("paths") or {}
-    if any(path.startswith(below) and "/" not in path[len(below) :] for path in paths):
-        kept["items_below"] = True
-    partner = one.siblings.get("put")
+    if row.raw.get("callbacks"):
+        remaining["callbacks"] = True
+    if scopes := [route for route in row.scopes if route]:
+        remaining["scopes"] = scopes
+    paths = row.document.root.get("paths") or {}
+    if any(path.startswith(inner) and "/" not in path[len(inner) :] for path in paths):
+        remaining["items_below"] = True
+    partner = row.siblings.get("put")
     if isinstance(partner, dict):
-        kept["put"] = "body" if partner.get("requestBody") else "no body"
+        remaining["put"] = "body" if partner.get("requestBody") else "no body"
     if needed := [
         p["name"]
-        for p in one.parameters
+        for p in row.parameters
         if p.get("in") == "query" and p.get("required")
     ]:
-        kept["query"] = needed
-    return kept
+        remaining["query"] = needed
+    return remaining
 
 
-def operation(kept: dict[str, Any]) -> Operation:
+def operation(remaining: dict[str, Any]) -> Operation:
     """An operation that is made of such facts."""
-    method, path = kept["operation"].split(" ", 1)
-    raw: dict[str, Any] = {"operationId": kept["id"], "tags": kept["tags"]}
-    raw |= {"summary": kept["summary"], "description": kept.get("description", "")}
-    raw["responses"] = {code: {"description": ""} for code in kept["answers"]}
-    if body := kept.get("body"):
+    method, path = remaining["operation"].split(" ", 1)
+    raw: dict[str, Any] = {"operationId": remaining["id"], "tags": remaining["tags"]}
+    raw |= {
+        "summary": remaining["summary"],
+        "description": remaining.get("description", ""),
+    }
+    raw["responses"] = {code: {"description": ""} for code in remaining["answers"]}
+    if body := remaining.get("body"):
         fields = {
             field: {"enum": body["choices"].get(field)} for field in body["fields"]
         }
         schema = {"type": "object", "properties": fields, "required": body["required"]}
         content = {kind: {"schema": schema} for kind in body["kinds"]}
         raw["requestBody"] = {"content": content}
-    if kept.get("callbacks"):
+    if remaining.get("callbacks"):
         raw["callbacks"] = {"called": {}}
-    if "scopes" in kept:
-        raw["security"] = [{"oauth": way} for way in kept["scopes"]]
+    if "scopes" in remaining:
+        raw["security"] = [{"oauth": route} for route in remaining["scopes"]]
     raw["parameters"] = [
         {"in": "query", "name": name, "required": True}
-        for name in kept.get("query", ())
+        for name in remaining.get("query", ())
     ]
     item: dict[str, Any] = {}
-    if "put" in kept:
-        item["put"] = {"requestBody": {"content": {}}} if kept["put"] == "body" else {}
+    if "put" in remaining:
+        item["put"] = (
+            {"requestBody": {"content": {}}} if remaining["put"] == "body" else {}
+        )
     item[method.lower()] = raw
     paths: dict[str, Any] = {path: item}
-    if kept.get("items_below"):
+    if remaining.get("items_below"):
         paths[path.rstrip("/") + "/{below}"] = {}
-    found = operations(Document(Path("facts"), {"openapi": "3.1.0", "paths": paths}))
-    return next(one for one in found if one.name == kept["operation"])
+    result = operations(Document(Path("facts"), {"openapi": "3.1.0", "paths": paths}))
+    return next(row for row in result if row.name == remaining["operation"])
 
 
 def facts(names: str = "facts.jsonl") -> list[dict[str, Any]]:
@@ -147,39 +152,39 @@ def facts(names: str = "facts.jsonl") -> list[dict[str, Any]]:
 def derived(names: str = "facts.jsonl") -> dict[tuple[str, str], Derived]:
     """What an import says now of each recorded operation."""
     return {
-        (kept["document"], kept["operation"]): derive(operation(kept))
-        for kept in facts(names)
+        (remaining["document"], remaining["operation"]): derive(operation(remaining))
+        for remaining in facts(names)
     }
 
 
 def score_blind(folder: Path, name: str = "blind.tsv") -> list[str]:
     """How the import does on labels whose documents are not here, and each operation that is not right."""
-    said = labels(name)
-    found: dict[tuple[str, str], Derived] = {}
+    text = labels(name)
+    result: dict[tuple[str, str], Derived] = {}
     for file in sorted(folder.iterdir()):
-        for one in operations(read(file)):
-            if (file.stem, one.name) in said:
-                found[file.stem, one.name] = derive(one)
+        for row in operations(read(file)):
+            if (file.stem, row.name) in text:
+                result[file.stem, row.name] = derive(row)
     counts = Counter[str]()
     lines = []
-    for at, behaviors in said.items():
+    for at, behaviors in text.items():
         outcome = "missing"
-        if at in found:
-            right = found[at].behavior in behaviors
-            outcome = "asked" if found[at].asked else "right" if right else "wrong"
-            if found[at].behavior == "read" and "read" not in behaviors:
+        if at in result:
+            right = result[at].behavior in behaviors
+            outcome = "asked" if result[at].asked else "right" if right else "wrong"
+            if result[at].behavior == "read" and "read" not in behaviors:
                 counts["false reads"] += 1
         counts[outcome] += 1
         if outcome != "right":
             lines.append(
-                f"{outcome}: {' '.join(at)}: {found.get(at)}, {'|'.join(sorted(behaviors))}"
+                f"{outcome}: {' '.join(at)}: {result.get(at)}, {'|'.join(sorted(behaviors))}"
             )
-    families = {(at[0], one.family or at[1]) for at, one in found.items() if one.asked}
-    shown = ", ".join(
+    families = {(at[0], row.family or at[1]) for at, row in result.items() if row.asked}
+    printed = ", ".join(
         f"{counts[key]} {key}" for key in ("right", "asked", "wrong", "missing")
     )
     return [
-        f"{shown}, {counts['false reads']} false reads, {len(families)} questions",
+        f"{printed}, {counts['false reads']} false reads, {len(families)} questions",
         *lines,
     ]
 
@@ -196,23 +201,27 @@ def report() -> str:
         "| labels | operations | right | asked | wrong | right or asked | false reads |"
     ]
     lines += ["| --- | --- | --- | --- | --- | --- | --- |"]
-    more = derived("unseen-*.jsonl")
+    extra = derived("unseen-*.jsonl")
     for name in ("labels.tsv", "second.tsv", "unseen.tsv"):
-        said = labels(name)
-        found = more if name == "unseen.tsv" else derived()
-        asked = [at for at in said if found[at].asked]
+        text = labels(name)
+        result = extra if name == "unseen.tsv" else derived()
+        question = [at for at in text if result[at].asked]
         right = [
-            at for at in said if not found[at].asked and found[at].behavior in said[at]
+            at
+            for at in text
+            if not result[at].asked and result[at].behavior in text[at]
         ]
-        reads = [
-            at for at in said if found[at].behavior == "read" and "read" not in said[at]
+        reads_ = [
+            at
+            for at in text
+            if result[at].behavior == "read" and "read" not in text[at]
         ]
-        share = (len(right) + len(asked)) / len(said)
-        wrong = len(said) - len(right) - len(asked)
+        share = (len(right) + len(question)) / len(text)
+        failures = len(text) - len(right) - len(question)
         lines.append(
-            f"| {name} | {len(said)} | {len(right)} | {len(asked)} | {wrong} | {share:.1%} | {len(reads)} |"
+            f"| {name} | {len(text)} | {len(right)} | {len(question)} | {failures} | {share:.1%} | {len(reads_)} |"
         )
-    found, first, second = derived(), labels("labels.tsv"), labels("second.tsv")
+    result, first, second = derived(), labels("labels.tsv"), labels("second.tsv")
     same = sum(first[at] == second[at] for at in first)
     lines += [
         "",
@@ -223,12 +232,12 @@ def report() -> str:
         "| document | operation | labels | derived | why |",
         "| --- | --- | --- | --- | --- |",
     ]
-    for at, one in sorted(found.items()):
-        if one.asked or one.behavior not in first[at] & second[at]:
-            shown = " / ".join(sorted(first[at] | second[at]))
-            derived_as = f"{one.behavior}, asked" if one.asked else one.behavior
+    for at, row in sorted(result.items()):
+        if row.asked or row.behavior not in first[at] & second[at]:
+            printed = " / ".join(sorted(first[at] | second[at]))
+            derived_as = f"{row.behavior}, asked" if row.asked else row.behavior
             lines.append(
-                f"| {at[0]} | `{at[1]}` | {shown} | {derived_as} | {one.reason} |"
+                f"| {at[0]} | `{at[1]}` | {printed} | {derived_as} | {row.reason} |"
             )
     return "\n".join(lines) + "\n"
 
@@ -262,19 +271,19 @@ def table(folder: Path) -> str:
         listed = list(operations(document))
         rows = convert(listed, Options())
         took = time.perf_counter() - began
-        made = [one for one in rows if one.tool]
-        counts = Counter(one.derived.behavior for one in made)
-        asked = sum(one.derived.asked for one in made)
+        built = [row for row in rows if row.tool]
+        counts = Counter(row.derived.behavior for row in built)
+        question = sum(row.derived.asked for row in built)
         cells: list[object] = [
             source["title"],
             document.version,
             len(listed),
-            len(made),
+            len(built),
         ]
         cells += [
-            *(counts[one] for one in behaviors),
-            asked,
-            len(rows) - len(made),
+            *(counts[row] for row in behaviors),
+            question,
+            len(rows) - len(built),
             f"{took:.1f}",
         ]
         lines.append("| " + " | ".join(map(str, cells)) + " |")

@@ -16,13 +16,13 @@ TEXT: dict[str, Any] = {"type": "string"}
 
 
 def _in(
-    place: str, name: str, schema: dict[str, Any] = TEXT, **more: Any
+    place: str, name: str, schema: dict[str, Any] = TEXT, **extra: Any
 ) -> dict[str, Any]:
-    return {"parameters": [{"in": place, "name": name, "schema": schema, **more}]}
+    return {"parameters": [{"in": place, "name": name, "schema": schema, **extra}]}
 
 
-def _object(*names: str, **more: Any) -> dict[str, Any]:
-    return {"type": "object", "properties": dict.fromkeys(names, TEXT), **more}
+def _object(*names: str, **extra: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": dict.fromkeys(names, TEXT), **extra}
 
 
 def _body(schema: dict[str, Any], kind: str = "application/json") -> dict[str, Any]:
@@ -56,30 +56,30 @@ def test_what_an_operation_becomes_is_taken(
     call: str, raw: dict[str, Any], sent: list[str]
 ) -> None:
     method, path = call.split(" ")
-    made = document({path: {method.lower(): {"responses": {}, **raw}}})
-    rows = convert(list(operations(made)), Options())
-    found, _ = answers_of(made, rows)
-    assert [tool["http"] for tool in found["tools"]] == sent
+    built = document({path: {method.lower(): {"responses": {}, **raw}}})
+    rows = convert(list(operations(built)), Options())
+    result, _ = answers_of(built, rows)
+    assert [tool["http"] for tool in result["tools"]] == sent
     assert all(row.tool or row.left_out for row in rows)
     if sent:
-        answered(found)
+        answered(result)
 
 
 def test_a_query_names_nothing_twice() -> None:
     deep = {"in": "query", "name": "a", "style": "deepObject", "schema": _object("b")}
     twice = [{"in": "query", "name": "a[b]", "schema": TEXT}, deep]
-    made = document({"/notes": {"get": {"parameters": twice, "responses": {}}}})
-    found, _ = answers_of(made, convert(list(operations(made)), Options()))
-    assert found["tools"][0]["http"] == "GET /notes?a[b]={a_b}"
-    answered(found)
+    built = document({"/notes": {"get": {"parameters": twice, "responses": {}}}})
+    result, _ = answers_of(built, convert(list(operations(built)), Options()))
+    assert result["tools"][0]["http"] == "GET /notes?a[b]={a_b}"
+    answered(result)
 
 
 def test_no_text_begins_with_the_contrary_of_its_tool() -> None:
     hints = {"x-mcp": {"annotations": {"readOnlyHint": False}}}
-    made = document(
+    built = document(
         {"/notes/{id}": {"get": {"summary": "List all.", "responses": {}, **hints}}}
     )
-    tool = answers_of(made, convert(list(operations(made)), Options()))[0]["tools"][0]
+    tool = answers_of(built, convert(list(operations(built)), Options()))[0]["tools"][0]
     assert (tool["behavior"], tool["title"]) == ("action", "Call Note")
     assert tool["description"] == "A GET request. List all."
     assert not find_contradiction(
@@ -89,6 +89,6 @@ def test_no_text_begins_with_the_contrary_of_its_tool() -> None:
 
 @pytest.mark.parametrize("title", ["MCP", "The mcp API", "🙂", "src", "1st"])
 def test_a_server_has_a_name_whatever_the_title(title: str) -> None:
-    made = document({"/notes": {"get": {"responses": {}}}}, info={"title": title})
-    found, _ = answers_of(made, convert(list(operations(made)), Options()))
-    answered(found)
+    built = document({"/notes": {"get": {"responses": {}}}}, info={"title": title})
+    result, _ = answers_of(built, convert(list(operations(built)), Options()))
+    answered(result)

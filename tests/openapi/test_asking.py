@@ -41,20 +41,24 @@ def answered(
 
 
 def test_a_family_is_one_question(monkeypatch: pytest.MonkeyPatch) -> None:
-    found, questions = answered(monkeypatch, "read", "create")
+    result, questions = answered(monkeypatch, "read", "create")
     assert questions == ["What do they do?", "What does it do?"]
-    assert [*found.values()] == ["read", "read", "read", "create"]
+    assert [*result.values()] == ["read", "read", "read", "create"]
 
 
 def test_a_family_may_be_asked_about_one_by_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    found, questions = answered(monkeypatch, "each", "read", "action", "read", "create")
+    result, questions = answered(
+        monkeypatch, "each", "read", "action", "read", "create"
+    )
     assert len(questions) == 5
-    assert found["POST /parts/filter"] == "action"
+    assert result["POST /parts/filter"] == "action"
 
 
 def test_a_family_is_one_line_of_the_report() -> None:
-    asked = [line for line in report(rows()) if line.startswith("?")]
-    assert len(asked) == 2
-    assert "3 operations, POST .../filter (as POST /notes/filter): action" in asked[0]
+    question = [line for line in report(rows()) if line.startswith("?")]
+    assert len(question) == 2
+    assert (
+        "3 operations, POST .../filter (as POST /notes/filter): action" in question[0]
+    )

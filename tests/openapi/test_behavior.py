@@ -289,17 +289,17 @@ ASKED: list[tuple[str, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("call", "raw", "behavior"), SURE)
 def test_what_is_sure(call: str, raw: dict[str, Any], behavior: str) -> None:
-    found = derive(operation(call, **raw))
-    assert (found.behavior, found.asked) == (behavior, False), found
-    assert found.reason
+    result = derive(operation(call, **raw))
+    assert (result.behavior, result.asked) == (behavior, False), result
+    assert result.reason
 
 
 @pytest.mark.parametrize(("call", "raw"), ASKED)
 def test_what_is_asked_is_taken_as_destructive(call: str, raw: dict[str, Any]) -> None:
-    found = derive(operation(call, **raw))
-    assert found.asked, found
-    assert found.behavior == "action", found
-    assert found.source == "asked"
+    result = derive(operation(call, **raw))
+    assert result.asked, result
+    assert result.behavior == "action", result
+    assert result.source == "asked"
 
 
 def test_an_extension_goes_before_the_table_and_the_first_one_wins() -> None:
@@ -308,13 +308,13 @@ def test_an_extension_goes_before_the_table_and_the_first_one_wins() -> None:
         "x-mcp": {"annotations": {"readOnlyHint": True}},
         "x-kubernetes-action": "delete",
     }
-    found = derive(operation("POST /a", **raw))
-    assert (found.behavior, found.source) == ("read", "extension x-mcp.annotations")
+    result = derive(operation("POST /a", **raw))
+    assert (result.behavior, result.source) == ("read", "extension x-mcp.annotations")
 
 
 def test_a_deleted_collection_and_what_is_consequential_ask_a_person() -> None:
-    others: dict[str, Any] = {"/notes/{id}": {"get": {}}}
-    assert derive(operation("DELETE /notes", others=others)).confirm
+    siblings: dict[str, Any] = {"/notes/{id}": {"get": {}}}
+    assert derive(operation("DELETE /notes", others=siblings)).confirm
     assert not derive(operation("DELETE /notes/{id}")).confirm
     assert derive(
         operation("POST /notes", responses=MADE, **{"x-openai-isConsequential": True})

@@ -40,9 +40,9 @@ ERAS = ("legacy", "2026-07-28")
 
 def imported(count: int, start: int, folder: Path) -> Iterator[tuple[int, Answers]]:
     """Draw documents and import them; of each that has tools its number, and its answers as they are read again."""
-    for number, made in enumerate(drawn_documents(count, start)):
+    for number, built in enumerate(drawn_documents(count, start)):
         file = folder / "api.json"
-        file.write_text(json.dumps(made), encoding="utf-8")
+        file.write_text(json.dumps(built), encoding="utf-8")
         document = read(file)
         rows = convert(list(operations(document)), Options())
         assert all(row.tool or row.left_out for row in rows), (
@@ -51,16 +51,16 @@ def imported(count: int, start: int, folder: Path) -> Iterator[tuple[int, Answer
         answers, _ = answers_of(document, rows)
         if not answers["tools"]:
             continue
-        said = yaml.safe_load(written(answers, "api.json"))
-        assert said == answers, "the file says what was meant"
-        yield number, said
+        text = yaml.safe_load(written(answers, "api.json"))
+        assert text == answers, "the file says what was meant"
+        yield number, text
 
 
 def projects(count: int, start: int, folder: Path) -> Iterator[tuple[Path, Answers]]:
     """A project of each document that has tools."""
-    for number, said in imported(count, start, folder):
+    for number, printed in imported(count, start, folder):
         try:
-            files = rendered(said)
+            files = rendered(printed)
         except ValueError as error:
             pytest.fail(
                 f"document {number} of {count} from seed {start} is refused: {error}"
@@ -69,7 +69,7 @@ def projects(count: int, start: int, folder: Path) -> Iterator[tuple[Path, Answe
         for path, text in files.items():
             (place / path).parent.mkdir(parents=True, exist_ok=True)
             (place / path).write_text(text, encoding="utf-8", newline="\n")
-        yield place, said
+        yield place, printed
 
 
 def lint(folder: Path) -> None:
@@ -87,7 +87,7 @@ def lint(folder: Path) -> None:
 
 def test_documents_render_clean(tmp_path: Path) -> None:
     assert (
-        sum(len(said["tools"]) for _, said in projects(COUNT, SEED, tmp_path))
+        sum(len(text["tools"]) for _, text in projects(COUNT, SEED, tmp_path))
         > COUNT / 2
     )
     lint(tmp_path)
@@ -97,23 +97,23 @@ def test_documents_render_clean(tmp_path: Path) -> None:
 def test_servers_of_documents_pass_their_suites(tmp_path: Path) -> None:
     """A suite imports the server, and runs each tool that can be probed before a fake of the API."""
     ran, failed = 0, []
-    for project, said in projects(SUITES, SEED + 1, tmp_path):
+    for project, text in projects(SUITES, SEED + 1, tmp_path):
         done = python(project, *PYTEST, "-q")
         ran += 1
         if done.returncode:
-            found = [
+            result = [
                 line
                 for line in done.stdout.splitlines()
                 if line[:6] in ("FAILED", "ERROR ")
             ]
             failed.append(
-                f"{project.name}: {found or (done.stdout + done.stderr)[-2000:]}"
+                f"{project.name}: {result or (done.stdout + done.stderr)[-2000:]}"
             )
-            if kept := os.environ.get("DOCUMENTS_KEPT"):
-                place = Path(kept, f"{SEED + 1}-{project.name}")
+            if remaining := os.environ.get("DOCUMENTS_KEPT"):
+                place = Path(remaining, f"{SEED + 1}-{project.name}")
                 shutil.copytree(project, place, dirs_exist_ok=True)
                 (place / "answers.json").write_text(
-                    json.dumps(said, indent=1), encoding="utf-8"
+                    json.dumps(text, indent=1), encoding="utf-8"
                 )
                 (place / "out.txt").write_text(
                     done.stdout + done.stderr, encoding="utf-8"
@@ -126,24 +126,24 @@ def test_servers_of_documents_pass_their_suites(tmp_path: Path) -> None:
     assert ran > SUITES / 2
 
 
-def probed(said: Answers, calls: dict[str, Any], behavior: str) -> list[str]:
+def probed(text: Answers, calls: dict[str, Any], behavior: str) -> list[str]:
     """The tools of a behavior, but for reads that a person is asked for, and calls of which no sample is known."""
-    own = [
+    own_rows = [
         tool["name"]
-        for tool in said["tools"]
+        for tool in text["tools"]
         if tool["behavior"] == behavior
         and not (behavior == "read" and "confirm" in tool)
     ]
-    return [name for name in own if calls.get(name, {}) is not None]
+    return [name for name in own_rows if calls.get(name, {}) is not None]
 
 
-async def visited(project: Path, era: str, said: Answers) -> None:
+async def visited(project: Path, era: str, printed: Answers) -> None:
     """List the tools of a server that runs, read, and have a deletion asked for: declined, then applied."""
-    asked: list[str] = []
+    question: list[str] = []
 
     async def person(text: str, *_: object) -> ElicitResult[Any]:
-        asked.append(text)
-        action: Any = "accept" if len(asked) > 1 else "decline"
+        question.append(text)
+        action: Any = "accept" if len(question) > 1 else "decline"
         return ElicitResult(action=action, content={"confirm": True})
 
     words = ["-P", str(SERVED), str(project)]
@@ -155,38 +155,40 @@ async def visited(project: Path, era: str, said: Answers) -> None:
             transport, mode=era, elicitation_handler=person
         ) as client:
             listed = {tool.name: tool for tool in await client.list_tools()}
-            assert set(listed) == {tool["name"] for tool in said["tools"]}
+            assert set(listed) == {tool["name"] for tool in printed["tools"]}
             calls = json.loads((project / "calls.json").read_text(encoding="utf-8"))
-            reads, deletes = (probed(said, calls, one) for one in ("read", "delete"))
-            for name in reads[:1]:
+            reads_, deletes = (
+                probed(printed, calls, row) for row in ("read", "delete")
+            )
+            for name in reads_[:1]:
                 hints = listed[name].annotations
                 assert hints
                 assert hints.read_only_hint is True
                 await client.call_tool(name, calls[name])
-                assert not asked, "a read asks nobody"
+                assert not question, "a read asks nobody"
             for name in deletes[:1]:
-                outcomes, left = [], []
+                outcomes, first = [], []
                 for _ in range(2):
-                    found = await client.call_tool(name, calls[name])
-                    outcomes.append((found.structured_content or {})["outcome"])
-                    left.append(
+                    result = await client.call_tool(name, calls[name])
+                    outcomes.append((result.structured_content or {})["outcome"])
+                    first.append(
                         json.loads(
                             (project / "records.json").read_text(encoding="utf-8")
                         )
                     )
-                assert (outcomes, len(asked)) == (["declined", "applied"], 2)
-                assert len(left[1]) < len(left[0])
+                assert (outcomes, len(question)) == (["declined", "applied"], 2)
+                assert len(first[1]) < len(first[0])
 
 
 @pytest.mark.nightly
 def test_servers_of_documents_are_called(template: Path, tmp_path: Path) -> None:
     """Through Copier, and over stdio in both protocol eras."""
     ran = 0
-    for number, said in imported(40 * LIVE, SEED + 2, tmp_path):
-        if probed(said, {}, "read") and probed(said, {}, "delete"):
-            project = render(template, tmp_path / str(number), said)
+    for number, text in imported(40 * LIVE, SEED + 2, tmp_path):
+        if probed(text, {}, "read") and probed(text, {}, "delete"):
+            project = render(template, tmp_path / str(number), text)
             for era in ERAS:
-                asyncio.run(visited(project, era, said))
+                asyncio.run(visited(project, era, text))
             ran += 1
         if ran == LIVE:
             break

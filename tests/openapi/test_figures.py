@@ -8,30 +8,34 @@ HERE = Path(__file__).parent
 
 
 def test_nearly_all_are_right_or_asked_and_no_read_is_false() -> None:
-    found = figures.derived()
+    result = figures.derived()
     for name in ("labels.tsv", "second.tsv"):
-        said = figures.labels(name)
-        assert said.keys() == found.keys()
-        assert len(said) == 200
-        good = [at for at in said if found[at].asked or found[at].behavior in said[at]]
-        assert len(good) >= 0.95 * len(said)
+        text = figures.labels(name)
+        assert text.keys() == result.keys()
+        assert len(text) == 200
+        good = [
+            at for at in text if result[at].asked or result[at].behavior in text[at]
+        ]
+        assert len(good) >= 0.95 * len(text)
         assert [
-            at for at in said if found[at].behavior == "read" and "read" not in said[at]
+            at
+            for at in text
+            if result[at].behavior == "read" and "read" not in text[at]
         ] == []
-        assert sum(one.asked for one in found.values()) <= 20, (
+        assert sum(row.asked for row in result.values()) <= 20, (
             "asking is no way to be right"
         )
 
 
 def test_styles_that_no_rule_had_seen() -> None:
-    found, said = figures.derived("unseen-*.jsonl"), figures.labels("unseen.tsv")
-    assert said.keys() == found.keys()
-    good = [at for at in said if found[at].asked or found[at].behavior in said[at]]
-    assert len(good) >= 0.97 * len(said)
+    result, text = figures.derived("unseen-*.jsonl"), figures.labels("unseen.tsv")
+    assert text.keys() == result.keys()
+    good = [at for at in text if result[at].asked or result[at].behavior in text[at]]
+    assert len(good) >= 0.97 * len(text)
     assert [
-        at for at in said if found[at].behavior == "read" and "read" not in said[at]
+        at for at in text if result[at].behavior == "read" and "read" not in text[at]
     ] == []
-    assert sum(one.asked for one in found.values()) <= 0.15 * len(said)
+    assert sum(row.asked for row in result.values()) <= 0.15 * len(text)
 
 
 def test_the_report_is_the_one_of_these_rules() -> None:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import yaml
 from calling import at_hand, call, environment
 from forked import handing_on
@@ -24,45 +25,61 @@ def commands(beginning: str) -> list[str]:
 
 def later(document: Path) -> None:
     """The next document of the API: a parameter and an operation more, an operation less."""
-    told = yaml.safe_load((ROOT / "examples/documents/parcels.yaml").read_text())
+    printed = yaml.safe_load((ROOT / "examples/documents/parcels.yaml").read_text())
     city = {
         "in": "query",
         "name": "city",
         "description": "Where to.",
         "schema": {"type": "string"},
     }
-    told["paths"]["/parcels"]["get"]["parameters"].append(city)
-    del told["paths"]["/parcels/{parcel_id}"]["delete"]
+    printed["paths"]["/parcels"]["get"]["parameters"].append(city)
+    del printed["paths"]["/parcels/{parcel_id}"]["delete"]
     done = {"200": {"description": "It is weighed."}}
     weigh = {
         "operationId": "weighParcel",
         "summary": "Weigh a parcel",
         "responses": done,
     }
-    there = told["paths"]["/parcels/{parcel_id}"]["parameters"]
-    told["paths"]["/parcels/{parcel_id}/weigh"] = {"parameters": there, "post": weigh}
-    document.write_text(yaml.safe_dump(told, sort_keys=False))
+    present = printed["paths"]["/parcels/{parcel_id}"]["parameters"]
+    printed["paths"]["/parcels/{parcel_id}/weigh"] = {
+        "parameters": present,
+        "post": weigh,
+    }
+    document.write_text(yaml.safe_dump(printed, sort_keys=False))
 
 
-def test_the_guide_is_true(template: Path, tmp_path: Path) -> None:
+def make_server(template: Path, tmp_path: Path) -> Path:
+    """Run the guide's first commands, compare their output with the guide, and return the server."""
     shutil.copy(ROOT / "examples/documents/parcels.yaml", tmp_path)
     done = call(tmp_path, *commands("copier-fastmcp import parcels.yaml"))
     assert done.returncode == 0, done.stderr
-    said = re.sub("(?m)^copier-fastmcp: ", "", done.stderr)
-    for shown in re.findall(r"```text\n(.*?)```", TEXT, re.DOTALL)[0].splitlines():
-        assert shown in said
-    made = call(
+    text = re.sub("(?m)^copier-fastmcp: ", "", done.stderr)
+    for printed in re.findall(r"```text\n(.*?)```", TEXT, re.DOTALL)[0].splitlines():
+        assert printed in text
+    built = call(
         tmp_path, *commands("copier-fastmcp new parcels"), "--template", template
     )
-    assert made.returncode == 0, made.stderr
+    assert built.returncode == 0, built.stderr
     project = tmp_path / "parcels"
-    assert "Tool\tBehavior\tHints\tAsks a person\tFrom" in made.stdout
+    assert "Tool\tBehavior\tHints\tAsks a person\tFrom" in built.stdout
     assert "1: `run_insurance` | find out" in (project / "docs/import.md").read_text()
     (body,) = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
     assert body in (project / "src/parcels_mcp/tools/update_parcel.py").read_text()
     assert set(re.findall("PARCELS_MCP_[A-Z_]+", TEXT)) <= set(
         re.findall("PARCELS_MCP_[A-Z_]+", (project / "README.md").read_text())
     )
+    return project
+
+
+def test_the_commands_print_what_the_guide_shows(
+    template: Path, tmp_path: Path
+) -> None:
+    make_server(template, tmp_path)
+
+
+@pytest.mark.nightly
+def test_the_guide_is_true(template: Path, tmp_path: Path) -> None:
+    project = make_server(template, tmp_path)
     prompt = {**environment(), **at_hand(project), **handing_on()}
     for line in [
         "uv run tests/policy/pin.py",
@@ -77,11 +94,11 @@ def test_the_guide_is_true(template: Path, tmp_path: Path) -> None:
         )
     proven = python(project, *PROOFS)
     assert proven.returncode == 0, proven.stdout
-    shown = python(ROOT, "scripts/demo_api.py", str(project))
-    assert shown.returncode == 0, shown.stdout + shown.stderr
-    assert "the server asks a person" in shown.stdout
-    assert '"outcome": "applied"' in shown.stdout
-    assert "refused: GET /parcels/" in shown.stdout, "what is deleted is gone"
+    printed = python(ROOT, "scripts/demo_api.py", str(project))
+    assert printed.returncode == 0, printed.stdout + printed.stderr
+    assert "the server asks a person" in printed.stdout
+    assert '"outcome": "applied"' in printed.stdout
+    assert "refused: GET /parcels/" in printed.stdout, "what is deleted is gone"
     later(tmp_path / "parcels-2.yaml")
     (project / "demo.log").unlink()  # the demo's, not the guide's
     synced = call(

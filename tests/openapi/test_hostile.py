@@ -62,9 +62,9 @@ def tools(path: Path) -> dict[str, Imported]:
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_one_line(tmp_path: Path, name: str) -> None:
-    text, why = REFUSED[name]
+    text, reason = REFUSED[name]
     began = time.process_time()
-    with pytest.raises(RefusedError, match=why) as error:
+    with pytest.raises(RefusedError, match=reason) as error:
         read(written(tmp_path, text))
     assert len(str(error.value)) < 400
     assert time.process_time() - began < 10
@@ -129,16 +129,16 @@ paths:
   /notes: {$ref: 'parts/notes.yaml'}
 """
     rows = tools(written(tmp_path, text))
-    why = {name: row.left_out[0] for name, row in rows.items() if row.tool is None}
-    assert "circle" in why["POST /a"]
-    assert "nested too deeply" in why["POST /c"]
-    assert "circle" in why["ANY /p"]
-    assert "nothing is fetched" in why["GET /away"]
-    assert "outside of the document's folder" in why["GET /up"]
-    assert "cannot be read" in why["GET /none"]
+    reason = {name: row.left_out[0] for name, row in rows.items() if row.tool is None}
+    assert "circle" in reason["POST /a"]
+    assert "nested too deeply" in reason["POST /c"]
+    assert "circle" in reason["ANY /p"]
+    assert "nothing is fetched" in reason["GET /away"]
+    assert "outside of the document's folder" in reason["GET /up"]
+    assert "cannot be read" in reason["GET /none"]
     tree, notes = rows["POST /trees"].tool, rows["GET /notes"].tool
     assert tree is not None
-    assert [one["name"] for one in tree["params"]] == ["name", "child"]
+    assert [item["name"] for item in tree["params"]] == ["name", "child"]
     assert notes is not None
     assert notes["returns"]["id"]["type"] == "int"
 
@@ -235,25 +235,25 @@ def test_texts_come_out_as_data(tmp_path: Path) -> None:
         "ANY /text",
     }
     for row in rows.values():
-        shown = json.dumps(row.tool or {}, ensure_ascii=False)
-        assert not {"\u202e", "\u200b", "\x1b", "e\u0301"} & set(shown)
-        assert "\u202e" not in shown
+        printed = json.dumps(row.tool or {}, ensure_ascii=False)
+        assert not {"\u202e", "\u200b", "\x1b", "e\u0301"} & set(printed)
+        assert "\u202e" not in printed
         assert row.tool is None or row.tool["name"].isidentifier()
 
 
 def growing() -> dict[str, Any]:
     """Schemas that refer to the next one many times: 12 levels would be 10 ** 12 ways."""
-    found: dict[str, Any] = {
+    result: dict[str, Any] = {
         "S12": {"type": "object", "properties": {"a": {"type": "string"}}}
     }
     for level in range(12):
-        found[f"S{level}"] = {
+        result[f"S{level}"] = {
             "allOf": [{"$ref": f"#/components/schemas/S{level + 1}"}] * 5
         }
-        found[f"S{level}"]["anyOf"] = [
+        result[f"S{level}"]["anyOf"] = [
             {"$ref": f"#/components/schemas/S{level + 1}"}
         ] * 5
-    return found
+    return result
 
 
 def body(schema: dict[str, Any]) -> dict[str, Any]:
@@ -308,14 +308,14 @@ SLOW: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("name", SLOW)
 def test_nothing_takes_for_ever(tmp_path: Path, name: str) -> None:
-    made = {
+    built = {
         "openapi": "3.1.0",
         "components": {"schemas": growing()},
         "paths": SLOW[name],
     }
     began = time.process_time()
     rows = convert(
-        list(operations(read(written(tmp_path, json.dumps(made))))), Options()
+        list(operations(read(written(tmp_path, json.dumps(built))))), Options()
     )
     assert len(rows) == len(SLOW[name])
     assert all(len(line) < 1000 for line in report(rows))

@@ -48,24 +48,24 @@ def test_a_request_keeps_its_last_slash_and_its_place() -> None:
 
 
 def test_no_operation_is_dropped_in_silence() -> None:
-    found = document({"/a": {"GET": {}}, "b": {"get": {}}, "x-note": {}})
-    rows = convert(list(operations(found)), Options())
+    result = document({"/a": {"GET": {}}, "b": {"get": {}}, "x-note": {}})
+    rows = convert(list(operations(result)), Options())
     assert [(row.operation.name, row.left_out) for row in rows] == [
         ("GET /a", []),
         ("ANY b", ["its path does not begin with /"]),
     ]
-    given = [{"in": "path", "name": "id"}, {"in": "query"}]
-    assert tool("GET /a", parameters=given).left_out == [
+    arguments = [{"in": "path", "name": "id"}, {"in": "query"}]
+    assert tool("GET /a", parameters=arguments).left_out == [
         "path parameter id (not in the path)",
         "a parameter without a name",
     ]
 
 
 def test_a_head_answers_whether_it_is_there() -> None:
-    found = tool("HEAD /notes/{id}", responses=answers(NOTE), requestBody=fields(a={}))
-    assert found.tool is not None
-    assert "returns" not in found.tool
-    assert [one["name"] for one in found.tool["params"]] == ["id"]
+    result = tool("HEAD /notes/{id}", responses=answers(NOTE), requestBody=fields(a={}))
+    assert result.tool is not None
+    assert "returns" not in result.tool
+    assert [row["name"] for row in result.tool["params"]] == ["id"]
     assert (
         tool("HEAD /f", responses={"200": {"content": {"image/png": {}}}}).tool
         is not None
@@ -75,24 +75,24 @@ def test_a_head_answers_whether_it_is_there() -> None:
 def test_servers_on_one_host_share_what_they_begin_with() -> None:
     """Each path says the rest, so that one address serves them all."""
     servers = [{"url": "https://api.example.com/rest/v1"}]
-    own = [{"url": "https://api.example.com/rest/v2"}]
-    paths = {"/notes": {"get": {}}, "/parts": {"get": {"servers": own}}}
-    found = document(paths, servers=servers)
+    own_rows = [{"url": "https://api.example.com/rest/v2"}]
+    paths = {"/notes": {"get": {}}, "/parts": {"get": {"servers": own_rows}}}
+    result = document(paths, servers=servers)
     tools = [
-        row.tool for row in convert(list(operations(found)), Options()) if row.tool
+        row.tool for row in convert(list(operations(result)), Options()) if row.tool
     ]
-    assert [one["http"] for one in tools] == ["GET /v1/notes", "GET /v2/parts"]
-    assert about(found)[0]["api"] == "https://api.example.com/rest"
+    assert [item["http"] for item in tools] == ["GET /v1/notes", "GET /v2/parts"]
+    assert about(result)[0]["api"] == "https://api.example.com/rest"
 
 
 def test_choices_of_safe_and_unsafe_actions_have_another_name() -> None:
     """The tool language refuses them under such a name; a filter on what happened has them."""
     choice = {"in": "query", "name": "action", "schema": {"enum": ["list", "delete"]}}
-    found = tool("GET /logs", operationId="listLogs", parameters=[choice]).tool
-    assert found is not None
-    assert found["http"] == "GET /logs?action={action_filter}"
-    assert found["params"][0]["name"] == "action_filter"
-    assert found["params"][0]["choices"] == ["list", "delete"]
+    result = tool("GET /logs", operationId="listLogs", parameters=[choice]).tool
+    assert result is not None
+    assert result["http"] == "GET /logs?action={action_filter}"
+    assert result["params"][0]["name"] == "action_filter"
+    assert result["params"][0]["choices"] == ["list", "delete"]
 
 
 def test_a_key_that_repeats_a_call_is_explained_where_it_is_needed() -> None:
@@ -101,10 +101,10 @@ def test_a_key_that_repeats_a_call_is_explained_where_it_is_needed() -> None:
         "name": "Idempotency-Key",
         "schema": {"type": "string"},
     }
-    made = (
+    built = (
         tool("POST /notes", parameters=[key], responses=answers(NOTE, "201")).tool or {}
     )
-    assert made["params"][0]["description"].startswith("A text of your own choice")
+    assert built["params"][0]["description"].startswith("A text of your own choice")
 
 
 def test_results_say_their_choices_and_what_is_in_them() -> None:
@@ -119,8 +119,8 @@ def test_results_say_their_choices_and_what_is_in_them() -> None:
             },
         },
     }
-    found = (tool("PUT /notes/{id}", responses=answers(schema)).tool or {})["returns"]
-    assert {name: one["description"] for name, one in found.items()} == {
+    result = (tool("PUT /notes/{id}", responses=answers(schema)).tool or {})["returns"]
+    assert {name: row["description"] for name, row in result.items()} == {
         "state": "Where it stands. One of: open, closed.",
         "owner": "Fields: id, name.",
         "parts": "Fields: n.",

@@ -10,6 +10,7 @@ from copier_fastmcp.cli import main
 from copier_fastmcp.openapi.sizes import SERVER_BYTES, model_bytes
 from copier_fastmcp_engine.testing.lock import count_bytes
 
+MANY = 210  # tools, of more bytes than a model should read
 LISTED = {
     "name": "delete_parcel",
     "description": "Delete a parcel that was not sent.",
@@ -47,9 +48,9 @@ def document(folder: Path, operations: int) -> Path:
         paths[f"/things{number}"] = {"get": get}
     info = {"title": "Things", "version": "1"}
     servers = [{"url": "https://things.example.com"}]
-    known = {"openapi": "3.1.0", "info": info, "servers": servers, "paths": paths}
+    values_kept = {"openapi": "3.1.0", "info": info, "servers": servers, "paths": paths}
     file = folder / "things.yaml"
-    file.write_text(yaml.safe_dump(known))
+    file.write_text(yaml.safe_dump(values_kept))
     return file
 
 
@@ -80,7 +81,7 @@ def test_a_tool_has_the_bytes_that_its_server_lists() -> None:
 
 
 def test_a_large_document_gets_folders_and_a_search(tmp_path: Path) -> None:
-    answers = imported(tmp_path, 400)
+    answers = imported(tmp_path, MANY)
     sizes = sum(model_bytes(tool) for tool in answers["tools"])
     assert sizes > SERVER_BYTES
     assert answers["search"] is True
@@ -88,8 +89,8 @@ def test_a_large_document_gets_folders_and_a_search(tmp_path: Path) -> None:
 
 
 def test_a_later_document_keeps_the_folders(tmp_path: Path) -> None:
-    imported(tmp_path, 400)
-    answers = imported(tmp_path, 401)
+    imported(tmp_path, MANY)
+    answers = imported(tmp_path, MANY + 1)
     assert all("module" in tool for tool in answers["tools"])
     assert answers["search"] is True
 

@@ -64,12 +64,12 @@ def render_text(answers: str) -> dict[str, str]:
 
 def render_files(answers: Mapping[str, Any]) -> dict[str, str]:
     """Return the author's files of a render."""
-    known = {}
+    values_kept = {}
     for name, value in answers.items():
         if not name.startswith("_"):
-            known[name] = value
+            values_kept[name] = value
     files = {}
-    for path, text in render_text(json.dumps(known)).items():
+    for path, text in render_text(json.dumps(values_kept)).items():
         if path.startswith((f"{TOOLS}/", "tests/tools/")):
             files[path] = text
     return files
@@ -154,8 +154,8 @@ def test_a_change_of_the_api_keeps_the_authors_edits(
     for text in merged.values():
         compile(text, "tool.py", "exec")
     # The same document once more changes nothing, and the removed tool stays removed.
-    again = run_import(tmp_path, CHANGES[change], later.record, later.answers)
-    assert again.answers["tools"] == later.answers["tools"]
+    second = run_import(tmp_path, CHANGES[change], later.record, later.answers)
+    assert second.answers["tools"] == later.answers["tools"]
 
 
 def test_findings_of_try_reach_the_tool_files(merge: Any, tmp_path: Path) -> None:
@@ -169,16 +169,16 @@ def test_findings_of_try_reach_the_tool_files(merge: Any, tmp_path: Path) -> Non
     files = render_files(answers)
     edit(files, "get_parcel", '"""Get one."""', '"""Mine."""')
     project = write_files(tmp_path / "project", files)
-    reads = {read.name: read for read in find_reads(answers["tools"])[0]}
+    reads_ = {read.name: read for read in find_reads(answers["tools"])[0]}
     link = "http://p.invalid/parcels?page=2"
     got = Trial(
-        reads["get_parcel"], [respond({"id": "p1"})], changes=["views (1 -> 2)"]
+        reads_["get_parcel"], [respond({"id": "p1"})], changes=["views (1 -> 2)"]
     )
-    listed = Trial(reads["list_parcels"], [respond([{"id": "p1"}], link)])
+    listed = Trial(reads_["list_parcels"], [respond([{"id": "p1"}], link)])
 
     findings = [find_differences(got), find_differences(listed)]
-    found = merge_findings(answers, findings, "")
-    merges = merge(project, answers, {**answers, **found})
+    result = merge_findings(answers, findings, "")
+    merges = merge(project, answers, {**answers, **result})
 
     assert (merges.conflicts, merges.kept) == ([], [])
     get_parcel = (project / TOOLS / "get_parcel.py").read_text()

@@ -63,9 +63,9 @@ def test_a_parameter_with_an_imperative_is_asked_about(
     name: str, description: str, schema: dict[str, Any]
 ) -> None:
     raw = {"summary": "Get a note", "parameters": query(name, description, schema)}
-    found = derive(operation("GET /notes/{id}", **raw))
-    assert (found.behavior, found.asked) == ("action", True), found
-    assert repr(name) in found.reason
+    result = derive(operation("GET /notes/{id}", **raw))
+    assert (result.behavior, result.asked) == ("action", True), result
+    assert repr(name) in result.reason
 
 
 @pytest.mark.parametrize(("name", "description", "schema"), READS)
@@ -73,8 +73,8 @@ def test_a_parameter_that_selects_or_shapes_the_result_is_a_read(
     name: str, description: str, schema: dict[str, Any]
 ) -> None:
     raw = {"summary": "Get a note", "parameters": query(name, description, schema)}
-    found = derive(operation("GET /notes/{id}", **raw))
-    assert (found.behavior, found.asked) == ("read", False), found
+    result = derive(operation("GET /notes/{id}", **raw))
+    assert (result.behavior, result.asked) == ("read", False), result
 
 
 def test_a_field_of_the_body_counts_as_well() -> None:
@@ -82,9 +82,9 @@ def test_a_field_of_the_body_counts_as_well() -> None:
         text=TEXT, keep={"type": "boolean", "description": "Save the search for later"}
     )
     raw = {"operationId": "searchNotes", "requestBody": body, "responses": answers({})}
-    found = derive(operation("POST /notes/search", **raw))
-    assert found.asked
-    assert "'keep'" in found.reason
+    result = derive(operation("POST /notes/search", **raw))
+    assert result.asked
+    assert "'keep'" in result.reason
 
 
 @pytest.mark.parametrize(
@@ -106,8 +106,8 @@ def test_a_field_of_the_body_counts_as_well() -> None:
     ],
 )
 def test_two_words_of_a_family_agree(call: str, raw: dict[str, Any]) -> None:
-    found = derive(operation(call, **raw))
-    assert (found.behavior, found.asked) == ("read", False), found
+    result = derive(operation(call, **raw))
+    assert (result.behavior, result.asked) == ("read", False), result
 
 
 @pytest.mark.parametrize(
@@ -120,13 +120,13 @@ def test_two_words_of_a_family_agree(call: str, raw: dict[str, Any]) -> None:
 def test_one_word_of_a_family_is_asked_about_with_the_family(
     call: str, raw: dict[str, Any]
 ) -> None:
-    found = derive(operation(call, **raw))
-    assert found.asked
-    assert found.family
+    result = derive(operation(call, **raw))
+    assert result.asked
+    assert result.family
 
 
 def test_what_is_marked_as_read_is_asked_about_alone() -> None:
     raw = {"operationId": "readNotification", "summary": "Read a notification"}
-    found = derive(operation("POST /notifications/{id}/read", **raw))
-    assert found.asked
-    assert not found.family
+    result = derive(operation("POST /notifications/{id}/read", **raw))
+    assert result.asked
+    assert not result.family

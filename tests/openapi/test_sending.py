@@ -22,9 +22,9 @@ def test_a_body_keeps_its_type_of_json() -> None:
         (["application/*+json"], ""),
     ):
         body = {"content": dict.fromkeys(kinds, schema)}
-        found = tool("PATCH /notes/{id}", requestBody=body).tool
-        assert found is not None
-        assert found["http"] == f"PATCH /notes/{{id}}{sent}"
+        result = tool("PATCH /notes/{id}", requestBody=body).tool
+        assert result is not None
+        assert result["http"] == f"PATCH /notes/{{id}}{sent}"
 
 
 def test_null_is_sent_by_the_name_of_its_field() -> None:
@@ -32,17 +32,17 @@ def test_null_is_sent_by_the_name_of_its_field() -> None:
     body = fields(
         name={"type": ["string", "null"], "description": text}, a={"type": "string"}
     )
-    found = tool("PATCH /notes/{id}", requestBody=body)
-    assert found.tool is not None
-    told = {one["name"]: one for one in found.tool["params"]}
-    assert told["name"]["description"] == "Its name.", "which null would not do"
-    assert told["clear"] == {
+    result = tool("PATCH /notes/{id}", requestBody=body)
+    assert result.tool is not None
+    printed = {row["name"]: row for row in result.tool["params"]}
+    assert printed["name"]["description"] == "Its name.", "which null would not do"
+    assert printed["clear"] == {
         "name": "clear",
         "in": "nulls",
         "choices": ["name"],
         "description": "Fields to set to null.",
     }
-    assert found.left_out == []
+    assert result.left_out == []
     assert "clear" not in str(tool("PUT /notes/{id}", requestBody=body).tool)
 
 
@@ -51,10 +51,10 @@ def test_a_field_that_costs_too_much_is_not_emptied() -> None:
         f"f{n}": {"type": ["string", "null"], "description": "x" * 100}
         for n in range(200)
     }
-    found = tool("PATCH /notes/{id}", requestBody=fields(**many)).tool
-    assert found is not None
-    *names, clear = found["params"]
-    assert clear["choices"] == [one["name"] for one in names[1:]]
+    result = tool("PATCH /notes/{id}", requestBody=fields(**many)).tool
+    assert result is not None
+    *names, clear = result["params"]
+    assert clear["choices"] == [row["name"] for row in names[1:]]
     assert len(names) < 200
 
 
@@ -66,30 +66,30 @@ def test_a_page_that_is_a_number_stays_one() -> None:
         }
     )
     number = {"in": "query", "name": "page", "schema": {"type": "integer"}}
-    found = tool("GET /notes", parameters=[number], responses=schema).tool
-    assert found is not None
-    made = {
+    result = tool("GET /notes", parameters=[number], responses=schema).tool
+    assert result is not None
+    built = {
         "name": "page",
         "type": "int",
         "required": False,
         "description": "The page.",
     }
-    assert found["params"] == [made], "who calls counts the pages"
+    assert result["params"] == [built], "who calls counts the pages"
     text = {"in": "query", "name": "page_token", "schema": {"type": "string"}}
-    found = tool("GET /notes", parameters=[text], responses=schema).tool
-    assert found is not None
+    result = tool("GET /notes", parameters=[text], responses=schema).tool
+    assert result is not None
     about = "The `next_cursor` of the previous page."
-    assert found["params"] == [
+    assert result["params"] == [
         {"name": "cursor", "required": False, "description": about}
     ]
 
 
 def test_a_why_is_short_and_counts_right() -> None:
     raw: dict[str, Any] = {"operationId": "cancelOrder", "summary": "Cancel an order"}
-    found = tool("POST /orders/{id}/cancel", **raw).tool
-    assert found is not None
+    result = tool("POST /orders/{id}/cancel", **raw).tool
+    assert result is not None
     assert (
-        found["why"]
+        result["why"]
         == "POST: its path, operationId and summary say 'cancel' (three signals)."
     )
 
@@ -109,11 +109,13 @@ SECRETS: list[tuple[dict[str, Any], str | None, str]] = [
 def test_how_the_api_lets_callers_in_is_answered_and_said(
     scheme: dict[str, Any], api_auth: str | None, line: str
 ) -> None:
-    more: dict[str, Any] = {"components": {"securitySchemes": {"one": scheme}}}
+    extra: dict[str, Any] = {"components": {"securitySchemes": {"one": scheme}}}
     servers = [{"url": "https://api.example.com"}]
     ways: list[Any] = [[{"one": []}], None]
     for security in ways:
-        answers, notes = about(document({}, servers=servers, security=security, **more))
+        answers, notes = about(
+            document({}, servers=servers, security=security, **extra)
+        )
         assert line in notes[0]
         assert answers.get("api_auth") == api_auth
 
@@ -133,15 +135,15 @@ def test_a_form_is_sent_as_one() -> None:
         },
     }
     body = {"content": {form: {"schema": schema}}}
-    found = tool("POST /charges", requestBody=body)
-    assert found.tool is not None
-    assert found.tool["request"] == "form"
-    names = [one["name"] for one in found.tool["params"]]
+    result = tool("POST /charges", requestBody=body)
+    assert result.tool is not None
+    assert result.tool["request"] == "form"
+    names = [row["name"] for row in result.tool["params"]]
     assert names == ["amount", "note", "expand", "metadata"]
-    assert found.left_out == ["field items[0] (its name)"]
+    assert result.left_out == ["field items[0] (its name)"]
     changed = tool("PATCH /charges/{id}", requestBody=body).tool
     assert changed is not None
-    assert all(one.get("in") != "nulls" for one in changed["params"])
+    assert all(row.get("in") != "nulls" for row in changed["params"])
     both = {"content": {**body["content"], "application/json": {"schema": schema}}}
     assert (tool("POST /charges", requestBody=both).tool or {})[
         "http"

@@ -53,8 +53,8 @@ def body(**fields: str) -> dict[str, Any]:
     ],
 )
 def test_a_step_or_a_side_effect_is_asked_about(name: str, raw: Any) -> None:
-    found = derived(name, **raw)
-    assert (found.behavior, found.asked) == ("action", True)
+    result = derived(name, **raw)
+    assert (result.behavior, result.asked) == ("action", True)
 
 
 @pytest.mark.parametrize(
@@ -76,8 +76,8 @@ def test_a_step_or_a_side_effect_is_asked_about(name: str, raw: Any) -> None:
     ],
 )
 def test_what_only_reads_is_a_read(name: str, raw: Any) -> None:
-    found = derived(name, **raw)
-    assert (found.behavior, found.asked) == ("read", False)
+    result = derived(name, **raw)
+    assert (result.behavior, result.asked) == ("read", False)
 
 
 def test_a_put_that_creates_in_a_collection_is_no_replacement() -> None:

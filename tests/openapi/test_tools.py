@@ -84,10 +84,10 @@ NAMES = [
 
 @pytest.mark.parametrize(("call", "raw", "name"), NAMES)
 def test_names_begin_with_their_verb(call: str, raw: dict[str, Any], name: str) -> None:
-    found = tool(call, **raw).tool
-    assert found is not None
-    assert found["name"] == name
-    assert found["behavior"], (
+    result = tool(call, **raw).tool
+    assert result is not None
+    assert result["name"] == name
+    assert result["behavior"], (
         "a behavior is said, never guessed from a name that we made"
     )
 
@@ -171,13 +171,13 @@ def test_inputs_keep_types_limits_choices_and_texts() -> None:
             "schema": {"type": "string", "pattern": "^v[0-9]+$"},
         },
     ]
-    found = tool("GET /notes/{noteId}/parts", parameters=query)
-    assert found.tool is not None
-    assert found.tool["http"] == (
+    result = tool("GET /notes/{noteId}/parts", parameters=query)
+    assert result.tool is not None
+    assert result.tool["http"] == (
         "GET /notes/{note_id}/parts?filter[tag]={filter_tag}&by[color]={by_color}&$top={top}"
     )
-    by_name = {one.pop("name"): one for one in found.tool["params"]}
-    texts = {name: one.pop("description") for name, one in by_name.items()}
+    by_name = {row.pop("name"): row for row in result.tool["params"]}
+    texts = {name: row.pop("description") for name, row in by_name.items()}
     assert all(text.endswith(".") for text in texts.values())
     assert by_name == {
         "note_id": {},
@@ -197,7 +197,7 @@ def test_inputs_keep_types_limits_choices_and_texts() -> None:
         "X-Trace": {"in": "header", "required": False},
         "X-Version": {"in": "header", "pattern": "^v[0-9]+$"},
     }
-    assert found.left_out == [
+    assert result.left_out == [
         "cookie session (sent only where the API's key is set as cookie:session)"
     ]
 
@@ -229,9 +229,9 @@ def test_a_body_is_flattened() -> None:
             "application/json": {"schema": {"allOf": [schema, {"required": ["kind"]}]}}
         }
     }
-    found = tool("PUT /notes/{note_id}", requestBody=body)
-    assert found.tool is not None
-    rows = {one["name"]: one for one in found.tool["params"]}
+    result = tool("PUT /notes/{note_id}", requestBody=body)
+    assert result.tool is not None
+    rows = {row["name"]: row for row in result.tool["params"]}
     assert [*rows] == ["note_id", "title", "kind", "password", "either", "owner", "at"]
     assert rows["note_id"]["in"] == "body", "sent in the path and in the body"
     assert rows["kind"]["choices"] == ["a"]
@@ -241,12 +241,12 @@ def test_a_body_is_flattened() -> None:
     assert city == {"name": "city", "description": "The city."}
     assert floor["required"] is False
     assert to["choices"] == ["door", "shop"]
-    assert found.left_out == [
+    assert result.left_out == [
         "field old (deprecated)",
         "either: one of 2 forms is not told apart",
         "field a b (its name)",
     ]
-    assert "secret" in found.findings[0]
+    assert "secret" in result.findings[0]
 
 
 def test_lists_are_pages_of_ours() -> None:
@@ -264,12 +264,12 @@ def test_lists_are_pages_of_ours() -> None:
             },
         },
     ):
-        found = tool("GET /notes", parameters=query, responses=answers(schema)).tool
-        assert found is not None
-        assert found["http"] == "GET /notes?per_page={limit}"
-        one = {"id": "int", "title": {"type": "str", "default": None}}
-        assert found["returns"] == (
-            [one] if schema["type"] == "array" else {"data": [one]}
+        result = tool("GET /notes", parameters=query, responses=answers(schema)).tool
+        assert result is not None
+        assert result["http"] == "GET /notes?per_page={limit}"
+        row = {"id": "int", "title": {"type": "str", "default": None}}
+        assert result["returns"] == (
+            [row] if schema["type"] == "array" else {"data": [row]}
         )
 
 
@@ -293,17 +293,19 @@ def test_a_large_tool_loses_descriptions_before_inputs() -> None:
         "requestBody": body,
         "parameters": [],
     }
-    found = tool("PUT /notes/{id}", **raw)
-    assert found.tool is not None
-    rows = {one["name"]: one for one in found.tool["params"]}
+    result = tool("PUT /notes/{id}", **raw)
+    assert result.tool is not None
+    rows = {row["name"]: row for row in result.tool["params"]}
     assert len(rows) == 1 + 41, "no input is lost"
-    assert found.left_out == []
+    assert result.left_out == []
     assert rows["owner"]["type"] == "dict"
     assert rows["owner"]["description"] == "Who owns it. Fields: a, b."
-    assert max(len(one["description"]) for one in rows.values()) <= 70
-    assert [*found.tool["returns"]] == ["id"], "the others arrive without a description"
+    assert max(len(row["description"]) for row in rows.values()) <= 70
+    assert [*result.tool["returns"]] == ["id"], (
+        "the others arrive without a description"
+    )
     wide = tool("PUT /notes/{id}", Options(budget=100_000), **raw)
-    assert next(one for one in (wide.tool or {})["params"] if one["name"] == "owner")[
+    assert next(row for row in (wide.tool or {})["params"] if row["name"] == "owner")[
         "fields"
     ]
     assert len((wide.tool or {})["returns"]) == 42
@@ -312,17 +314,17 @@ def test_a_large_tool_loses_descriptions_before_inputs() -> None:
 def test_inputs_of_a_tool_that_is_many_times_too_large_are_listed() -> None:
     many: dict[str, Any] = {f"field_{n}": {"type": "string"} for n in range(400)}
     body = fields(**many)
-    found = tool("PUT /notes/{id}", requestBody=body)
-    assert found.tool is not None
-    assert found.bytes <= 4 * 3000
-    assert len(found.left_out) + len(found.tool["params"]) == 401
+    result = tool("PUT /notes/{id}", requestBody=body)
+    assert result.tool is not None
+    assert result.bytes <= 4 * 3000
+    assert len(result.left_out) + len(result.tool["params"]) == 401
 
 
 def test_a_list_with_nulls_takes_them() -> None:
     texts = {"type": "array", "items": {"type": ["string", "null"]}}
-    found = tool("POST /notes", requestBody=fields(texts=texts)).tool
-    assert found is not None
-    assert found["params"][0]["type"] == "list[any]"
+    result = tool("POST /notes", requestBody=fields(texts=texts)).tool
+    assert result is not None
+    assert result["params"][0]["type"] == "list[any]"
 
 
 LEFT_OUT: list[tuple[str, dict[str, Any], str]] = [
@@ -437,16 +439,16 @@ FORMS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 def test_every_form_of_body_has_its_parameter(
     call: str, raw: dict[str, Any], param: dict[str, Any]
 ) -> None:
-    found = tool(call, **raw).tool
-    assert found is not None
-    [made] = found["params"]
-    made.pop("description")
-    assert made == param
+    result = tool(call, **raw).tool
+    assert result is not None
+    [built] = result["params"]
+    built.pop("description")
+    assert built == param
     kinds = raw.get("requestBody", {}).get("content", {})
     if {*kinds} & {"multipart/form-data", "application/x-www-form-urlencoded"}:
-        assert found["request"] in ("multipart", "form")
+        assert result["request"] in ("multipart", "form")
     elif kinds and JSON not in kinds:
-        assert found["http"].endswith(f" {next(iter(kinds))}")
+        assert result["http"].endswith(f" {next(iter(kinds))}")
 
 
 @pytest.mark.parametrize(
@@ -463,49 +465,49 @@ def test_every_form_of_body_has_its_parameter(
 def test_no_media_type_of_a_response_excludes_a_tool(
     kind: str, returns: str | None
 ) -> None:
-    found = tool("GET /a/{id}", responses={"200": {"content": {kind: {}}}}).tool
-    assert found is not None
-    assert found.get("returns") == returns
+    result = tool("GET /a/{id}", responses={"200": {"content": {kind: {}}}}).tool
+    assert result is not None
+    assert result.get("returns") == returns
 
 
 def test_results_stay_whatever_the_behavior() -> None:
     """So that an answer changed from action to read restores the whole tool."""
     raw: dict[str, Any] = {"responses": answers({"type": "array", "items": NOTE})}
-    one = [{"id": "int", "title": {"type": "str", "default": None}}]
+    row = [{"id": "int", "title": {"type": "str", "default": None}}]
     for call in ("POST /notes/filter", "DELETE /notes/{id}", "PUT /notes/{id}"):
-        assert (tool(call, **raw).tool or {})["returns"] == one
+        assert (tool(call, **raw).tool or {})["returns"] == row
 
 
 def test_nothing_is_returned_that_the_document_does_not_say() -> None:
-    known: list[dict[str, Any]] = [
+    values_kept: list[dict[str, Any]] = [
         {},
         {"responses": answers({})},
         {"responses": answers({"type": "object"})},
     ]
-    for raw in known:
+    for raw in values_kept:
         for call in ("GET /a", "POST /a/{id}/archive", "DELETE /a/{id}"):
             assert "returns" not in (tool(call, **raw).tool or {})
 
 
-@pytest.mark.parametrize(("call", "raw", "why"), LEFT_OUT)
+@pytest.mark.parametrize(("call", "raw", "reason"), LEFT_OUT)
 def test_what_cannot_be_said_is_left_out_with_its_reason(
-    call: str, raw: dict[str, Any], why: str
+    call: str, raw: dict[str, Any], reason: str
 ) -> None:
     row = tool(call, **raw).row()
     assert row["tool"] is None
-    assert why in row["left_out"][0]
+    assert reason in row["left_out"][0]
 
 
 def test_a_text_never_contradicts_its_behavior() -> None:
     """A suite refuses a tool that says it reads and does not."""
-    found = tool(
+    result = tool(
         "GET /unsubscribe", operationId="unsubscribe", summary="Get out of the list"
     ).tool
-    assert found is not None
-    assert found["behavior"] == "action"
-    assert not found["title"].startswith("Get")
-    assert not found["description"].startswith("Get")
-    assert found["why"].endswith("(asked).")
+    assert result is not None
+    assert result["behavior"] == "action"
+    assert not result["title"].startswith("Get")
+    assert not result["description"].startswith("Get")
+    assert result["why"].endswith("(asked).")
 
 
 def test_scopes_come_only_when_they_are_wanted() -> None:

@@ -21,13 +21,13 @@ from copier_fastmcp.openapi.tools import Options
 )
 def test_what_has_no_fields_is_answered_whole(schema: dict[str, Any]) -> None:
     """Nothing is said of it, so that it comes as the API has it."""
-    found = tool(
+    result = tool(
         "QUERY /a", requestBody=fields(q={"type": "string"}), responses=answers(schema)
     )
-    assert found.tool is not None
-    assert found.tool["behavior"] == "read"
-    assert "returns" not in found.tool
-    assert found.left_out == []
+    assert result.tool is not None
+    assert result.tool["behavior"] == "read"
+    assert "returns" not in result.tool
+    assert result.left_out == []
 
 
 def test_what_only_adds_loses_nothing() -> None:
@@ -46,19 +46,19 @@ def test_what_chooses_what_it_does_is_a_tool_for_each_choice() -> None:
     body = fields(
         action={"enum": ["start", "stop", "delete", "frob"]}, force={"type": "boolean"}
     )
-    one = operation(
+    item = operation(
         "POST /servers/{id}/actions", requestBody=body, summary="Act on a server"
     )
-    found = {row.tool["name"]: row for row in convert([one], Options()) if row.tool}
-    assert {name: row.derived.behavior for name, row in found.items()} == {
+    result = {row.tool["name"]: row for row in convert([item], Options()) if row.tool}
+    assert {name: row.derived.behavior for name, row in result.items()} == {
         "start_server": "action",
         "stop_server": "action",
         "delete_server": "delete",
         "frob_server": "action",
     }
-    assert found["frob_server"].derived.asked
-    assert {row.row()["operation"] for row in found.values()} == {one.name}
-    sent = found["stop_server"].tool or {}
+    assert result["frob_server"].derived.asked
+    assert {row.row()["operation"] for row in result.values()} == {item.name}
+    sent = result["stop_server"].tool or {}
     assert sent["description"] == "Stop Server. Act on a server."
     assert {"choices": ["stop"], "default": "stop"}.items() <= sent["params"][1].items()
     patch = operation(

@@ -118,8 +118,10 @@ def import_answers(folder: Path, document: Mapping[str, Any]) -> dict[str, Any]:
     file = folder / "document.json"
     file.write_text(json.dumps(document))
     options = Options()
-    made = import_document(read(file), Before(), {}, Selection(), options, asking=False)
-    return made.answers
+    built = import_document(
+        read(file), Before(), {}, Selection(), options, asking=False
+    )
+    return built.answers
 
 
 Send = Callable[..., httpx2.Request]

@@ -82,9 +82,10 @@ def test_no_setting_and_no_file_of_a_user_is_pinned(
 
 
 def test_changes_in_tool_files_are_labelled(fresh: Path) -> None:
+    edit(fresh, "list_notes", "open_world=False", "open_world=True")
     pin(fresh, "--released")
     edit(fresh, "get_note", 'title="Get Note"', 'title="Fetch Note"')
-    edit(fresh, "list_notes", "@read(", "@read(open_world=False, ")
+    edit(fresh, "list_notes", "open_world=True", "open_world=False")
     edit(fresh, "create_note", "@create(", "@create(confirm=True, ")
     tools = fresh / "src/notes_mcp/tools"
     edit(fresh, "delete_note", "async def delete_note", "async def erase_note")

@@ -61,7 +61,7 @@ def no_gate(wire: Wire) -> None:
 ON_THE_WIRE: list[tuple[str, str, str, Callable[[Wire], None]]] = [
     ("annotations dropped", "annotations-present", "get_clean", field("annotations")),
     ("hint dropped", "hints-complete", "get_clean", hint("idempotentHint")),
-    ("hint flipped", "hints-match-behavior", "get_clean", hint("openWorldHint", False)),
+    ("hint flipped", "hints-match-behavior", "get_clean", hint("openWorldHint", True)),
     ("hint typo'd", "hints-known", "get_clean", typo),
     ("hint null", "hints-boolean", "get_clean", hint("idempotentHint", "null")),
     ("hint a text", "hints-boolean", "get_clean", hint("readOnlyHint", "true")),

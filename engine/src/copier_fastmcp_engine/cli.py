@@ -204,9 +204,9 @@ class ServerCommands:
             print("  ".join(map(str.ljust, line, widths)).rstrip())
         if sizes:
             read = sum(row["bytes"]["model"] for row in rows)
-            rest = sum(row["bytes"]["rest"] for row in rows)
+            other_bytes = sum(row["bytes"]["rest"] for row in rows)
             print(
-                f"A model reads {read:,} bytes of {len(rows)} tools; {rest:,} are for programs."
+                f"A model reads {read:,} bytes of {len(rows)} tools; {other_bytes:,} are for programs."
             )
 
     def _rows(self) -> list[dict[str, Any]]:

@@ -188,7 +188,7 @@ def resource(
     if isinstance(scopes, str):
         raise TypeError('scopes is a list, as in scopes=["notes:read"]')
     auth = require_scopes(*scopes) if scopes else None
-    said: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "name": name,
         "description": description,
         "mime_type": mime_type,
@@ -196,7 +196,7 @@ def resource(
 
     def decorate(function: T) -> T:
         vars(function).update({SCOPES: scopes} if scopes else {})
-        return fastmcp_resource(uri, auth=auth, **said)(function)
+        return fastmcp_resource(uri, auth=auth, **fields)(function)
 
     return decorate
 

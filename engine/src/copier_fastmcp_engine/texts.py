@@ -24,14 +24,14 @@ def hidden(text: str, *, lines: bool = False) -> str | None:
 def _clean(text: str) -> str:
     unseen, blank = hidden(text, lines=True), text.isspace()
     if unseen or blank or not unicodedata.is_normalized("NFC", text):
-        why = (
+        requirement = (
             f"not contain {unseen}"
             if unseen
             else "not be blank"
             if blank
             else "be in form NFC"
         )
-        raise PydanticCustomError("text", "Text should {why}", {"why": why})
+        raise PydanticCustomError("text", "Text should {why}", {"why": requirement})
     return text
 
 

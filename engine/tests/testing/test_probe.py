@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import inspect
 import json
 import socket
 import warnings
@@ -11,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from fastmcp.exceptions import ToolError
 
 from copier_fastmcp_engine.policy import WIRE_NAMES
 from copier_fastmcp_engine.testing.backend import Backend
@@ -60,7 +62,10 @@ class StubSuite:
     ) -> None:
         """Take the two functions, and parameters besides `note_id`."""
         self.parameters = parameters
+        self.behavior = "delete"
         (folder / "test_delete_note.py").touch()
+        (folder / "test_read_note.py").touch()
+        (folder / "test_append_note.py").touch()
         self.store = Store()
         self.body = body
         self.module = SimpleNamespace(arrange=arrange)
@@ -72,11 +77,8 @@ class StubSuite:
         self.policy = SimpleNamespace(
             truth=lambda _: self.truth, is_exempt=lambda *_: False
         )
-        self.served = {
-            "delete_note": SimpleNamespace(
-                declaration=SimpleNamespace(behavior="delete")
-            )
-        }
+        declaration = SimpleNamespace(behavior="delete")
+        self.served = {"delete_note": SimpleNamespace(declaration=declaration)}
         self.gated: set[str] = set()
         self.on_question: Callable[[], Awaitable[None]] | None = None
         self.tables = TABLES
@@ -84,6 +86,7 @@ class StubSuite:
         self.proof: dict[str, Any] = {}
         self.proven_tools: list[Tool] = []
         self.module_state = ModuleState(folder)
+        self.writes: Callable[[Any], bool] = lambda tool: False
         self.watching_calls: Callable[..., Any] = lambda: contextlib.nullcontext([])
 
     def connect(self) -> Backend:
@@ -99,11 +102,27 @@ class StubSuite:
     async def call(
         self, name: str, arguments: dict[str, Any], agree: bool = True
     ) -> dict[str, Any]:
-        for step in self.body(self.store, **arguments) or ():
+        try:
+            steps = self.body(self.store, **arguments)
+        except (KeyError, TypeError) as error:
+            raise ToolError(str(error)) from error
+        if inspect.isawaitable(steps):
+            steps = await steps
+        if isinstance(steps, dict):
+            return steps
+        for step in steps or ():
             assert step == "asks"
             assert self.on_question is not None
             await self.on_question()
         return {}
+
+    def declare(self, behavior: str) -> None:
+        """Let the tool be one of another behavior, `read_note` or `append_note`."""
+        declaration = SimpleNamespace(behavior=behavior)
+        self.behavior = behavior
+        self.served = {f"{behavior}_note": SimpleNamespace(declaration=declaration)}
+        self.truth["read_only"] = behavior == "read"
+        self.truth["destructive"] = self.truth["idempotent"] = False
 
     async def prove(self) -> None:
         schema = {
@@ -111,7 +130,8 @@ class StubSuite:
             "properties": {"note_id": {"type": "integer"}, **self.parameters},
             "required": ["note_id"],
         }
-        tool = Tool({"name": "delete_note", "inputSchema": schema}, proof=self.proof)
+        wire = {"name": f"{self.behavior}_note", "inputSchema": schema}
+        tool = Tool(wire, proof=self.proof)
         suite: Any = self
         await Probe(suite, tool, self.call, "2026-07-28").prove(with_variants=True)
 

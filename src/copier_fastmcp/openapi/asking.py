@@ -22,9 +22,11 @@ def operations_of(listed: Sequence[Operation]) -> list[Operation]:
         BackError: They want the question before.
         KeyboardInterrupt: They left.
     """
-    counts = Counter(tag for one in listed for tag in one.tags or ["(no tag)"])
+    counts = Counter(
+        tag for operation in listed for tag in operation.tags or ["(no tag)"]
+    )
     tags: list[str] = []
-    found: list[Operation] = []
+    chosen: list[Operation] = []
 
     def tagged() -> None:
         prompts.print_line(
@@ -36,13 +38,22 @@ def operations_of(listed: Sequence[Operation]) -> list[Operation]:
         tags[:] = prompts.ask_choices("Which tags?", rows)
 
     def named() -> None:
-        found[:] = [one for one in listed if set(one.tags or ["(no tag)"]) & set(tags)]
-        if len(found) > 1:
-            rows = [(one.name, one.text("summary"), one) for one in found]
-            found[:] = prompts.ask_choices("Which operations?", rows, len(found) <= FEW)
+        chosen[:] = [
+            operation
+            for operation in listed
+            if set(operation.tags or ["(no tag)"]) & set(tags)
+        ]
+        if len(chosen) > 1:
+            rows = [
+                (operation.name, operation.text("summary"), operation)
+                for operation in chosen
+            ]
+            chosen[:] = prompts.ask_choices(
+                "Which operations?", rows, len(chosen) <= FEW
+            )
 
     prompts.run_steps([tagged, named])
-    return found
+    return chosen
 
 
 def behaviors_of(rows: Sequence[Imported]) -> dict[str, str]:
@@ -54,25 +65,31 @@ def behaviors_of(rows: Sequence[Imported]) -> dict[str, str]:
         BackError: They want the question before.
         KeyboardInterrupt: They left.
     """
-    said: dict[str, str] = {}
+    behaviors: dict[str, str] = {}
     questions = group_by_family(
-        [one for one in rows if one.derived.asked and one.tool is not None]
+        [
+            imported
+            for imported in rows
+            if imported.derived.asked and imported.tool is not None
+        ]
     )
 
-    def ask(place: str, one: Imported) -> None:
-        operation = one.operation
+    def ask(place: str, imported: Imported) -> None:
+        operation = imported.operation
         prompts.print_line(f"{operation.key}: {operation.text('summary')[:200]}", place)
-        prompts.print_line(f"({one.derived.reason})")
+        prompts.print_line(f"({imported.derived.reason})")
         allowed = [
             row
             for row in list_meanings()
             if row[0] != "read" or operation.method not in ("PUT", "PATCH", "DELETE")
         ]
-        guess = said.get(operation.key, one.derived.behavior)
-        said[operation.key] = prompts.ask_choice("What does it do?", allowed, guess)
+        guess = behaviors.get(operation.key, imported.derived.behavior)
+        behaviors[operation.key] = prompts.ask_choice(
+            "What does it do?", allowed, guess
+        )
 
     def ask_family(place: str, members: list[Imported]) -> None:
-        keys = [one.operation.key for one in members]
+        keys = [imported.operation.key for imported in members]
         prompts.print_line(
             f"{len(keys)} operations, {members[0].derived.family}: {shorten(keys)}",
             place,
@@ -83,12 +100,12 @@ def behaviors_of(rows: Sequence[Imported]) -> dict[str, str]:
             (EACH, "ask about one after the other", EACH),
         ]
         answer = prompts.ask_choice(
-            "What do they do?", rows, said.get(keys[0], "action")
+            "What do they do?", rows, behaviors.get(keys[0], "action")
         )
         if answer == EACH:
-            prompts.run_steps([partial(ask, place, one) for one in members])
+            prompts.run_steps([partial(ask, place, imported) for imported in members])
         else:
-            said.update(dict.fromkeys(keys, answer))
+            behaviors.update(dict.fromkeys(keys, answer))
 
     steps = []
     for at, members in enumerate(questions, 1):
@@ -98,11 +115,11 @@ def behaviors_of(rows: Sequence[Imported]) -> dict[str, str]:
         else:
             steps.append(partial(ask, place, members[0]))
     prompts.run_steps(steps)
-    return said
+    return behaviors
 
 
 def shorten(keys: Sequence[str]) -> str:
     """The first operations of a family, and how many there are more."""
-    shown = ", ".join(keys[:SHOWN])
-    more = len(keys) - SHOWN
-    return f"{shown} and {more} more" if more > 0 else shown
+    names = ", ".join(keys[:SHOWN])
+    hidden = len(keys) - SHOWN
+    return f"{names} and {hidden} more" if hidden > 0 else names

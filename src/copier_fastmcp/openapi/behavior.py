@@ -27,12 +27,12 @@ ENDPOINTS = (["this", "endpoint"], ["this", "method"], ["this", "operation"])
 
 def derive(operation: Operation) -> Derived:
     """The behavior of an operation, by its extensions, else by its method and words."""
-    found = _safe(operation) if operation.method in SAFE else writing.of(operation)
-    said = declared(operation, found)
-    found = said or found
+    derived = _safe(operation) if operation.method in SAFE else writing.of(operation)
+    declaration = declared(operation, derived)
+    derived = declaration or derived
     if operation.extensions.get("x-openai-isConsequential") is True:
-        found = replace(found, confirm=True)
-    return found
+        derived = replace(derived, confirm=True)
+    return derived
 
 
 def _safe(operation: Operation) -> Derived:
@@ -40,8 +40,8 @@ def _safe(operation: Operation) -> Derived:
     doubts = list(_doubts(operation))
     if doubts:
         reason = f"{operation.method}, but {'; '.join(doubts)}"
-        writes = find_writing_input(operation)
-        family = f"{operation.method}: {writes}" if doubts == [writes] else ""
+        input_doubt = find_writing_input(operation)
+        family = f"{operation.method}: {input_doubt}" if doubts == [input_doubt] else ""
         return Derived("action", "asked", reason, asked=True, family=family)
     law = "RFC 10008" if operation.method == "QUERY" else "RFC 9110 9.2.1"
     return Derived("read", "method", f"{operation.method} changes nothing ({law})")
@@ -68,40 +68,40 @@ class _Words:
 
 def _doubts(operation: Operation) -> list[str]:
     """Return everything that speaks against a read, in the order in which people are told."""
-    found = _Words(operation)
+    verbs = _Words(operation)
     doubts = [
-        *_doubts_of_names(found),
-        *_doubts_of_summary(found),
-        *_doubts_of_description(found),
-        *_doubts_of_steps(found),
+        *_doubts_of_names(verbs),
+        *_doubts_of_summary(verbs),
+        *_doubts_of_description(verbs),
+        *_doubts_of_steps(verbs),
     ]
     for find in (find_step, find_side_effect):
         if not doubts and (doubt := find(operation)):
             doubts.append(doubt)
     doubts += _doubts_of_responses(operation)
-    doubts += _doubts_of_inputs(operation, reads=found.reads)
+    doubts += _doubts_of_inputs(operation, reads=verbs.reads)
     return list(dict.fromkeys(doubts))
 
 
-def _doubts_of_names(found: _Words) -> Iterator[str]:
+def _doubts_of_names(verbs: _Words) -> Iterator[str]:
     """Doubts from the operationId and the end of the path."""
-    operation = found.operation
-    if found.verb in DOING and found.verb not in READ:
-        yield f"its operationId says {found.verb!r}"
-    elif not found.reads:
+    operation = verbs.operation
+    if verbs.verb in DOING and verbs.verb not in READ:
+        yield f"its operationId says {verbs.verb!r}"
+    elif not verbs.reads:
         doing = [word for word in operation.id_words if word in DOING]
         if doing:
             yield f"its operationId says {doing[0]!r}"
     tail = words(operation.tail)
-    is_sure = found.reads and (found.is_told or len(tail) > 1)
+    is_sure = verbs.reads and (verbs.is_told or len(tail) > 1)
     if tail and tail[0] in DOING and not operation.ends_in_parameter and not is_sure:
         yield f"its path ends in {operation.tail!r}"
 
 
-def _doubts_of_summary(found: _Words) -> Iterator[str]:
+def _doubts_of_summary(verbs: _Words) -> Iterator[str]:
     """Doubts from the first sentence."""
-    operation, said, spoken = found.operation, found.said, found.spoken
-    is_double = spoken in DOUBLE and bool({*said[1:2]} & OBJECTS)
+    operation, summary, spoken = verbs.operation, verbs.said, verbs.spoken
+    is_double = spoken in DOUBLE and bool({*summary[1:2]} & OBJECTS)
     if (spoken in DOING and spoken not in READ) or is_double:
         yield f"its summary says {spoken!r}"
     elif (
@@ -109,44 +109,48 @@ def _doubts_of_summary(found: _Words) -> Iterator[str]:
         and len(operation.id_words) > 1
         and operation.id_words[0] in MOVING
     ):
-        yield f"its operationId says {found.verb!r}"
-    if said[:1] and said[0] in ("allows", "enables", "lets") and "to" in said:
-        allowed = base(said[said.index("to") + 1 :][0]) if said[-1] != "to" else ""
+        yield f"its operationId says {verbs.verb!r}"
+    if summary[:1] and summary[0] in ("allows", "enables", "lets") and "to" in summary:
+        allowed = (
+            base(summary[summary.index("to") + 1 :][0]) if summary[-1] != "to" else ""
+        )
         if allowed in DOING | DOUBLE | {"request"}:
             yield f"it lets somebody {allowed}"
 
 
-def _doubts_of_description(found: _Words) -> Iterator[str]:
+def _doubts_of_description(verbs: _Words) -> Iterator[str]:
     """Doubts from the verb with which a description begins."""
-    described = found.operation.said("description")
+    described = verbs.operation.said("description")
     if described[:2] in ENDPOINTS:
-        does = base(described[2]) if len(described) > 2 else ""
-        if does in DOING and does not in READ:
-            yield f"its description says {does!r}"
-    elif described and found.spoken not in READ and described != found.said:
+        verb = base(described[2]) if len(described) > 2 else ""
+        if verb in DOING and verb not in READ:
+            yield f"its description says {verb!r}"
+    elif described and verbs.spoken not in READ and described != verbs.said:
         # "Handle the callback", then "Exchanges the code for tokens".
-        does = base(described[0])
-        if does in DOING and does != described[0]:
-            yield f"its description says {does!r}"
+        verb = base(described[0])
+        if verb in DOING and verb != described[0]:
+            yield f"its description says {verb!r}"
 
 
-def _doubts_of_steps(found: _Words) -> Iterator[str]:
+def _doubts_of_steps(verbs: _Words) -> Iterator[str]:
     """Doubts from a callback, a connection, and what is done beside reading."""
-    tail = words(found.operation.tail)
-    if tail[:1] == ["callback"] and found.spoken not in READ:
+    tail = words(verbs.operation.tail)
+    if tail[:1] == ["callback"] and verbs.spoken not in READ:
         yield "its path ends in 'callback', where a browser is sent to"
-    if found.verb == found.spoken == "connect":
+    if verbs.verb == verbs.spoken == "connect":
         yield "it connects to something else"
-    if more := find_second_action(found.operation):
-        yield f"it also says {more!r}"
+    if second := find_second_action(verbs.operation):
+        yield f"it also says {second!r}"
 
 
 def _doubts_of_responses(operation: Operation) -> Iterator[str]:
     """Doubts from scopes, statuses and callbacks."""
     write = re.compile(load_tables()["write_scope"])
-    ways = [way for way in operation.scopes if way]
-    if ways and all(any(write.search(scope) for scope in way) for way in ways):
-        scope = next(scope for scope in ways[0] if write.search(scope))
+    requirements = [scopes for scopes in operation.scopes if scopes]
+    if requirements and all(
+        any(write.search(scope) for scope in scopes) for scopes in requirements
+    ):
+        scope = next(scope for scope in requirements[0] if write.search(scope))
         yield f"it asks for the scope {scope!r}"
     if "202" in operation.statuses and not {"200", "206"} & set(operation.statuses):
         yield "it answers 202"
@@ -156,20 +160,22 @@ def _doubts_of_responses(operation: Operation) -> Iterator[str]:
 
 def _doubts_of_inputs(operation: Operation, *, reads: bool) -> Iterator[str]:
     """Doubts from parameters that change something, or choose what is done."""
-    if writes := find_writing_input(operation):
-        yield writes
-    for given in operation.parameters:
-        if given.get("in") != "query":
+    if doubt := find_writing_input(operation):
+        yield doubt
+    for parameter in operation.parameters:
+        if parameter.get("in") != "query":
             continue
-        name = str(given.get("name"))
+        name = str(parameter.get("name"))
         if name.lower() in ANYTHING:
-            yield f"its parameter {given.get('name')!r} may do anything"
-        acts = any(set(words(choice)) & DOING for choice in _choices(operation, given))
+            yield f"its parameter {parameter.get('name')!r} may do anything"
+        acts = any(
+            set(words(choice)) & DOING for choice in _choices(operation, parameter)
+        )
         if not reads and acts and name.lower() in load_tables()["action_parameters"]:
-            yield f"its parameter {given.get('name')!r} chooses what it does"
+            yield f"its parameter {parameter.get('name')!r} chooses what it does"
 
 
 def _choices(operation: Operation, parameter: Mapping[str, Any]) -> list[str]:
     schema = operation.document.followed(parameter.get("schema") or {})
     listed = schema.get("enum")
-    return [str(one) for one in listed] if isinstance(listed, list) else []
+    return [str(choice) for choice in listed] if isinstance(listed, list) else []

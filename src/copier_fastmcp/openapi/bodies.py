@@ -30,7 +30,7 @@ MEDIA_TYPE = re.compile(r"[a-z]+/[A-Za-z0-9.+*-]{1,80}")
 MULTIPART = "multipart/form-data"
 
 
-def body(operation: Operation, found: Inputs, *, gated: bool) -> None:
+def body(operation: Operation, inputs: Inputs, *, gated: bool) -> None:
     """The fields of a body in JSON or a form; a list, a text or a file is one parameter, the whole body.
 
     Raises:
@@ -38,43 +38,51 @@ def body(operation: Operation, found: Inputs, *, gated: bool) -> None:
     """
     kinds = [str(kind) for kind in operation.contents]
     needed = operation.body.get("required") is True
-    if not kinds:
-        if needed:
-            raise LeftOutError("its body leads nowhere")
-        return None
-    if operation.method in ("GET", "HEAD"):
-        if needed:
-            raise LeftOutError(
-                f"it requires a body, which a {operation.method} does not send"
-            )
-        if operation.json_body[1].get("properties"):
-            found.left_out.append(f"body (a {operation.method} sends none)")
-        return None
+    if not kinds or operation.method in ("GET", "HEAD"):
+        return _leave_body(operation, inputs, needed)
     chosen = min(kinds, key=_preference)
     media = operation.document.followed(operation.contents[chosen])
     try:
         schema = merged(operation.document, media.get("schema") or {})
     except UnresolvedError as error:
         raise LeftOutError(f"its body: {error}") from error
-    _set_type(found, chosen)
+    _set_type(inputs, chosen)
     if not _has_fields(chosen):
-        return _whole(operation, schema, chosen, needed, found)
+        return _whole(operation, schema, chosen, needed, inputs)
     fields = properties_of(schema)
     if not fields:
         # A PUT that sends nothing of what it replaces would empty it.
         if schema.get("properties") == {} and not needed and operation.method != "PUT":
             return None
         return _whole(
-            operation, schema, chosen, needed or operation.method == "PUT", found
+            operation, schema, chosen, needed or operation.method == "PUT", inputs
         )
     if schema.get("variants"):
-        found.left_out.append(
+        inputs.left_out.append(
             f"which of {schema['variants']} forms its body takes (all fields are optional)"
         )
-    asked = required_of(schema)
-    for name, inner in sorted(fields.items(), key=lambda item: item[0] not in asked):
-        _field(operation, name, inner, name in asked, found, gated=gated)
+    required = required_of(schema)
+    for name, inner in sorted(fields.items(), key=lambda item: item[0] not in required):
+        _field(operation, name, inner, name in required, inputs, gated=gated)
     return None
+
+
+def _leave_body(operation: Operation, inputs: Inputs, needed: bool) -> None:
+    """Note that no body is sent.
+
+    Raises:
+        LeftOutError: The operation requires one.
+    """
+    if not operation.contents:
+        if needed:
+            raise LeftOutError("its body leads nowhere")
+        return
+    if needed:
+        raise LeftOutError(
+            f"it requires a body, which a {operation.method} does not send"
+        )
+    if operation.json_body[1].get("properties"):
+        inputs.left_out.append(f"body (a {operation.method} sends none)")
 
 
 def _preference(kind: str) -> int:
@@ -82,9 +90,9 @@ def _preference(kind: str) -> int:
     plain = bare(kind)
     if is_json(kind):
         return 2 if "patch" in plain else 1 if SUFFIXED.fullmatch(plain) else 0
-    known = [FORM, MULTIPART]
-    if plain in known:
-        return 3 + known.index(plain)
+    forms = [FORM, MULTIPART]
+    if plain in forms:
+        return 3 + forms.index(plain)
     return 5 if TEXTUAL.fullmatch(plain) else 6
 
 
@@ -92,19 +100,23 @@ def _has_fields(kind: str) -> bool:
     return is_json(kind) or bare(kind) in (FORM, MULTIPART)
 
 
-def _set_type(found: Inputs, kind: str) -> None:
+def _set_type(inputs: Inputs, kind: str) -> None:
     """Note how a body is sent: as JSON, as a form, or as a media type of its own."""
     plain = bare(kind)
     if plain == FORM:
-        found.request = "form"
+        inputs.request = "form"
     elif plain == MULTIPART:
-        found.request = "multipart"
+        inputs.request = "multipart"
     elif SUFFIXED.fullmatch(plain) or not is_json(kind):
-        found.type = "application/octet-stream" if "*" in plain else plain
+        inputs.type = "application/octet-stream" if "*" in plain else plain
 
 
 def _whole(
-    operation: Operation, schema: dict[str, Any], kind: str, needed: bool, found: Inputs
+    operation: Operation,
+    schema: dict[str, Any],
+    kind: str,
+    needed: bool,
+    inputs: Inputs,
 ) -> None:
     """A body that is one value."""
     if bare(kind) in (FORM, MULTIPART):
@@ -112,26 +124,28 @@ def _whole(
     if not MEDIA_TYPE.fullmatch(bare(kind)):
         raise LeftOutError(f"its body is {clean(kind, 80)}, which no request can name")
     if is_json(kind):
-        one = typed(operation.document, schema)
-        set_object_fields(operation.document, schema, one)
-        name = {"dict": "body", "object": "body", "str": "text"}.get(one.type, "value")
-        if one.type.startswith("list["):
+        value = typed(operation.document, schema)
+        set_object_fields(operation.document, schema, value)
+        name = {"dict": "body", "object": "body", "str": "text"}.get(
+            value.type, "value"
+        )
+        if value.type.startswith("list["):
             name = snake(operation.tail) or "items"
     else:
         text = TEXTUAL.fullmatch(bare(kind))
-        one = Typed({"type": "str" if text else "file"})
+        value = Typed({"type": "str" if text else "file"})
         name = "text" if text else "file"
-    if one.type == "any":
+    if value.type == "any":
         name = "body"
-    one.has_default = False
+    value.has_default = False
     base, number = name, 2
-    while name in found.plain or name == "confirm":
+    while name in inputs.plain or name == "confirm":
         name, number = f"{base}_{number}", number + 1
-    about = operation.body.get("description") or one.description
-    made = param(
-        name, one, needed, str(about) if about else f"The body, as {bare(kind)}."
+    about = operation.body.get("description") or value.description
+    parameter = param(
+        name, value, needed, str(about) if about else f"The body, as {bare(kind)}."
     )
-    found.add({**made, "whole": True})
+    inputs.add({**parameter, "whole": True})
 
 
 def _field(
@@ -139,69 +153,99 @@ def _field(
     name: str,
     schema: Any,
     required: bool,
-    found: Inputs,
+    inputs: Inputs,
     *,
     gated: bool,
 ) -> None:
     """One field of a body."""
-    shown, note = clean(name, 60) or "?", found.left_out.append
+    label = clean(name, 60) or "?"
     try:
         plain = merged(operation.document, schema)
-        one = typed(operation.document, schema)
+        value = typed(operation.document, schema)
     except UnresolvedError as error:
-        if required:
-            raise LeftOutError(f"its field {shown}: {error}") from error
-        return note(f"field {shown} ({error})")
+        inputs.leave(
+            required, f"its field {label}: {error}", f"field {label} ({error})"
+        )
+        return
     if plain.get("readOnly") is True:
-        return None
+        return
+    is_reserved = name == "confirm" and gated and value.type != "bool"
     if plain.get("deprecated") is True and not required:
-        return note(f"field {shown} (deprecated)")
-    if not WIRE_NAME.fullmatch(name) or (
-        name == "confirm" and gated and one.type != "bool"
-    ):
-        whole = f"its field {shown} has a name that no parameter can have"
-        return found.leave(required, whole, f"field {shown} (its name)")
-    if found.request == "multipart" and _is_file(operation, plain):
-        one.keys = {"type": "list[file]" if plain.get("type") == "array" else "file"}
-        one.notes, one.has_default = [], False
-    about = one.description
-    if (
-        one.nullable and not required
-    ):  # what is not given is not sent, and null is not given
-        about = " ".join(
-            text for text in SENTENCE.split(about) if not NULL.search(text)
-        )
-        one.description = about
-    set_object_fields(operation.document, plain, one)
-    if one.type in ("dict", "list[dict]") and (
-        inner := inside(operation, plain, typed_too=True)
-    ):
-        about = clean(f"{sentences(about, 100)} Fields: {inner}.".strip(), 300)
-        made = param(name, one, required, "")
-        made["description"] = about
+        inputs.left_out.append(f"field {label} (deprecated)")
+    elif is_reserved or not WIRE_NAME.fullmatch(name):
+        whole = f"its field {label} has a name that no parameter can have"
+        inputs.leave(required, whole, f"field {label} (its name)")
     else:
-        made = param(name, one, required, about)
+        parameter = _describe_field(operation, name, plain, value, required, inputs)
+        _add_field(operation, name, value, parameter, required, inputs)
+
+
+def _add_field(
+    operation: Operation,
+    name: str,
+    value: Typed,
+    parameter: dict[str, Any],
+    required: bool,
+    inputs: Inputs,
+) -> None:
+    """Add the parameter of a field, unless the path has it already."""
+    label = clean(name, 60) or "?"
     if operation.method == "DELETE" or is_version(name):
-        made["in"] = "body"
-    if mixed(made):
-        return found.leave(
-            required, f"its field {shown} {MIXED}", f"field {shown} ({MIXED})"
-        )
-    if found.send_in_both(name, required=required or operation.method == "PUT"):
-        return None
-    if not found.add(made):
-        if found.plain.get(python_name(name).lower()) != name or required:
-            note(f"field {shown} of the body (its name is taken)")
-        return None
+        parameter["in"] = "body"
+    if mixed(parameter):
+        whole = f"its field {label} {MIXED}"
+        inputs.leave(required, whole, f"field {label} ({MIXED})")
+        return
+    if inputs.send_in_both(name, required=required or operation.method == "PUT"):
+        return
+    if inputs.add(parameter):
+        _note_null(operation, name, value, required, inputs)
+        inputs.left_out += [f"{label}: {text}" for text in value.notes]
+    elif required or inputs.plain.get(python_name(name).lower()) != name:
+        inputs.left_out.append(f"field {label} of the body (its name is taken)")
+
+
+def _describe_field(
+    operation: Operation,
+    name: str,
+    plain: dict[str, Any],
+    value: Typed,
+    required: bool,
+    inputs: Inputs,
+) -> dict[str, Any]:
+    """Return the parameter of a field."""
+    if inputs.request == "multipart" and _is_file(operation, plain):
+        value.keys = {"type": "list[file]" if plain.get("type") == "array" else "file"}
+        value.notes, value.has_default = [], False
+    about = value.description
+    if value.nullable and not required:
+        # An omitted argument is not sent, and null counts as omitted.
+        texts = [text for text in SENTENCE.split(about) if not NULL.search(text)]
+        about = " ".join(texts)
+        value.description = about
+    set_object_fields(operation.document, plain, value)
+    inner = ""
+    if value.type in ("dict", "list[dict]"):
+        inner = inside(operation, plain, typed_too=True)
+    if not inner:
+        return param(name, value, required, about)
+    parameter = param(name, value, required, "")
+    text = f"{sentences(about, 100)} Fields: {inner}.".strip()
+    parameter["description"] = clean(text, 300)
+    return parameter
+
+
+def _note_null(
+    operation: Operation, name: str, value: Typed, required: bool, inputs: Inputs
+) -> None:
+    """Note a field that a PATCH can set to null."""
     if (
         operation.method == "PATCH"
-        and one.nullable
+        and value.nullable
         and not required
-        and found.request == "json"
+        and inputs.request == "json"
     ):
-        found.nulls.append(name)
-    found.left_out += [f"{shown}: {text}" for text in one.notes]
-    return None
+        inputs.nulls.append(name)
 
 
 def _is_file(operation: Operation, plain: dict[str, Any]) -> bool:
@@ -233,26 +277,26 @@ def inside(
         return ""
     fields, needed = properties_of(schema), required_of(schema)
     names = [(clean(name, 30), name, inner) for name, inner in fields.items()][:most]
-    shown = ", ".join(text for text, _, _ in names if text)
+    listed = ", ".join(text for text, _, _ in names if text)
     if typed_too:
-        told = [
+        described = [
             f"{text}{_about_field(operation, inner, not needed or name in needed)}"
             for text, name, inner in names
             if text
         ]
-        longer = ", ".join(told)
-        shown = longer if len(longer) <= LONGEST_FIELDS else shown
-    return shown + (" and more" if len(fields) > most else "")
+        longer = ", ".join(described)
+        listed = longer if len(longer) <= LONGEST_FIELDS else listed
+    return listed + (" and more" if len(fields) > most else "")
 
 
 def _about_field(operation: Operation, inner: Any, needed: bool) -> str:
     """What a field takes, in parentheses; nothing of a text that has to be there."""
     try:
-        one = typed(operation.document, inner)
+        value = typed(operation.document, inner)
     except UnresolvedError:
         return ""
-    choices = one.keys.get("choices", ())
-    kind = " or ".join(map(str, choices)) if 0 < len(choices) <= 6 else one.type
-    said = [kind] if kind not in ("str", "any") else []
-    said += [] if needed else ["optional"]
-    return f" ({', '.join(said)})" if said else ""
+    choices = value.keys.get("choices", ())
+    kind = " or ".join(map(str, choices)) if 0 < len(choices) <= 6 else value.type
+    details = [kind] if kind not in ("str", "any") else []
+    details += [] if needed else ["optional"]
+    return f" ({', '.join(details)})" if details else ""

@@ -47,7 +47,7 @@ def fit_line(line: str) -> str:
 
 
 def compare_tools(
-    before: object, now: object, renames: Mapping[str, str] | None = None
+    before: object, after: object, renames: Mapping[str, str] | None = None
 ) -> Changes:
     """Compare the tools of two answers as their callers see them.
 
@@ -57,7 +57,7 @@ def compare_tools(
         renames: New names of tools by old ones.
     """
     old = {str(tool.get("name")): tool for tool in parse_entries(before)}
-    new = {str(tool.get("name")): tool for tool in parse_entries(now)}
+    new = {str(tool.get("name")): tool for tool in parse_entries(after)}
     renames = dict(renames or {})
     for name, tool in new.items():
         for former in tool.get("formerly") or ():
@@ -79,47 +79,58 @@ def compare_tools(
 
 
 def _compare(
-    before: Mapping[str, Any], now: Mapping[str, Any], name: str, found: Changes
+    before: Mapping[str, Any], after: Mapping[str, Any], name: str, changes: Changes
 ) -> None:
     old = _params(before)
-    new = _params(now)
-    for key in old:
-        if key not in new:
-            found.breaking.append(f"{name} no longer takes {key}")
-    for key, param in new.items():
-        if key not in old and _is_required(param):
-            found.breaking.append(f"{name} requires the new parameter {key}")
-        elif key not in old:
-            found.texts.append(f"{name} has the new optional parameter {key}")
-        else:
-            stricter = find_stricter(old[key], param)
-            found.breaking += [f"{name}: {key} {reason}" for reason in stricter]
-            if not stricter and old[key].get("description") != param.get("description"):
-                found.texts.append(f"{name}: the description of {key}")
-    if before.get("behavior") != now.get("behavior"):
-        found.behaviors.append(
-            f"{name}: {before.get('behavior')} is now {now.get('behavior')}"
+    new = _params(after)
+    _compare_params(old, new, name, changes)
+    if before.get("behavior") != after.get("behavior"):
+        changes.behaviors.append(
+            f"{name}: {before.get('behavior')} is now {after.get('behavior')}"
         )
     for key in ("confirm", "destructive", "idempotent", "exceptions"):
-        if before.get(key) != now.get(key):
-            found.behaviors.append(f"{name}: {key}")
-    found.texts += [
-        f"{name}: its {key}" for key in TEXTS if before.get(key) != now.get(key)
+        if before.get(key) != after.get(key):
+            changes.behaviors.append(f"{name}: {key}")
+    changes.texts += [
+        f"{name}: its {key}" for key in TEXTS if before.get(key) != after.get(key)
     ]
-    if before.get("returns") != now.get("returns"):
-        found.texts.append(f"{name}: what it says of its result")
-    if before.get("http") != now.get("http"):
-        found.requests.append(
-            f"{name} sends {now.get('http')} (before: {before.get('http')})"
+    if before.get("returns") != after.get("returns"):
+        changes.texts.append(f"{name}: what it says of its result")
+    if before.get("http") != after.get("http"):
+        changes.requests.append(
+            f"{name} sends {after.get('http')} (before: {before.get('http')})"
         )
+
+
+def _compare_params(
+    old: Mapping[str, Mapping[str, Any]],
+    new: Mapping[str, Mapping[str, Any]],
+    name: str,
+    changes: Changes,
+) -> None:
+    for key in old:
+        if key not in new:
+            changes.breaking.append(f"{name} no longer takes {key}")
+    for key, param in new.items():
+        if key not in old and _is_required(param):
+            changes.breaking.append(f"{name} requires the new parameter {key}")
+        elif key not in old:
+            changes.texts.append(f"{name} has the new optional parameter {key}")
+        else:
+            stricter = find_stricter(old[key], param)
+            changes.breaking += [f"{name}: {key} {reason}" for reason in stricter]
+            if not stricter and old[key].get("description") != param.get("description"):
+                changes.texts.append(f"{name}: the description of {key}")
 
 
 def _params(tool: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     listed = tool.get("params")
-    given = (
+    entries = (
         listed if isinstance(listed, Sequence) and not isinstance(listed, str) else ()
     )
-    return {str(param["name"]): param for param in given if isinstance(param, Mapping)}
+    return {
+        str(param["name"]): param for param in entries if isinstance(param, Mapping)
+    }
 
 
 def _is_required(param: Mapping[str, Any]) -> bool:
@@ -130,55 +141,71 @@ def _is_required(param: Mapping[str, Any]) -> bool:
     )
 
 
-def find_stricter(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+def find_stricter(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     """The ways in which a parameter refuses values that it took; none where it takes as much."""
-    found = []
-    if _is_required(now) and not _is_required(before):
-        found.append("is now required")
-    old_choices, new_choices = before.get("choices"), now.get("choices")
+    reasons = []
+    if _is_required(after) and not _is_required(before):
+        reasons.append("is now required")
+    reasons += _stricter_type(before, after)
+    reasons += _stricter_fields(before, after)
+    reasons += _stricter_limits(before, after)
+    if "pattern" in after and before.get("pattern") != after["pattern"]:
+        reasons.append(f"has the new pattern {str(after['pattern'])[:60]}")
+    return reasons
+
+
+def _stricter_type(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """Return how choices and type refuse more."""
+    reasons = []
+    old_choices, new_choices = before.get("choices"), after.get("choices")
     if new_choices is not None and old_choices is None:
-        found.append(f"takes only {', '.join(map(str, new_choices))[:80]}")
+        reasons.append(f"takes only {', '.join(map(str, new_choices))[:80]}")
     elif (
         new_choices is None
         and old_choices is not None
-        and now.get("type", "str") != "str"
+        and after.get("type", "str") != "str"
     ):
-        found.append(f"is now of the type {now.get('type')}")
+        reasons.append(f"is now of the type {after.get('type')}")
     elif new_choices is not None and old_choices is not None:
-        gone = [str(choice) for choice in old_choices if choice not in new_choices]
-        found += [f"no longer takes {', '.join(gone)[:80]}"] if gone else []
-    elif not _widens(str(before.get("type", "str")), str(now.get("type", "str"))):
-        found.append(
-            f"was {before.get('type', 'str')} and is now {now.get('type', 'str')}"
+        dropped = [str(choice) for choice in old_choices if choice not in new_choices]
+        reasons += [f"no longer takes {', '.join(dropped)[:80]}"] if dropped else []
+    elif not _widens(str(before.get("type", "str")), str(after.get("type", "str"))):
+        reasons.append(
+            f"was {before.get('type', 'str')} and is now {after.get('type', 'str')}"
         )
-    found += _stricter_fields(before, now)
+    return reasons
+
+
+def _stricter_limits(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """Return the limits that are narrower."""
+    reasons = []
     for key in LOWER_LIMITS:
-        if key in now and (key not in before or before[key] < now[key]):
-            found.append(f"has the new limit {key} {now[key]}")
+        if key in after and (key not in before or before[key] < after[key]):
+            reasons.append(f"has the new limit {key} {after[key]}")
     for key in UPPER_LIMITS:
-        if key in now and (key not in before or before[key] > now[key]):
-            found.append(f"has the new limit {key} {now[key]}")
-    if "pattern" in now and before.get("pattern") != now["pattern"]:
-        found.append(f"has the new pattern {str(now['pattern'])[:60]}")
-    return found
+        if key in after and (key not in before or before[key] > after[key]):
+            reasons.append(f"has the new limit {key} {after[key]}")
+    return reasons
 
 
-def _stricter_fields(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+def _stricter_fields(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     """The same for the fields of an object."""
     old, new = (
         _params({"params": before.get("fields")}),
-        _params({"params": now.get("fields")}),
+        _params({"params": after.get("fields")}),
     )
-    found = []
+    reasons = []
     for name, param in new.items():
         if name in old:
-            found += [f"{name}: {reason}" for reason in find_stricter(old[name], param)]
+            reasons += [
+                f"{name}: {reason}" for reason in find_stricter(old[name], param)
+            ]
         elif old and _is_required(param):
-            found.append(f"requires the new field {name}")
-    return found
+            reasons.append(f"requires the new field {name}")
+    return reasons
 
 
-def _widens(before: str, now: str) -> bool:
+def _widens(before: str, after: str) -> bool:
     """Whether all values of one type are values of another."""
     wider = {("int", "float"), ("object", "dict"), ("list[object]", "list[dict]")}
-    return before == now or now == "any" or (before, now) in wider
+    return before == after or after == "any" or (before, after) in wider

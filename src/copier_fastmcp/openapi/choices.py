@@ -33,15 +33,19 @@ def parts(operation: Operation) -> list[Operation]:
         return [operation]
     values = field.get("enum")
     listed = (
-        [one for one in values if one is not None] if isinstance(values, list) else []
+        [choice for choice in values if choice is not None]
+        if isinstance(values, list)
+        else []
     )
-    if not 1 < len(listed) <= MOST or len({str(one).lower() for one in listed}) < len(
-        listed
+    if not 1 < len(listed) <= MOST or len(
+        {str(choice).lower() for choice in listed}
+    ) < len(listed):
+        return [operation]
+    if not all(
+        isinstance(choice, str) and VALUE.fullmatch(choice.strip()) for choice in listed
     ):
         return [operation]
-    if not all(isinstance(one, str) and VALUE.fullmatch(one.strip()) for one in listed):
-        return [operation]
-    return [_one(operation, kind, schema, field, name, one) for one in listed]
+    return [_one(operation, kind, schema, field, name, choice) for choice in listed]
 
 
 def _one(

@@ -27,24 +27,28 @@ def convert(
 ) -> list[Imported]:
     """Operations as tools, with names that are unique among them and those that are taken."""
     names = Names(taken, options.names)
-    return [imported(part, names, options) for one in listed for part in parts(one)]
+    return [
+        imported(part, names, options)
+        for operation in listed
+        for part in parts(operation)
+    ]
 
 
 def endpoints_of(document: Document) -> list[Endpoint]:
     """Every operation of a document, as a later import recognizes it."""
-    found = []
-    for one in operations(document):
-        for part in parts(one):
-            found.append(parse_endpoint(part.key, part.operation_id))
-    return found
+    endpoints = []
+    for operation in operations(document):
+        for part in parts(operation):
+            endpoints.append(parse_endpoint(part.key, part.operation_id))
+    return endpoints
 
 
 def record_of(
     document: Document, rows: Sequence[Imported], options: Options, selection: Selection
 ) -> Before:
     """What the next import has to know of this one, but for the answers."""
-    tools = {one.operation.key: one.tool for one in rows if one.tool}
-    operation_ids = {one.key: one.operation_id for one in endpoints_of(document)}
+    tools = {row.operation.key: row.tool for row in rows if row.tool}
+    operation_ids = {row.key: row.operation_id for row in endpoints_of(document)}
     return Before(tools, options.behaviors, selection.kept(), {}, operation_ids)
 
 
@@ -56,8 +60,8 @@ def remembered_selection(document: Document, before: Before) -> Selection:
     if not selection.unused(list(operations(document))):
         return selection
     names = dict.fromkeys(" ".join(key.split(" ")[:2]) for key in before.tools)
-    known = {one.name for one in operations(document)}
-    return Selection(operation=[_literal(name) for name in names if name in known])
+    keys = {operation.name for operation in operations(document)}
+    return Selection(operation=[_literal(name) for name in names if name in keys])
 
 
 def chosen(document: Document, selection: Selection) -> list[Operation]:
@@ -68,7 +72,7 @@ def chosen(document: Document, selection: Selection) -> list[Operation]:
     """
     everything = list(operations(document))
     if unused := selection.unused(everything):
-        tags = sorted({tag for one in everything for tag in one.tags})
+        tags = sorted({tag for operation in everything for tag in operation.tags})
         hint = (
             f"its tags are {', '.join(tags[:12])}"
             if "--tag" in unused[0] and tags
@@ -77,21 +81,23 @@ def chosen(document: Document, selection: Selection) -> list[Operation]:
         raise RefusedError(
             one_line(f"{unused[0]} fits no operation of {document.path}; {hint}")
         )
-    found = [one for one in everything if selection.takes(one)]
-    if not found:
-        why = (
+    operations_chosen = [
+        operation for operation in everything if selection.takes(operation)
+    ]
+    if not operations_chosen:
+        reason = (
             "no operation that fits all of these globs"
             if selection
             else "no operations"
         )
         raise RefusedError(
-            f"{document.path} has {why}; a path begins with /, as in /notes"
+            f"{document.path} has {reason}; a path begins with /, as in /notes"
         )
-    if len(found) > MOST_TOOLS:
+    if len(operations_chosen) > MOST_TOOLS:
         raise RefusedError(
-            f"{len(found)} operations are too many; choose with --tag or --path"
+            f"{len(operations_chosen)} operations are too many; choose with --tag or --path"
         )
-    return found
+    return operations_chosen
 
 
 def gathered(
@@ -118,22 +124,22 @@ def gathered(
     from ..terminal.prompts import run_steps
     from .asking import behaviors_of, operations_of
 
-    found, before = list(listed), dict(options.behaviors)
+    wanted, before = list(listed), dict(options.behaviors)
     rows: list[Imported] = []
 
     def which() -> None:
-        found[:] = operations_of(listed)
+        wanted[:] = operations_of(listed)
 
     def what() -> None:
         options.behaviors = dict(before)
-        rows[:] = convert(found, options, taken)
-        if any(one.derived.asked and one.tool for one in rows):
+        rows[:] = convert(wanted, options, taken)
+        if any(row.derived.asked and row.tool for row in rows):
             options.behaviors |= behaviors_of(rows)
-            rows[:] = convert(found, options, taken)
+            rows[:] = convert(wanted, options, taken)
 
-    run_steps([which, what] if not selection and len(found) > MANY else [what])
-    if len(found) < len(listed):
-        selection = Selection(operation=[_literal(one.name) for one in found])
+    run_steps([which, what] if not selection and len(wanted) > MANY else [what])
+    if len(wanted) < len(listed):
+        selection = Selection(operation=[_literal(row.name) for row in wanted])
     return rows, selection
 
 
@@ -142,7 +148,7 @@ def answers_of(
 ) -> tuple[dict[str, Any], list[str]]:
     """A whole answers file, and what a person should know of it."""
     answers, notes = about(document)
-    return {**answers, "tools": [one.tool for one in rows if one.tool]}, notes
+    return {**answers, "tools": [row.tool for row in rows if row.tool]}, notes
 
 
 def from_document(
@@ -168,15 +174,15 @@ def from_document(
     document, options = read(file), Options()
     selection = Selection(**{key: list(value or []) for key, value in globs.items()})
     rows, selection = gathered(document, selection, options, asking=asking)
-    answers, more = answers_of(document, rows)
-    more += offer_search(answers, rows, asking=asking)
+    answers, lines = answers_of(document, rows)
+    lines += offer_search(answers, rows, asking=asking)
     if "api" not in answers and not asking and (prefix := relative_base(document)):
         answers["api"] = f"{ANY_ADDRESS}{prefix}"
     record = record_of(document, rows, options, selection)
     record.answers = {key: value for key, value in answers.items() if key != "tools"}
-    notes.lines[:] = [*more, *without(rows)]
+    notes.lines[:] = [*lines, *without(rows)]
     notes.record = remembered(record)
-    for line in [*report(rows), *more]:
+    for line in [*report(rows), *lines]:
         if asking:
             from ..terminal.prompts import print_line
 

@@ -55,7 +55,7 @@ class Document:
         Raises:
             UnresolvedError: It leads nowhere, to an address, or in a circle.
         """
-        beside: dict[str, Any] = {}
+        siblings: dict[str, Any] = {}
         for _ in range(MOST_HOPS):
             if not isinstance(value, dict):
                 raise UnresolvedError(
@@ -63,8 +63,8 @@ class Document:
                 )
             reference = value.get("$ref")
             if not isinstance(reference, str):
-                return {**value, **beside} if beside else value
-            beside = {**{k: v for k, v in value.items() if k != "$ref"}, **beside}
+                return {**value, **siblings} if siblings else value
+            siblings = {**{k: v for k, v in value.items() if k != "$ref"}, **siblings}
             value = self.at(reference)
         raise UnresolvedError("its references go in a circle")
 
@@ -75,20 +75,20 @@ class Document:
             UnresolvedError: It names nothing in this document and the files below its folder.
         """
         name, _, pointer = reference.partition("#")
-        found: Any = self._file(name) if name else self.root
+        value: Any = self._file(name) if name else self.root
         if pointer and not pointer.startswith("/"):
             raise UnresolvedError(
                 f"the reference {reference[:80]} is an anchor, not a path"
             )
         for part in pointer.split("/")[1:]:
             key = unquote(part).replace("~1", "/").replace("~0", "~")
-            if isinstance(found, list) and key.isdecimal() and int(key) < len(found):
-                found = found[int(key)]
-            elif isinstance(found, dict) and key in found:
-                found = found[key]
+            if isinstance(value, list) and key.isdecimal() and int(key) < len(value):
+                value = value[int(key)]
+            elif isinstance(value, dict) and key in value:
+                value = value[key]
             else:
                 raise UnresolvedError(f"the reference {reference[:80]} leads nowhere")
-        return found
+        return value
 
     def _file(self, name: str) -> dict[str, Any]:
         if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:|//", name):
@@ -121,25 +121,25 @@ class Document:
 
     def each(self, value: Any) -> Iterator[dict[str, Any]]:
         """Each object of a list, its references followed; what leads nowhere is passed over."""
-        for one in value if isinstance(value, list) else ():
-            if found := self.followed(one):
-                yield found
+        for item in value if isinstance(value, list) else ():
+            if items := self.followed(item):
+                yield items
 
 
-def _rebase(value: Any, name: Path, seen: set[int]) -> None:
+def _rebase(value: Any, name: Path, visited: set[int]) -> None:
     """Write the references of another file as the first one would."""
     stack = [value]
     while stack:
-        one = stack.pop()
-        if id(one) in seen or not isinstance(one, (dict, list)):
+        item = stack.pop()
+        if id(item) in visited or not isinstance(item, (dict, list)):
             continue
-        seen.add(id(one))
-        if isinstance(one, dict) and isinstance(one.get("$ref"), str):
-            target, _, pointer = one["$ref"].partition("#")
+        visited.add(id(item))
+        if isinstance(item, dict) and isinstance(item.get("$ref"), str):
+            target, _, pointer = item["$ref"].partition("#")
             if not re.match(r"[A-Za-z][A-Za-z0-9+.-]+:|//", target):
                 place = (name.parent / target).as_posix() if target else name.as_posix()
-                one["$ref"] = f"{place}#{pointer}"
-        stack.extend(one.values() if isinstance(one, dict) else one)
+                item["$ref"] = f"{place}#{pointer}"
+        stack.extend(item.values() if isinstance(item, dict) else item)
 
 
 def read(path: Path) -> Document:

@@ -53,26 +53,26 @@ class Signals:
             tail = ["get"] if tail == ["info"] else tail
         self.tail = tail  # as written: at the end of a path a plural is a noun
         self.verb = base(operation.id_words[0]) if operation.id_words else ""
-        said = [
+        sentence = [
             word for word in operation.said("summary") if word not in ("the", "a", "an")
         ]
-        if not said:
-            said = operation.said("description")
-            said = (said[4:] if said[:4] == USE else said)[:1]
-        self.spoken = base(said[0]) if said else ""
-        self.returns = said[:1] == ["returns"]
+        if not sentence:
+            sentence = operation.said("description")
+            sentence = (sentence[4:] if sentence[:4] == USE else sentence)[:1]
+        self.spoken = base(sentence[0]) if sentence else ""
+        self.returns = sentence[:1] == ["returns"]
         self.all_words = {*self.tail, *operation.id_words}
 
-    def mentions(self, known: frozenset[str]) -> list[str]:
+    def mentions(self, verbs: frozenset[str]) -> list[str]:
         """Which of path, operationId and summary say one of some verbs."""
-        found = []
-        if self.tail and self.tail[0] in known:
-            found.append(f"its path ends in {self.tail[0]!r}")
-        if self.verb in known:
-            found.append(f"its operationId says {self.verb!r}")
-        if self.spoken in known:
-            found.append(f"its summary says {self.spoken!r}")
-        return found
+        mentions = []
+        if self.tail and self.tail[0] in verbs:
+            mentions.append(f"its path ends in {self.tail[0]!r}")
+        if self.verb in verbs:
+            mentions.append(f"its operationId says {self.verb!r}")
+        if self.spoken in verbs:
+            mentions.append(f"its summary says {self.spoken!r}")
+        return mentions
 
 
 def describe_version(operation: Operation) -> str:
@@ -89,20 +89,20 @@ def describe_version(operation: Operation) -> str:
 
 def body_field_names(operation: Operation) -> list[str]:
     """The names of the fields of a body in JSON."""
-    found = operation.json_body[1].get("properties")
-    return [str(name) for name in found] if isinstance(found, dict) else []
+    properties = operation.json_body[1].get("properties")
+    return [str(name) for name in properties] if isinstance(properties, dict) else []
 
 
 def find_choice_field(operation: Operation) -> str:
     """A field of the body that chooses what is done, as in {action: open | close}."""
     properties = operation.json_body[1].get("properties")
-    more = (
+    names = (
         ("op", "type")
         if words(operation.tail)[-1:] in (["actions"], ["action"])
         else ("op",)
     )
     for name, schema in (properties if isinstance(properties, dict) else {}).items():
-        if name in {*load_tables()["action_parameters"], *more}:
+        if name in {*load_tables()["action_parameters"], *names}:
             choices = operation.document.followed(schema).get("enum")
             listed = choices if isinstance(choices, list) else []
             acts = any(set(words(choice)[:1]) & ALL_VERBS for choice in listed)
@@ -123,18 +123,27 @@ def find_second_action(operation: Operation) -> str:
     for at, word in enumerate(named[:-1]):
         if at and word == "and" and named[at + 1] in BESIDE:
             return named[at + 1]
-    for said in (operation.said("summary"), operation.said("description")):
-        third = bool(said) and said[0].endswith("s") and said[0] not in ALL_VERBS
-        for at, word in enumerate(said[:-1]):
+    for sentence in (operation.said("summary"), operation.said("description")):
+        third = (
+            bool(sentence)
+            and sentence[0].endswith("s")
+            and sentence[0] not in ALL_VERBS
+        )
+        for at, word in enumerate(sentence[:-1]):
             if word in OTHERS:
                 break
             after = next(
-                (one for one in said[at + 1 :] if one not in ("then", "also")), ""
+                (
+                    word_after
+                    for word_after in sentence[at + 1 :]
+                    if word_after not in ("then", "also")
+                ),
+                "",
             )
-            does = base(after) in BESIDE or (
-                base(after) in BESIDE_IT and {*said[at + 2 :][:1]} & OBJECTS
+            is_action = base(after) in BESIDE or (
+                base(after) in BESIDE_IT and {*sentence[at + 2 :][:1]} & OBJECTS
             )
-            if at and word == "and" and does and third == (after not in ALL_VERBS):
+            if at and word == "and" and is_action and third == (after not in ALL_VERBS):
                 return base(after)
     return ""
 
@@ -199,15 +208,15 @@ def _find_verb_cons(operation: Operation, signals: Signals) -> Iterator[str]:
     particles = {*operation.id_words[1:2], *signals.tail[1:2]}
     if {"in", "out", "off"} & particles:  # check in a guest
         yield "its verb goes on with 'in' or 'out'"
-    found = (spoken | named) & CHANGING or STORING & (signals.all_words - nouns)
-    if found:
-        yield f"it also says {min(found)!r}"
+    verbs = (spoken | named) & CHANGING or STORING & (signals.all_words - nouns)
+    if verbs:
+        yield f"it also says {min(verbs)!r}"
     first_words = {*operation.said("summary"), *operation.id_words}
     if not operation.text("summary"):
         first_words |= {*operation.said("description")}
-    made = sorted(MADE_ON_REQUEST & (first_words - nouns - {*signals.tail}))
-    if made:
-        yield f"it may make the {made[0]!r} that it answers with"
+    products = sorted(MADE_ON_REQUEST & (first_words - nouns - {*signals.tail}))
+    if products:
+        yield f"it may make the {products[0]!r} that it answers with"
     if signals.tail[:1] == ["read"]:  # of a notification, it is marked as read
         yield "its path ends in 'read', which may mark something as read"
 
@@ -216,8 +225,8 @@ def _find_text_cons(operation: Operation) -> Iterator[str]:
     """Find what is done besides reading."""
     if operation.raw.get("callbacks"):
         yield "it has callbacks"
-    if more := find_second_action(operation):
-        yield f"it also says {more!r}"
+    if second := find_second_action(operation):
+        yield f"it also says {second!r}"
 
 
 def _find_input_cons(
@@ -239,8 +248,8 @@ def _find_input_cons(
 
 def headers(answer: dict[str, Any]) -> dict[str, Any]:
     """The headers of an answer; none where they are not a mapping."""
-    found = answer.get("headers")
-    return found if isinstance(found, dict) else {}
+    fields = answer.get("headers")
+    return fields if isinstance(fields, dict) else {}
 
 
 def is_collection(operation: Operation) -> bool:

@@ -31,19 +31,19 @@ def _mapping(value: object) -> Mapping[str, Any]:
 
 def hints(operation: Operation) -> tuple[str, dict[str, bool]]:
     """The extension that holds hints, and the hints; empty without one. The first in the order of trust wins."""
-    found = operation.extensions
+    extensions = operation.extensions
     for name, holder in (
-        ("x-mcp.annotations", _mapping(found.get("x-mcp")).get("annotations")),
-        ("x-mcp-annotations", found.get("x-mcp-annotations")),
+        ("x-mcp.annotations", _mapping(extensions.get("x-mcp")).get("annotations")),
+        ("x-mcp-annotations", extensions.get("x-mcp-annotations")),
         (
             "x-frontmcp.annotations",
-            _mapping(found.get("x-frontmcp")).get("annotations"),
+            _mapping(extensions.get("x-frontmcp")).get("annotations"),
         ),
-        ("x-speakeasy-mcp", found.get("x-speakeasy-mcp")),
+        ("x-speakeasy-mcp", extensions.get("x-speakeasy-mcp")),
     ):
-        said = {key: value for key, value in _mapping(holder).items() if key in HINTS}
+        values = {key: value for key, value in _mapping(holder).items() if key in HINTS}
         if flags := {
-            key: value for key, value in said.items() if isinstance(value, bool)
+            key: value for key, value in values.items() if isinstance(value, bool)
         }:
             return name, flags
     return "", {}
@@ -65,25 +65,25 @@ def switched_off(operation: Operation) -> bool:
         for key in ("x-mcp", "x-speakeasy-mcp", "x-frontmcp")
     ]
     return any(
-        one is False
-        or _mapping(one).get("disabled") is True
-        or _mapping(one).get("enabled") is False
-        for one in mine
+        extension is False
+        or _mapping(extension).get("disabled") is True
+        or _mapping(extension).get("enabled") is False
+        for extension in mine
     )
 
 
 def declared(operation: Operation, derived: Derived) -> Derived | None:
     """The behavior that an extension names, or None; a contradiction to the method is asked."""
-    name, said = hints(operation)
-    if said:
-        behavior, more = _behavior(operation, derived, said)
+    name, flags = hints(operation)
+    if flags:
+        behavior, facts = _behavior(operation, derived, flags)
         source = f"extension {name}"
-        reason = " ".join(f"{key}={str(value).lower()}" for key, value in said.items())
+        reason = " ".join(f"{key}={str(value).lower()}" for key, value in flags.items())
         changes = operation.method not in (*SAFE, "POST") or derived.behavior in LOSING
         if behavior == "read" and changes:
             reason = f"{name} says that a {operation.method} reads"
             return Derived("action", "asked", reason, asked=True)
-        if behavior == "read" and said.get("destructiveHint") is True:
+        if behavior == "read" and flags.get("destructiveHint") is True:
             reason = f"{name} says that it reads and that it is destructive"
             return Derived("action", "asked", reason, asked=True)
         return Derived(
@@ -91,8 +91,8 @@ def declared(operation: Operation, derived: Derived) -> Derived | None:
             source,
             reason,
             confirm=derived.confirm,
-            destructive=more.get("destructive"),
-            idempotent=more.get("idempotent"),
+            destructive=facts.get("destructive"),
+            idempotent=facts.get("idempotent"),
         )
     verb = operation.extensions.get("x-kubernetes-action")
     if isinstance(verb, str) and verb.lower() in KUBERNETES:
@@ -101,30 +101,33 @@ def declared(operation: Operation, derived: Derived) -> Derived | None:
 
 
 def _behavior(
-    operation: Operation, derived: Derived, said: Mapping[str, bool]
+    operation: Operation, derived: Derived, flags: Mapping[str, bool]
 ) -> tuple[str, dict[str, bool]]:
     """The behavior whose hints are those that were said; where several fit, the derived one."""
-    if said.get("readOnlyHint") is True:
+    if flags.get("readOnlyHint") is True:
         return "read", {}
     # The other two hints mean something only where a tool is not read-only.
     quiet = (
-        said.get("destructiveHint") is not True
-        and said.get("idempotentHint") is not False
+        flags.get("destructiveHint") is not True
+        and flags.get("idempotentHint") is not False
     )
-    if said.get("readOnlyHint") is None and derived.behavior == "read" and quiet:
+    if flags.get("readOnlyHint") is None and derived.behavior == "read" and quiet:
         return "read", {}
-    loses, same = said.get("destructiveHint", True), said.get("idempotentHint", False)
+    destroys, same = (
+        flags.get("destructiveHint", True),
+        flags.get("idempotentHint", False),
+    )
     fits = {
         (False, False): ("create", "append"),
         (False, True): ("ensure",),
         (True, True): ("put", "delete"),
         (True, False): ("update", "action"),
-    }[loses, same]
+    }[destroys, same]
     if derived.behavior in fits:
         return derived.behavior, {}
-    if (loses, same) == (False, False):
+    if (destroys, same) == (False, False):
         return ("create" if operation.method == "POST" else "append"), {}
-    return "action", {"destructive": loses, "idempotent": same}
+    return "action", {"destructive": destroys, "idempotent": same}
 
 
 def _kubernetes(operation: Operation, verb: str) -> Derived:

@@ -244,8 +244,8 @@ def _inputs(operation: Operation) -> Iterator[tuple[str, str, Mapping[str, Any]]
             schema = document.followed(parameter.get("schema") or {})
             description = parameter.get("description") or schema.get("description")
             yield str(parameter.get("name")), str(description or ""), schema
-    for name, given in properties_of(operation.json_body[1]).items():
-        schema = document.followed(given)
+    for name, entry in properties_of(operation.json_body[1]).items():
+        schema = document.followed(entry)
         yield name, str(schema.get("description") or ""), schema
 
 
@@ -285,13 +285,13 @@ def _verb_of(phrase: list[str], *, flag: bool) -> str:
     return phrase[0] if _is_change(phrase[0], phrase[1:], certain=flag) else ""
 
 
-def _is_change(verb: str, rest: list[str], *, certain: bool) -> bool:
+def _is_change(verb: str, words_after: list[str], *, certain: bool) -> bool:
     """Whether a word is a verb that changes something, given the words after it."""
     if verb in CHANGES:
         return True
-    if verb not in OFTEN_NOUNS or {*rest[:4]} & RESULT_WORDS:
+    if verb not in OFTEN_NOUNS or {*words_after[:4]} & RESULT_WORDS:
         return False
-    follower = rest[0] if rest else ""
+    follower = words_after[0] if words_after else ""
     if follower in OBJECTS:
         return True
     if verb == "set":

@@ -89,11 +89,11 @@ def import_document(
     if not mine:
         return Import(rows, answers, record, None, notes)
     merged = merge(mine.get("tools") or [], before, record.tools)
-    answers, kept = merge_answers(mine, before, answers)
-    merged.kept[:0] = kept
+    answers, kept_lines = merge_answers(mine, before, answers)
+    merged.kept[:0] = kept_lines
     answers["tools"] = merged.tools
-    known = {*before.operation_ids, *before.tools}
-    new_rows = [row for row in rows if row.operation.key not in known]
+    keys = {*before.operation_ids, *before.tools}
+    new_rows = [row for row in rows if row.operation.key not in keys]
     return Import(rows, answers, record, merged, notes, new_rows)
 
 

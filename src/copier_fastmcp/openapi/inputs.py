@@ -83,12 +83,14 @@ def is_version(name: str) -> bool:
     return name.lower().replace("-", "_") in ("etag", "if_match")
 
 
-def mixed(made: dict[str, Any]) -> bool:
+def mixed(parameter: dict[str, Any]) -> bool:
     """Whether a parameter chooses between reading and writing, so that no behavior is true of its tool."""
-    known = load_tables()
-    first = [str(one).lower().split("_")[0] for one in made.get("choices", ())]
-    safe = [re.split("[ -]", word)[0] in known["safe_choices"] for word in first]
-    return made["name"] in known["action_parameters"] and any(safe) and not all(safe)
+    names = load_tables()
+    first = [str(name).lower().split("_")[0] for name in parameter.get("choices", ())]
+    safe = [re.split("[ -]", word)[0] in names["safe_choices"] for word in first]
+    return (
+        parameter["name"] in names["action_parameters"] and any(safe) and not all(safe)
+    )
 
 
 def python_name(wire: str) -> str:
@@ -100,25 +102,31 @@ def python_name(wire: str) -> str:
 
 def snake(name: str) -> str:
     """A name in the form of names of the tool language; empty where nothing remains."""
-    made = "_".join(word for word in words(name) if word.isascii())
-    made = made[:60].strip("_")
-    return made if made[:1].isalpha() else f"p_{made}" if made else ""
+    snake_name = "_".join(word for word in words(name) if word.isascii())
+    snake_name = snake_name[:60].strip("_")
+    return (
+        snake_name
+        if snake_name[:1].isalpha()
+        else f"p_{snake_name}"
+        if snake_name
+        else ""
+    )
 
 
-def param(name: str, one: Typed, required: bool, about: str) -> dict[str, Any]:
+def param(name: str, kind: Typed, required: bool, about: str) -> dict[str, Any]:
     """A parameter in the tool language, with a text in any case."""
-    made: dict[str, Any] = {"name": name, **one.keys}
-    if made.get("type") == "str":
-        del made["type"]
-    if one.has_default and not required:
-        made["default"] = one.default
+    row: dict[str, Any] = {"name": name, **kind.keys}
+    if row.get("type") == "str":
+        del row["type"]
+    if kind.has_default and not required:
+        row["default"] = kind.default
     elif not required:
-        made["required"] = False
-    elif one.nullable and "choices" not in made and "type" not in made:
+        row["required"] = False
+    elif kind.nullable and "choices" not in row and "type" not in row:
         pass  # a required null has no form; the value is asked for
-    text = sentences(about, LONGEST_TEXT) or sentences(one.description, LONGEST_TEXT)
-    made["description"] = sentence(text) or describe_by_name(name)
-    return made
+    text = sentences(about, LONGEST_TEXT) or sentences(kind.description, LONGEST_TEXT)
+    row["description"] = sentence(text) or describe_by_name(name)
+    return row
 
 
 def describe_by_name(name: str) -> str:

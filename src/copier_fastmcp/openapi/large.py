@@ -35,17 +35,21 @@ def offer_search(
     group_by_tag(rows)
     size = sum(row.bytes for row in rows if row.tool)
     count = len(answers["tools"])
-    shown = f"{count} tools are {size:,} bytes for a model, more than {SERVER_BYTES:,}"
+    summary = (
+        f"{count} tools are {size:,} bytes for a model, more than {SERVER_BYTES:,}"
+    )
     if asking:
         from ..terminal.prompts import ask_yes_no
 
-        wanted = ask_yes_no(f"{shown}. List a search in place of them?")
+        is_wanted = ask_yes_no(f"{summary}. List a search in place of them?")
     else:
-        wanted = True
-    if not wanted:
+        is_wanted = True
+    if not is_wanted:
         return []
     answers["search"] = True
-    return [f"{shown}: the server lists a search; --data search=false lists the tools"]
+    return [
+        f"{summary}: the server lists a search; --data search=false lists the tools"
+    ]
 
 
 def is_grouped(tools: Iterable[Mapping[str, Any]]) -> bool:
@@ -70,8 +74,8 @@ def module_of(tags: Sequence[str]) -> str:
 
 def _insert_module(tool: dict[str, Any], module: str) -> None:
     """Write the folder behind the name, where a reader looks for it."""
-    rest: Mapping[str, Any] = dict(tool)
+    copy: Mapping[str, Any] = dict(tool)
     tool.clear()
-    tool["name"] = rest["name"]
+    tool["name"] = copy["name"]
     tool["module"] = module
-    tool.update({key: value for key, value in rest.items() if key != "name"})
+    tool.update({key: value for key, value in copy.items() if key != "name"})

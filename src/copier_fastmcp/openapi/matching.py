@@ -38,14 +38,14 @@ class Endpoint:
 
 def parse_endpoint(key: str, operation_id: str = "") -> Endpoint:
     """Take the key of an operation apart: `POST /notes/{id} status=open`."""
-    method, _, rest = key.partition(" ")
-    path, _, choice = rest.partition(" ")
+    method, _, target = key.partition(" ")
+    path, _, choice = target.partition(" ")
     segments = tuple(PLACEHOLDER.sub("{}", part) for part in path.split("/") if part)
     return Endpoint(key, method, segments, choice, operation_id)
 
 
 def match_endpoints(
-    before: Sequence[Endpoint], now: Sequence[Endpoint]
+    before: Sequence[Endpoint], later: Sequence[Endpoint]
 ) -> dict[str, str]:
     """Match the operations of two documents.
 
@@ -57,68 +57,80 @@ def match_endpoints(
         The key of each recognized operation, from the earlier to the later one.
     """
     matches: dict[str, str] = {}
-    left = [*before]
-    right = [*now]
+    unmatched = [*before]
+    right = [*later]
 
     def match_by(
         identity: Callable[[Endpoint], object], old: Sequence[Endpoint]
     ) -> None:
         """Match what has the same identity on both sides, once each."""
         pairs = _unique_pairs(identity, old, right)
-        for one, other in pairs:
-            matches[one.key] = other.key
+        for endpoint, match in pairs:
+            matches[endpoint.key] = match.key
         keys = {*matches.values()}
-        left[:] = [one for one in left if one.key not in matches]
-        right[:] = [one for one in right if one.key not in keys]
+        unmatched[:] = [
+            endpoint for endpoint in unmatched if endpoint.key not in matches
+        ]
+        right[:] = [endpoint for endpoint in right if endpoint.key not in keys]
 
-    match_by(lambda one: one.key, left)
-    match_by(lambda one: one.operation_id and (one.operation_id, one.choice), left)
-    match_by(lambda one: (one.method, one.path), left)
-    short_before = _without_prefix(left, before)
-    right[:] = _without_prefix(right, now)
-    match_by(lambda one: (one.method, one.path), short_before)
-    short_before = [one for one in short_before if one.key not in matches]
-    renamed = _rename_segments(short_before, right, before, now)
-    match_by(lambda one: (one.method, one.path), renamed)
-    renamed = [
-        one
-        for one in renamed
-        if one.key not in matches and one.method in REPLACED_METHODS
+    match_by(lambda endpoint: endpoint.key, unmatched)
+    match_by(
+        lambda endpoint: (
+            endpoint.operation_id and (endpoint.operation_id, endpoint.choice)
+        ),
+        unmatched,
+    )
+    match_by(lambda endpoint: (endpoint.method, endpoint.path), unmatched)
+    short_before = _without_prefix(unmatched, before)
+    right[:] = _without_prefix(right, later)
+    match_by(lambda endpoint: (endpoint.method, endpoint.path), short_before)
+    short_before = [
+        endpoint for endpoint in short_before if endpoint.key not in matches
     ]
-    match_by(lambda one: one.method in REPLACED_METHODS and one.path, renamed)
+    renamed = _rename_segments(short_before, right, before, later)
+    match_by(lambda endpoint: (endpoint.method, endpoint.path), renamed)
+    renamed = [
+        endpoint
+        for endpoint in renamed
+        if endpoint.key not in matches and endpoint.method in REPLACED_METHODS
+    ]
+    match_by(
+        lambda endpoint: endpoint.method in REPLACED_METHODS and endpoint.path, renamed
+    )
     return matches
 
 
 def _unique_pairs(
     identity: Callable[[Endpoint], object],
     before: Sequence[Endpoint],
-    now: Sequence[Endpoint],
+    later: Sequence[Endpoint],
 ) -> list[tuple[Endpoint, Endpoint]]:
     """The endpoints whose identity each side has exactly once; an empty identity matches nothing."""
-    old = Counter(identity(one) for one in before)
-    new = Counter(identity(one) for one in now)
-    by_identity = {identity(one): one for one in now}
+    old = Counter(identity(endpoint) for endpoint in before)
+    new = Counter(identity(endpoint) for endpoint in later)
+    by_identity = {identity(endpoint): endpoint for endpoint in later}
     pairs = []
-    for one in before:
-        name = identity(one)
+    for endpoint in before:
+        name = identity(endpoint)
         if name and old[name] == 1 and new[name] == 1:
-            pairs.append((one, by_identity[name]))
+            pairs.append((endpoint, by_identity[name]))
     return pairs
 
 
 def _without_prefix(
-    some: Iterable[Endpoint], every: Sequence[Endpoint]
+    endpoints: Iterable[Endpoint], every: Sequence[Endpoint]
 ) -> list[Endpoint]:
     """Endpoints without the literal segments that all paths of their document begin with, and without versions."""
     common = 0
-    paths = [one.segments for one in every]
+    paths = [endpoint.segments for endpoint in every]
     while paths and all(len(path) > common + 1 for path in paths):
         first = {path[common] for path in paths}
         if len(first) > 1 or "{}" in "".join(first):
             break
         common += 1
     return [
-        replace(one, segments=_without_version(one.segments[common:])) for one in some
+        replace(endpoint, segments=_without_version(endpoint.segments[common:]))
+        for endpoint in endpoints
     ]
 
 
@@ -129,10 +141,10 @@ def _without_version(segments: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _rename_segments(
-    left: list[Endpoint],
+    earlier: list[Endpoint],
     right: Sequence[Endpoint],
     before: Sequence[Endpoint],
-    now: Sequence[Endpoint],
+    later: Sequence[Endpoint],
 ) -> list[Endpoint]:
     """Endpoints with the segments that the later document calls otherwise under their new names.
 
@@ -140,16 +152,26 @@ def _rename_segments(
     the earlier one, and one new name explains more operations than any other, two at the least: one
     action that goes while another one comes is no rename.
     """
-    old_names = {part for one in before for part in one.segments}
-    new_names = {part for one in now for part in one.segments}
-    gone = sorted({part for one in left for part in one.segments} - new_names)
-    come = sorted({part for one in right for part in one.segments} - old_names)
-    there = {(one.method, one.path) for one in right}
-    for name in gone:
+    old_names = {part for endpoint in before for part in endpoint.segments}
+    new_names = {part for endpoint in later for part in endpoint.segments}
+    old_segments = sorted(
+        {part for endpoint in earlier for part in endpoint.segments} - new_names
+    )
+    come = sorted(
+        {part for endpoint in right for part in endpoint.segments} - old_names
+    )
+    requests = {(endpoint.method, endpoint.path) for endpoint in right}
+    for name in old_segments:
         counts = Counter[str]()
-        for other in come:
-            moved = [_renamed(one, name, other) for one in left if name in one.segments]
-            counts[other] = len({(one.method, one.path) for one in moved} & there)
+        for candidate in come:
+            moved = [
+                _renamed(endpoint, name, candidate)
+                for endpoint in earlier
+                if name in endpoint.segments
+            ]
+            counts[candidate] = len(
+                {(endpoint.method, endpoint.path) for endpoint in moved} & requests
+            )
         best = counts.most_common(2)
         clear = (
             best
@@ -157,13 +179,16 @@ def _rename_segments(
             and (len(best) == 1 or best[1][1] < best[0][1])
         )
         if clear:
-            left = [_renamed(one, name, best[0][0]) for one in left]
-    return left
+            earlier = [_renamed(endpoint, name, best[0][0]) for endpoint in earlier]
+    return earlier
 
 
-def _renamed(one: Endpoint, name: str, other: str) -> Endpoint:
+def _renamed(endpoint: Endpoint, name: str, new_name: str) -> Endpoint:
     return replace(
-        one, segments=tuple(other if part == name else part for part in one.segments)
+        endpoint,
+        segments=tuple(
+            new_name if part == name else part for part in endpoint.segments
+        ),
     )
 
 
@@ -176,26 +201,28 @@ def keep_path_parameters(
         tool: The tool as the later document has it.
         earlier: The same tool as the earlier document had it.
     """
-    made = dict(tool)
+    renamed_tool = dict(tool)
     new_names = PLACEHOLDER.findall(str(tool.get("http", "")).partition("?")[0])
     old_names = PLACEHOLDER.findall(str(earlier.get("http", "")).partition("?")[0])
     if len(new_names) != len(old_names):
-        return made
+        return renamed_tool
     renames = {
         new[1:-1]: old[1:-1] for new, old in zip(new_names, old_names, strict=True)
     }
-    others = {str(param["name"]) for param in tool.get("params", ())} - {*renames}
-    if len({*renames.values()}) < len(renames) or others & {*renames.values()}:
-        return made
+    other_names = {str(param["name"]) for param in tool.get("params", ())} - {*renames}
+    if len({*renames.values()}) < len(renames) or other_names & {*renames.values()}:
+        return renamed_tool
     method, _, target = str(tool["http"]).partition(" ")
     path, mark, query = target.partition("?")
-    path = PLACEHOLDER.sub(lambda found: f"{{{renames[found[0][1:-1]]}}}", path)
-    made["http"] = f"{method} {path}{mark}{query}"
-    made["params"] = []
+    path = PLACEHOLDER.sub(
+        lambda placeholder: f"{{{renames[placeholder[0][1:-1]]}}}", path
+    )
+    renamed_tool["http"] = f"{method} {path}{mark}{query}"
+    renamed_tool["params"] = []
     for param in tool["params"]:
         name = str(param["name"])
-        kept = {**param, "name": renames.get(name, name)}
+        row = {**param, "name": renames.get(name, name)}
         if param.get("description") == describe_by_name(name):
-            kept["description"] = describe_by_name(kept["name"])
-        made["params"].append(kept)
-    return made
+            row["description"] = describe_by_name(row["name"])
+        renamed_tool["params"].append(row)
+    return renamed_tool

@@ -47,10 +47,11 @@ class Before:
             self,
             tools={matches.get(key, key): tool for key, tool in self.tools.items()},
             behaviors={
-                matches.get(key, key): said for key, said in self.behaviors.items()
+                matches.get(key, key): value for key, value in self.behaviors.items()
             },
             operation_ids={
-                matches.get(key, key): said for key, said in self.operation_ids.items()
+                matches.get(key, key): value
+                for key, value in self.operation_ids.items()
             },
         )
 
@@ -98,24 +99,24 @@ def parse_record(text: str, path: Path) -> Before:
         RefusedError: It is damaged.
     """
     try:
-        found = json.loads(text)
+        record = json.loads(text)
         tools = {
             str(key): {**value, "name": str(value["name"])}
-            for key, value in found["tools"].items()
+            for key, value in record["tools"].items()
         }
         behaviors = {
-            str(key): str(value) for key, value in found.get("behaviors", {}).items()
+            str(key): str(value) for key, value in record.get("behaviors", {}).items()
         }
         if unknown := {*behaviors.values()} - {*load_tables()["behaviors"]}:
             raise ValueError(f"{min(unknown)} is not a behavior")
-        kept = found.get("selection", {})
+        globs = record.get("selection", {})
         selection = {
-            key: [str(one) for one in kept[key]] for key in KINDS if key in kept
+            key: [str(glob) for glob in globs[key]] for key in KINDS if key in globs
         }
         ids = {
-            str(key): str(value) for key, value in found.get("operations", {}).items()
+            str(key): str(value) for key, value in record.get("operations", {}).items()
         }
-        return Before(tools, behaviors, selection, dict(found.get("answers", {})), ids)
+        return Before(tools, behaviors, selection, dict(record.get("answers", {})), ids)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise _damaged(path) from error
 
@@ -128,7 +129,7 @@ def _damaged(path: Path) -> RefusedError:
 
 def remembered(before: Before) -> str:
     """The text of that file."""
-    kept = {
+    record = {
         "about": "What copier-fastmcp import wrote last; commit it. Your edits stand in the answers file.",
         "selection": before.selection,
         "behaviors": before.behaviors,
@@ -136,7 +137,7 @@ def remembered(before: Before) -> str:
         "operations": before.operation_ids,
         "tools": before.tools,
     }
-    return json.dumps(kept, indent=1, ensure_ascii=False, sort_keys=False) + "\n"
+    return json.dumps(record, indent=1, ensure_ascii=False, sort_keys=False) + "\n"
 
 
 def load_answers(out: Path) -> dict[str, Any]:
@@ -146,44 +147,48 @@ def load_answers(out: Path) -> dict[str, Any]:
         RefusedError: They are not a mapping.
     """
     try:
-        found = yaml.safe_load(out.read_text(encoding="utf-8"))
+        answers = yaml.safe_load(out.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
     except (yaml.YAMLError, ValueError, OSError) as error:
         raise RefusedError(
             f"{out} is not YAML; fix it, or import to another file"
         ) from error
-    if not isinstance(found, dict) or not isinstance(found.get("tools") or [], list):
+    if not isinstance(answers, dict) or not isinstance(
+        answers.get("tools") or [], list
+    ):
         raise RefusedError(
             f"{out} holds no answers (a mapping with a list `tools`); import to another file"
         )
-    return found
+    return answers
 
 
 def merge_answers(
-    mine: Mapping[str, Any], before: Before, now: Mapping[str, Any]
+    mine: Mapping[str, Any], before: Before, later: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[str]]:
     """Merge the answers besides the tools three ways; the names of a server never follow its document.
 
     Returns:
         The answers with the author's tools, and a line for each that both changed.
     """
-    followed = {key: now[key] for key in FOLLOWED if key in now}
+    followed = {key: later[key] for key in FOLLOWED if key in later}
     base = {key: before.answers[key] for key in FOLLOWED if key in before.answers}
     if not base:  # an import of an earlier release remembers tools alone
         base = {key: value for key, value in followed.items() if key in mine}
-    own = {key: mine[key] for key in FOLLOWED if key in mine}
-    made, ours = _three(base, own, followed)
-    kept = [f"your {key} stays, the document changed it" for key in ours]
-    rest = {
+    author = {key: mine[key] for key in FOLLOWED if key in mine}
+    merged, conflicts = _three(base, author, followed)
+    lines = [f"your {key} stays, the document changed it" for key in conflicts]
+    additions = {
         key: value
-        for key, value in now.items()
+        for key, value in later.items()
         if key not in mine and key not in FOLLOWED
     }
-    return {**mine, **rest, **made}, kept
+    return {**mine, **additions, **merged}, lines
 
 
-def merge(mine: list[Any], before: Before, now: Mapping[str, dict[str, Any]]) -> Merged:
+def merge(
+    mine: list[Any], before: Before, later: Mapping[str, dict[str, Any]]
+) -> Merged:
     """Three ways: what the last import wrote, what its author made of it, what it would write now.
 
     A tool that its author took out stays out, one that they wrote stays as it is. So does one whose
@@ -192,68 +197,97 @@ def merge(mine: list[Any], before: Before, now: Mapping[str, dict[str, Any]]) ->
     Args:
         mine: The tools in the answers file.
         before: What the last import wrote.
-        now: Tools by operation, as the document has them now.
+        later: Tools by operation, as the document has them now.
     """
-    found = Merged()
+    merged = Merged()
     by_name = {tool["name"]: key for key, tool in before.tools.items()}
     by_request = {_request(tool): key for key, tool in before.tools.items()}
     unknown = {
-        _request(tool): key for key, tool in now.items() if key not in before.tools
+        _request(tool): key for key, tool in later.items() if key not in before.tools
     }
-    seen = set()
+    handled: set[str] = set()
     for tool in mine:
+        request = _request(tool)
         key = by_request.get(_request(tool)) or (
             by_name.get(str(tool.get("name"))) if isinstance(tool, dict) else None
         )
-        if key is None and (known := unknown.get(_request(tool))) and known not in seen:
-            seen.add(known)
-            found.tools.append(tool)
-            if tool != now[known]:
-                found.kept.append(
-                    f"{known} ({get_tool_name(tool)}) stays as it is in the answers"
+        new_key = unknown.get(request, "") if key is None else ""
+        if new_key and new_key not in handled:
+            handled.add(new_key)
+            merged.tools.append(tool)
+            if tool != later[new_key]:
+                merged.kept.append(
+                    f"{new_key} ({get_tool_name(tool)}) stays as it is in the answers"
                 )
-            continue
-        if key is None or key in seen:
-            found.tools.append(tool)
-            continue
-        seen.add(key)
-        base = before.tools[key]
-        if key not in now:
-            if tool == base:
-                found.removed.append(f"{key} ({base['name']})")
-            else:
-                found.tools.append(tool)
-                found.kept.append(
-                    f"{key} is gone from the document, but {get_tool_name(tool)} has edits of yours"
-                )
-            continue
-        made, ours = _three(base, tool, now[key])
-        found.tools.append(made)
-        if made != tool:
-            found.changed.append(f"{key} ({get_tool_name(made)})")
-        found.kept += [
-            f"{get_tool_name(made)}: your {one} stays, the document changed it"
-            for one in ours
-        ]
-    names = {camel(get_tool_name(tool)) for tool in found.tools}
-    for key, tool in now.items():
-        if key not in before.tools and key not in seen:
+        elif key is None or key in handled:
+            merged.tools.append(tool)
+        else:
+            handled.add(key)
+            _merge_tool(key, before.tools[key], tool, later.get(key), merged)
+    _add_new_tools(merged, before, later, handled)
+    return merged
+
+
+def _merge_tool(
+    key: str,
+    base: dict[str, Any],
+    tool: dict[str, Any],
+    later: dict[str, Any] | None,
+    merged: Merged,
+) -> None:
+    """Merge a tool that the last import wrote.
+
+    Args:
+        key: Its operation.
+        base: The tool as the last import wrote it.
+        tool: The tool with its author's edits.
+        later: The tool as the document has it now; None where its operation is gone.
+        merged: Receives the outcome.
+    """
+    if later is None and tool == base:
+        merged.removed.append(f"{key} ({base['name']})")
+        return
+    if later is None:
+        merged.tools.append(tool)
+        merged.kept.append(
+            f"{key} is gone from the document, but {get_tool_name(tool)} has edits of yours"
+        )
+        return
+    result, conflicts = _three(base, tool, later)
+    merged.tools.append(result)
+    if result != tool:
+        merged.changed.append(f"{key} ({get_tool_name(result)})")
+    for name in conflicts:
+        merged.kept.append(
+            f"{get_tool_name(result)}: your {name} stays, the document changed it"
+        )
+
+
+def _add_new_tools(
+    merged: Merged,
+    before: Before,
+    later: Mapping[str, dict[str, Any]],
+    handled: set[str],
+) -> None:
+    """Add the tools of new operations, each under a name that no other one has."""
+    names = {camel(get_tool_name(tool)) for tool in merged.tools}
+    for key, tool in later.items():
+        if key not in before.tools and key not in handled:
             stem, number = tool["name"][: LONGEST - 6].rstrip("_"), 2
             while camel(tool["name"]) in names:
                 tool["name"], number = f"{stem}_{number}", number + 1
             names.add(camel(tool["name"]))
-            found.tools.append(tool)
-            found.added.append(f"{key} ({tool['name']})")
-    return found
+            merged.tools.append(tool)
+            merged.added.append(f"{key} ({tool['name']})")
 
 
 def _request(tool: Any) -> str:
     if not isinstance(tool, dict):
         return ""
     fixed = [
-        f" {one.get('name')}={one.get('default')}"
-        for one in tool.get("params") or ()
-        if isinstance(one, dict) and one.get("choices") == [one.get("default")]
+        f" {param.get('name')}={param.get('default')}"
+        for param in tool.get("params") or ()
+        if isinstance(param, dict) and param.get("choices") == [param.get("default")]
     ]
     request = " ".join(str(tool.get("http", "")).split(" ")[:2]).partition("?")[0]
     return request.rstrip("/") + "".join(fixed)
@@ -263,39 +297,47 @@ def _three(
     base: Mapping[str, Any], mine: Mapping[str, Any], new: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[str]]:
     """One mapping by its keys; where both changed a key, the author's stands and is named."""
-    made: dict[str, Any] = {}
-    ours: list[str] = []
+    merged: dict[str, Any] = {}
+    conflicts: list[str] = []
     for key in [*mine, *(key for key in new if key not in mine)]:
-        was, own, now = (
+        old, author, later = (
             base.get(key, MISSING),
             mine.get(key, MISSING),
             new.get(key, MISSING),
         )
-        if own == was:
-            value = now
-        elif key == "params" and all(isinstance(one, list) for one in (was, own, now)):
-            value, inner = _three_lists(was, own, now)
-            ours += inner
-        elif isinstance(was, dict) and isinstance(own, dict) and isinstance(now, dict):
-            value, inner = _three(was, own, now)
-            ours += [f"{key}.{one}" for one in inner]
+        if author == old:
+            value = later
+        elif key == "params" and all(
+            isinstance(part, list) for part in (old, author, later)
+        ):
+            value, inner = _three_lists(old, author, later)
+            conflicts += inner
+        elif (
+            isinstance(old, dict)
+            and isinstance(author, dict)
+            and isinstance(later, dict)
+        ):
+            value, inner = _three(old, author, later)
+            conflicts += [f"{key}.{part}" for part in inner]
         else:
-            value = own
-            if now not in (was, own):
-                ours.append(key)
+            value = author
+            if later not in (old, author):
+                conflicts.append(key)
         if value is not MISSING:
-            made[key] = value
-    return made, ours
+            merged[key] = value
+    return merged, conflicts
 
 
 def _three_lists(
     base: list[Any], mine: list[Any], new: list[Any]
 ) -> tuple[list[Any], list[str]]:
     def named(listed: list[Any]) -> dict[str, Any]:
-        return {str(one.get("name")): one for one in listed if isinstance(one, dict)}
+        return {
+            str(entry.get("name")): entry for entry in listed if isinstance(entry, dict)
+        }
 
-    made, ours = _three(named(base), named(mine), named(new))
-    return [*made.values()], [f"parameter {one}" for one in ours]
+    merged, conflicts = _three(named(base), named(mine), named(new))
+    return [*merged.values()], [f"parameter {entry}" for entry in conflicts]
 
 
 def written(answers: Mapping[str, Any], source: str) -> str:

@@ -85,15 +85,15 @@ def _nouns(operation: Operation) -> list[str]:
     literal = [
         part for part in operation.segments if "{" not in part and ascii_words(part)
     ]
-    kept = [
+    nouns = [
         part
         for part in literal
         if ascii_words(part)[0] not in ALL_VERBS or part == "search"
     ] or literal
-    found = ascii_words(kept[-1]) if kept else []
-    after = operation.segments.index(kept[-1]) if kept else 0
-    one = any("{" in part for part in operation.segments[after + 1 : after + 2])
-    return _one_of(found) if found and one else found
+    parts = ascii_words(nouns[-1]) if nouns else []
+    after = operation.segments.index(nouns[-1]) if nouns else 0
+    is_item = any("{" in part for part in operation.segments[after + 1 : after + 2])
+    return _one_of(parts) if parts and is_item else parts
 
 
 def _one_of(nouns: list[str]) -> list[str]:
@@ -116,109 +116,130 @@ def _owner(operation: Operation) -> list[str]:
 def wanted(operation: Operation, derived: Derived) -> list[str]:
     """The words of a good name, before it is made short and unique."""
     if operation.chosen[0]:
-        nouns = [
-            word
-            for word in _nouns(operation)
-            if singular(word) not in ("action", "operation")
-        ]
-        return [*ascii_words(operation.chosen[1]), *(nouns or _owner(operation))]
-    given = ascii_words(name_of(operation)) or [
+        return _words_of_choice(operation)
+    id_words = ascii_words(name_of(operation)) or [
         word for word in operation.id_words if word.isascii()
     ]
-    if not given or (operation.generated and not name_of(operation)):
-        nouns = _nouns(operation) or ["root"]
-        tail = ascii_words(operation.tail)
-        if (
-            operation.method == "POST"
-            and tail
-            and tail[0] in ALL_VERBS
-            and not operation.ends_in_parameter
-        ):
-            return [*tail, *[word for word in nouns if word not in tail]]
-        first = FIRST[derived.behavior]
-        if derived.behavior == "read" and not operation.ends_in_parameter:
-            first = "list" if nouns[-1] != singular(nouns[-1]) else "get"
-        first = {"QUERY": "query", "HEAD": "check"}.get(operation.method, first)
-        item = operation.method == "POST" and operation.ends_in_parameter
-        if derived.behavior in ("put", "update") and (
-            operation.method == "PATCH" or item
-        ):
-            first = "update"
-        if derived.behavior == "action" and operation.method != "POST":
-            first = operation.method.lower() if operation.method != "GET" else "call"
-        started = (
-            operation.method == "POST"
-            and not derived.asked
-            and is_collection(operation)
-        )
-        if derived.behavior == "create" or (derived.behavior == "action" and started):
-            first, nouns = "create", _one_of(nouns)
-        return [first, *nouns]
-    found = list(given)
-    if found[0] not in ALL_VERBS and not _says(operation, found, derived):
-        at = _verb_at(found, derived)
+    if not id_words or (operation.generated and not name_of(operation)):
+        return _words_of_path(operation, derived)
+    return _words_of_id(operation, derived, id_words)
+
+
+def _words_of_choice(operation: Operation) -> list[str]:
+    """Words for an operation that does one of the choices of a field."""
+    nouns = []
+    for word in _nouns(operation):
+        if singular(word) not in ("action", "operation"):
+            nouns.append(word)
+    return [*ascii_words(operation.chosen[1]), *(nouns or _owner(operation))]
+
+
+def _words_of_path(operation: Operation, derived: Derived) -> list[str]:
+    """Words from the path, with a verb from the method and the behavior."""
+    nouns = _nouns(operation) or ["root"]
+    tail = ascii_words(operation.tail)
+    if (
+        operation.method == "POST"
+        and tail
+        and tail[0] in ALL_VERBS
+        and not operation.ends_in_parameter
+    ):
+        return [*tail, *[word for word in nouns if word not in tail]]
+    first = _first_word(operation, derived, nouns)
+    started = (
+        operation.method == "POST" and not derived.asked and is_collection(operation)
+    )
+    if derived.behavior == "create" or (derived.behavior == "action" and started):
+        first, nouns = "create", _one_of(nouns)
+    return [first, *nouns]
+
+
+def _first_word(operation: Operation, derived: Derived, nouns: list[str]) -> str:
+    """The verb of an operation that names none."""
+    first = FIRST[derived.behavior]
+    if derived.behavior == "read" and not operation.ends_in_parameter:
+        first = "list" if nouns[-1] != singular(nouns[-1]) else "get"
+    first = {"QUERY": "query", "HEAD": "check"}.get(operation.method, first)
+    item = operation.method == "POST" and operation.ends_in_parameter
+    if derived.behavior in ("put", "update") and (operation.method == "PATCH" or item):
+        first = "update"
+    if derived.behavior == "action" and operation.method != "POST":
+        first = operation.method.lower() if operation.method != "GET" else "call"
+    return first
+
+
+def _words_of_id(
+    operation: Operation, derived: Derived, id_words: list[str]
+) -> list[str]:
+    """Words of the operationId, the verb first and in the words of the tool language."""
+    parts = list(id_words)
+    if parts[0] not in ALL_VERBS and not _says(operation, parts, derived):
+        at = _verb_at(parts, derived)
         if not at and derived.behavior not in ("read", "delete", "create"):
-            found = _after_its_tag(operation, found)
+            parts = _after_its_tag(operation, parts)
         elif at or derived.behavior in ("read", "delete", "create"):
-            verb = found.pop(at) if at else FIRST[derived.behavior]
+            verb = parts.pop(at) if at else FIRST[derived.behavior]
             single = derived.behavior == "create" or operation.ends_in_parameter
-            found = [
+            parts = [
                 verb,
-                *(_one_of(found) if single and verb not in MANY_OF else found),
+                *(_one_of(parts) if single and verb not in MANY_OF else parts),
             ]
-    if (
-        len(found) > 1
-        and found[0] in ("post", "put", "patch")
-        and found[1] in ALL_VERBS
-    ):
-        found = found[1:]
-    found[0] = base(found[0]) if found[0] not in STARTED else found[0]
-    found[0] = SAME.get(derived.behavior, {}).get(found[0], found[0])
-    if derived.first and found[0] in ("remove", "delete"):
-        found[0] = derived.first
-    rest = found[1:]
-    while rest and rest[0] in ("a", "an", "the"):
-        rest = rest[1:]
-    found = [found[0], *rest]
-    if (
-        not rest
-        or (rest[0] in SMALL - {"as", "at", "by"} and rest[0] != "in")
-        or rest[:1] == ["in"]
-    ):
-        tag = _tag_noun(operation, derived, found[0])
-        known = (found[0], f"{found[0]}s")
-        found = [found[0], *[word for word in tag if word not in known], *rest]
-    return found
+    parts = _with_usual_verb(parts, derived)
+    others = parts[1:]
+    while others and others[0] in ("a", "an", "the"):
+        others = others[1:]
+    parts = [parts[0], *others]
+    is_preposition = bool(others) and others[0] in SMALL - {"as", "at", "by"}
+    if not others or is_preposition or others[:1] == ["in"]:
+        tag = _tag_noun(operation, derived, parts[0])
+        verbs = (parts[0], f"{parts[0]}s")
+        parts = [parts[0], *[word for word in tag if word not in verbs], *others]
+    return parts
 
 
-def _says(operation: Operation, found: list[str], derived: Derived) -> bool:
+def _with_usual_verb(parts: list[str], derived: Derived) -> list[str]:
+    """The words of a name with the tool language's word for its verb."""
+    if (
+        len(parts) > 1
+        and parts[0] in ("post", "put", "patch")
+        and parts[1] in ALL_VERBS
+    ):
+        parts = parts[1:]
+    parts[0] = base(parts[0]) if parts[0] not in STARTED else parts[0]
+    parts[0] = SAME.get(derived.behavior, {}).get(parts[0], parts[0])
+    if derived.first and parts[0] in ("remove", "delete"):
+        parts[0] = derived.first
+    return parts
+
+
+def _says(operation: Operation, parts: list[str], derived: Derived) -> bool:
     """Whether the summary begins with the same verb, and what is done to what: placeOrder, Place an order."""
-    said = words(operation.text("summary"))[:2]
-    verb = derived.behavior in ("create", "delete") and len(found) > 1
-    return verb and said[:1] == found[:1] and said[1:] in (["a"], ["an"], ["the"])
+    summary = words(operation.text("summary"))[:2]
+    verb = derived.behavior in ("create", "delete") and len(parts) > 1
+    return verb and summary[:1] == parts[:1] and summary[1:] in (["a"], ["an"], ["the"])
 
 
-def _after_its_tag(operation: Operation, found: list[str]) -> list[str]:
+def _after_its_tag(operation: Operation, parts: list[str]) -> list[str]:
     """The words of Orders_Ship as ship_order: those behind the operation's tag are what is done."""
     front = [ascii_words(tag) for tag in operation.tags]
-    own = next(
-        (tag for tag in front if tag and found[: len(tag)] == tag != found), None
+    tag_words = next(
+        (tag for tag in front if tag and parts[: len(tag)] == tag != parts), None
     )
-    if own is None or not re.search(r"[_./:#-]", operation.operation_id):
-        return found
-    done = found[len(own) :]
-    return [*done, *[word for word in _one_of(own) if word not in done]]
+    if tag_words is None or not re.search(r"[_./:#-]", operation.operation_id):
+        return parts
+    done = parts[len(tag_words) :]
+    return [*done, *[word for word in _one_of(tag_words) if word not in done]]
 
 
-def _verb_at(found: list[str], derived: Derived) -> int:
+def _verb_at(parts: list[str], derived: Derived) -> int:
     """Where a later word is the verb: user_list, petsCreate; 0 where none is."""
     fits = (
         set(load_tables()["verbs"].get(derived.behavior, ()))
-        | {one for one, other in SAME.get(derived.behavior, {}).items()}
+        | {synonym for synonym, _verb in SAME.get(derived.behavior, {}).items()}
         | ({"update", "edit"} if derived.behavior == "put" else set())
     )
-    last = len(found) - 1
-    return last if last and found[last] in fits else 0
+    last = len(parts) - 1
+    return last if last and parts[last] in fits else 0
 
 
 def _tag_noun(operation: Operation, derived: Derived, verb: str) -> list[str]:
@@ -227,16 +248,16 @@ def _tag_noun(operation: Operation, derived: Derived, verb: str) -> list[str]:
     noun = ascii_words(front[-1]) if front else _nouns(operation)
     if not noun:
         noun = _nouns(operation)
-    one = "{" in operation.path or derived.behavior == "create"
-    if noun and verb not in MANY_OF and one:
+    is_item = "{" in operation.path or derived.behavior == "create"
+    if noun and verb not in MANY_OF and is_item:
         noun = _one_of(noun)
     return noun
 
 
-def _short(found: list[str], aim: int) -> list[str]:
+def _short(parts: list[str], aim: int) -> list[str]:
     """Words that come to at most so many letters, as many of them as can be kept."""
-    made = (
-        "_".join(found)
+    kept_words = (
+        "_".join(parts)
         .replace("for_authenticated_user", "for_me")
         .replace("for_the_authenticated_user", "for_me")
         .split("_")
@@ -249,10 +270,10 @@ def _short(found: list[str], aim: int) -> list[str]:
         lambda all_: [word for at, word in enumerate(all_) if word not in all_[:at]],
     )
     for step in steps:
-        if len("_".join(made)) <= aim:
+        if len("_".join(kept_words)) <= aim:
             break
-        made = step(made)
-    return made
+        kept_words = step(kept_words)
+    return kept_words
 
 
 def camel(name: str) -> str:
@@ -275,17 +296,17 @@ class Names:
         """A name for an operation: that which it had, its own words, then words of its path, then a number."""
         if operation.key in self.kept:
             return self.kept[operation.key]
-        found = wanted(operation, derived)
-        name = self._fit(found)
+        parts = wanted(operation, derived)
+        name = self._fit(parts)
         if camel(name) in self.taken:
             extra = [
                 word
                 for part in operation.segments
                 if "{" not in part
                 for word in ascii_words(part)
-                if word not in found and singular(word) not in found
+                if word not in parts and singular(word) not in parts
             ]
-            name = self._fit([*found, *extra[:2]]) if extra else name
+            name = self._fit([*parts, *extra[:2]]) if extra else name
         stem = name[: LONGEST - 6].rstrip("_")
         while camel(name) in self.taken:
             number = self.numbers[stem] = self.numbers.get(stem, 1) + 1
@@ -293,12 +314,12 @@ class Names:
         self.taken.add(camel(name))
         return name
 
-    def _fit(self, found: list[str]) -> str:
-        made = _short(found, AIM)
-        name = "_".join(made)
-        while len(name) > LONGEST - 2 and len(made) > 1:
-            made = made[:-1]
-            name = "_".join(made)
+    def _fit(self, parts: list[str]) -> str:
+        kept_words = _short(parts, AIM)
+        name = "_".join(kept_words)
+        while len(name) > LONGEST - 2 and len(kept_words) > 1:
+            kept_words = kept_words[:-1]
+            name = "_".join(kept_words)
         name = re.sub(r"_+", "_", re.sub(r"^[^a-z]+", "", name))[: LONGEST - 2].strip(
             "_"
         )

@@ -16,19 +16,19 @@ LONGEST_TEXT = 100
 TEXTUAL_TYPES = {"date": "date", "datetime": "date-time", "uuid": "UUID"}
 
 
-def set_object_fields(document: Document, schema: dict[str, Any], one: Typed) -> None:
+def set_object_fields(document: Document, schema: dict[str, Any], kind: Typed) -> None:
     """Give a type that is an object, or a list of objects, its fields, where the tool language can say them."""
-    listed = one.type == "list[dict]"
-    if not listed and one.type != "dict":
+    listed = kind.type == "list[dict]"
+    if not listed and kind.type != "dict":
         return
     try:
         inner = merged(document, schema.get("items") or {}) if listed else schema
     except UnresolvedError:
         return
     if fields := object_fields(document, inner):
-        one.keys["type"] = "list[object]" if listed else "object"
-        one.keys["fields"] = fields
-        one.has_default = False
+        kind.keys["type"] = "list[object]" if listed else "object"
+        kind.keys["fields"] = fields
+        kind.has_default = False
 
 
 def object_fields(
@@ -45,12 +45,12 @@ def object_fields(
     if len(properties) > MOST_FIELDS or schema.get("variants"):
         return []
     fields = []
-    for name, given in properties.items():
+    for name, property_schema in properties.items():
         if not FIELD_NAME.fullmatch(name) or keyword.iskeyword(name):
             return []
         try:
-            plain = merged(document, given)
-            one = typed(document, given)
+            plain = merged(document, property_schema)
+            kind = typed(document, property_schema)
         except UnresolvedError:
             return []
         if plain.get("readOnly") is True:
@@ -58,26 +58,26 @@ def object_fields(
         if depth < DEEPEST_OBJECT:
             inner = (
                 merged(document, plain.get("items") or {})
-                if one.type == "list[dict]"
+                if kind.type == "list[dict]"
                 else plain
             )
-            if one.type in ("dict", "list[dict]"):
+            if kind.type in ("dict", "list[dict]"):
                 nested = object_fields(document, inner, depth + 1)
                 if nested:
-                    one.keys["type"] = one.type.replace("dict", "object")
-                    one.keys["fields"] = nested
-        fields.append(_field(name, one, name in required_of(schema)))
+                    kind.keys["type"] = kind.type.replace("dict", "object")
+                    kind.keys["fields"] = nested
+        fields.append(_field(name, kind, name in required_of(schema)))
     return fields
 
 
-def _field(name: str, one: Typed, required: bool) -> dict[str, Any]:
-    one.has_default = False  # what a caller leaves out is left to the API
-    if one.type in TEXTUAL_TYPES:
-        one.description = f"{one.description} ({TEXTUAL_TYPES[one.type]})".strip()
-        one.keys["type"] = "str"
-    made = param(name, one, required, "")
-    if len(made["description"]) > LONGEST_TEXT:
-        made["description"] = (
-            made["description"][: LONGEST_TEXT - 1].rsplit(" ", 1)[0] + "…"
+def _field(name: str, kind: Typed, required: bool) -> dict[str, Any]:
+    kind.has_default = False  # what a caller leaves out is left to the API
+    if kind.type in TEXTUAL_TYPES:
+        kind.description = f"{kind.description} ({TEXTUAL_TYPES[kind.type]})".strip()
+        kind.keys["type"] = "str"
+    row = param(name, kind, required, "")
+    if len(row["description"]) > LONGEST_TEXT:
+        row["description"] = (
+            row["description"][: LONGEST_TEXT - 1].rsplit(" ", 1)[0] + "…"
         )
-    return made
+    return row

@@ -19,11 +19,11 @@ VERSION_SEGMENT = re.compile(
 def words(text: object) -> list[str]:
     """The words of a name in any style: camelCase, kebab-case, paths, dots."""
     apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", str(text))
-    found = [word.lower() for word in re.findall(r"[A-Za-z]+|\d+", apart)]
+    parts = [word.lower() for word in re.findall(r"[A-Za-z]+|\d+", apart)]
     return (
-        [f"re{found[1]}", *found[2:]]
-        if found[:1] == ["re"] and len(found) > 1
-        else found
+        [f"re{parts[1]}", *parts[2:]]
+        if parts[:1] == ["re"] and len(parts) > 1
+        else parts
     )
 
 
@@ -56,12 +56,12 @@ class Operation:
 
     @property
     def operation_id(self) -> str:
-        found = self.raw.get("operationId")
-        return found if isinstance(found, str) else ""
+        value = self.raw.get("operationId")
+        return value if isinstance(value, str) else ""
 
     def text(self, key: str) -> str:
-        found = self.raw.get(key)
-        return found if isinstance(found, str) else ""
+        value = self.raw.get(key)
+        return value if isinstance(value, str) else ""
 
     def said(self, key: str) -> list[str]:
         """The words of the first sentence of a text, without markup."""
@@ -70,10 +70,10 @@ class Operation:
 
     @property
     def tags(self) -> list[str]:
-        found = self.raw.get("tags")
+        value = self.raw.get("tags")
         return (
-            [tag for tag in found if isinstance(tag, str)]
-            if isinstance(found, list)
+            [tag for tag in value if isinstance(tag, str)]
+            if isinstance(value, list)
             else []
         )
 
@@ -86,10 +86,10 @@ class Operation:
     def segments(self) -> list[str]:
         """The parts of the path, without versions; a custom method (`:cancel`) is a part."""
         parts = re.sub(r"(?<=[^/]):(?=[A-Za-z])", "/", self.path).split("/")
-        kept = [part for part in parts if part]
-        while len(kept) > 1 and VERSION_SEGMENT.fullmatch(kept[0]):
-            kept = kept[1:]
-        return kept
+        segments = [part for part in parts if part]
+        while len(segments) > 1 and VERSION_SEGMENT.fullmatch(segments[0]):
+            segments = segments[1:]
+        return segments
 
     @property
     def ends_in_parameter(self) -> bool:
@@ -110,35 +110,35 @@ class Operation:
         named = re.sub(f"^{self.method}_", "", self.operation_id[:400])
         last = named.removesuffix(generated)  # as FastAPI writes it behind a name
         front, last = re.fullmatch(r"(?:(.*)[/.:#])?(.*)", last, re.DOTALL).groups()  # type: ignore[union-attr]
-        found = words(last)
+        parts = words(last)
         if front and front in READ:  # search/repos
-            found = [front, *found]
-        if len(found) > 2 and found[-1] == self.method.lower():
-            found.pop()
+            parts = [front, *parts]
+        if len(parts) > 2 and parts[-1] == self.method.lower():
+            parts.pop()
         if (
-            len(found) > 2
-            and found[0] in ("post", "put", "patch")
-            and found[1] in ALL_VERBS
+            len(parts) > 2
+            and parts[0] in ("post", "put", "patch")
+            and parts[1] in ALL_VERBS
         ):
-            found = found[1:]
+            parts = parts[1:]
         whole = [
             word for part in self.segments if "{" not in part for word in words(part)
         ]
         end = words(self.tail)
         if (
-            found == whole[-len(found) :]
-            and len(end) < len(found)
+            parts == whole[-len(parts) :]
+            and len(end) < len(parts)
             and end[0] in ALL_VERBS
         ):
             return end  # /transfer/intent/get is transferIntentGet
-        known = {tuple(words(tag)) for tag in self.tags} | {
+        prefixes = {tuple(words(tag)) for tag in self.tags} | {
             tuple(words(part)) for part in self.segments
         }
-        for size in range(len(found) - 1, 0, -1):
-            front, later = tuple(found[:size]), found[size]
-            if front in known and later in ALL_VERBS and found[0] not in ALL_VERBS:
-                return found[size:]
-        return found
+        for size in range(len(parts) - 1, 0, -1):
+            front, later = tuple(parts[:size]), parts[size]
+            if front in prefixes and later in ALL_VERBS and parts[0] not in ALL_VERBS:
+                return parts[size:]
+        return parts
 
     @cached_property
     def generated(self) -> bool:
@@ -169,14 +169,14 @@ class Operation:
     @cached_property
     def body(self) -> dict[str, Any]:
         """Its request body, with references followed; empty without one."""
-        given = self.raw.get("requestBody")
-        return self.document.followed(given) if given else {}
+        request_body = self.raw.get("requestBody")
+        return self.document.followed(request_body) if request_body else {}
 
     @property
     def contents(self) -> dict[str, Any]:
         """The media types of its body."""
-        found = self.body.get("content")
-        return found if isinstance(found, dict) else {}
+        content = self.body.get("content")
+        return content if isinstance(content, dict) else {}
 
     @cached_property
     def json_body(self) -> tuple[str, dict[str, Any]]:
@@ -195,31 +195,31 @@ class Operation:
     @cached_property
     def scopes(self) -> list[list[str]]:
         """The scopes that it asks for, a list for each way to be let in."""
-        asked = self.raw.get("security", self.document.root.get("security"))
+        security = self.raw.get("security", self.document.root.get("security"))
         ways = (
-            [way for way in asked if isinstance(way, dict)]
-            if isinstance(asked, list)
+            [requirement for requirement in security if isinstance(requirement, dict)]
+            if isinstance(security, list)
             else []
         )
         return [
             [
                 s
-                for many in way.values()
+                for many in requirement.values()
                 if isinstance(many, list)
                 for s in many
                 if isinstance(s, str)
             ]
-            for way in ways
+            for requirement in ways
         ]
 
     def parameter(self, place: str, name: str) -> dict[str, Any]:
         """A parameter by its place and name, the name in any case; empty where there is none."""
-        for one in self.parameters:
+        for parameter in self.parameters:
             if (
-                one.get("in") == place
-                and str(one.get("name", "")).lower() == name.lower()
+                parameter.get("in") == place
+                and str(parameter.get("name", "")).lower() == name.lower()
             ):
-                return one
+                return parameter
         return {}
 
 
@@ -241,22 +241,22 @@ def is_form(kind: str) -> bool:
 
 def operations(document: Document) -> Iterator[Operation]:
     """Every operation of a document, in its order; one that cannot be read says so in `broken`."""
-    for path, given in (document.root.get("paths") or {}).items():
+    for path, path_item in (document.root.get("paths") or {}).items():
         if not path.startswith("/"):
             if not path.startswith("x-"):
-                why = "its path does not begin with /"
-                yield Operation(document, "ANY", path, {}, [], {}, why)
+                reason = "its path does not begin with /"
+                yield Operation(document, "ANY", path, {}, [], {}, reason)
             continue
         try:
-            item = document.follow(given)
+            item = document.follow(path_item)
         except UnresolvedError as error:
             yield Operation(document, "ANY", path, {}, [], {}, str(error))
             continue
-        more = item.get("additionalOperations")
+        additional = item.get("additionalOperations")
         named = {key: value for key, value in item.items() if key.lower() in METHODS}
         for method, raw in {
             **named,
-            **(more if isinstance(more, dict) else {}),
+            **(additional if isinstance(additional, dict) else {}),
         }.items():
             yield _operation(document, method.upper(), path, raw, item)
 
@@ -276,10 +276,10 @@ def _operation(
     merged: dict[tuple[str, str], dict[str, Any]] = {}
     for source in (item, raw):
         listed = source.get("parameters")
-        for one in listed if isinstance(listed, list) else ():
+        for parameter in listed if isinstance(listed, list) else ():
             try:
-                found = document.follow(one)
-                merged[str(found.get("in")), str(found.get("name"))] = found
+                resolved = document.follow(parameter)
+                merged[str(resolved.get("in")), str(resolved.get("name"))] = resolved
             except UnresolvedError as error:
                 broken = broken or f"a parameter: {error}"
     extensions = {
@@ -288,5 +288,5 @@ def _operation(
         for key, value in source.items()
         if key.startswith("x-")
     }
-    made = [*merged.values()]
-    return Operation(document, method, path, raw, made, item, broken, extensions)
+    parameters = [*merged.values()]
+    return Operation(document, method, path, raw, parameters, item, broken, extensions)

@@ -94,34 +94,42 @@ def inputs(operation: Operation, *, paged: bool, gated: bool) -> Inputs:
     Raises:
         LeftOutError: What it requires cannot be said.
     """
-    found = Inputs()
-    _path(operation, found, gated=gated)
-    for one in operation.parameters:
-        place, name = one.get("in"), one.get("name")
+    collected = Inputs()
+    _path(operation, collected, gated=gated)
+    for parameter in operation.parameters:
+        place, name = parameter.get("in"), parameter.get("name")
         if not isinstance(name, str) or not name:
-            found.left_out.append("a parameter without a name")
+            collected.left_out.append("a parameter without a name")
             continue
         if place == "path":
-            if found.wires.isdisjoint({name.lower()}):
-                found.left_out.append(
+            if collected.wires.isdisjoint({name.lower()}):
+                collected.left_out.append(
                     f"path parameter {clean(name, 60)} (not in the path)"
                 )
             continue
         try:
-            for wire, part in _flat(operation, one, name):
-                _one(operation, part, str(place), wire, found, paged=paged, gated=gated)
+            for wire, part in _flat(operation, parameter, name):
+                _one(
+                    operation,
+                    part,
+                    str(place),
+                    wire,
+                    collected,
+                    paged=paged,
+                    gated=gated,
+                )
         except UnresolvedError as error:
-            if one.get("required") is True:
+            if parameter.get("required") is True:
                 raise LeftOutError(
                     f"its parameter {clean(name, 60)}: {error}"
                 ) from error
-            found.left_out.append(f"{place} parameter {clean(name, 60)} ({error})")
+            collected.left_out.append(f"{place} parameter {clean(name, 60)} ({error})")
     if operation.contents or operation.body:
-        body(operation, found, gated=gated)
-    return found
+        body(operation, collected, gated=gated)
+    return collected
 
 
-def _path(operation: Operation, found: Inputs, *, gated: bool) -> None:
+def _path(operation: Operation, collected: Inputs, *, gated: bool) -> None:
     """The placeholders of the path, each a parameter with a name of ours."""
     if re.search("[#?]", operation.path):
         raise LeftOutError(
@@ -134,76 +142,84 @@ def _path(operation: Operation, found: Inputs, *, gated: bool) -> None:
             continue
         number += 1
         wire = part[1:-1].rstrip("*").lstrip("+.;")
-        given = operation.parameter("path", wire)
-        found.wires.add(wire.lower())
-        if given.get("style") in ("label", "matrix"):
+        parameter = operation.parameter("path", wire)
+        collected.wires.add(wire.lower())
+        if parameter.get("style") in ("label", "matrix"):
             raise LeftOutError(
-                f"its path parameter {clean(wire, 60)} is in {given['style']} style"
+                f"its path parameter {clean(wire, 60)} is in {parameter['style']} style"
             )
         name = snake(wire) or f"part_{number}"
-        while name in found.plain or (name == "confirm" and gated):  # the gate's own
+        while name in collected.plain or (
+            name == "confirm" and gated
+        ):  # the gate's own
             name = f"{name}_{number}"
-        try:
-            one = (
-                typed(operation.document, _schema(operation, given))
-                if given
-                else Typed({"type": "str"})
-            )
-        except UnresolvedError as error:
-            raise LeftOutError(
-                f"its path parameter {clean(wire, 60)}: {error}"
-            ) from error
-        if one.type.startswith("list[") or one.type in ("dict", "any"):
-            one.keys = {"type": "str"}
-        one.has_default = False
-        made = param(name, one, True, str(given.get("description") or ""))
-        if mixed(made):
+        kind = _path_type(operation, parameter, wire)
+        row = param(name, kind, True, str(parameter.get("description") or ""))
+        if mixed(row):
             raise LeftOutError(f"its path parameter {clean(wire, 60)} {MIXED}")
-        found.add(made)
+        collected.add(row)
         path += f"{{{name}}}"
-    if (
-        "//" in path
-        or re.search(r"/\.\.?(/|$)", path)
-        or len(path) > 250
-        or not path.isascii()
-    ):
+    if not _can_send(path):
         raise LeftOutError("its path cannot be sent")
-    if not PATH.fullmatch(path):
-        raise LeftOutError("its path cannot be sent")
-    found.path = path
+    collected.path = path
 
 
-def _schema(operation: Operation, given: dict[str, Any]) -> Any:
+def _can_send(path: str) -> bool:
+    has_gap = "//" in path or re.search(r"/\.\.?(/|$)", path)
+    if has_gap or len(path) > 250 or not path.isascii():
+        return False
+    return bool(PATH.fullmatch(path))
+
+
+def _path_type(operation: Operation, parameter: dict[str, Any], wire: str) -> Typed:
+    """Return the type of a parameter of the path; what is no single value is a text.
+
+    Raises:
+        LeftOutError: A reference of its schema leads nowhere.
+    """
+    if not parameter:
+        return Typed({"type": "str"})
+    try:
+        kind = typed(operation.document, _schema(operation, parameter))
+    except UnresolvedError as error:
+        raise LeftOutError(f"its path parameter {clean(wire, 60)}: {error}") from error
+    if kind.type.startswith("list[") or kind.type in ("dict", "any"):
+        kind.keys = {"type": "str"}
+    kind.has_default = False
+    return kind
+
+
+def _schema(operation: Operation, parameter: dict[str, Any]) -> Any:
     """The schema of a parameter, which may stand in its one media type."""
-    if isinstance(given.get("schema"), dict):
-        return given["schema"]
-    content = given.get("content")
+    if isinstance(parameter.get("schema"), dict):
+        return parameter["schema"]
+    content = parameter.get("content")
     for media in content.values() if isinstance(content, dict) else ():
         return operation.document.followed(media).get("schema") or {}
     return {"type": "string"}
 
 
 def _flat(
-    operation: Operation, given: dict[str, Any], name: str
+    operation: Operation, parameter: dict[str, Any], name: str
 ) -> list[tuple[str, dict[str, Any]]]:
     """A parameter under its wire name; an object of single values in the query as a parameter for each of them.
 
     `deepObject` sends `name[key]=value`, the usual style `key=value`.
     """
-    style = given.get("style", "form")
+    style = parameter.get("style", "form")
     deep = style == "deepObject"
     if (
-        given.get("in") != "query"
-        or given.get("content")
+        parameter.get("in") != "query"
+        or parameter.get("content")
         or style not in ("form", "deepObject")
     ):
-        return [(name, given)]
-    schema = merged(operation.document, _schema(operation, given))
+        return [(name, parameter)]
+    schema = merged(operation.document, _schema(operation, parameter))
     properties = properties_of(schema)
-    if not properties or (not deep and given.get("explode") is False):
-        return [(name, given)]
-    needed = required_of(schema) if given.get("required") is True else set()
-    made = []
+    if not properties or (not deep and parameter.get("explode") is False):
+        return [(name, parameter)]
+    needed = required_of(schema) if parameter.get("required") is True else set()
+    flat = []
     for key, inner in properties.items():
         nested = typed(operation.document, inner).type in (
             "dict",
@@ -212,142 +228,179 @@ def _flat(
             "list[any]",
         )
         if nested and deep:
-            return [(name, given)]
+            return [(name, parameter)]
         part = {"in": "query", "schema": inner, "required": key in needed}
-        made.append((f"{name}[{key}]" if deep else key, part))
-    return made
+        flat.append((f"{name}[{key}]" if deep else key, part))
+    return flat
 
 
-def _set_style(operation: Operation, given: dict[str, Any], one: Typed) -> None:
+def _set_style(operation: Operation, parameter: dict[str, Any], kind: Typed) -> None:
     """Keep how a list or an object is written into the query, where that is not the usual way."""
-    style = str(given.get("style", "form"))
-    if given.get("content"):
-        if one.type in ("dict", "list[dict]"):
-            set_object_fields(operation.document, _merged_schema(operation, given), one)
-        one.keys["style"] = "json"
-    elif one.type.startswith("list["):
-        explode = given.get("explode", style == "form")
+    style = str(parameter.get("style", "form"))
+    if parameter.get("content"):
+        if kind.type in ("dict", "list[dict]"):
+            set_object_fields(
+                operation.document, _merged_schema(operation, parameter), kind
+            )
+        kind.keys["style"] = "json"
+    elif kind.type.startswith("list["):
+        explode = parameter.get("explode", style == "form")
         if explode is False and style in ("form", "spaceDelimited", "pipeDelimited"):
-            one.keys["style"] = style
-            one.keys["explode"] = False
-    elif style == "deepObject" and one.type == "dict":
-        set_object_fields(operation.document, _merged_schema(operation, given), one)
-        one.keys["style"] = style
+            kind.keys["style"] = style
+            kind.keys["explode"] = False
+    elif style == "deepObject" and kind.type == "dict":
+        set_object_fields(
+            operation.document, _merged_schema(operation, parameter), kind
+        )
+        kind.keys["style"] = style
 
 
-def _merged_schema(operation: Operation, given: dict[str, Any]) -> dict[str, Any]:
-    return merged(operation.document, _schema(operation, given))
+def _merged_schema(operation: Operation, parameter: dict[str, Any]) -> dict[str, Any]:
+    return merged(operation.document, _schema(operation, parameter))
 
 
 def _one(
     operation: Operation,
-    given: dict[str, Any],
+    parameter: dict[str, Any],
     place: str,
     name: str,
-    found: Inputs,
+    collected: Inputs,
     *,
     paged: bool,
     gated: bool,
 ) -> None:
     """One parameter in the query, a header or a cookie."""
-    required, shown = given.get("required") is True, clean(name, 60)
-    note = found.left_out.append
-    if (
-        place == "query"
-        and name in TRANSPORT
-        and operation.parameter("query", "prettyPrint")
-    ):
-        return note(f"query parameter {shown} (of Google's transport)")
-    if given.get("deprecated") is True and not required:
-        return note(f"{place} parameter {shown} (deprecated)")
+    required, label = parameter.get("required") is True, clean(name, 60)
     if place == "header" and name.lower() in REFUSED_HEADERS:
-        return None
-    if place == "header" and name.lower() in TRACING and not required:
-        return note(f"header {shown} (of tracing)")
-    if place == "cookie":
-        return note(
-            f"cookie {shown} (sent only where the API's key is set as cookie:{shown})"
-        )
+        return
+    reason = _reason_not_sent(operation, parameter, place, name)
+    if reason:
+        collected.left_out.append(reason)
+        return
     if place not in ("query", "header"):
-        whole = f"it requires the {place} parameter {shown}"
-        return found.leave(required, whole, f"{place} parameter {shown} (not sent)")
-    one = typed(operation.document, _schema(operation, given))
+        whole = f"it requires the {place} parameter {label}"
+        collected.leave(required, whole, f"{place} parameter {label} (not sent)")
+        return
+    kind = typed(operation.document, _schema(operation, parameter))
     if place == "query":
-        _set_style(operation, given, one)
-        if one.type == "any" and not given.get("content"):
-            one.keys = {"type": "str"}
-    if _is_object(given, one, place, name):
-        whole = f"it requires the {place} parameter {shown}, which is an object"
-        return found.leave(required, whole, f"{place} parameter {shown} (an object)")
-    if place == "query" and not QUERY_NAME.fullmatch(name):
-        whole = f"it requires the parameter {shown}, whose name cannot be sent"
-        return found.leave(required, whole, f"query parameter {shown} (its name)")
-    if place == "query" and any(pair.startswith(f"{name}=") for pair in found.query):
-        return note(f"query parameter {shown} (it is there twice)")
-    made, wire = _made(given, one, place, name, found, paged=paged, gated=gated)
+        _set_style(operation, parameter, kind)
+        if kind.type == "any" and not parameter.get("content"):
+            kind.keys = {"type": "str"}
+    if _is_object(parameter, kind, place, name):
+        whole = f"it requires the {place} parameter {label}, which is an object"
+        collected.leave(required, whole, f"{place} parameter {label} (an object)")
+    elif place == "query" and not QUERY_NAME.fullmatch(name):
+        whole = f"it requires the parameter {label}, whose name cannot be sent"
+        collected.leave(required, whole, f"query parameter {label} (its name)")
+    elif place == "query" and _is_in(collected.query, name):
+        collected.left_out.append(f"query parameter {label} (it is there twice)")
+    else:
+        _add(operation, parameter, kind, place, name, collected, paged, gated)
+
+
+def _is_in(query: list[str], name: str) -> bool:
+    return any(pair.startswith(f"{name}=") for pair in query)
+
+
+def _reason_not_sent(
+    operation: Operation, parameter: dict[str, Any], place: str, name: str
+) -> str:
+    """Return why no tool has a parameter; empty where one has it."""
+    required, label = parameter.get("required") is True, clean(name, 60)
+    is_google = bool(operation.parameter("query", "prettyPrint"))
+    if place == "query" and name in TRANSPORT and is_google:
+        return f"query parameter {label} (of Google's transport)"
+    if parameter.get("deprecated") is True and not required:
+        return f"{place} parameter {label} (deprecated)"
+    if place == "header" and name.lower() in TRACING and not required:
+        return f"header {label} (of tracing)"
+    if place == "cookie":
+        return (
+            f"cookie {label} (sent only where the API's key is set as cookie:{label})"
+        )
+    return ""
+
+
+def _add(
+    operation: Operation,
+    parameter: dict[str, Any],
+    kind: Typed,
+    place: str,
+    name: str,
+    collected: Inputs,
+    paged: bool,
+    gated: bool,
+) -> None:
+    """Add a parameter under our name, in its place."""
+    required, label = parameter.get("required") is True, clean(name, 60)
+    row, wire = _made(parameter, kind, place, name, collected, paged=paged, gated=gated)
     if place == "header":
-        made["in"] = "header"
-    elif operation.method not in ("GET", "HEAD", "DELETE") or is_version(made["name"]):
-        made["in"] = "query"
-    if mixed(made):
-        part = f"{place} parameter {shown} ({MIXED})"
-        return found.leave(required, f"its parameter {shown} {MIXED}", part)
-    if not found.add(made):
-        part = f"{place} parameter {shown} (its name is taken)"
-        return found.leave(required, f"two of its parameters are called {shown}", part)
+        row["in"] = "header"
+    elif operation.method not in ("GET", "HEAD", "DELETE") or is_version(row["name"]):
+        row["in"] = "query"
+    if mixed(row):
+        part = f"{place} parameter {label} ({MIXED})"
+        collected.leave(required, f"its parameter {label} {MIXED}", part)
+        return
+    if not collected.add(row):
+        part = f"{place} parameter {label} (its name is taken)"
+        whole = f"two of its parameters are called {label}"
+        collected.leave(required, whole, part)
+        return
     if wire:
-        made.pop("in", None)
-        found.query.append(f"{wire}={{{made['name']}}}")
-    found.left_out += [f"{shown}: {text}" for text in one.notes]
-    return None
+        row.pop("in", None)
+        collected.query.append(f"{wire}={{{row['name']}}}")
+    collected.left_out += [f"{label}: {text}" for text in kind.notes]
 
 
-def _is_object(given: dict[str, Any], one: Typed, place: str, name: str) -> bool:
+def _is_object(parameter: dict[str, Any], kind: Typed, place: str, name: str) -> bool:
     """Whether a parameter is more than a text or a list can say."""
     if place == "header":
-        listed = one.type.startswith("list[") or one.type in ("dict", "any")
+        listed = kind.type.startswith("list[") or kind.type in ("dict", "any")
         return (
             listed
-            or given.get("style") == "deepObject"
+            or parameter.get("style") == "deepObject"
             or not WIRE_NAME.fullmatch(name)
         )
-    free = one.type in ("dict", "any", "list[dict]", "list[any]")
-    return free and one.keys.get("style") not in ("deepObject", "json")
+    free = kind.type in ("dict", "any", "list[dict]", "list[any]")
+    return free and kind.keys.get("style") not in ("deepObject", "json")
 
 
 def _made(
-    given: dict[str, Any],
-    one: Typed,
+    parameter: dict[str, Any],
+    kind: Typed,
     place: str,
     name: str,
-    found: Inputs,
+    collected: Inputs,
     *,
     paged: bool,
     gated: bool,
 ) -> tuple[dict[str, Any], str]:
     """A parameter under our name, and its name in the query where that differs."""
-    required = given.get("required") is True
+    required = parameter.get("required") is True
     mine, wire = (
-        _query_name(name, one, paged, found) if place == "query" else (name, "")
+        _query_name(name, kind, paged, collected) if place == "query" else (name, "")
     )
-    if mine == "confirm" and gated and one.type != "bool":
+    if mine == "confirm" and gated and kind.type != "bool":
         if place == "header":
             raise LeftOutError(
                 "its header confirm has the name of the answer of who is asked"
             )
         mine, wire = "confirm_with", name
-    about = str(given.get("description") or "")
+    about = str(parameter.get("description") or "")
     if place == "header" and name.lower() in KEYS:
         about = A_KEY
-    made = param(mine, one, required, about)
-    if mixed(made) and place == "query" and not gated:  # what is read is filtered by it
-        made["name"], wire = f"{mine}_filter", name
-    if made["name"] == "cursor" and paged and not about:
-        made["description"] = CURSOR
-    return made, wire
+    row = param(mine, kind, required, about)
+    if mixed(row) and place == "query" and not gated:  # what is read is filtered by it
+        row["name"], wire = f"{mine}_filter", name
+    if row["name"] == "cursor" and paged and not about:
+        row["description"] = CURSOR
+    return row, wire
 
 
-def _query_name(name: str, one: Typed, paged: bool, found: Inputs) -> tuple[str, str]:
+def _query_name(
+    name: str, kind: Typed, paged: bool, collected: Inputs
+) -> tuple[str, str]:
     """Our name of a query parameter, and its wire name where that differs."""
     plain = name.lower().replace("-", "_").replace("[", "_").replace("]", "")
     wire = name
@@ -355,12 +408,17 @@ def _query_name(name: str, one: Typed, paged: bool, found: Inputs) -> tuple[str,
     if (
         paged
         and plain in SIZES
-        and one.type in ("int", "any")
-        and "limit" not in found.plain
+        and kind.type in ("int", "any")
+        and "limit" not in collected.plain
     ):
         return "limit", wire if name != "limit" else ""
-    if paged and plain in PAGES and "cursor" not in found.plain and one.type == "str":
+    if (
+        paged
+        and plain in PAGES
+        and "cursor" not in collected.plain
+        and kind.type == "str"
+    ):
         return "cursor", wire if name != "cursor" else ""
     if WIRE_NAME.fullmatch(name):
         return name, ""
-    return snake(name) or f"p{len(found.params)}", wire
+    return snake(name) or f"p{len(collected.params)}", wire

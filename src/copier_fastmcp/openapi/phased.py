@@ -65,10 +65,10 @@ class ImportNotes:
 
 def groups(tools: object) -> list[list[str]]:
     """The names of imported tools by what is left to do about them, as PHASES has it."""
-    found: list[list[str]] = [[], [], [], []]
-    for one in parse_entries(tools):
-        source, behavior = describe_source(one), str(one.get("behavior"))
-        if not {"http", "behavior"} <= {*one} or source == "you":
+    names: list[list[str]] = [[], [], [], []]
+    for tool in parse_entries(tools):
+        source, behavior = describe_source(tool), str(tool.get("behavior"))
+        if not {"http", "behavior"} <= {*tool} or source == "you":
             continue
         at = (
             0
@@ -79,8 +79,8 @@ def groups(tools: object) -> list[list[str]]:
             if behavior == "read"
             else 2
         )
-        found[at].append(str(one.get("name")))
-    return found
+        names[at].append(str(tool.get("name")))
+    return names
 
 
 def page(answers: Mapping[str, Any], notes: Sequence[str] = ()) -> str:
@@ -88,28 +88,30 @@ def page(answers: Mapping[str, Any], notes: Sequence[str] = ()) -> str:
     named = [[f"`{name}`" for name in group] for group in groups(answers.get("tools"))]
     if not any(named):
         return ""
-    more = "".join(f"{one_line(note)}\n" for note in notes)
-    said = f"\n{NOTES}\n\n```text\n{more}```\n" if more else ""
-    return format_checklist("From the API's document to a server", PHASES, named) + said
+    lines = "".join(f"{one_line(note)}\n" for note in notes)
+    section = f"\n{NOTES}\n\n```text\n{lines}```\n" if lines else ""
+    return (
+        format_checklist("From the API's document to a server", PHASES, named) + section
+    )
 
 
 def to_do(tools: Sequence[Any], left_out: int) -> list[str]:
     """The same in a line each, for a terminal, with what was left out."""
-    shown = groups(list(tools))
+    groups_shown = groups(list(tools))
     rows = [
         (
             phase.title,
             phase.priority,
             f"{', '.join(names[:SHOWN])}{_more(len(names) - SHOWN)}",
         )
-        for phase, names in zip(PHASES, shown, strict=True)
+        for phase, names in zip(PHASES, groups_shown, strict=True)
         if names
     ]
     if rows and left_out:
-        rest = format_count(left_out, "operation")
+        left_over = format_count(left_out, "operation")
         rows.insert(
-            len(rows) - bool(shown[-1]),
-            ("Write by hand what was left out", "medium", rest),
+            len(rows) - bool(groups_shown[-1]),
+            ("Write by hand what was left out", "medium", left_over),
         )
     return [
         f"{at}. {what} ({priority}): {which}"

@@ -67,26 +67,26 @@ def load(path: Path) -> dict[str, Any]:
         ) from error
     try:
         plain = _is_json(text)
-        found = json.loads(text, parse_constant=str) if plain else _yaml(path, text)
-        check_yaml_size(path, found, plain=plain)
+        root = json.loads(text, parse_constant=str) if plain else _yaml(path, text)
+        check_yaml_size(path, root, plain=plain)
         if re.search(
             r"(?i)\\ud[89a-f]", text
         ):  # half of a character cannot be written anywhere
-            whole = json.dumps(found, ensure_ascii=False, default=str).encode(
+            whole = json.dumps(root, ensure_ascii=False, default=str).encode(
                 "utf-8", "replace"
             )
-            found = json.loads(whole)
+            root = json.loads(whole)
     except RecursionError as error:
         raise RefusedError(
             f"{path} is nested too deeply; {DEEPEST} levels are the most"
         ) from error
     except (ValueError, OverflowError) as error:
         raise RefusedError(f"{path} is neither JSON nor YAML: {error}") from error
-    if not isinstance(found, dict):
+    if not isinstance(root, dict):
         raise RefusedError(
             f"{path} holds no mapping; an OpenAPI document begins with openapi: 3.1.0"
         )
-    return found
+    return root
 
 
 def _is_json(text: str) -> bool:

@@ -18,22 +18,22 @@ LONGEST = 160
 def to_look_at(rows: Sequence[Imported]) -> list[str]:
     """What a person should look at, whatever else is printed."""
     return [
-        f"! {key_of(one)}: {text}" for one in rows if one.tool for text in one.findings
+        f"! {key_of(row)}: {text}" for row in rows if row.tool for text in row.findings
     ]
 
 
-def key_of(one: Imported) -> str:
+def key_of(row: Imported) -> str:
     """What people call an operation, which may be of any length."""
-    key = one_line(one.operation.key)
+    key = one_line(row.operation.key)
     return key if len(key) <= LONGEST else f"{key[: LONGEST - 1]}…"
 
 
 def _left_out(rows: Sequence[Imported]) -> list[str]:
     """What became no tool: a line for each, or for each reason where it has many."""
     alike = defaultdict(list)
-    for one in rows:
-        if not one.tool:
-            alike[one.left_out[0]].append(key_of(one))
+    for row in rows:
+        if not row.tool:
+            alike[row.left_out[0]].append(key_of(row))
     lines = []
     for reason, keys in alike.items():
         if len(keys) > FEW:
@@ -47,11 +47,11 @@ def _left_out(rows: Sequence[Imported]) -> list[str]:
 
 def without(rows: Sequence[Imported]) -> list[str]:
     """What no tool does, in lines for people: operations, then inputs and results of those that are tools."""
-    made = [one for one in rows if one.tool]
+    lines = [row for row in rows if row.tool]
     lost = [
-        f"- {key_of(one)}: left out of its tool: {text}"
-        for one in made
-        for text in one.left_out
+        f"- {key_of(row)}: left out of its tool: {text}"
+        for row in lines
+        for text in row.left_out
     ]
     if len(lost) > FEW:
         lost = [
@@ -74,22 +74,22 @@ def _asked_line(group: Sequence[Imported]) -> str:
 
 def report(rows: Sequence[Imported]) -> list[str]:
     """What operations became what, what was asked, what was left out, in lines for people."""
-    made = [one for one in rows if one.tool]
-    counts = Counter(one.derived.behavior for one in made)
-    shown = ", ".join(f"{count} {behavior}" for behavior, count in counts.most_common())
-    several = len({one.operation.name for one in rows})
+    report_lines = [row for row in rows if row.tool]
+    counts = Counter(row.derived.behavior for row in report_lines)
+    names = ", ".join(f"{count} {behavior}" for behavior, count in counts.most_common())
+    several = len({row.operation.name for row in rows})
     lines = [
-        f"{several} operations: {len(made)} tools ({shown or 'none'}), {len(rows) - len(made)} left out"
+        f"{several} operations: {len(report_lines)} tools ({names or 'none'}), {len(rows) - len(report_lines)} left out"
     ]
-    for group in group_by_family(one for one in made if one.derived.asked):
+    for group in group_by_family(row for row in report_lines if row.derived.asked):
         lines.append(_asked_line(group))
     lines += without(rows)
     lines += to_look_at(rows)
-    if warning := cost(len(made), sum(one.bytes for one in made)):
+    if warning := cost(len(report_lines), sum(row.bytes for row in report_lines)):
         lines.append(warning)
     return [
         *lines,
-        *to_do([one.tool for one in rows if one.tool], len(rows) - len(made)),
+        *to_do([row.tool for row in rows if row.tool], len(rows) - len(report_lines)),
     ]
 
 

@@ -81,13 +81,13 @@ class Answer:
             return FILE
         if not self.fields:
             return None
-        made = {
-            name: (one["type"] if one.keys() == {"type"} else one)
-            for name, one in self.fields
+        rows = {
+            name: (row["type"] if row.keys() == {"type"} else row)
+            for name, row in self.fields
         }
         if not self.paged:
-            return made
-        return {self.key: [made]} if self.key else [made]
+            return rows
+        return {self.key: [rows]} if self.key else [rows]
 
 
 def answer(operation: Operation) -> Answer:
@@ -98,9 +98,9 @@ def answer(operation: Operation) -> Answer:
     """
     contents = [
         (str(kind), about)
-        for code, one in sorted(operation.success.items())
-        if isinstance(one.get("content"), dict)
-        for kind, about in one["content"].items()
+        for code, part in sorted(operation.success.items())
+        if isinstance(part.get("content"), dict)
+        for kind, about in part["content"].items()
     ]
     kinds = [bare(kind) for kind, _ in contents]
     media = next((about for kind, about in contents if is_json(kind)), None)
@@ -108,27 +108,27 @@ def answer(operation: Operation) -> Answer:
         if kinds and {*kinds} == {STREAM}:
             raise LeftOutError("it answers with a stream of events, which has no end")
         return Answer(file=bool(kinds) and not any(map(TEXTUAL.fullmatch, kinds)))
-    found = Answer()
+    result = Answer()
     if STREAM in kinds:
-        found.left_out.append("the answer as a stream of events")
-    given = operation.document.followed(media).get("schema")
-    if given is None:
-        return found
+        result.left_out.append("the answer as a stream of events")
+    schema_of = operation.document.followed(media).get("schema")
+    if schema_of is None:
+        return result
     try:
-        schema = merged(operation.document, given)
+        schema = merged(operation.document, schema_of)
         if schema.get("type") == "array":
-            found.paged, schema = (
+            result.paged, schema = (
                 True,
                 merged(operation.document, schema.get("items") or {}),
             )
         elif key := _list_key(operation, schema):
-            found.paged, found.key = True, key
+            result.paged, result.key = True, key
             listed = merged(operation.document, properties_of(schema)[key])
             schema = merged(operation.document, listed.get("items") or {})
-        _fields(operation, schema, found)
+        _fields(operation, schema, result)
     except UnresolvedError:
-        found.fields = []
-    return found
+        result.fields = []
+    return result
 
 
 def _of_a_page(name: str) -> bool:
@@ -156,35 +156,35 @@ def _list_key(operation: Operation, schema: dict[str, Any]) -> str:
             continue
     if len(lists) != 1:
         return ""
-    others = [
+    other_keys = [
         name
         for name in properties_of(schema)
         if name not in lists and not _of_a_page(name)
     ]
-    if not NAME.fullmatch(lists[0]) or len(others) > 2:
+    if not NAME.fullmatch(lists[0]) or len(other_keys) > 2:
         return ""
-    return lists[0] if operation.method == "GET" or len(others) < 2 else ""
+    return lists[0] if operation.method == "GET" or len(other_keys) < 2 else ""
 
 
-def _fields(operation: Operation, schema: dict[str, Any], found: Answer) -> None:
+def _fields(operation: Operation, schema: dict[str, Any], fields_found: Answer) -> None:
     """Every field that can be one, those that matter first. Others arrive all the same."""
     needed = required_of(schema)
-    rows, seen = [], set[str]()
+    rows, names = [], set[str]()
     for place, (name, inner) in enumerate(properties_of(schema).items()):
         same = re.sub("^param_", "field_", python_name(name))
-        if not NAME.fullmatch(name) or same in seen:
+        if not NAME.fullmatch(name) or same in names:
             continue
-        seen.add(same)
+        names.add(same)
         try:
             plain = merged(operation.document, inner)
-            one = typed(operation.document, inner)
+            value = typed(operation.document, inner)
         except UnresolvedError:
             continue
         if plain.get("writeOnly") is True:
             continue
-        kind = one.keys.get("type")
+        kind = value.keys.get("type")
         if kind is None:
-            first = one.keys["choices"][0]
+            first = value.keys["choices"][0]
             kind = (
                 "bool"
                 if isinstance(first, bool)
@@ -193,28 +193,28 @@ def _fields(operation: Operation, schema: dict[str, Any], found: Answer) -> None
                 else "str"
             )
         kind = {"date": "str", "datetime": "str", "uuid": "str"}.get(kind, kind)
-        made: dict[str, Any] = {"type": kind}
-        if text := _about(operation, one, plain):
-            made["description"] = text
-        if name not in needed or one.nullable or kind == "any":
-            made["default"] = None
-        rows.append((_rank(name, kind, name in needed, place), name, made))
-    found.fields = [
-        (name, made) for _, name, made in sorted(rows, key=lambda row: row[0])
+        entry: dict[str, Any] = {"type": kind}
+        if text := _about(operation, value, plain):
+            entry["description"] = text
+        if name not in needed or value.nullable or kind == "any":
+            entry["default"] = None
+        rows.append((_rank(name, kind, name in needed, place), name, entry))
+    fields_found.fields = [
+        (name, entry) for _, name, entry in sorted(rows, key=lambda row: row[0])
     ]
 
 
-def _about(operation: Operation, one: Typed, plain: dict[str, Any]) -> str:
+def _about(operation: Operation, value: Typed, plain: dict[str, Any]) -> str:
     """What a field is, with its choices or what is in it where that is short."""
-    text = sentence(sentences(one.description, LONGEST_TEXT))
-    known = ", ".join(map(str, one.keys.get("choices", ())[:9]))
+    text = sentence(sentences(value.description, LONGEST_TEXT))
+    about_text = ", ".join(map(str, value.keys.get("choices", ())[:9]))
     if (
-        "choices" in one.keys
-        and len(one.keys["choices"]) < 9
-        and len(known) <= LONGEST_TEXT
+        "choices" in value.keys
+        and len(value.keys["choices"]) < 9
+        and len(about_text) <= LONGEST_TEXT
     ):
-        return f"{text} One of: {known}.".strip()
-    if one.type in ("dict", "list[dict]") and (inner := inside(operation, plain, 6)):
+        return f"{text} One of: {about_text}.".strip()
+    if value.type in ("dict", "list[dict]") and (inner := inside(operation, plain, 6)):
         return f"{text} Fields: {inner}.".strip()
     return text
 

@@ -19,73 +19,91 @@ def merged(document: Document, schema: Any, depth: int = 0) -> dict[str, Any]:
         raise UnresolvedError("its schemas are nested too deeply")
     if schema is True or schema == {}:
         return {}
-    known = document.merged.get(id(schema))
+    cached = document.merged.get(id(schema))
     if (
-        known is None
+        cached is None
     ):  # else what every part refers to would be walked once for each way to it
-        known = schema, _merged(document, schema, depth)
-        document.merged[id(schema)] = known
-    return dict(known[1])
+        cached = schema, _merged(document, schema, depth)
+        document.merged[id(schema)] = cached
+    return dict(cached[1])
 
 
 def _merged(document: Document, schema: Any, depth: int) -> dict[str, Any]:
-    made = dict(document.follow(schema))
-    for part in _schemas(made.pop("allOf", None)):
+    result = dict(document.follow(schema))
+    for part in _schemas(result.pop("allOf", None)):
         inner = merged(document, part, depth + 1)
-        made = {**inner, **made, **_joined(inner, made)}
+        result = {**inner, **result, **_joined(inner, result)}
     for key in ("oneOf", "anyOf"):
-        options = _schemas(made.get(key))
-        if not options:
-            continue
-        found = [merged(document, one, depth + 1) for one in options]
-        kept = [one for one in found if one.get("type") != "null"]
-        if len(kept) < len(found):
-            made["nullable"] = True
-        del made[key]
-        if len(kept) == 1:
-            made = {**kept[0], **made, **_joined(kept[0], made)}
-        elif kept:
-            made = {**made, **_either(kept), **_joined({}, made), "variants": len(kept)}
-    kinds = made.get("type")
-    if isinstance(kinds, list):
-        plain = [kind for kind in kinds if kind != "null"]
-        made["nullable"] = made.get("nullable") is True or len(plain) < len(kinds)
-        made["type"] = plain[0] if len(plain) == 1 else None
-        if len(plain) > 1:
-            made["variants"] = len(plain)
-            if set(plain) == {"integer", "number"}:
-                made["type"] = "number"
-    if not made.get("type") and isinstance(made.get("properties"), dict):
-        made["type"] = "object"
-    return made
+        options = _schemas(result.get(key))
+        if options:
+            del result[key]
+            alternatives = [merged(document, option, depth + 1) for option in options]
+            result = _with_alternatives(result, alternatives)
+    _join_types(result)
+    if not result.get("type") and isinstance(result.get("properties"), dict):
+        result["type"] = "object"
+    return result
+
+
+def _with_alternatives(
+    schema: dict[str, Any], alternatives: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """A schema together with what one of several alternatives comes to."""
+    others = [option for option in alternatives if option.get("type") != "null"]
+    if len(others) < len(alternatives):
+        schema["nullable"] = True
+    if len(others) == 1:
+        return {**others[0], **schema, **_joined(others[0], schema)}
+    if not others:
+        return schema
+    return {
+        **schema,
+        **_either(others),
+        **_joined({}, schema),
+        "variants": len(others),
+    }
+
+
+def _join_types(schema: dict[str, Any]) -> None:
+    """Replace a list of types by one type, where one holds all values."""
+    kinds = schema.get("type")
+    if not isinstance(kinds, list):
+        return
+    plain = [kind for kind in kinds if kind != "null"]
+    schema["nullable"] = schema.get("nullable") is True or len(plain) < len(kinds)
+    schema["type"] = plain[0] if len(plain) == 1 else None
+    if len(plain) > 1:
+        schema["variants"] = len(plain)
+        if set(plain) == {"integer", "number"}:
+            schema["type"] = "number"
 
 
 def _schemas(value: Any) -> list[Any]:
     if isinstance(value, list) and len(value) > MOST_PARTS:
         raise UnresolvedError(f"it has over {MOST_PARTS} forms or parts")
     return (
-        [one for one in value if isinstance(one, dict)]
+        [part for part in value if isinstance(part, dict)]
         if isinstance(value, list)
         else []
     )
 
 
-def _joined(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+def _joined(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
     """What two objects that both hold come to."""
-    found: dict[str, Any] = {}
-    properties = {**properties_of(one), **properties_of(other)}
+    joined: dict[str, Any] = {}
+    properties = {**properties_of(first), **properties_of(second)}
     if properties:
-        found["properties"] = properties
-    needed = [*_names(one.get("required")), *_names(other.get("required"))]
+        joined["properties"] = properties
+    needed = [*_names(first.get("required")), *_names(second.get("required"))]
     if needed:
-        found["required"] = list(dict.fromkeys(needed))
-    return found
+        joined["required"] = list(dict.fromkeys(needed))
+    return joined
 
 
 def _either(options: list[dict[str, Any]]) -> dict[str, Any]:
     """What one of several schemas comes to: one type, joined choices, or the fields of all objects."""
-    kinds = {one.get("type") for one in options}
-    enums = [one.get("enum") for one in options]
+    kinds = {option.get("type") for option in options}
+    enums = [option.get("enum") for option in options]
     if len(kinds) == 1 and kinds <= {"string", "integer", "number", "boolean"}:
         kind = next(iter(kinds))
         if all(isinstance(enum, list) for enum in enums):
@@ -100,13 +118,13 @@ def _either(options: list[dict[str, Any]]) -> dict[str, Any]:
         return {"type": "number"}
     if kinds == {"object"}:
         properties: dict[str, Any] = {}
-        for one in options:
-            for name, schema in properties_of(one).items():
-                known = properties.get(name)
+        for option in options:
+            for name, schema in properties_of(option).items():
+                previous = properties.get(name)
                 properties[name] = (
-                    schema if known in (None, schema) else _loose(known, schema)
+                    schema if previous in (None, schema) else _loose(previous, schema)
                 )
-        needed = [set(_names(one.get("required"))) for one in options]
+        needed = [set(_names(option.get("required"))) for option in options]
         return {
             "type": "object",
             "properties": properties,
@@ -117,11 +135,11 @@ def _either(options: list[dict[str, Any]]) -> dict[str, Any]:
     return {"type": None}
 
 
-def _loose(one: Any, other: Any) -> Any:
+def _loose(first: Any, second: Any) -> Any:
     """What holds a field of either form, as where a discriminator has one value in each."""
-    options = [each for each in (one, other) if isinstance(each, dict)]
+    options = [option for option in (first, second) if isinstance(option, dict)]
     return {
-        "anyOf": [*_schemas(options[0].get("anyOf")), other]
+        "anyOf": [*_schemas(options[0].get("anyOf")), second]
         if options and "anyOf" in options[0]
         else options
     }
@@ -129,8 +147,8 @@ def _loose(one: Any, other: Any) -> Any:
 
 def properties_of(schema: Mapping[str, Any]) -> dict[str, Any]:
     """The properties of an object; none of anything else."""
-    found = schema.get("properties")
-    return dict(found) if isinstance(found, dict) else {}
+    properties = schema.get("properties")
+    return dict(properties) if isinstance(properties, dict) else {}
 
 
 def _names(value: Any) -> list[str]:

@@ -41,20 +41,24 @@ class Selection:
         """The globs that fit nothing: most likely typing mistakes."""
         listed = list(operations)
         rows = (
-            ("--tag", self.tag, lambda one: one.tags),
-            ("--path", self.path, lambda one: [one.path]),
+            ("--tag", self.tag, lambda operation: operation.tags),
+            ("--path", self.path, lambda operation: [operation.path]),
             (
                 "--method",
                 [glob.upper() for glob in self.method],
-                lambda one: [one.method],
+                lambda operation: [operation.method],
             ),
-            ("--operation", self.operation, lambda one: [one.operation_id, one.name]),
+            (
+                "--operation",
+                self.operation,
+                lambda operation: [operation.operation_id, operation.name],
+            ),
         )
         return [
             f"{flag} {glob}"
-            for flag, globs, of in rows
+            for flag, globs, names in rows
             for glob in globs
-            if not any(_any([glob], of(one)) for one in listed)
+            if not any(_any([glob], names(operation)) for operation in listed)
         ]
 
 

@@ -66,13 +66,13 @@ class Secret:
 def _secret(document: Document, server: str) -> Secret:
     """Return how the API lets callers in; a bearer token goes before every other way."""
     setting = server.replace("-", "_").upper()
-    found = Secret()
+    secret_found = Secret()
     for scheme in _security_schemes(document):
         secret = _secret_of(scheme, setting)
         if secret.api_auth == "bearer":
             return secret
-        found = found if found.api_auth else secret
-    return found
+        secret_found = secret_found if secret_found.api_auth else secret
+    return secret_found
 
 
 def _security_schemes(document: Document) -> list[dict[str, Any]]:
@@ -84,8 +84,10 @@ def _security_schemes(document: Document) -> list[dict[str, Any]]:
         required = [part.raw.get("security") for part in operations(document)]
     names: dict[str, None] = {}
     for ways in required:
-        for way in ways if isinstance(ways, list) else ():
-            names.update(dict.fromkeys(way if isinstance(way, dict) else ()))
+        for requirement in ways if isinstance(ways, list) else ():
+            names.update(
+                dict.fromkeys(requirement if isinstance(requirement, dict) else ())
+            )
     return [document.followed(schemes.get(name) or {}) for name in names or schemes]
 
 
@@ -115,17 +117,19 @@ def _secret_of(scheme: Mapping[str, Any], setting: str) -> Secret:
 def _name(title: str, address: str) -> str:
     """A name for the server: what the title and the address share, else the title's first words."""
     plain = unicodedata.normalize("NFKD", re.sub(r"['\u2019]s\b", "", title).lower())
-    found = re.findall(
+    title_words = re.findall(
         r"[a-z0-9]+", re.sub(r"[\u0300-\u036f]", "", plain)
     )  # käse is kase
     host = (urlsplit(address).hostname or "").split(".")
-    shared = [word for word in host[:-1] if word in found and word not in DULL]
-    kept = (
+    shared = [word for word in host[:-1] if word in title_words and word not in DULL]
+    parts = (
         shared[:1]
-        or [word for word in found if word not in DULL and not word.isdecimal()][:3]
+        or [word for word in title_words if word not in DULL and not word.isdecimal()][
+            :3
+        ]
         or ["api"]
     )
-    short = "-".join(_within(kept, 24))
+    short = "-".join(_within(parts, 24))
     short = short if short[:1].isalpha() else f"api-{short}"
     return f"{short}-mcp"
 
@@ -146,17 +150,19 @@ def _description(info: dict[str, Any]) -> str:
 def _address(document: Document) -> tuple[str, str]:
     """The base address, and a note where the document has none, or several."""
     servers = document.root.get("servers")
-    found = base(document)
-    every = list(dict.fromkeys(addresses(document, servers)))
-    others = [one for one in every if one != found and not one.startswith(f"{found}/")]
-    if found and others:
-        shown = ", ".join(others[:3])
+    address = base(document)
+    urls = list(dict.fromkeys(addresses(document, servers)))
+    other_addresses = [
+        url for url in urls if url != address and not url.startswith(f"{address}/")
+    ]
+    if address and other_addresses:
+        names = ", ".join(other_addresses[:3])
         return (
-            found,
-            f"requests go to {found}; the document also names {clean(shown, 120)}",
+            address,
+            f"requests go to {address}; the document also names {clean(names, 120)}",
         )
-    if found:
-        return found, ""
+    if address:
+        return address, ""
     prefix = relative_base(document)
     where = f"a path only ({prefix})" if prefix else "no address"
     return (
@@ -184,28 +190,33 @@ def base(document: Document) -> str:
     so that each path says the rest.
     """
     if document.base is None:
-        known = addresses(document, document.root.get("servers"))[:1]
+        bases = addresses(document, document.root.get("servers"))[:1]
         for operation in operations(document):
-            own = addresses(document, operation.servers)
-            if own and not (known and {*own} & {*known}):
-                known.append(own[0])
-        document.base = _common_base(known)
+            urls = addresses(document, operation.servers)
+            if urls and not (bases and {*urls} & {*bases}):
+                bases.append(urls[0])
+        document.base = _common_base(bases)
     return document.base
 
 
-def _common_base(known: list[str]) -> str:
+def _common_base(bases: list[str]) -> str:
     """What the first address and all others on its host begin with, in whole parts."""
-    if not known:
+    if not bases:
         return ""
-    first = urlsplit(known[0])
+    first = urlsplit(bases[0])
     parts = first.path.split("/")
-    for address in known[1:]:
-        other = urlsplit(address)
-        if (other.scheme, other.netloc) != (first.scheme, first.netloc):
+    for address in bases[1:]:
+        parts_of_other = urlsplit(address)
+        if (parts_of_other.scheme, parts_of_other.netloc) != (
+            first.scheme,
+            first.netloc,
+        ):
             continue
         same = 0
-        for part, its in zip(parts, other.path.split("/"), strict=False):
-            if part != its:
+        for part, other_part in zip(
+            parts, parts_of_other.path.split("/"), strict=False
+        ):
+            if part != other_part:
                 break
             same += 1
         parts = parts[:same]
@@ -219,28 +230,28 @@ def place(operation: Operation) -> str:
         LeftOutError: It is on another host than the rest.
     """
     document = operation.document
-    known = base(document)
-    own = addresses(document, operation.servers or document.root.get("servers"))
-    if known in own or not (known and own):
+    common = base(document)
+    urls = addresses(document, operation.servers or document.root.get("servers"))
+    if common in urls or not (common and urls):
         return ""
-    for one in own:
-        if one.startswith(f"{known}/"):
-            return one.removeprefix(known)
+    for url in urls:
+        if url.startswith(f"{common}/"):
+            return url.removeprefix(common)
     if not operation.servers:
         return ""
-    raise LeftOutError(f"it is on another server ({clean(own[0], 60)})")
+    raise LeftOutError(f"it is on another server ({clean(urls[0], 60)})")
 
 
 def addresses(document: Document, servers: Any) -> list[str]:
     """The addresses of servers that can be used as they are, their variables filled in."""
-    found = []
+    urls = []
     for server in document.each(servers):
         url = server.get("url")
         if not isinstance(url, str):
             continue
         variables = document.followed(server.get("variables") or {})
-        for name, one in variables.items():
-            default = one.get("default") if isinstance(one, dict) else None
+        for name, variable in variables.items():
+            default = variable.get("default") if isinstance(variable, dict) else None
             url = url.replace(
                 f"{{{name}}}", str(default if default is not None else name)
             )[:400]
@@ -266,5 +277,5 @@ def addresses(document: Document, servers: Any) -> list[str]:
             and not parts.fragment
         ):
             host = f"{parts.hostname}:{port}" if port else parts.hostname
-            found.append(f"{parts.scheme}://{host}{path}")
-    return found
+            urls.append(f"{parts.scheme}://{host}{path}")
+    return urls

@@ -53,8 +53,8 @@ def find_step(operation: Operation) -> str:
 
     A summary that begins with a word for reading says that it is none.
     """
-    said = operation.said("summary") or operation.said("description")
-    if said and (base(said[0]) in READ or said[0] in ("return", "returns")):
+    sentence = operation.said("summary") or operation.said("description")
+    if sentence and (base(sentence[0]) in READ or sentence[0] in ("return", "returns")):
         return ""
     if not operation.success and REDIRECTS & {*operation.statuses}:
         return "it answers with a redirect alone"
@@ -64,7 +64,7 @@ def find_step(operation: Operation) -> str:
         return ""
     if {*words(operation.tail)} & STEPS:
         return f"its path ends in {operation.tail!r}, a step of something that goes on"
-    inputs = {_plain(str(given.get("name"))) for given in operation.parameters}
+    inputs = {_plain(str(parameter.get("name"))) for parameter in operation.parameters}
     if brought := sorted(inputs & (ONE_TIME_INPUTS | {"token"})):
         return f"it takes {brought[0]!r} below {step[0]!r}"
     return ""
@@ -74,9 +74,9 @@ def find_side_effect(operation: Operation) -> str:
     """A change that a description mentions after its first sentence; empty without one."""
     text = " ".join(operation.text("description")[:LONGEST].split())
     for pattern in SIDE_EFFECTS:
-        for found in pattern.finditer(text):
-            word = next((group for group in found.groups() if group), "")
-            if not word and "side" not in found[0].lower():
+        for match in pattern.finditer(text):
+            word = next((group for group in match.groups() if group), "")
+            if not word and "side" not in match[0].lower():
                 return "its description says that it is not safe"
             if not word:
                 return "its description names a side effect"
@@ -89,9 +89,9 @@ def find_side_effect(operation: Operation) -> str:
 def _verb_of(word: str) -> str:
     """The verb of `deletes`, `deleted`, `resets` and `marked`."""
     word = word.lower()
-    known = base(word)
-    if known in CHANGES or not word.endswith("ed"):
-        return PAST.get(known, known)
+    verb_base = base(word)
+    if verb_base in CHANGES or not word.endswith("ed"):
+        return PAST.get(verb_base, verb_base)
     for verb in (word[:-2], word[:-1]):
         if verb in CHANGES:
             return verb
@@ -124,9 +124,9 @@ def find_query_language(operation: Operation) -> str:
 
 def _query_names(operation: Operation) -> list[str]:
     return [
-        str(given.get("name"))
-        for given in operation.parameters
-        if given.get("in") == "query"
+        str(parameter.get("name"))
+        for parameter in operation.parameters
+        if parameter.get("in") == "query"
     ]
 
 

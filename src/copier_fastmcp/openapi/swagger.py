@@ -41,19 +41,19 @@ def convert_swagger(root: Mapping[str, Any]) -> dict[str, Any]:
     Returns:
         The converted document. Parts that are not as Swagger has them are kept as they are.
     """
-    made = dict(root)
-    del made["swagger"]
-    made["openapi"] = "3.0.3"
-    made["servers"] = _servers(root)
-    made["paths"] = {
+    converted = dict(root)
+    del converted["swagger"]
+    converted["openapi"] = "3.0.3"
+    converted["servers"] = _servers(root)
+    converted["paths"] = {
         path: _path_item(root, item)
         for path, item in _mapping(root.get("paths")).items()
     }
     schemes = {}
     for name, scheme in _mapping(root.get("securityDefinitions")).items():
         schemes[name] = _security_scheme(_mapping(scheme))
-    made["components"] = {"securitySchemes": schemes}
-    return made
+    converted["components"] = {"securitySchemes": schemes}
+    return converted
 
 
 def _mapping(value: object) -> Mapping[str, Any]:
@@ -83,15 +83,17 @@ def _servers(root: Mapping[str, Any]) -> list[dict[str, str]]:
 def _path_item(root: Mapping[str, Any], item: Any) -> Any:
     if not isinstance(item, Mapping):
         return item
-    made = dict(item)
+    converted = dict(item)
     shared = list(_resolved(root, item.get("parameters")))
     # Bodies and forms of a path belong to each of its operations.
-    made["parameters"] = [_parameter(one) for one in shared if _in_request(one)]
-    bodies = [one for one in shared if not _in_request(one)]
+    converted["parameters"] = [
+        _parameter(parameter) for parameter in shared if _in_request(parameter)
+    ]
+    bodies = [parameter for parameter in shared if not _in_request(parameter)]
     for method in METHODS:
         if isinstance(item.get(method), Mapping):
-            made[method] = _operation(root, item[method], bodies)
-    return made
+            converted[method] = _operation(root, item[method], bodies)
+    return converted
 
 
 def _in_request(parameter: Mapping[str, Any]) -> bool:
@@ -101,102 +103,119 @@ def _in_request(parameter: Mapping[str, Any]) -> bool:
 def _resolved(root: Mapping[str, Any], listed: object) -> Iterator[dict[str, Any]]:
     """Each object of a list, with references within the document followed."""
     for value in listed if isinstance(listed, list) else ():
-        found = value
+        target = value
         for _ in range(MOST_HOPS):
-            reference = _mapping(found).get("$ref")
+            reference = _mapping(target).get("$ref")
             if not isinstance(reference, str) or not reference.startswith("#/"):
                 break
-            found = root
+            target = root
             for part in reference[2:].split("/"):
-                found = _mapping(found).get(part.replace("~1", "/").replace("~0", "~"))
-        if isinstance(found, Mapping):
-            yield dict(found)
+                target = _mapping(target).get(
+                    part.replace("~1", "/").replace("~0", "~")
+                )
+        if isinstance(target, Mapping):
+            yield dict(target)
 
 
 def _operation(
-    root: Mapping[str, Any], given: Mapping[str, Any], shared: list[dict[str, Any]]
+    root: Mapping[str, Any], operation: Mapping[str, Any], shared: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    made = {
+    converted = {
         key: value
-        for key, value in given.items()
+        for key, value in operation.items()
         if key not in ("consumes", "produces")
     }
-    consumes = _texts(given.get("consumes", root.get("consumes")))
-    produces = _texts(given.get("produces", root.get("produces"))) or JSON
-    parameters = list(_resolved(root, given.get("parameters")))
-    made["parameters"] = [_parameter(one) for one in parameters if _in_request(one)]
-    others = [one for one in parameters if not _in_request(one)] or shared
-    if body := _request_body(others, consumes):
-        made["requestBody"] = body
+    consumes = _texts(operation.get("consumes", root.get("consumes")))
+    produces = _texts(operation.get("produces", root.get("produces"))) or JSON
+    parameters = list(_resolved(root, operation.get("parameters")))
+    converted["parameters"] = [
+        _parameter(parameter) for parameter in parameters if _in_request(parameter)
+    ]
+    bodies = [
+        parameter for parameter in parameters if not _in_request(parameter)
+    ] or shared
+    if body := _request_body(bodies, consumes):
+        converted["requestBody"] = body
     responses = {}
-    for code, response in _mapping(given.get("responses")).items():
-        found = next(_resolved(root, [response]), {})
-        responses[code] = _response(found, produces)
-    made["responses"] = responses
-    return made
+    for code, response in _mapping(operation.get("responses")).items():
+        resolved = next(_resolved(root, [response]), {})
+        responses[code] = _response(resolved, produces)
+    converted["responses"] = responses
+    return converted
 
 
-def _parameter(given: Mapping[str, Any]) -> dict[str, Any]:
+def _parameter(parameter: Mapping[str, Any]) -> dict[str, Any]:
     """A parameter of the path, the query or a header, with its schema."""
-    if "$ref" in given:
-        return dict(given)
-    made = {key: value for key, value in given.items() if key not in SCHEMA_KEYS}
-    made["schema"] = _schema(given)
-    if given.get("type") == "array" and given.get("in") == "query":
-        made.update(STYLES.get(str(given.get("collectionFormat", "csv")), {}))
-    return made
+    if "$ref" in parameter:
+        return dict(parameter)
+    converted = {
+        key: value for key, value in parameter.items() if key not in SCHEMA_KEYS
+    }
+    converted["schema"] = _schema(parameter)
+    if parameter.get("type") == "array" and parameter.get("in") == "query":
+        converted.update(STYLES.get(str(parameter.get("collectionFormat", "csv")), {}))
+    return converted
 
 
-def _schema(given: Mapping[str, Any]) -> dict[str, Any]:
-    schema = {key: given[key] for key in SCHEMA_KEYS if key in given}
+def _schema(parameter: Mapping[str, Any]) -> dict[str, Any]:
+    schema = {key: parameter[key] for key in SCHEMA_KEYS if key in parameter}
     if schema.get("type") == "file":
         schema.update(type="string", format="binary")
     return schema
 
 
-def _request_body(given: list[dict[str, Any]], consumes: list[str]) -> dict[str, Any]:
+def _request_body(
+    parameters: list[dict[str, Any]], consumes: list[str]
+) -> dict[str, Any]:
     """The body of an operation, from its `body` parameter or from its form; empty without one."""
-    for one in given:
-        if one.get("in") == "body":
+    for parameter in parameters:
+        if parameter.get("in") == "body":
             content = {
-                kind: {"schema": one.get("schema") or {}} for kind in consumes or JSON
+                kind: {"schema": parameter.get("schema") or {}}
+                for kind in consumes or JSON
             }
-            return {"required": one.get("required") is True, "content": content}
-    if not given:
+            return {"required": parameter.get("required") is True, "content": content}
+    if not parameters:
         return {}
     properties = {}
-    for one in given:
-        properties[str(one.get("name"))] = {
-            **_schema(one),
-            "description": str(one.get("description") or ""),
+    for parameter in parameters:
+        properties[str(parameter.get("name"))] = {
+            **_schema(parameter),
+            "description": str(parameter.get("description") or ""),
         }
-    required = [str(one.get("name")) for one in given if one.get("required") is True]
+    required = [
+        str(parameter.get("name"))
+        for parameter in parameters
+        if parameter.get("required") is True
+    ]
     schema = {"type": "object", "properties": properties, "required": required}
-    files = any(one.get("type") == "file" for one in given)
+    files = any(parameter.get("type") == "file" for parameter in parameters)
     kind = (
         MULTIPART if files or (MULTIPART in consumes and FORM not in consumes) else FORM
     )
     return {"required": bool(required), "content": {kind: {"schema": schema}}}
 
 
-def _response(given: Mapping[str, Any], produces: list[str]) -> dict[str, Any]:
-    made = {
-        key: value for key, value in given.items() if key not in ("schema", "examples")
+def _response(response: Mapping[str, Any], produces: list[str]) -> dict[str, Any]:
+    converted = {
+        key: value
+        for key, value in response.items()
+        if key not in ("schema", "examples")
     }
-    schema = given.get("schema")
+    schema = response.get("schema")
     if isinstance(schema, Mapping):
         if schema.get("type") == "file":
             schema = {"type": "string", "format": "binary"}
-        made["content"] = {kind: {"schema": schema} for kind in produces}
-    return made
+        converted["content"] = {kind: {"schema": schema} for kind in produces}
+    return converted
 
 
-def _security_scheme(given: Mapping[str, Any]) -> dict[str, Any]:
-    if given.get("type") == "basic":
+def _security_scheme(scheme: Mapping[str, Any]) -> dict[str, Any]:
+    if scheme.get("type") == "basic":
         return {"type": "http", "scheme": "basic"}
-    if given.get("type") != "oauth2":
-        return dict(given)
-    flow = str(given.get("flow"))
-    kept = ("authorizationUrl", "tokenUrl", "scopes")
-    about = {key: given[key] for key in kept if key in given}
+    if scheme.get("type") != "oauth2":
+        return dict(scheme)
+    flow = str(scheme.get("flow"))
+    keys = ("authorizationUrl", "tokenUrl", "scopes")
+    about = {key: scheme[key] for key in keys if key in scheme}
     return {"type": "oauth2", "flows": {FLOWS.get(flow, flow): about}}

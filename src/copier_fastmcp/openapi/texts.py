@@ -39,7 +39,7 @@ def clean(text: object, most: int, *, lines: bool = False) -> str:
 
 def _decomposed(text: str) -> str:
     """Without accents that no character has with its letter."""
-    return re.sub(load_tables()["decomposed"], lambda found: found[0][0], text)
+    return re.sub(load_tables()["decomposed"], lambda letters: letters[0][0], text)
 
 
 def sentences(text: object, most: int) -> str:
@@ -50,12 +50,12 @@ def sentences(text: object, most: int) -> str:
     plain = re.sub(r"\[([^\[\]\n]*)\]\([^()\n]*\)", r"\1", plain)
     plain = re.sub(r"(?m)^\s*(>|#+)\s*", "", plain).replace("**", "").replace("`", "")
     first = " ".join(plain.split("\n\n")[0].split())
-    kept = ""
-    for one in re.split(r"(?<=[.!?])\s+(?=[A-Z])", first):
-        if kept and len(kept) + len(one) + 1 > most:
+    parts = ""
+    for part in re.split(r"(?<=[.!?])\s+(?=[A-Z])", first):
+        if parts and len(parts) + len(part) + 1 > most:
             break
-        kept = f"{kept} {one}".strip()
-    return clean(kept, most)
+        parts = f"{parts} {part}".strip()
+    return clean(parts, most)
 
 
 def sentence(text: str) -> str:

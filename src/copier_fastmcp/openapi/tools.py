@@ -94,6 +94,56 @@ def imported(operation: Operation, names: Names, options: Options) -> Imported:
 def _tool(
     operation: Operation, derived: Derived, names: Names, options: Options
 ) -> Imported:
+    _require_usable(operation, derived)
+    above = place(operation)
+    result = Answer() if operation.method == "HEAD" else answer(operation)
+    gated = derived.confirm or derived.behavior != "read"
+    collected = inputs(operation, paged=result.paged, gated=gated)
+    if operation.method == "PATCH" and not _sends(collected):
+        about = "The fields to change, as the API has them."
+        collected.add(
+            {"name": "changes", "type": "dict", "whole": True, "description": about}
+        )
+    name = names.give(operation, derived)
+    tool: dict[str, Any] = {"name": name, "behavior": derived.behavior}
+    tool["http"] = (
+        f"{operation.method} {above}{collected.path}{'?' if collected.query else ''}{'&'.join(collected.query)}"
+        f"{' ' if collected.type else ''}{collected.type}"
+    )
+    if len(tool["http"]) > 290:
+        raise LeftOutError("its path is too long")
+    if collected.request != "json":
+        tool["request"] = collected.request
+    tool["title"] = _title(operation, name, derived)
+    tool["description"] = _description(operation, name, derived)
+    if collected.params or derived.behavior != "read":
+        tool["params"] = collected.params
+    else:
+        tool["params"] = []
+    if options.request_model and len(collected.params) > 4:
+        tool["request_model"] = True
+    _add_hints(tool, derived)
+    if options.scopes and (scopes := _scopes(operation, derived)):
+        tool["scopes"] = scopes
+    tool["why"] = _why(operation, derived)
+    _add_nulls(tool, collected)
+    row = Imported(
+        operation,
+        derived,
+        tool,
+        [*collected.left_out, *result.left_out],
+        collected.findings,
+    )
+    _fit(row, result, options.budget)
+    return row
+
+
+def _require_usable(operation: Operation, derived: Derived) -> None:
+    """Check that an operation can be a tool at all.
+
+    Raises:
+        LeftOutError: It cannot; the text says why.
+    """
     if operation.broken:
         raise LeftOutError(operation.broken)
     if operation.raw.get("deprecated") is True:
@@ -104,66 +154,39 @@ def _tool(
         raise LeftOutError(f"{clean(operation.method, 20)} requests are not sent")
     if derived.behavior == "read" and operation.method in ("PUT", "PATCH", "DELETE"):
         raise LeftOutError(f"a {operation.method} that reads has no form")
-    above = place(operation)
-    result = Answer() if operation.method == "HEAD" else answer(operation)
-    gated = derived.confirm or derived.behavior != "read"
-    given = inputs(operation, paged=result.paged, gated=gated)
-    if operation.method == "PATCH" and not _sends(given):
-        about = "The fields to change, as the API has them."
-        given.add(
-            {"name": "changes", "type": "dict", "whole": True, "description": about}
-        )
-    name = names.give(operation, derived)
-    made: dict[str, Any] = {"name": name, "behavior": derived.behavior}
-    made["http"] = (
-        f"{operation.method} {above}{given.path}{'?' if given.query else ''}{'&'.join(given.query)}"
-        f"{' ' if given.type else ''}{given.type}"
-    )
-    if len(made["http"]) > 290:
-        raise LeftOutError("its path is too long")
-    if given.request != "json":
-        made["request"] = given.request
-    made["title"] = _title(operation, name, derived)
-    made["description"] = _description(operation, name, derived)
-    if given.params or derived.behavior != "read":
-        made["params"] = given.params
-    else:
-        made["params"] = []
-    if options.request_model and len(given.params) > 4:
-        made["request_model"] = True
-    if derived.destructive is not None and derived.behavior == "action":
-        made["destructive"] = derived.destructive
-    if derived.idempotent is not None and derived.behavior == "action":
-        made["idempotent"] = derived.idempotent
-    if derived.destructive is False and derived.behavior == "put":
-        why = "It adds an association, and nothing is lost."
-        made["exceptions"] = [{"hint": "destructive", "value": False, "why": why}]
+
+
+def _add_hints(tool: dict[str, Any], derived: Derived) -> None:
+    """Add what differs from the hints of the behavior."""
+    if derived.behavior == "action" and derived.destructive is not None:
+        tool["destructive"] = derived.destructive
+    if derived.behavior == "action" and derived.idempotent is not None:
+        tool["idempotent"] = derived.idempotent
+    if derived.behavior == "put" and derived.destructive is False:
+        reason = "It adds an association, and nothing is lost."
+        tool["exceptions"] = [{"hint": "destructive", "value": False, "why": reason}]
     if derived.confirm:
-        made["confirm"] = True
-    if options.scopes and (scopes := _scopes(operation, derived)):
-        made["scopes"] = scopes
-    made["why"] = _why(operation, derived)
-    if fields := [name for name in given.nulls if len(name) <= LONGEST_CHOICE]:
-        name = next(
-            one
-            for one in ("clear", "clear_fields", "set_null")
-            if one not in given.plain
-        )
-        about = "Fields to set to null."
-        made["params"] += [
-            {"name": name, "in": "nulls", "choices": fields, "description": about}
-        ]
-    found = Imported(
-        operation, derived, made, [*given.left_out, *result.left_out], given.findings
-    )
-    _fit(found, result, options.budget)
-    return found
+        tool["confirm"] = True
 
 
-def _sends(given: Inputs) -> bool:
+def _add_nulls(tool: dict[str, Any], collected: Inputs) -> None:
+    """Add the parameter that names fields to set to null, where there are any."""
+    fields = [name for name in collected.nulls if len(name) <= LONGEST_CHOICE]
+    if not fields:
+        return
+    name = "clear"
+    for candidate in ("set_null", "clear_fields", "clear"):
+        if candidate not in collected.plain:
+            name = candidate
+    about = "Fields to set to null."
+    param = {"name": name, "in": "nulls", "choices": fields, "description": about}
+    tool["params"] += [param]
+
+
+def _sends(collected: Inputs) -> bool:
     """Whether anything of what it takes goes into a body."""
-    placed = f"{given.path}?{'&'.join(given.query)}"
-    return any(_in_body(one, placed) for one in given.params)
+    placed = f"{collected.path}?{'&'.join(collected.query)}"
+    return any(_in_body(param, placed) for param in collected.params)
 
 
 def _contradicts(text: str, name: str, reads: bool) -> bool:
@@ -188,15 +211,21 @@ def _title(operation: Operation, name: str, derived: Derived) -> str:
 
 def _description(operation: Operation, name: str, derived: Derived) -> str:
     summary = sentence(sentences(operation.text("summary"), 200))
-    more = sentence(sentences(operation.text("description"), 300))
-    said = summary.rstrip(".").lower()
+    description = sentence(sentences(operation.text("description"), 300))
+    plain_summary = summary.rstrip(".").lower()
     if operation.chosen[0]:
-        return clean(f"{title_of(name)}. {summary or more}", 420)
-    parts = [summary] if not more or said not in (title_of(name).lower(), "") else []
-    if more and said:
-        shared = set(said.split()) & set(more.lower().rstrip(".").split())
-        parts = [] if len(shared) * 3 >= len(said.split()) * 2 else parts
-    text = clean(" ".join([*parts, more]), 420) or f"{title_of(name)}."
+        return clean(f"{title_of(name)}. {summary or description}", 420)
+    parts = (
+        [summary]
+        if not description or plain_summary not in (title_of(name).lower(), "")
+        else []
+    )
+    if description and plain_summary:
+        shared = set(plain_summary.split()) & set(
+            description.lower().rstrip(".").split()
+        )
+        parts = [] if len(shared) * 3 >= len(plain_summary.split()) * 2 else parts
+    text = clean(" ".join([*parts, description]), 420) or f"{title_of(name)}."
     if _contradicts(text, name, derived.behavior == "read"):
         text = clean(f"A {operation.method} request. {text}", 420)
     return text
@@ -212,78 +241,82 @@ def _why(operation: Operation, derived: Derived) -> str:
 
 def _scopes(operation: Operation, derived: Derived) -> list[str]:
     """The scopes of the first way to be let in, where the tool language takes them."""
-    ways = [way for way in operation.scopes if way]
-    found = [
-        one
-        for one in (ways[0] if ways else [])
-        if re.fullmatch(r"[!#-\[\]-~]{1,200}", one)
+    ways = [requirement for requirement in operation.scopes if requirement]
+    scopes = [
+        scope
+        for scope in (ways[0] if ways else [])
+        if re.fullmatch(r"[!#-\[\]-~]{1,200}", scope)
     ]
     write = re.compile(load_tables()["write_scope"])
     reads = derived.behavior == "read"
-    return [one for one in dict.fromkeys(found) if not (reads and write.search(one))]
+    return [
+        scope for scope in dict.fromkeys(scopes) if not (reads and write.search(scope))
+    ]
 
 
-def _forget(params: list[dict[str, Any]], gone: Collection[str]) -> None:
+def _forget(params: list[dict[str, Any]], names: Collection[str]) -> None:
     """Let no caller set a field to null that was left out."""
-    for one in [one for one in params if one.get("in") == "nulls"]:
-        one["choices"] = [choice for choice in one["choices"] if choice not in gone]
-        if not one["choices"]:
-            params.remove(one)
+    for param in [param for param in params if param.get("in") == "nulls"]:
+        param["choices"] = [
+            choice for choice in param["choices"] if choice not in names
+        ]
+        if not param["choices"]:
+            params.remove(param)
 
 
-def _weight(one: dict[str, Any], name: str = "") -> int:
+def _weight(entry: dict[str, Any], name: str = "") -> int:
     """Roughly the bytes of a parameter, or of a field of the result with its name."""
     around = 70 + 2 * len(name) if name else 40
-    return around + len(json.dumps(one, ensure_ascii=False).encode())
+    return around + len(json.dumps(entry, ensure_ascii=False).encode())
 
 
-def _size(made: dict[str, Any], fields: list[tuple[str, dict[str, Any]]]) -> int:
+def _size(tool: dict[str, Any], fields: list[tuple[str, dict[str, Any]]]) -> int:
     """Roughly the bytes of a tool in tools/list: its texts, and what schemas and hints put around them."""
-    texts = len(made["title"].encode()) * 2 + len(made["description"].encode())
-    inner = sum(map(_weight, made["params"])) + sum(
-        _weight(one, name) for name, one in fields
+    texts = len(tool["title"].encode()) * 2 + len(tool["description"].encode())
+    inner = sum(map(_weight, tool["params"])) + sum(
+        _weight(entry, name) for name, entry in fields
     )
     return 550 + texts + inner
 
 
-def _fit(found: Imported, result: Answer, budget: int) -> None:
+def _fit(row: Imported, result: Answer, budget: int) -> None:
     """Make a tool smaller until it keeps its budget, without a loss for callers as long as that is possible.
 
     First go descriptions of results, which arrive all the same; then objects with fields become any
     object, and descriptions become short. An input is left out only where a tool is many times too
     large, and is listed.
     """
-    made = found.tool
-    assert made is not None
+    tool = row.tool
+    assert tool is not None
     fields = list(result.fields)
-    _cut_fields(made, fields, ALWAYS, budget)
-    size = _size(made, fields)
+    _cut_fields(tool, fields, ALWAYS, budget)
+    size = _size(tool, fields)
     for step in (_simplify_object, _shorten_description):
-        for param in reversed(made["params"]):
+        for param in reversed(tool["params"]):
             if size > budget:
                 size -= _weight(param)
                 step(param)
                 size += _weight(param)
-    _leave_out_inputs(found, fields, budget * MOST_TIMES)
-    _cut_fields(made, fields, 1, 1.5 * budget)
+    _leave_out_inputs(row, fields, budget * MOST_TIMES)
+    _cut_fields(tool, fields, 1, 1.5 * budget)
     result.fields = fields
     returns = result.returns()
     if returns is not None:
-        made["returns"] = returns
-    found.bytes = model_bytes(made)
+        tool["returns"] = returns
+    row.bytes = model_bytes(tool)
 
 
 def _cut_fields(
-    made: dict[str, Any],
+    tool: dict[str, Any],
     fields: list[tuple[str, dict[str, Any]]],
     least: int,
     most: float,
 ) -> None:
     """Describe fewer fields of a result, the least important first."""
-    size = _size(made, fields)
+    size = _size(tool, fields)
     while len(fields) > least and size > most:
-        name, one = fields.pop()
-        size -= _weight(one, name)
+        name, entry = fields.pop()
+        size -= _weight(entry, name)
 
 
 def _simplify_object(param: dict[str, Any]) -> None:
@@ -301,40 +334,42 @@ def _shorten_description(param: dict[str, Any]) -> None:
 
 
 def _leave_out_inputs(
-    found: Imported, fields: list[tuple[str, dict[str, Any]]], most: float
+    row: Imported, fields: list[tuple[str, dict[str, Any]]], most: float
 ) -> None:
     """Leave out optional inputs, objects first, until a tool keeps a size; each is listed."""
-    made = found.tool
-    assert made is not None
-    size = _size(made, fields)
-    gone = set[str]()
+    tool = row.tool
+    assert tool is not None
+    size = _size(tool, fields)
+    names = set[str]()
     optional = [
-        one
-        for one in made["params"]
-        if "default" in one or one.get("required") is False
+        param
+        for param in tool["params"]
+        if "default" in param or param.get("required") is False
     ]
     optional.sort(
-        key=lambda one: one.get("type") in ("dict", "list[dict]", "any", "list[any]")
+        key=lambda param: (
+            param.get("type") in ("dict", "list[dict]", "any", "list[any]")
+        )
     )
-    changes = sum(_in_body(one, made["http"]) for one in made["params"])
+    changes = sum(_in_body(param, tool["http"]) for param in tool["params"])
     while optional and size > most:
-        one = optional.pop()
-        name, sent = one["name"], _in_body(one, made["http"])
-        if made["http"].startswith("PATCH") and sent and changes == 1:
+        param = optional.pop()
+        name, sent = param["name"], _in_body(param, tool["http"])
+        if tool["http"].startswith("PATCH") and sent and changes == 1:
             continue  # a PATCH has something to change
         if (
-            name in ("limit", "cursor", found.operation.chosen[0])
-            or f"{{{name}}}" in made["http"]
+            name in ("limit", "cursor", row.operation.chosen[0])
+            or f"{{{name}}}" in tool["http"]
         ):
             continue
-        gone.add(name)
+        names.add(name)
         changes -= sent
-        size -= _weight(one)
-        found.left_out.append(f"{name} (budget)")
-    made["params"] = [one for one in made["params"] if one["name"] not in gone]
-    _forget(made["params"], gone)
+        size -= _weight(param)
+        row.left_out.append(f"{name} (budget)")
+    tool["params"] = [param for param in tool["params"] if param["name"] not in names]
+    _forget(tool["params"], names)
 
 
-def _in_body(one: dict[str, Any], http: str) -> bool:
+def _in_body(param: dict[str, Any], http: str) -> bool:
     """Whether a parameter goes into the body."""
-    return one.get("in", "body") == "body" and f"{{{one['name']}}}" not in http
+    return param.get("in", "body") == "body" and f"{{{param['name']}}}" not in http

@@ -60,43 +60,47 @@ def typed(document: Document, schema: Any, depth: int = 0) -> Typed:
         UnresolvedError: A reference leads nowhere or in a circle.
     """
     plain = merged(document, schema, depth)
-    found = Typed(
+    result = Typed(
         {}, plain.get("nullable") is True, clean(plain.get("description"), 900)
     )
     kind = plain.get("type")
     values = [plain["const"]] if "const" in plain else plain.get("enum")
     if isinstance(values, list) and None in values:
-        found.nullable = True
+        result.nullable = True
     if isinstance(values, list) and (choices := _choices(values)):
-        found.keys["choices"] = choices
+        result.keys["choices"] = choices
     elif kind == "array":
-        found.keys["type"] = _listed(document, plain, found, depth)
+        result.keys["type"] = _listed(document, plain, result, depth)
     elif plain.get("format") == "binary":
-        found.keys["type"] = "str"
-        found.notes.append("a file is sent as text")
+        result.keys["type"] = "str"
+        result.notes.append("a file is sent as text")
     else:
         form = FORMATS.get(str(plain.get("format"))) if kind == "string" else None
-        found.keys["type"] = form or SIMPLE.get(str(kind), "any")
-        if plain.get("variants") and found.type in ("any", "dict"):
-            found.notes.append(f"one of {plain['variants']} forms is not told apart")
-    if isinstance(values, list) and "choices" not in found.keys and values:
-        known = ", ".join(clean(one, 40) or repr(one)[:20] for one in values[:12])
-        found.description = clean(f"{found.description} One of: {known}.".strip(), 900)
-    _limit(plain, found)
+        result.keys["type"] = form or SIMPLE.get(str(kind), "any")
+        if plain.get("variants") and result.type in ("any", "dict"):
+            result.notes.append(f"one of {plain['variants']} forms is not told apart")
+    if isinstance(values, list) and "choices" not in result.keys and values:
+        type_name = ", ".join(
+            clean(option, 40) or repr(option)[:20] for option in values[:12]
+        )
+        result.description = clean(
+            f"{result.description} One of: {type_name}.".strip(), 900
+        )
+    _limit(plain, result)
     if "default" in plain:
-        _default(plain["default"], found)
-    return found
+        _default(plain["default"], result)
+    return result
 
 
 def _choices(values: list[Any]) -> list[Any]:
     """The choices of an enum that all fit; none where one does not."""
-    kept = [value for value in values if value is not None]
-    kept = list(
+    allowed = [value for value in values if value is not None]
+    allowed = list(
         dict.fromkeys(
-            (type(value), value) for value in kept if isinstance(value, (str, int))
+            (type(value), value) for value in allowed if isinstance(value, (str, int))
         )
     )
-    plain = [value for _, value in kept]
+    plain = [value for _, value in allowed]
     fits = all(
         abs(value) < 2**53
         if isinstance(value, int)
@@ -109,15 +113,15 @@ def _choices(values: list[Any]) -> list[Any]:
 
 
 def _listed(
-    document: Document, plain: Mapping[str, Any], found: Typed, depth: int
+    document: Document, plain: Mapping[str, Any], result: Typed, depth: int
 ) -> str:
     inner = typed(document, plain.get("items") or {}, depth + 1)
     if inner.nullable:  # [text, null] has no other form
         return "list[any]"
     if choices := inner.keys.get("choices"):
-        known = ", ".join(str(one) for one in choices[:12])
-        found.description = clean(
-            f"{found.description} Each one of: {known}.".strip(), 900
+        item_types = ", ".join(str(option) for option in choices[:12])
+        result.description = clean(
+            f"{result.description} Each one of: {item_types}.".strip(), 900
         )
         return (
             "list[int]"
@@ -138,9 +142,9 @@ def _number(value: Any, whole: bool) -> bool:
     return math.isfinite(value) and (not whole or value == int(value))
 
 
-def _limit(plain: Mapping[str, Any], found: Typed) -> None:
+def _limit(plain: Mapping[str, Any], limit: Typed) -> None:
     """The limits that go with the type and leave room."""
-    kind = found.type if "type" in found.keys else ""
+    kind = limit.type if "type" in limit.keys else ""
     home = (
         "number"
         if kind in ("int", "float")
@@ -149,19 +153,25 @@ def _limit(plain: Mapping[str, Any], found: Typed) -> None:
         else kind
     )
     whole = kind != "float"
-    for key, said in LIMITS.get(home, ()):
-        value = plain.get(said)
-        if value is True and said.startswith("exclusive"):  # OpenAPI 3.0
-            other = "minimum" if key == "gt" else "maximum"
-            value = plain.get(other)
-            found.keys.pop("ge" if key == "gt" else "le", None)
+    for key, bound in LIMITS.get(home, ()):
+        value = plain.get(bound)
+        if value is True and bound.startswith("exclusive"):  # OpenAPI 3.0
+            exclusive = "minimum" if key == "gt" else "maximum"
+            value = plain.get(exclusive)
+            limit.keys.pop("ge" if key == "gt" else "le", None)
         if (
             _number(value, whole)
             and value is not None
             and (home == "number" or 0 <= value < 10**6)
         ):
-            found.keys[key] = int(value) if whole else value
-    keys = found.keys
+            limit.keys[key] = int(value) if whole else value
+    _drop_empty_ranges(limit.keys)
+    if kind == "str":
+        _set_pattern(plain.get("pattern"), limit)
+
+
+def _drop_empty_ranges(keys: dict[str, Any]) -> None:
+    """Drop limits that leave no value, and the weaker of two on one side."""
     for low, high in (
         ("ge", "le"),
         ("ge", "lt"),
@@ -180,17 +190,21 @@ def _limit(plain: Mapping[str, Any], found: Typed) -> None:
         del keys["gt"]
     if "le" in keys and "lt" in keys:
         del keys["lt"]
-    pattern = plain.get("pattern")
-    short = isinstance(pattern, str) and len(pattern) <= LONGEST_PATTERN
-    if isinstance(pattern, str) and short:  # a hyphen stands last in its brackets
+
+
+def _set_pattern(pattern: Any, limit: Typed) -> None:
+    """Take over the pattern of a text, where a server can check it."""
+    if not isinstance(pattern, str) or not pattern:
+        return
+    is_short = len(pattern) <= LONGEST_PATTERN
+    if is_short:  # a hyphen stands last in its brackets
         pattern = re.sub(
             r"\[(\^?)(?:-|\\-)((?:[^\]\\]|\\.)+?)-?\]", r"[\1\2-]", pattern
         )
-    if kind == "str" and isinstance(pattern, str) and pattern:
-        if short and PLAIN_PATTERN.fullmatch(pattern) and _compiles(pattern):
-            keys["pattern"] = pattern
-        else:
-            found.notes.append("its pattern is not checked")
+    if is_short and PLAIN_PATTERN.fullmatch(pattern) and _compiles(pattern):
+        limit.keys["pattern"] = pattern
+    else:
+        limit.notes.append("its pattern is not checked")
 
 
 def _compiles(pattern: str) -> bool:
@@ -205,14 +219,16 @@ def _compiles(pattern: str) -> bool:
     return not re.search(r"[+*?}][+*?{]|^[+*?{]|\^[+*?{]", pattern)
 
 
-def _default(value: Any, found: Typed) -> None:
+def _default(value: Any, result: Typed) -> None:
     """A default that has the type and keeps the limits; another one is left to the API."""
-    keys, kind = found.keys, found.type
+    keys, kind = result.keys, result.type
     if value is None:
-        found.nullable = True
+        result.nullable = True
         return
     if "choices" in keys:
-        fits = any(type(value) is type(one) and value == one for one in keys["choices"])
+        fits = any(
+            type(value) is type(item) and value == item for item in keys["choices"]
+        )
     elif kind == "bool":
         fits = isinstance(value, bool)
     elif kind in ("int", "float"):
@@ -240,4 +256,4 @@ def _default(value: Any, found: Typed) -> None:
     else:
         fits = False
     if fits:
-        found.default, found.has_default = value, True
+        result.default, result.has_default = value, True

@@ -50,6 +50,8 @@ CLEAR = READ - {
     "count",
     "download",
 }
+# Fields of a body that change again with each call.
+COUNTING = frozenset({"increment", "decrement", "append", "insert"})
 
 
 def of(operation: Operation) -> Derived:
@@ -117,8 +119,8 @@ def _post(operation: Operation) -> Derived:
         return several
     post = _Post(operation, signals, *find_read_evidence(operation, signals))
     for rule in POST_RULES:
-        if found := rule(post):
-            return found
+        if derived := rule(post):
+            return derived
     return _created(operation, signals)
 
 
@@ -181,8 +183,8 @@ def _by_verb(post: _Post) -> Derived | None:
 
 
 def _completed_step(post: _Post) -> Derived | None:
-    said = {*post.operation.said("summary"), *post.operation.id_words}
-    if post.signals.mentions(frozenset({"complete"})) and said & STEPS:
+    summary = {*post.operation.said("summary"), *post.operation.id_words}
+    if post.signals.mentions(frozenset({"complete"})) and summary & STEPS:
         reason = "it completes a step of something that goes on"
         return Derived("action", "two signals", reason)
     return None
@@ -253,7 +255,7 @@ POST_RULES = (
 
 def _created(operation: Operation, signals: Signals) -> Derived:
     """A POST that adds something, or the last resort: a question."""
-    made = frozenset(
+    products = frozenset(
         {
             "create",
             "add",
@@ -269,9 +271,12 @@ def _created(operation: Operation, signals: Signals) -> Derived:
             "post",
         }
     )
-    mentioned = signals.mentions(made if signals.verb != "post" else made - {"post"})
+    mentioned = signals.mentions(
+        products if signals.verb != "post" else products - {"post"}
+    )
     if "201" in operation.success or any(
-        "location" in map(str.lower, headers(one)) for one in operation.success.values()
+        "location" in map(str.lower, headers(word))
+        for word in operation.success.values()
     ):
         mentioned.append(
             "it answers 201"
@@ -302,11 +307,11 @@ def _created(operation: Operation, signals: Signals) -> Derived:
     )
 
 
-def _changed(operation: Operation, why: str) -> Derived:
+def _changed(operation: Operation, reason: str) -> Derived:
     if version := describe_version(operation):
-        return Derived("update", "two signals", f"{why}; {version}")
-    source = "two signals" if " and " in why else "signal"
-    return Derived("put", source, f"{why}; no version is asked for")
+        return Derived("update", "two signals", f"{reason}; {version}")
+    source = "two signals" if " and " in reason else "signal"
+    return Derived("put", source, f"{reason}; no version is asked for")
 
 
 def _doubted(method: str, pro: str, cons: list[str], family: str = "") -> Derived:
@@ -332,53 +337,60 @@ def _not_plain(operation: Operation, signals: Signals) -> Derived | None:
     """What a PUT or PATCH does that is not an assignment."""
     if several := _several(operation):
         return several
-    fields = {word for name in body_field_names(operation) for word in words(name)}
     if mentioned := signals.mentions(DELETE):
         return Derived("delete", _kind(mentioned), " and ".join(mentioned))
-    said = [signals.verb, *signals.tail[:1]]
-    if signals.verb in ("append", "insert") or signals.spoken in ("append", "insert"):
+    if {signals.verb, signals.spoken} & {"append", "insert"}:
         return Derived("append", "signal", "it says 'append'")
-    if TOGGLE & {*said, signals.spoken} or fields & {
-        "increment",
-        "decrement",
-        "append",
-        "insert",
-    }:
+    if _changes_again(operation, signals):
         return Derived("action", "signal", "the same call again changes it again")
+    return _acts(operation, signals) or _reads(operation, signals)
+
+
+def _changes_again(operation: Operation, signals: Signals) -> bool:
+    """Whether the same request twice leaves another state than once."""
+    verbs = {signals.verb, signals.spoken, *signals.tail[:1]}
+    field_words = set()
+    for name in body_field_names(operation):
+        field_words |= {*words(name)}
+    return bool(TOGGLE & verbs or COUNTING & field_words)
+
+
+def _acts(operation: Operation, signals: Signals) -> Derived | None:
+    """An action, where words say so besides the method."""
     mentioned = signals.mentions(ACTION)
     if len(mentioned) > 1:
         return Derived("action", "two signals", " and ".join(mentioned[:2]))
     if mentioned and not signals.mentions(UPDATE):
         return _doubted(operation.method, "it assigns by its method", mentioned)
-    return _reads(operation, signals)
+    return None
 
 
 def _reads(operation: Operation, signals: Signals) -> Derived | None:
     """A question, where a method that writes goes with words that read, or with another's request."""
-    said = {"operationId": signals.verb, "summary": signals.spoken}
-    if {*said.values()} == {"connect"}:
+    verbs = {"operationId": signals.verb, "summary": signals.spoken}
+    if {*verbs.values()} == {"connect"}:
         return _doubted(
             operation.method, "it connects to something else", ["nobody knows what"]
         )
     # Words of the operationId that write, as in listDelete; the method's own name is no voice.
-    writes = {*words(operation.operation_id)} & (
+    writing_words = {*words(operation.operation_id)} & (
         DELETE | UPDATE | {"create", "add"}
     ) - {
         "put",
         "patch",
     }
     reads = [
-        f"its {place} says {verb!r}" for place, verb in said.items() if verb in CLEAR
+        f"its {place} says {verb!r}" for place, verb in verbs.items() if verb in CLEAR
     ]
-    if reads and (not writes or signals.spoken in CLEAR):
+    if reads and (not writing_words or signals.spoken in CLEAR):
         return _doubted(operation.method, " and ".join(reads), ["its method writes"])
     return None
 
 
 def _put(operation: Operation) -> Derived:
     signals = Signals(operation)
-    if found := _not_plain(operation, signals):
-        return found
+    if derived := _not_plain(operation, signals):
+        return derived
     if version := describe_version(operation):
         return Derived("update", "two signals", f"PUT, and {version}")
     if not operation.contents:
@@ -405,8 +417,8 @@ def _patch(operation: Operation) -> Derived:
         return Derived(
             "action", "asked", reason, asked=True, destructive=False, idempotent=True
         )
-    if found := _not_plain(operation, signals):
-        return found
+    if derived := _not_plain(operation, signals):
+        return derived
     if any("json-patch" in kind for kind in operation.contents):
         return Derived(
             "update", "two signals", "a JSON Patch may count or append (RFC 6902)"
@@ -426,16 +438,16 @@ def _delete(operation: Operation) -> Derived:
     partner = operation.siblings.get("put")
     if isinstance(partner, dict) and not partner.get("requestBody"):
         mentioned.append("a PUT without a body makes it")
-    said = [word for word in operation.id_words if word in ASSOCIATION]
-    if len(mentioned) > 1 and (said or signals.mentions(ASSOCIATION)):
+    association = [word for word in operation.id_words if word in ASSOCIATION]
+    if len(mentioned) > 1 and (association or signals.mentions(ASSOCIATION)):
         return Derived(
             "put",
             "two signals",
             f"{' and '.join(mentioned[:2])}: an association ends",
             first="unassign",
         )
-    if asked := _reads(operation, signals):
-        return asked
+    if doubt := _reads(operation, signals):
+        return doubt
     whole = not operation.ends_in_parameter and not _names_one(operation)
     if (
         whole
@@ -451,11 +463,11 @@ def _delete(operation: Operation) -> Derived:
 
 def _names_one(operation: Operation) -> bool:
     """Whether a DELETE without an identity in its path has one in its query."""
-    for one in operation.parameters:
-        name = words(one.get("name"))
+    for parameter in operation.parameters:
+        name = words(parameter.get("name"))
         if (
-            one.get("in") == "query"
-            and one.get("required") is True
+            parameter.get("in") == "query"
+            and parameter.get("required") is True
             and name
             and name[-1] not in SMALL
         ) and name[-1] in ("id", "key", "name", "uid", "slug", "path", "uuid"):

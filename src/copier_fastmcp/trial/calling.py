@@ -93,7 +93,7 @@ def make_client(settings: ApiSettings) -> ApiClient:
 
 
 async def call_reads(
-    client: ApiClient, reads: Sequence[Read], given: Mapping[str, str]
+    client: ApiClient, reads: Sequence[Read], values: Mapping[str, str]
 ) -> list[Trial]:
     """Call each read once, then each twice in a row.
 
@@ -105,7 +105,7 @@ async def call_reads(
         reads: The reads, lists before what is in them.
         given: Values by the names of parameters.
     """
-    identities = Identities(given)
+    identities = Identities(values)
     trials = [Trial(read) for read in reads]
     async with client:
         for trial in trials:

@@ -23,16 +23,16 @@ def find_changes(before: Any, after: Any) -> list[str]:
     old, new = dict(_flatten(before)), dict(_flatten(after))
     changes = []
     for place in [*old, *(place for place in new if place not in old)]:
-        value, other = old.get(place), new.get(place)
-        if value != other and not _is_volatile(place, value, other):
-            changes.append(f"{place} ({_shown(value)} -> {_shown(other)})")
+        value, new_value = old.get(place), new.get(place)
+        if value != new_value and not _is_volatile(place, value, new_value):
+            changes.append(f"{place} ({_shown(value)} -> {_shown(new_value)})")
     return changes
 
 
-def _is_volatile(place: str, value: Any, other: Any) -> bool:
+def _is_volatile(place: str, value: Any, new_value: Any) -> bool:
     plain = re.sub(r"(\[\d+\])+$", "", place).rpartition(".")[2]
     name = CAMEL_CASE.sub("_", plain).lower()
-    times = [TIME.search(text) for text in (value, other) if isinstance(text, str)]
+    times = [TIME.search(text) for text in (value, new_value) if isinstance(text, str)]
     return bool(VOLATILE.search(name)) or any(times)
 
 

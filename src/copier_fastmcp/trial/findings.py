@@ -66,52 +66,54 @@ def find_differences(trial: Trial) -> Finding:
         trial: The calls of the read.
     """
     tool = deepcopy(trial.read.tool)
-    found = Finding(trial.read.name, trial.calls)
-    found.failure, found.not_called = trial.failure, trial.not_called
+    finding = Finding(trial.read.name, trial.calls)
+    finding.failure, finding.not_called = trial.failure, trial.not_called
     if trial.responses:
-        _correct_returns(tool, trial.responses, found)
-        _correct_path_types(tool, trial.values, found)
-        _add_cursor(tool, trial, found)
+        _correct_returns(tool, trial.responses, finding)
+        _correct_path_types(tool, trial.values, finding)
+        _add_cursor(tool, trial, finding)
     if trial.changes:
         line = f"calling it changed {', '.join(trial.changes[:3])}"
-        found.lines.append(line)
+        finding.lines.append(line)
         _make_action(tool, trial.changes)
     if trial.others:
         changed = ", ".join(trial.others[:3])
-        found.notes.append(f"while other reads were called, {changed} changed")
+        finding.notes.append(f"while other reads were called, {changed} changed")
     if tool != trial.read.tool:
-        found.changed = tool
-    return found
+        finding.changed = tool
+    return finding
 
 
 def _correct_returns(
-    tool: dict[str, Any], responses: Sequence[ApiResponse], found: Finding
+    tool: dict[str, Any], responses: Sequence[ApiResponse], finding: Finding
 ) -> None:
     """Correct what a tool documents of its responses."""
     documented = documented_shape(tool.get("returns"))
     kinds = {response.kind for response in responses}
     bodies = [r.body for r in responses if r.kind is BodyKind.JSON and not r.cut]
     for response in responses:
-        if response.cut and response.cut not in found.notes:
-            found.notes.append(response.cut)
+        if response.cut and response.cut not in finding.notes:
+            finding.notes.append(response.cut)
     if kinds == {BodyKind.BINARY} and documented.kind != FILE:
-        found.lines.append(f"its response is a file ({responses[0].media_type})")
+        finding.lines.append(f"its response is a file ({responses[0].media_type})")
         tool["returns"] = "file"
     elif kinds <= {BodyKind.TEXT, BodyKind.EMPTY} and documented.kind:
         received = "text" if BodyKind.TEXT in kinds else "empty"
-        found.lines.append(f"{documented.kind} is documented, {received} was received")
+        finding.lines.append(
+            f"{documented.kind} is documented, {received} was received"
+        )
         if received == "text":
             tool.pop("returns", None)
     elif bodies:
-        _take_over(tool, compare(tool.get("returns"), bodies), found)
+        _take_over(tool, compare(tool.get("returns"), bodies), finding)
 
 
-def _take_over(tool: dict[str, Any], comparison: Comparison, found: Finding) -> None:
-    found.lines += comparison.lines
+def _take_over(tool: dict[str, Any], comparison: Comparison, finding: Finding) -> None:
+    finding.lines += comparison.lines
     if comparison.undocumented:
         names = ", ".join(sorted(comparison.undocumented)[:5])
         count = len(comparison.undocumented)
-        found.notes.append(f"{count} more fields arrive than are described: {names}")
+        finding.notes.append(f"{count} more fields arrive than are described: {names}")
     if not comparison.is_changed:
         return
     if comparison.returns is None:
@@ -121,7 +123,7 @@ def _take_over(tool: dict[str, Any], comparison: Comparison, found: Finding) -> 
 
 
 def _correct_path_types(
-    tool: dict[str, Any], values: Mapping[str, Any], found: Finding
+    tool: dict[str, Any], values: Mapping[str, Any], finding: Finding
 ) -> None:
     """Correct parameters of the path that the API fills with texts, and the answers call numbers."""
     for param in tool.get("params") or ():
@@ -133,10 +135,12 @@ def _correct_path_types(
             kind = param.pop("type")
             for limit in ("ge", "le", "gt", "lt"):
                 param.pop(limit, None)
-            found.lines.append(f"{param['name']} is documented as {kind}, str was used")
+            finding.lines.append(
+                f"{param['name']} is documented as {kind}, str was used"
+            )
 
 
-def _add_cursor(tool: dict[str, Any], trial: Trial, found: Finding) -> None:
+def _add_cursor(tool: dict[str, Any], trial: Trial, finding: Finding) -> None:
     """Add a parameter for the next page where the API links to one and the tool has none for it."""
     last = trial.responses[-1]
     params = [str(param.get("name")) for param in parse_entries(tool.get("params"))]
@@ -145,7 +149,9 @@ def _add_cursor(tool: dict[str, Any], trial: Trial, found: Finding) -> None:
         body = last.body if isinstance(last.body, dict) else {}
         names = [name for name in CURSOR_FIELDS if body.get(name)]
         if names and not any(PAGE_PARAMETER.search(name) for name in params):
-            found.lines.append(f"the API pages with {names[0]}, and no parameter does")
+            finding.lines.append(
+                f"the API pages with {names[0]}, and no parameter does"
+            )
         return
     if wire in params or f"{wire}={{" in tool["http"] or "cursor" in params:
         return
@@ -157,7 +163,7 @@ def _add_cursor(tool: dict[str, Any], trial: Trial, found: Finding) -> None:
         tool["params"] = [*tool["params"], dict(CURSOR)]
     else:
         tool["params"] = [dict(CURSOR)]
-    found.lines.append(
+    finding.lines.append(
         f"the API links to a next page by {wire}; no parameter goes there"
     )
 

@@ -114,12 +114,12 @@ def parse_read(tool: dict[str, Any]) -> Read | Skipped:
             wires[placeholder[1]] = wire
         else:
             read.query[wire] = value
-    known = {
+    params = {
         str(param.get("name")): param for param in parse_entries(tool.get("params"))
     }
     for placed in [*PLACEHOLDER.findall(path), *wires]:
-        known.setdefault(placed, {"name": placed})
-    for param_name, raw in known.items():
+        params.setdefault(placed, {"name": placed})
+    for param_name, raw in params.items():
         place = _place_of(param_name, raw, path, wires, method)
         read.has_body |= place == "body"
         if is_optional(raw) or place not in PLACES:

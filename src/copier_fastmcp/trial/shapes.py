@@ -101,7 +101,7 @@ def compare(returns: Any, bodies: Sequence[Any]) -> Comparison:
         bodies: The bodies.
     """
     documented = documented_shape(returns)
-    found = Comparison(returns=returns)
+    comparison = Comparison(returns=returns)
     for body in bodies:
         shape, rows = received_shape(body)
         if documented.kind == UNKNOWN and returns is not None:
@@ -113,13 +113,13 @@ def compare(returns: Any, bodies: Sequence[Any]) -> Comparison:
         if documented.kind != shape.kind:
             if documented.kind not in (UNKNOWN, OTHER):
                 line = f"{documented.kind} is documented, {shape.kind} was received"
-                _add(found, line)
+                _add(comparison, line)
             documented = _narrowed(shape, rows)
-            found.is_changed |= to_returns(documented) != returns
-        _compare_fields(documented, rows, found)
-    if found.is_changed:
-        found.returns = to_returns(documented)
-    return found
+            comparison.is_changed |= to_returns(documented) != returns
+        _compare_fields(documented, rows, comparison)
+    if comparison.is_changed:
+        comparison.returns = to_returns(documented)
+    return comparison
 
 
 def _narrowed(shape: Shape, rows: Sequence[Mapping[str, Any]]) -> Shape:
@@ -133,7 +133,7 @@ def _is_table(body: Mapping[str, Any]) -> bool:
 
 
 def _compare_fields(
-    documented: Shape, rows: Sequence[Mapping[str, Any]], found: Comparison
+    documented: Shape, rows: Sequence[Mapping[str, Any]], comparison: Comparison
 ) -> None:
     """Correct the documented fields by objects that were received."""
     if documented.kind not in (OBJECT, LIST, PAGE):
@@ -152,36 +152,36 @@ def _compare_fields(
             elif not _fits(row[name], str(documented_field.get("type", "any"))):
                 received = type_of(row[name])
                 line = f"{name} is documented as {documented_field['type']}, {received} was received"
-                _retype(name, documented_field, received, found)
+                _retype(name, documented_field, received, comparison)
             if line:
-                _add(found, line)
-                found.is_changed = True
-        _add_undocumented(documented, row, found)
+                _add(comparison, line)
+                comparison.is_changed = True
+        _add_undocumented(documented, row, comparison)
 
 
 def _retype(
-    name: str, documented_field: dict[str, Any], received: str, found: Comparison
+    name: str, documented_field: dict[str, Any], received: str, comparison: Comparison
 ) -> None:
     """Give a field the type that was received; `any` where two responses have different ones."""
     both = {str(documented_field["type"]), received}
     if both == {"int", "float"}:
         received = "float"
-    elif name in found.retyped:
+    elif name in comparison.retyped:
         received = "any"
     documented_field["type"] = received
-    found.retyped.add(name)
+    comparison.retyped.add(name)
 
 
 def _add_undocumented(
-    documented: Shape, row: Mapping[str, Any], found: Comparison
+    documented: Shape, row: Mapping[str, Any], comparison: Comparison
 ) -> None:
     for name, value in row.items():
         if name in documented.fields:
             continue
-        found.undocumented.add(name)
+        comparison.undocumented.add(name)
         if len(documented.fields) < ENOUGH_FIELDS and _is_name(name):
             documented.fields[name] = {"type": type_of(value), "default": None}
-            found.is_changed = True
+            comparison.is_changed = True
 
 
 def _is_name(name: str) -> bool:
@@ -216,6 +216,6 @@ def type_of(value: Any) -> str:
     return names.get(type(value), "any")
 
 
-def _add(found: Comparison, line: str) -> None:
-    if line not in found.lines:
-        found.lines.append(line)
+def _add(comparison: Comparison, line: str) -> None:
+    if line not in comparison.lines:
+        comparison.lines.append(line)

@@ -135,9 +135,9 @@ class Granted(httpx2.Auth):
         if (
             frame
             and answer.status_code == 401
-            and (other := await granted_token(token)) != token
+            and (renewed_token := await granted_token(token)) != token
         ):
-            request.headers["Authorization"] = f"Bearer {other}"
+            request.headers["Authorization"] = f"Bearer {renewed_token}"
             yield request
 
 
@@ -264,16 +264,16 @@ async def _asked_before(
 
 
 async def _outcome(
-    consent: Consent, ctx: Context, elicitation: Elicitation, way: Way, given: object
+    consent: Consent, ctx: Context, elicitation: Elicitation, way: Way, response: object
 ) -> Answer:
     """What became of the question: a yes means that the page will be opened, only a grant counts.
 
     Raises:
         ToolError: Access will not be granted: the link failed, or its time is over.
     """
-    if not isinstance(given, ElicitResult) or given.action == "cancel":
+    if not isinstance(response, ElicitResult) or response.action == "cancel":
         return "Login cancelled by user."
-    if given.action == "decline":
+    if response.action == "decline":
         count_login(consent.policy, "declined")
         return "Login declined by user."
     seconds = WAIT if way == "url" else SETTLE

@@ -54,10 +54,10 @@ class ConsentCommands:
 
     def revoke(self) -> None:
         """Delete what was granted over stdio, and tell the provider."""
-        gone, told = _run(self._consent().revoke(LOCAL))
-        if not gone:
+        was_granted, is_revoked_there = _run(self._consent().revoke(LOCAL))
+        if not was_granted:
             print(f"no access to {self.title} was granted")
-        elif told:
+        elif is_revoked_there:
             print("revoked")
         else:
             print("forgotten here; the provider could not be told, so tell it too")

@@ -65,12 +65,14 @@ class Consent(Grants):
         self.policy = settings.policy
         self._logger = self.policy.logger("consent")
         self.seconds = settings.elicitation_timeout_seconds
-        given = settings.secrets
+        secret_texts = settings.secrets
         if settings.secret_keyring and settings.enable_offline_access:
-            given = [*given, keyring_secret(self.policy)]
+            secret_texts = [*secret_texts, keyring_secret(self.policy)]
         database = settings.consent_database if self.mode == "offline" else ":memory:"
         state = settings.state if self.mode == "offline" else "memory"
-        super().__init__(Store(self.policy, state, database, given), Provider(settings))
+        super().__init__(
+            Store(self.policy, state, database, secret_texts), Provider(settings)
+        )
         self.listener = LoginListener(self, settings.elicitation_callback_url)
         self._waiting: dict[str, set[ServerSession]] = defaultdict(set)
 
@@ -124,19 +126,19 @@ class Consent(Grants):
     async def _begun(self, user: User, base: str, now: float) -> Elicitation:
         row = await self.store.get("current", user.key)
         open_ = await self.elicitation(row["id"]) if row else None
-        left = (
+        remaining = (
             open_.expires_at - now
             if open_ and open_.waits and open_.base == base
             else 0
         )
-        if open_ and left > self.seconds / 2:
+        if open_ and remaining > self.seconds / 2:
             return open_
         if not await self.store.count("starts", user.key, MOST_LINKS, WITHIN):
             minutes = WITHIN // 60
             raise ToolError(
                 f"too many logins were started; try again in {minutes} minutes"
             )
-        made = Elicitation(
+        elicitation = Elicitation(
             id=secrets.token_urlsafe(24),
             user=user.key,
             subject=user.subject,
@@ -144,11 +146,11 @@ class Consent(Grants):
             created_at=now,
             expires_at=now + self.seconds,
         )
-        await self._save(made)
+        await self._save(elicitation)
         count_login(self.policy, "asked")
-        await self.store.put("open", made.id, {}, self.seconds)
-        await self.store.put("current", user.key, {"id": made.id}, self.seconds)
-        return made
+        await self.store.put("open", elicitation.id, {}, self.seconds)
+        await self.store.put("current", user.key, {"id": elicitation.id}, self.seconds)
+        return elicitation
 
     async def elicitation(self, link: str) -> Elicitation | None:
         """The elicitation of a link."""
@@ -185,8 +187,8 @@ class Consent(Grants):
         elicitation = await self.elicitation(link)
         if not elicitation or not elicitation.waits:
             raise Refused(STALE)
-        left, back = elicitation.expires_at - time.time(), self.back(elicitation)
-        if not await self.store.count("openings", link, MOST_STARTS, left):
+        remaining, back = elicitation.expires_at - time.time(), self.back(elicitation)
+        if not await self.store.count("openings", link, MOST_STARTS, remaining):
             raise Refused(STALE)
         state, verifier, nonce, browser = (secrets.token_urlsafe(48) for _ in range(4))
         try:
@@ -204,8 +206,8 @@ class Consent(Grants):
         }
         mark = await self.mark(User(elicitation.user, elicitation.subject))
         begun |= {"mark": mark, "asked": self.provider.scope}
-        await self.store.put("states", state, begun, left)
-        return Begun(address, state, browser, back, left)
+        await self.store.put("states", state, begun, remaining)
+        return Begun(address, state, browser, back, remaining)
 
     async def finish(
         self, query: Mapping[str, str], cookies: Mapping[str, str]
@@ -256,11 +258,11 @@ class Consent(Grants):
     ) -> None:
         user = User(elicitation.user, elicitation.subject)
         try:
-            kept = await self.keep(user, grant, mark)
+            is_kept = await self.keep(user, grant, mark)
         except ToolError:
             await self.provider.revoke(grant)
             raise
-        if not kept:
+        if not is_kept:
             await self.provider.revoke(grant)
             await self._fail(elicitation, ProviderError("access was revoked meanwhile"))
         count_login(self.policy, "granted")
@@ -275,16 +277,16 @@ class Consent(Grants):
                     self._logger.debug("a client left before its login was complete")
 
     async def _fail(
-        self, elicitation: Elicitation, why: ProviderError, shown: str | None = None
+        self, elicitation: Elicitation, error: ProviderError, shown: str | None = None
     ) -> NoReturn:
-        report(self.policy, why)
-        elicitation.status, elicitation.error_message = "failed", str(why)
+        report(self.policy, error)
+        elicitation.status, elicitation.error_message = "failed", str(error)
         elicitation.completed_at = time.time()
         await self._save(elicitation)
         await self._close(elicitation)
         self._waiting.pop(elicitation.id, None)
-        again = "Return to the application to try again."
-        raise Refused(shown or f"Access was not granted: {why}. {again}")
+        advice = "Return to the application to try again."
+        raise Refused(shown or f"Access was not granted: {error}. {advice}")
 
     async def _close(self, elicitation: Elicitation) -> None:
         row = await self.store.get("current", elicitation.user)

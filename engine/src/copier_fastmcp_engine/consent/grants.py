@@ -60,8 +60,8 @@ class Grants:
             False when the user revoked access meanwhile: then nothing was kept.
         """
         name = secrets.token_urlsafe(24)
-        asked = {"asked": grant.asked or self.provider.scope}
-        await self._write(name, grant.model_copy(update=asked))
+        scopes = {"asked": grant.asked or self.provider.scope}
+        await self._write(name, grant.model_copy(update=scopes))
         await self.store.put("current-grants", self._name(user), {"name": name})
         if await self.mark(user) in (None, mark):
             return True
@@ -71,8 +71,10 @@ class Grants:
         return False
 
     async def _write(self, name: str, grant: Grant) -> None:
-        left = None if grant.refresh_token else max(grant.expires_at - time.time(), 1)
-        await self.store.put("grants", name, grant.model_dump(), left)
+        remaining = (
+            None if grant.refresh_token else max(grant.expires_at - time.time(), 1)
+        )
+        await self.store.put("grants", name, grant.model_dump(), remaining)
 
     async def fresh(self, user: User, refused: str | None = None) -> Grant | None:
         """A grant whose access token can be used now, and is not the refused one, or None: the user has to be asked.
@@ -110,12 +112,12 @@ class Grants:
             report(self.provider.policy, error)
             raise ToolError(f"{error}; try again later") from error
         await self._write(name, renewed)
-        now = await self._current(user)
-        if now == name:
+        current = await self._current(user)
+        if current == name:
             count_login(self.provider.policy, "refreshed")
             return renewed
         await self.store.drop("grants", name)
-        if now is None:
+        if current is None:
             await self.provider.revoke(renewed)
         return None
 
@@ -129,17 +131,18 @@ class Grants:
         await self.store.put("revocations", self._name(user), mark, MARKED)
         await self.store.drop("current", user.key)
         row = await self.store.take("current-grants", self._name(user))
-        kept = await self.store.take("grants", str(row["name"])) if row else None
-        if kept is None:
+        grant = await self.store.take("grants", str(row["name"])) if row else None
+        if grant is None:
             return False, False
-        return True, await self.provider.revoke(Grant.model_validate(kept))
+        return True, await self.provider.revoke(Grant.model_validate(grant))
 
     def _name(self, user: User) -> str:
         return f"{self.provider.issuer} {user.key}"
 
 
 def _usable(grant: Grant, refused: str | None = None) -> bool:
-    left = grant.expires_at - time.time()
+    remaining = grant.expires_at - time.time()
     return (
-        left > (LEEWAY if grant.refresh_token else 0) and grant.access_token != refused
+        remaining > (LEEWAY if grant.refresh_token else 0)
+        and grant.access_token != refused
     )

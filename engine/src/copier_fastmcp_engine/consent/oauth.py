@@ -50,11 +50,11 @@ NEEDED = ("authorization_endpoint", "token_endpoint", "jwks_uri")
 
 def usable(address: object, issuer: str) -> bool:
     """Whether an endpoint may be asked: over https, or on this machine when its provider is here too."""
-    here = issuer.startswith("http://")
+    is_local = issuer.startswith("http://")
     return (
         isinstance(address, str)
         and secure(address)
-        and (here or address.startswith("https://"))
+        and (is_local or address.startswith("https://"))
     )
 
 
@@ -131,8 +131,8 @@ class Provider:
         Raises:
             ProviderError: It brought none, or one that may be another provider's (RFC 9207).
         """
-        known = await self.metadata()
-        sure = known.get("authorization_response_iss_parameter_supported") is True
+        metadata = await self.metadata()
+        sure = metadata.get("authorization_response_iss_parameter_supported") is True
         if query.get("iss", None if sure else self.issuer) != self.issuer:
             raise ProviderError(
                 DENIED, "the answer does not name OIDC_ISSUER as who gave it"
@@ -145,10 +145,10 @@ class Provider:
         self, *, state: str, verifier: str, nonce: str, redirect_uri: str
     ) -> str:
         """Where the browser goes to ask its person."""
-        known = await self.metadata()
+        metadata = await self.metadata()
         async with self._client() as client:
             url, _ = client.create_authorization_url(
-                known["authorization_endpoint"],
+                metadata["authorization_endpoint"],
                 state=state,
                 code_verifier=verifier,
                 nonce=nonce,
@@ -166,14 +166,14 @@ class Provider:
         Raises:
             ProviderError: There are none, or they are not what was asked for.
         """
-        known = await self.metadata()
+        metadata = await self.metadata()
         token = await self._token(
             "authorization_code",
             code=code,
             code_verifier=verifier,
             redirect_uri=redirect_uri,
         )
-        subject = await self._subject(str(token.get("id_token") or ""), known, nonce)
+        subject = await self._subject(str(token.get("id_token") or ""), metadata, nonce)
         return self._grant(token, subject, granted_at=time.time())
 
     async def refresh(self, grant: Grant) -> Grant:
@@ -183,10 +183,10 @@ class Provider:
             Withdrawn: It is over.
             ProviderError: The provider cannot be asked now.
         """
-        known = await self.metadata()
+        metadata = await self.metadata()
         token = await self._token("refresh_token", refresh_token=grant.refresh_token)
         if id_token := token.get("id_token"):
-            if await self._subject(str(id_token), known, None) != grant.subject:
+            if await self._subject(str(id_token), metadata, None) != grant.subject:
                 raise Withdrawn("the provider answered for somebody else")
         token = {"refresh_token": grant.refresh_token, "scope": grant.scope, **token}
         renewed = self._grant(token, grant.subject, granted_at=grant.granted_at)
@@ -219,10 +219,12 @@ class Provider:
             done.raise_for_status()
 
     def _client(self) -> AsyncOAuth2Client:
-        known = self._known.get(
+        methods = self._known.get(
             "token_endpoint_auth_methods_supported", ["client_secret_basic"]
         )
-        posted = "client_secret_basic" not in known and "client_secret_post" in known
+        posted = (
+            "client_secret_basic" not in methods and "client_secret_post" in methods
+        )
         with_secret = "client_secret_post" if posted else "client_secret_basic"
         return AsyncOAuth2Client(
             self._id,
@@ -281,10 +283,10 @@ class Provider:
         )
 
     async def _subject(
-        self, id_token: str, known: Mapping[str, Any], nonce: str | None
+        self, id_token: str, metadata: Mapping[str, Any], nonce: str | None
     ) -> str:
         """Who granted: the subject of an ID token that is meant for us, and for this very flow."""
-        published = await self._get(known["jwks_uri"])
+        published = await self._get(metadata["jwks_uri"])
         demands: dict[str, Any] = {
             "iss": {"essential": True, "value": self.issuer},
             "aud": {"essential": True, "value": self._id},

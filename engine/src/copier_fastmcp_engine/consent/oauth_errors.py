@@ -61,10 +61,10 @@ class Withdrawn(ProviderError):
 
 def explained(code: object) -> str:
     """An error code of a provider, if it is one of the standard's, and what helps; never what it wrote itself."""
-    known = str(code)
+    word = str(code)
     return (
-        f"{known}: {ERRORS[known]}"
-        if known in ERRORS
+        f"{word}: {ERRORS[word]}"
+        if word in ERRORS
         else "an error that no standard names"
     )
 
@@ -84,8 +84,8 @@ def away(error: Exception, address: str) -> ProviderError:
     """The provider does not answer; the cause names its host and port, which `address` leads to."""
     failed = ProviderError("the provider cannot be reached", error)
     with suppress(ValueError):
-        there = urlsplit(address)
+        parts = urlsplit(address)
         failed.cause = (
-            f"{failed.cause} at {there.hostname}:{there.port or there.scheme}"
+            f"{failed.cause} at {parts.hostname}:{parts.port or parts.scheme}"
         )
     return failed

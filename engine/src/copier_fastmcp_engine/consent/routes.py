@@ -134,11 +134,11 @@ class LoginListener(Listener):
 
     def __init__(self, flow: Flow, callback: str | None) -> None:
         self._prefix = flow.policy.env_prefix
-        self._callback, given = callback, urlsplit(callback or "")
+        self._callback, parts = callback, urlsplit(callback or "")
         pages = [
             Route(path, work, methods=["GET"]) for path, work in routes(flow).items()
         ]
-        super().__init__(pages, given.hostname or "127.0.0.1", given.port or 0)
+        super().__init__(pages, parts.hostname or "127.0.0.1", parts.port or 0)
 
     async def open(self, until: float, name: str = "") -> str:
         """The address of the listener, which stays at least until then.

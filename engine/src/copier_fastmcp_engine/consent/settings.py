@@ -96,8 +96,8 @@ class ConsentSettings(PolicySettings):
     @property
     def secrets(self) -> list[str]:
         """The secrets that encrypt, newest first."""
-        given = self.secret_keys.get_secret_value().split(",")
-        return [secret.strip() for secret in given if secret.strip()]
+        values = self.secret_keys.get_secret_value().split(",")
+        return [secret.strip() for secret in values if secret.strip()]
 
     def find_mistakes(self, state: str, confirm_seconds: float) -> Iterator[str]:
         """Yield why the server must not start with these settings, one line each.
@@ -163,10 +163,10 @@ class ConsentSettings(PolicySettings):
 
     def _sees_its_cookie(self, callback: str) -> bool:
         """Whether a browser has at the callback the cookie that it got from the link: one scheme, one host."""
-        back, ours = urlsplit(callback), urlsplit(self.server_url or "")
+        back, server = urlsplit(callback), urlsplit(self.server_url or "")
         if self.server_url is None:
             return back.scheme == "http" and back.hostname in HERE
-        return (back.scheme, back.hostname) == (ours.scheme, ours.hostname)
+        return (back.scheme, back.hostname) == (server.scheme, server.hostname)
 
 
 def strangers(policy: Policy) -> str:

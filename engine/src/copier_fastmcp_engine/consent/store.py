@@ -74,14 +74,14 @@ class Grant(BaseModel):
 class Cipher:
     """AES-256-GCM under the newest of several secrets; what an older one wrote can be read."""
 
-    def __init__(self, given: Sequence[str]) -> None:
+    def __init__(self, secret_texts: Sequence[str]) -> None:
         self._keys = [
             AESGCM(
                 HKDF(SHA256(), 32, salt=None, info=b"consent/v1").derive(
                     secret.encode()
                 )
             )
-            for secret in given or [secrets.token_hex(32)]
+            for secret in secret_texts or [secrets.token_hex(32)]
         ]
 
     def seal(self, place: str, value: Mapping[str, Any]) -> str:
@@ -120,8 +120,8 @@ def keyring_secret(policy: Policy) -> str:
             secret = secrets.token_hex(32)
             keyring.set_password(policy.server_name, "consent", secret)
     except KeyringError as error:
-        why = "there is no keyring here; set SECRET_KEYS instead"
-        raise ValueError(f"{policy.env_prefix}SECRET_KEYRING: {why}") from error
+        remedy = "there is no keyring here; set SECRET_KEYS instead"
+        raise ValueError(f"{policy.env_prefix}SECRET_KEYRING: {remedy}") from error
     return secret
 
 
@@ -129,9 +129,9 @@ class Store:
     """Encrypted rows by collection and name."""
 
     def __init__(
-        self, policy: Policy, state: str, database: str, given: Sequence[str]
+        self, policy: Policy, state: str, database: str, secret_texts: Sequence[str]
     ) -> None:
-        self._cipher = Cipher(given)
+        self._cipher = Cipher(secret_texts)
         shared = state.startswith(("redis://", "rediss://"))
         self._rows: Rows = redis_rows(state) if shared else SqliteRows(policy, database)
 

@@ -38,10 +38,10 @@ class AccessTokens(JWTVerifier):
         """The token, when it holds; one line says why another one does not."""
         loaded = await super().load_access_token(token)
         if loaded and (
-            why := refused(extract_compact(token.encode()).headers(), loaded.claims)
+            reason := refused(extract_compact(token.encode()).headers(), loaded.claims)
         ):
             self._logger.warning(
-                json.dumps({"event": "token", "outcome": "refused", "why": why})
+                json.dumps({"event": "token", "outcome": "refused", "why": reason})
             )
             return None
         return loaded
@@ -50,11 +50,16 @@ class AccessTokens(JWTVerifier):
         try:
             return await super()._fetch_jwks()
         except Exception as error:
-            why, cause = (
+            reason, cause = (
                 "JWT_JWKS_URI gives no keys, so no token holds",
                 type(error).__name__,
             )
-            line = {"event": "token", "outcome": "failed", "why": why, "cause": cause}
+            line = {
+                "event": "token",
+                "outcome": "failed",
+                "why": reason,
+                "cause": cause,
+            }
             self._logger.warning(json.dumps(line))
             raise
 
@@ -64,8 +69,8 @@ def refused(header: Mapping[str, Any], claims: Mapping[str, Any]) -> str | None:
     typ = str(header.get("typ") or "").lower().removeprefix("application/")
     if typ not in ("", "jwt", "at+jwt"):
         return "its type is that of another kind of token"
-    said = "ID" in (claims.get("typ"), str(claims.get("token_use")).upper())
-    if typ != "at+jwt" and (said or OF_ID_TOKENS & claims.keys()):
+    is_id_token = "ID" in (claims.get("typ"), str(claims.get("token_use")).upper())
+    if typ != "at+jwt" and (is_id_token or OF_ID_TOKENS & claims.keys()):
         return "it is an ID token, which says who logged in, not what they allow"
     if not isinstance(claims.get("exp"), int | float):
         return "it never ends: exp is missing"

@@ -117,8 +117,8 @@ class ConsentTools:
     async def revoke_access(self, ctx: Context) -> Revoked:
         """Delete the access that the user granted, and tell the provider to revoke it."""
         user = self._consent.user_of(ctx)
-        gone, told = await self._consent.revoke(user)
-        return Revoked(revoked=gone, provider_told=told)
+        was_granted, is_revoked_there = await self._consent.revoke(user)
+        return Revoked(revoked=was_granted, provider_told=is_revoked_there)
 
     async def check_logged_in(self, ctx: Context) -> Login:
         """Check whether access to the user's account is granted; if not, ask the user to log in."""

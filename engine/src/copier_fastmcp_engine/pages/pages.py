@@ -158,11 +158,11 @@ class Pages:
             approved: Whether the answer is yes, or the form is filled in.
             values: The values of the form, where the page has one.
         """
-        shown, row = (
+        page_text, row = (
             await self.shown(link),
             await self._gate.take(f"link-{_hashed(link)}"),
         )
-        page = await self._open(row["key"]) if shown and row else None
+        page = await self._open(row["key"]) if page_text and row else None
         if page is None:
             return False
         answer: object = "confirmed" if approved else "declined"
@@ -170,9 +170,9 @@ class Pages:
             if values is None:
                 return False
             answer = values
-        kept = {name: page[name] for name in ("asked", "answers", "by")}
+        decision = {name: page[name] for name in ("asked", "answers", "by")}
         await self._gate.put(
-            f"said-{page['key']}", self._seal(kept | {"answer": answer})
+            f"said-{page['key']}", self._seal(decision | {"answer": answer})
         )
         await self._gate.take(f"page-{page['key']}")
         self._listener.close(str(page["key"]))
@@ -252,10 +252,10 @@ class Pages:
 
     def _opens(self, ctx: Context) -> bool:
         """Whether we may open a browser: only beside a person, and never a text browser."""
-        seen = sys.platform in ("win32", "darwin") or bool(
+        has_screen = sys.platform in ("win32", "darwin") or bool(
             _set("DISPLAY", "WAYLAND_DISPLAY")
         )
-        return self._browser == "auto" and local(ctx) and seen
+        return self._browser == "auto" and local(ctx) and has_screen
 
     def _counts_opening(self) -> bool:
         """Count a page that opens by itself; False where there were too many, and the link is in the result instead."""
@@ -342,8 +342,8 @@ async def _open_browser(address: str, until: float) -> bool:
     threading.Thread(target=work, daemon=True).start()
     await anyio.to_thread.run_sync(done.wait, 3)
     opened = not any(failed)
-    left = until - time.time() if opened else 0
-    remover = threading.Timer(left, Path(name).unlink, kwargs={"missing_ok": True})
+    remaining = until - time.time() if opened else 0
+    remover = threading.Timer(remaining, Path(name).unlink, kwargs={"missing_ok": True})
     remover.daemon = True
     remover.start()
     return opened

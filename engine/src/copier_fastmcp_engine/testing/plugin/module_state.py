@@ -2,6 +2,7 @@
 
 import inspect
 import itertools
+import os
 import re
 import sys
 from collections import deque
@@ -29,7 +30,7 @@ class ModuleState:
             left_out: Folders below it that are not the author's.
         """
         self.source = source
-        self.left_out = left_out
+        self._left_out = tuple(f"{folder}{os.sep}" for folder in left_out)
         self._modules: list[ModuleType] = []
         self._count = 0
 
@@ -55,10 +56,9 @@ class ModuleState:
         file = getattr(module, "__file__", None)
         if not isinstance(file, str) or "site-packages" in file:
             return False
-        path = Path(file)
-        if self.source not in path.parents:
+        if not file.startswith(f"{self.source}{os.sep}"):
             return False
-        return not any(folder in path.parents for folder in self.left_out)
+        return not file.startswith(self._left_out)
 
 
 def _iterate_data(module: ModuleType) -> Iterator[tuple[str, Any]]:

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from .suite import Suite
 
 Prepare = Callable[[Any], Awaitable[Any]]
-MANY = 24  # records: more than the small limits that tools keep (3, 5, 10, 20)
-FEW_BEFORE = 4  # of the many, in order before the author's own
+MANY = 21  # records: more than the small limits that tools keep (3, 5, 10, 20)
 
 
 @dataclass(frozen=True)
@@ -24,6 +23,19 @@ class Population:
 
     before: Prepare | None = None
     after: Prepare | None = None
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """How many other records are prepared.
+
+    Attributes:
+        all: The whole population.
+        first: One of them, which shows whether the others can be prepared.
+    """
+
+    all: Population
+    first: Population
 
 
 @dataclass(frozen=True)
@@ -52,12 +64,13 @@ class IdentityParameter:
 
         return arrange
 
-    def prepare_many(self) -> Population:
-        """Return what arranges many others: some in order before the record, others behind it, not in order."""
-        others = [self.prepare(f"{BEHIND}{n:02}") for n in range(MANY, FEW_BEFORE, -1)]
+    def prepare_many(self) -> Crowd:
+        """Return what arranges many others: one in order before the record, the others behind it, not in order."""
+        others = [self.prepare(f"{BEHIND}{n:02}") for n in range(MANY, 1, -1)]
         early, late = others[::2], others[1::2]
         early += [self.prepare(BEFORE)]
-        return Population(run_all(early), run_all(late))
+        whole = Population(run_all(early), run_all(late))
+        return Crowd(whole, Population(after=others[0]))
 
 
 def run_all(prepares: list[Prepare]) -> Prepare:
@@ -127,11 +140,12 @@ def list_crowds(
     arrange: Prepare,
     identity: IdentityParameter | None,
     borrowed: Iterator[IdentityParameter],
-) -> Iterator[Population]:
+) -> Iterator[Crowd]:
     """Yield the ways to add many records."""
     if identity is not None:
         yield identity.prepare_many()
     else:
-        yield Population(after=run_all([arrange] * MANY))
+        whole = Population(after=run_all([arrange] * MANY))
+        yield Crowd(whole, Population(after=arrange))
     for other in borrowed:
         yield other.prepare_many()

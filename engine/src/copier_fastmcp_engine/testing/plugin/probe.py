@@ -186,7 +186,8 @@ class Probe:
         combined = dict(plain.arguments)
         left_out = []
         for variant in found[MOST:]:
-            if variant.again is None and variant.arguments.keys() >= combined.keys():
+            has_all = variant.arguments.keys() >= plain.arguments.keys()
+            if variant.again is None and has_all:
                 combined |= _find_changed_arguments(plain, variant)
             else:
                 left_out.append(variant.name)
@@ -287,8 +288,8 @@ class Probe:
         identity = find_identity(self.arrange, case, names)
         borrowed = borrow_identity(self.suite, self.tool)
         for crowd in list_crowds(self._arrange, identity, borrowed):
-            if await self._only_adds(crowd, alone):
-                self.crowd = crowd
+            if await self._only_adds(crowd.first, alone):
+                self.crowd = crowd.all
                 break
         if self.judge.behavior == "read":
             return
@@ -316,7 +317,13 @@ class Probe:
 
     async def run(self, variant: Variant) -> Problem | None:
         """Run one case; return what is wrong with it, or nothing."""
-        backend, _ = await self.prepare(self._population_of(variant))
+        try:
+            backend, _ = await self.prepare(self._population_of(variant))
+        except Exception:
+            if variant.name != CROWD:
+                raise
+            self.suite.note(f"{self.name}: {CROWD} could not be prepared")
+            return None
         states = [await self.snapshot(backend)]
         if self.name in self.suite.gated and not variant.name:
             await self._decline(variant, states[0], backend)

@@ -19,7 +19,7 @@ NAMING = (
     "delete",
 )  # may change the record that the call names alone
 MAY_RESTATE = ("update", "put")
-REPEATS = 24  # calls that show whether a tool keeps a few records only
+REPEATS = 21  # calls that show whether a tool keeps a few records only
 
 
 @dataclass(frozen=True)
