@@ -143,7 +143,7 @@ DOCUMENT = {
 def find_block(text: str) -> str:
     """Return the one example of the guide that contains a text."""
     (block,) = [block for block in BLOCKS if text in block]
-    return block
+    return str(block)
 
 
 @pytest.mark.nightly
