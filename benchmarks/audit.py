@@ -6,7 +6,7 @@ tests/audit says how they were labelled and names each that was missed. usage: p
 import statistics
 from collections.abc import Iterator
 
-from audit.figures import GROUPS, cpu, measure
+from audit.figures import cpu, measure
 
 from benchmarks import figures
 from copier_fastmcp_engine.testing.lock import HINTS
@@ -19,7 +19,7 @@ def share(hits: int, of: int) -> str:
 
 def measured(turns: int) -> Iterator[figures.Answer]:
     """A table of hints, and the CPU that many tools take."""
-    found = measure([*GROUPS["blind"]])
+    found = measure("blind")
     rows = [["hint", "faults found", "findings right"]]
     for hint in (*HINTS, None):
         kinds = (found.share(kind, hint) for kind in ("recall", "precision"))

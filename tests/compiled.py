@@ -33,11 +33,8 @@ def _once(
     *rest: Any,
     **more: Any,
 ) -> Any:
-    """What Jinja makes of a source; what else it depends on are the class and the settings, and these are in the key.
-
-    Copier's `yield` remembers what was parsed, so that is compiled each time.
-    """
-    if not isinstance(source, str) or more or any(rest[1:]) or "{% yield" in source:
+    """What Jinja makes of a source; what else it depends on are the class and the settings, and these are in the key."""
+    if not isinstance(source, str) or more or any(rest[1:]):
         return _compile(self, source, name, *rest, **more)
     settings = (
         self.autoescape,
@@ -138,6 +135,23 @@ def ask_git_once() -> None:
             original(worker, path, mode)
 
     main.Worker._sync_git_index_executable_bit = synchronize
+
+
+def parse_settings_fast() -> None:
+    """Have Copier read copier.yml with the parser written in C, where PyYAML has it."""
+    yaml: Any = importlib.import_module("yaml")
+    module: Any = importlib.import_module("copier._template")
+    load = module.load_template_config
+
+    def load_fast(*arguments: Any, **options: Any) -> Any:
+        slow = yaml.SafeLoader
+        yaml.SafeLoader = getattr(yaml, "CSafeLoader", slow)
+        try:
+            return load(*arguments, **options)
+        finally:
+            yaml.SafeLoader = slow
+
+    module.load_template_config = load_fast
 
 
 def shared(folder: Path) -> None:

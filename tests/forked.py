@@ -201,6 +201,7 @@ if __name__ == "__main__":
     )  # no program finds what is beside this file
     warm.imported(*MAKERS)
     compiled.ask_git_once()
+    compiled.parse_settings_fast()
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(sys.argv[1])
         listening.listen()

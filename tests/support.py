@@ -25,6 +25,7 @@ from pydantic_core import to_jsonable_python
 
 compiled.once()
 compiled.ask_git_once()
+compiled.parse_settings_fast()
 ROOT = Path(__file__).parent.parent
 Answers = dict[str, Any]
 Renders = Callable[[str], Path]
@@ -184,19 +185,32 @@ def git(folder: Path, *words: str) -> str:
 
 def clone_template(to: Path, tag: str = "v99.0.0") -> Path:
     """The working tree, dirty files but no tests included, as a repository under a tag above every release."""
-    listed = git(
-        ROOT, "ls-files", "--cached", "--others", "--exclude-standard", "-z"
-    ).split("\0")
-    for name in filter(None, listed):
-        if name.startswith(LEFT_OUT):
+    shared = os.environ.get("COMPILED_TEMPLATES")  # set where pytest runs
+    if shared:
+        kept = Path(shared, "clone")
+        if not kept.is_dir():
+            with tempfile.TemporaryDirectory(dir=shared) as folder:
+                clone = commit_working_tree(Path(folder, "clone"))
+                with suppress(OSError):  # another process was faster
+                    clone.rename(kept)
+        shutil.copytree(kept, to, symlinks=True, dirs_exist_ok=True)
+    else:
+        commit_working_tree(to)
+    git(to, "tag", tag)
+    return to
+
+
+def commit_working_tree(to: Path) -> Path:
+    """Copy the files of the working tree that a template consists of into a new repository."""
+    output = git(ROOT, "ls-files", "--cached", "--others", "--exclude-standard", "-z")
+    for name in filter(None, output.split("\0")):
+        if name.startswith(LEFT_OUT) or not (ROOT / name).is_file():
             continue
-        if (ROOT / name).is_file():
-            (to / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, to / name)
+        (to / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, to / name)
     git(to, "init", "--quiet", "--initial-branch=main")
     git(to, "add", "--all")
     git(to, "commit", "--quiet", "--message=template")
-    git(to, "tag", tag)
     packed(to)
     return to
 

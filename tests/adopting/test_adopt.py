@@ -179,6 +179,7 @@ def test_a_tool_that_came_later_is_adopted_too(
     assert '    title="Purge Notes",\n' in (mine / "server.py").read_text()
 
 
+@pytest.mark.nightly  # test_removing and test_engine_pin update an adopted server too
 def test_an_update_to_the_next_release_is_clean(
     mine: Path, template: Path, tmp_path: Path
 ) -> None:
@@ -287,12 +288,20 @@ def test_a_report_of_rows_needs_no_clean_tree_and_writes_nothing(
     assert uncommitted(folder) == set()
 
 
-def test_what_is_brought_is_linted_and_typed(adopted: Path) -> None:
-    ours = ["policy", "tests/policy"]
-    for words in (
-        ["ruff", "format", "--no-cache", "--check", *ours],
-        ["ruff", "check", "--no-cache", *ours],
-        ["mypy", "--config-file", str(MYPY), "--cache-dir=/dev/null", *ours],
-    ):
-        done = python(adopted, "-m", *words)
-        assert done.returncode == 0, done.stdout + done.stderr
+BROUGHT = ("policy", "tests/policy")
+
+
+def check_brought(adopted: Path, *words: str) -> None:
+    """Run a tool of Python's on what an adoption brings."""
+    done = python(adopted, "-m", *words, *BROUGHT)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_what_is_brought_is_linted(adopted: Path) -> None:
+    check_brought(adopted, "ruff", "format", "--no-cache", "--check")
+    check_brought(adopted, "ruff", "check", "--no-cache")
+
+
+@pytest.mark.nightly  # the same files are typed in every rendered project
+def test_what_is_brought_is_typed(adopted: Path) -> None:
+    check_brought(adopted, "mypy", "--config-file", str(MYPY), "--cache-dir=/dev/null")

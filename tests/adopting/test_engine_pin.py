@@ -108,36 +108,52 @@ def authors_lines(project: Path) -> list[str]:
     return [line for line in own if line and line != "[tool.uv.sources]"]
 
 
-def test_an_update_moves_the_pin_and_switches_both_ways(
-    template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    project = server(tmp_path / "it")
-    place = ["--template", str(template), "--ref", "v99.0.0"]
+WORDS = ["update", "--here", "--unpinned", "--unattended", "--trust"]
+
+
+def adopt_with(engine: str, template: Path, folder: Path) -> Path:
+    """A server that was adopted with its engine in one place or the other, and committed."""
+    project = server(folder)
+    place = ["--template", str(template), "--ref", "v99.0.0", "--engine", engine]
     assert main(["adopt", str(project), "--unattended", "--raise", *place]) == 0
     commit(project)
-    vendored = (project / "pyproject.toml").read_bytes()
-    monkeypatch.chdir(project)
-    words = ["update", "--here", "--unpinned", "--unattended", "--trust"]
+    return project
 
-    assert main([*words, "--ref", "v99.0.0", "--data", "engine=package"]) == 0
-    first = pins(project)
-    assert first[1] == git(template, "rev-parse", "v99.0.0").strip()
-    assert not (project / "engine").exists()
-    before = authors_lines(project)
-    commit(project)
 
+def release_next(template: Path, folder: Path) -> Path:
+    """A template with a next release, v99.1.0."""
     edit = ("engine/src/copier_fastmcp_engine/errors.py", "", "\n# later\n")
-    later = released(template, tmp_path / "later", "v99.1.0", edit)
-    moved = [*words, "--ref", "v99.1.0", "--template", str(later)]
-    assert main(moved) == 0
+    return released(template, folder, "v99.1.0", edit)
+
+
+def test_an_update_moves_the_pin(
+    template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = adopt_with("package", template, tmp_path / "it")
+    monkeypatch.chdir(project)
+    first, before = pins(project), authors_lines(project)
+    later = release_next(template, tmp_path / "later")
+    assert main([*WORDS, "--ref", "v99.1.0", "--template", str(later)]) == 0
     second = pins(project)
     assert second[1] == git(later, "rev-parse", "v99.1.0").strip() != first[1]
     assert authors_lines(project) == before
+
+
+@pytest.mark.nightly  # the lines that change are those of the tests above
+def test_an_update_switches_both_ways_and_plain_copier_does_not(
+    template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = adopt_with("vendored", template, tmp_path / "it")
+    vendored = (project / "pyproject.toml").read_bytes()
+    monkeypatch.chdir(project)
+    assert main([*WORDS, "--ref", "v99.0.0", "--data", "engine=package"]) == 0
+    assert pins(project)[1] == git(template, "rev-parse", "v99.0.0").strip()
+    assert not (project / "engine").exists()
     commit(project)
 
     copier = [sys.executable, "-m", "copier", "update", "--defaults", "--trust"]
     refused = subprocess.run(
-        [*copier, "--vcs-ref=v99.1.0", "--data=engine=vendored"],
+        [*copier, "--vcs-ref=v99.0.0", "--data=engine=vendored"],
         cwd=project,
         env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
         capture_output=True,
@@ -148,7 +164,7 @@ def test_an_update_moves_the_pin_and_switches_both_ways(
     assert "engine: package stays" in refused.stderr
     git(project, "reset", "--hard", "--quiet")
 
-    assert main([*words, "--ref", "v99.1.0", "--data", "engine=vendored"]) == 0
+    assert main([*WORDS, "--ref", "v99.0.0", "--data", "engine=vendored"]) == 0
     assert (project / "engine/facade.py").is_file()
     assert pins(project) == []
     assert (project / "pyproject.toml").read_bytes() == vendored

@@ -18,7 +18,13 @@ BARE = "from fastmcp import FastMCP\nmcp = FastMCP('x')\n@mcp.tool\ndef get_it()
 
 
 @pytest.mark.parametrize(
-    "text", [ORDINARY, TIGHT, CRLF, BARE], ids=["plain", "tight", "crlf", "bare"]
+    "text",
+    [
+        pytest.param(ORDINARY, id="plain", marks=pytest.mark.nightly),
+        pytest.param(TIGHT, id="tight", marks=pytest.mark.nightly),
+        pytest.param(CRLF, id="crlf"),
+        pytest.param(BARE, id="bare"),
+    ],
 )
 def test_its_author_has_the_bytes_from_before(
     text: str, tmp_path: Path, template: Path

@@ -1,15 +1,16 @@
 """How often the audit is right, on recorded lists whose tools were labelled by reading.
 
 python tests/audit/figures.py [seen|blind]: the figures of the lists that rules were made on, or of
-those recorded afterwards. `fresh FOLDER`: the figures of fresh_servers.json, whose lists are not kept
+those recorded afterwards. `fresh FOLDER`, `fresh_second FOLDER`: the figures of servers whose lists are not kept
 here; record.py writes them to a folder. `--write` writes report.md, `--cpu` measures 1,000 tools.
 """
 
 import json
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -60,14 +61,21 @@ class Figures:
         return len(counted & self.right), len(counted)
 
 
-def measure(servers: Sequence[str]) -> Figures:
-    """Compare what the audit finds with what the labels say."""
-    return compare({server: tools(server) for server in servers}, labels())
+@cache
+def measure(group: str) -> Figures:
+    """Compare what the audit finds in a group of lists with what the labels say."""
+    lists = {server: tools(server) for server in GROUPS[group]}
+    return compare(lists, labels())
 
 
-def measure_fresh(folder: Path) -> Figures:
-    """The figures of recorded lists that are not kept here."""
-    known = labels(HERE / "fresh.tsv")
+def measure_fresh(folder: Path, name: str = "fresh") -> Figures:
+    """The figures of recorded lists that are not kept here.
+
+    Args:
+        folder: The folder of the lists.
+        name: The name of the file with their labels.
+    """
+    known = labels(HERE / f"{name}.tsv")
     lists = {}
     for server in sorted({server for server, _ in known}):
         lists[server] = json.loads(
@@ -184,7 +192,7 @@ MEND = "write it anew with `python tests/audit/figures.py --write`"
 
 def report() -> str:
     """What report.md says; README.md says what was known when."""
-    parts = [text(measure([*GROUPS[which]]), title) for which, title in TITLES.items()]
+    parts = [text(measure(which), title) for which, title in TITLES.items()]
     head = "# How often the audit is right\n\nREADME.md says how the tools were labelled, and what the figures were at first sight.\n\n"
     return head + "\n".join(parts)
 
@@ -194,9 +202,9 @@ if __name__ == "__main__":
         print(f"1,000 tools: {cpu():.2f} s of CPU")
     elif "--write" in sys.argv:
         (HERE / "report.md").write_text(report(), encoding="utf-8")
-    elif sys.argv[1:2] == ["fresh"]:
-        fresh = measure_fresh(Path(sys.argv[2]))
-        print(text(fresh, "## Ten more servers", lambda at: ""))
+    elif sys.argv[1:2] in (["fresh"], ["fresh_second"]):
+        fresh = measure_fresh(Path(sys.argv[2]), sys.argv[1])
+        print(text(fresh, "## Servers whose lists are not kept here", lambda at: ""))
     else:
         which = next((word for word in sys.argv[1:] if word in TITLES), "seen")
-        print(text(measure([*GROUPS[which]]), TITLES[which]))
+        print(text(measure(which), TITLES[which]))

@@ -1,6 +1,6 @@
 """Record the answers to tools/list of the servers in servers.json again; none of their tools is called.
 
-python tests/audit/record.py FOLDER [NAME...]: each (also of fresh_servers.json, by name) is installed by pip or npm below FOLDER and started
+python tests/audit/record.py FOLDER [NAME...]: each (also of fresh_servers.json and fresh_second_servers.json, by name) is installed by pip or npm below FOLDER and started
 in an empty home, with an environment of its own; its list is written to FOLDER/NAME.json.
 """
 
@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import anyio
 from fastmcp import Client
@@ -22,9 +23,9 @@ from copier_fastmcp.auditing.wire import list_all_tools
 SERVERS = json.loads(
     (Path(__file__).parent / "servers.json").read_text(encoding="utf-8")
 )
-FRESH = json.loads(
-    (Path(__file__).parent / "fresh_servers.json").read_text(encoding="utf-8")
-)
+FRESH: dict[str, Any] = {}
+for file in ("fresh_servers.json", "fresh_second_servers.json"):
+    FRESH |= json.loads((Path(__file__).parent / file).read_text(encoding="utf-8"))
 # Stands for the path of a client's registration, which some servers read when they start.
 OAUTH = "{oauth}"
 REGISTRATION = {

@@ -194,7 +194,13 @@ JUNK: list[Any] = [
 PARTS = ("name", "title", "description", "annotations", "inputSchema", "outputSchema")
 
 
-@pytest.mark.parametrize("seed", range(20))
+SEEDS = [
+    pytest.param(seed, marks=pytest.mark.nightly if seed > 3 else ())
+    for seed in range(20)
+]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_nothing_that_a_server_sends_is_a_traceback(seed: int) -> None:
     chance = random.Random(seed)
     for _ in range(50):

@@ -260,3 +260,14 @@ def test_an_input_of_one_free_object_is_a_finding(
 def test_a_described_input_is_no_finding(schema: dict[str, Any]) -> None:
     findings, _ = audit({**definition("frob", "Frobs the zoo."), "inputSchema": schema})
     assert "parameters-typed" not in {finding.rule for finding in findings}
+
+
+@pytest.mark.parametrize(
+    "description",
+    [
+        "Return one run with its event timeline.",
+        "Lists every page. Use this to answer questions about them.",
+    ],
+)
+def test_a_returned_record_and_an_answered_question_are_reads(description: str) -> None:
+    assert find_advice(definition("get_run", description), READ_ONLY) is True

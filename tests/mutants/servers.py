@@ -11,10 +11,12 @@ import yaml
 from support import PYTEST, python, rendered
 
 HERE = Path(__file__).parent
-SERVERS = ("dict", "files", "http", "sql", "instrument")
+SHARED = "correct"  # correct tools of several servers
+SERVERS = sorted(path.stem for path in HERE.glob("*.yml") if path.stem != SHARED)
 PACKAGE = "mutants_mcp"
 IMPORTS = """\
 import asyncio
+import functools
 import shutil
 import sqlite3
 import tempfile
@@ -23,6 +25,7 @@ import time
 import weakref
 from dataclasses import dataclass
 from datetime import date, datetime, timezone
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -79,7 +82,9 @@ def rows(server: str) -> list[Row]:
     """The mutants of a server, and the correct tools among them."""
     wrong = ("declared", "takes", "does", "finds", "arranges")
     right = ("declared", "takes", "does", "arranges", "probe")
-    tables = [(wrong, _read(server)["mutants"]), (right, _read("correct")[server])]
+    of = _read(server)
+    tables = [(wrong, of.get("mutants", {})), (right, of.get("correct", {}))]
+    tables.append((right, _read(SHARED).get(server, {})))
     return [
         Row(server, name, **dict(zip(keys, row, strict=False)))
         for keys, table in tables
@@ -114,7 +119,7 @@ def _signature(takes: str) -> str:
     return ", ".join(texts)
 
 
-def _tool(row: Row) -> str:
+def _tool(row: Row, handle: str) -> str:
     title = row.name.replace("_", " ").title()
     call = row.declared if "(" in row.declared else f"{row.declared}()"
     head, _, options = call.partition("(")
@@ -123,7 +128,7 @@ def _tool(row: Row) -> str:
 @{head}(title="{title}", why="It is a row of a table.", {options}
 async def {row.name}({_signature(row.takes)}) -> Done:
     \"\"\"Do the work of {row.name}.\"\"\"
-    b = backend()
+    b = {handle}
     {row.does}
     return Done(ok=True)
 """
@@ -170,18 +175,22 @@ def _probe(row: Row, of: Mapping[str, Any]) -> str:
 
 def write(server: str, chosen: Sequence[Row], folder: Path) -> Path:
     """A project of a server with these tools."""
+    of, source = _read(server), folder / "src" / PACKAGE
     said = {"server_name": "mutants-mcp", "package_name": PACKAGE, "backend": "none"}
+    said |= of.get("answers", {})
     for path, text in rendered({**said, "tools": ["ping_it"]}).items():
         if "ping_it" in path:
             continue
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text, encoding="utf-8")
-    of, source = _read(server), folder / "src" / PACKAGE
-    text = f"{IMPORTS}\n\n{of['backend']}\n{CONNECT}"
-    (source / "backend.py").write_text(text, encoding="utf-8")
+    if "backend" in of:
+        text = f"{IMPORTS}\n\n{of['backend']}\n{CONNECT}"
+        (source / "backend.py").write_text(text, encoding="utf-8")
     (source / "tools").mkdir(exist_ok=True)
     (source / "tools/__init__.py").touch()
-    tools = IMPORTS + TOOLS + "".join(map(_tool, chosen))
+    tools = IMPORTS + TOOLS + "\n\n" + of.get("tools", "")
+    for row in chosen:
+        tools += _tool(row, of.get("handle", "backend()"))
     (source / "tools/all.py").write_text(tools, encoding="utf-8")
     (folder / "tests/tools").mkdir(parents=True, exist_ok=True)
     for row in chosen:

@@ -62,6 +62,7 @@ def test_a_refused_answer_makes_no_project(copie: Any, template: Path) -> None:
     assert result.project_dir is None
 
 
+@pytest.mark.nightly
 def test_an_update_to_the_same_release_changes_nothing(
     copie: Any, template: Path
 ) -> None:

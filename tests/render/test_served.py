@@ -116,13 +116,17 @@ def check_served(tool: Spec, asked: Spec) -> None:
     if why := asked.get("deprecated"):
         text, _, told = text.partition(f"\n\nDeprecated: {why}")
         assert told == ""
-    assert text == asked.get("description", text) != ""
+    assert text != ""
     assert [icon["src"] for icon in tool.get("icons", [])] == [
         asked[k] for k in ["icon"] if k in asked
     ]
     schema = tool["inputSchema"]
     given = schema["properties"]
     gated = set(tool["outputSchema"]["properties"]) == ENVELOPE
+    description = str(asked.get("description", text))
+    separator = "\n\n" if "\n" in description else " "
+    with_two_steps = f"{description}{separator}Two-step confirmation."
+    assert text == description or (gated and text == with_two_steps)
     if asked.get("confirm") is not None:
         assert gated is (asked["confirm"] is not False)
     if "params" in asked:

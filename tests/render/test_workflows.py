@@ -200,7 +200,7 @@ def test_every_tier_runs_on_the_oldest_and_the_newest_python() -> None:
     }
     assert {"engine/tests", "tests/render"} <= parts
     left = {tier(path) for path in files} - parts
-    assert left == {"tests/live"}
+    assert left == {"tests/clients", "tests/live"}
     assert "run: uv run pytest -n auto -m nightly\n" in workflows(OWN)["nightly.yml"], (
         left
     )

@@ -29,13 +29,13 @@ from support import ROOT, git
 
 LATIN = "caf\xe9".encode("latin-1")
 RESOURCE = {"uri": "notes://all", "name": "All notes", "description": "Every note."}
-PROFILE = "    end-state - few hints, idempotent by end state; asks if a tool says so: end-state\n"
+PROFILE = "    end-state - hints of the end state; asks where declared: end-state\n"
 BUNDLE = "    bundle - manifest.json, for Claude Desktop: bundle\n"
 # One that the release moves, one that it changes, one that it leaves alone.
 EDITED_ENGINE = [
     SRC + f"engine/{name}.py" for name in ("texts", "guard", "confirmation/gate")
 ]
-CHECK = "{{ v.resource_errors(resources, tools) }}"
+CHECK = "{{ v.resource_errors(resources, tools, _every_error is defined) }}"
 
 
 @pytest.fixture(scope="module")

@@ -40,6 +40,7 @@ OBJECT = r"(?:an?|the|all|any|one|each|every|new|existing|your|its|it|them|this|
 JOINED = re.compile(
     r"(,? (?:and|or|then|and/or|or else)|,|/|;)(?: then| also| optionally| \w+ly)* ([a-z]+)(?![a-z-])"
 )
+ANSWERING = re.compile(r"answer(?:s|ing)? (?:\w+ )?questions?\b", re.IGNORECASE)
 SENTENCE = re.compile(r"(?<=[.!?])\s+|\n\s*\n|\n(?=\s*[-*#])")
 
 
@@ -299,6 +300,8 @@ def parse_sentence(sentence: str) -> list[Verb]:
     if re.match(phrase_pattern("asks"), sentence, re.IGNORECASE):
         lead = Verb(clause.word, READ, True)
     if re.match(" here\\b", clause.rest):  # `Start here if ...`
+        return []
+    if ANSWERING.match(sentence):  # `Use this to answer questions about ...`
         return []
     if lead is None:
         lead = _find_leading_noun(clause)

@@ -340,6 +340,7 @@ class Probe:
             if problem := early.find_problem():
                 return problem
             if refused and len(states) == 1 and not variant.name:
+                self._fail_if(self._find_unproven(backend))
                 self._fail_if(self.explain_refusal(arguments, refused))
             if left := await leftovers.wait():
                 text = f"{left} still runs 2 s after the call"
