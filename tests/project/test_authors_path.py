@@ -113,3 +113,80 @@ def test_the_guide_lets_in_who_has_a_token(
         able = token(keys, f"{me}/mcp", "o:read")
         assert asyncio.run(listed(address, able)) == {"search_orders", "get_order"}
     provider.shutdown()
+
+
+SHOP = """
+import httpx2
+from fastmcp import FastMCP
+
+from .policy import declare
+
+CLIENT = httpx2.AsyncClient(base_url="https://shop.example.com")
+PATH = {
+    "in": "path",
+    "name": "order_id",
+    "required": True,
+    "description": "The ID of the order.",
+    "schema": {"type": "integer"},
+}
+DONE = {"200": {"description": "Done."}}
+GET = {"operationId": "get_order", "summary": "Get an order.", "parameters": [PATH], "responses": DONE}
+CANCEL = {"operationId": "cancel_order", "summary": "Cancel an order.", "parameters": [PATH], "responses": DONE}
+DOCUMENT = {
+    "openapi": "3.1.0",
+    "info": {"title": "Shop", "version": "1"},
+    "paths": {"/orders/{order_id}": {"get": GET, "delete": CANCEL}},
+}
+"""
+
+
+def find_block(text: str) -> str:
+    """Return the one example of the guide that contains a text."""
+    (block,) = [block for block in BLOCKS if text in block]
+    return str(block)
+
+
+@pytest.mark.nightly
+def test_the_other_examples_run_through_the_suite(
+    template: Path, tmp_path: Path
+) -> None:
+    """A resource with a setting, a prompt, a mounted server with declared tools, and a tool that asks."""
+    project = render(template, tmp_path, {"domain": "orders", "tools": TOOLS})
+    package = project / "src/orders_mcp"
+    settings = package / "settings.py"
+    field = '    greenhouse: str = "north"\n'
+    assert field.strip() in TEXT
+    settings.write_text(settings.read_text(encoding="utf-8") + f"\n{field}")
+    (package / "resources").mkdir()
+    resource = find_block('@resource("orders://greenhouse"')
+    (package / "resources/greenhouse.py").write_text(resource)
+    extend = find_block("FastMCP.from_openapi(DOCUMENT, CLIENT)")
+    seam = package / "extend.py"
+    before, _, after = seam.read_text(encoding="utf-8").partition("def extend(")
+    rest = after.partition("\n\n\n")[2]
+    seam.write_text(f"{before}{SHOP}\n\n{extend}\n\n{rest}", encoding="utf-8")
+    (package / "prompts").mkdir()
+    prompt = find_block("def late_orders")
+    (package / "prompts/late_orders.py").write_text(prompt, encoding="utf-8")
+
+    tool, probe = BLOCKS[0], BLOCKS[1]
+    head = tool.partition("@put(")[0]
+    head = head.replace("import put", "import ask, put")
+    head = head.replace("from pydantic", "from fastmcp import Context\nfrom pydantic")
+    asking = head + find_block("await ask(\n")
+    (package / "tools/shelve_order.py").write_text(asking, encoding="utf-8")
+    unasked = probe.replace(', "shelf": "B12"}', "}")
+    assert unasked != probe
+    (project / "tests/tools/test_shelve_order.py").write_text(unasked)
+
+    for name in ("shop_get_order", "shop_cancel_order"):
+        text = 'unprobed = "the shop proves it"\n'
+        assert text.strip() in TEXT
+        (project / f"tests/tools/test_{name}.py").write_text(text, encoding="utf-8")
+    pin(project)
+    lock = json.loads((project / "annotations.lock.json").read_text(encoding="utf-8"))
+    assert {"shop_get_order", "shop_cancel_order", "shelve_order"} <= lock[
+        "tools"
+    ].keys()
+    tested = python(project, *PYTEST)
+    assert tested.returncode == 0, tested.stdout

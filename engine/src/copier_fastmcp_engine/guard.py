@@ -333,11 +333,13 @@ class Guard(Transform):
             fields["annotations"] = ToolAnnotations.model_validate(hints)
         if declaration and not is_own:
             has_two_steps = asks and self.policy.confirm_fallback == "two_step"
+            # A metadata file replaces the whole description, as of the project's own tools.
+            is_replaced = "description" in self.texts.get(tool.name, {})
             description = describe_tool(
                 declaration,
                 tool.description,
                 tool.meta,
-                has_two_steps=has_two_steps,
+                has_two_steps=has_two_steps and not is_replaced,
             )
             fields.update(description)
         if declaration and asks and not asks_itself:
