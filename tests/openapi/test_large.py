@@ -13,7 +13,7 @@ from copier_fastmcp_engine.testing.lock import count_bytes
 MANY = 210  # tools, of more bytes than a model should read
 LISTED = {
     "name": "delete_parcel",
-    "description": "Delete a parcel that was not sent.",
+    "description": "Delete a parcel that was not sent. Two-step confirmation.",
     "inputSchema": {
         "additionalProperties": False,
         "properties": {

@@ -284,7 +284,7 @@ def test_a_missing_address_is_asked_in_a_terminal(
     answers = import_answers(tmp_path, {**ABOUT, "paths": JOBS})
     completed = complete_address(answers, asking=True)
     assert completed["api"] == "https://jobs.example.com/v1"
-    assert questions == ["The address of the API:"]
+    assert len(questions) == 1
     assert complete_address(completed, asking=True) == completed
 
 

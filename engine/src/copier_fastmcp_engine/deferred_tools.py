@@ -27,7 +27,7 @@ from pydantic import PrivateAttr
 from .declarations import Declaration
 from .errors import StartError
 from .policy import Policy
-from .tools import PolicyTool, describe_tool, scope_check
+from .tools import PolicyTool, describe_declared, scope_check
 
 Load = Callable[[], PolicyTool]
 # The parameter of this type is FastMCP's, and no client sends it
@@ -276,7 +276,7 @@ def defer_tool(policy: Policy, source: ToolSource, load: Load) -> DeferredTool:
         properties[name] = {"description": description}
     hints = {"title": declaration.title, **policy.hints(declaration)}
     annotations = ToolAnnotations.model_validate(hints)
-    description = declaration.description or inspect.cleandoc(source.docstring or "")
+    docstring = inspect.cleandoc(source.docstring or "") or None
     tool = DeferredTool(
         fn=stand_in,
         name=source.name,
@@ -287,7 +287,7 @@ def defer_tool(policy: Policy, source: ToolSource, load: Load) -> DeferredTool:
         auth=scope_check(policy, declaration.scopes),
         declaration=declaration,
         policy=policy,
-        **describe_tool(declaration, description or None),
+        **describe_declared(policy, declaration, docstring),
     )
     tool._hints = cast("ToolAnnotations", tool.annotations)
     tool._load = load

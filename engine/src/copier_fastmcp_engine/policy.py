@@ -21,6 +21,7 @@ Hint = Literal["read_only", "destructive", "idempotent", "open_world"]
 Exempted = Literal["read_only", "destructive", "idempotent", "open_world", "confirm"]
 Confirm = Literal["none", "deletes", "destructive", "writes"]
 Fallback = Literal["two_step", "page", "refuse"]
+TWO_STEPS = "Two-step confirmation"  # in the description of a tool that has it
 
 BEHAVIORS: tuple[Behavior, ...] = get_args(Behavior)
 # The hints by their wire names (ToolAnnotations in the MCP specification)
@@ -234,3 +235,12 @@ class Policy:
             "formerly": [*declaration.formerly],
             "exceptions": self.exceptions(declaration),
         }
+
+
+def mention_two_steps(description: str | None) -> str:
+    """Return the description of a tool whose call is previewed, then applied, where nobody can be asked."""
+    text = description or ""
+    if TWO_STEPS.lower() in text.lower():
+        return text
+    separator = "\n\n" if "\n" in text else " "
+    return separator.join(filter(None, [text, f"{TWO_STEPS}."]))

@@ -24,7 +24,7 @@ from .arguments import describe_errors
 from .confirmation.envelope import Envelope
 from .confirmation.gate import run_gated, serve
 from .declarations import Declaration, translate_declaration
-from .policy import Policy
+from .policy import Policy, mention_two_steps
 from .private_api import collect_generator, disable_catalog, servers_below
 from .runtime import Runtime, current_frame, current_server
 from .signatures import (
@@ -77,9 +77,6 @@ class PolicyTool(CompactTool, FunctionTool):
             if isinstance(cause := error.__cause__, pydantic.ValidationError):
                 raise ValidationError(describe_errors(cause)) from cause
             raise
-
-
-TWO_STEPS = "Two-step confirmation"  # in the description of a tool that has it
 
 
 def declared(tool: Tool | None) -> Declaration | None:
@@ -136,11 +133,7 @@ def build_tool(
         ),
         name=name,
         title=declaration.title,
-        **describe_tool(
-            declaration,
-            declaration.description or inspect.getdoc(function),
-            has_two_steps=is_gated and policy.confirm_fallback == "two_step",
-        ),
+        **describe_declared(policy, declaration, inspect.getdoc(function)),
         icons=[Icon(src=declaration.icon)] if declaration.icon else None,
         annotations=ToolAnnotations.model_validate(hints),
         auth=scope_check(policy, declaration.scopes),
@@ -182,13 +175,30 @@ def describe_tool(
         meta: The tool's own `_meta`.
         has_two_steps: Whether a client that cannot ask previews a call and then applies it.
     """
-    if has_two_steps and TWO_STEPS.lower() not in (description or "").lower():
-        separator = "\n\n" if "\n" in (description or "") else " "
-        description = separator.join(filter(None, [description, f"{TWO_STEPS}."]))
+    if has_two_steps:
+        description = mention_two_steps(description)
     if reason := declaration.deprecated:
         description = "\n\n".join(filter(None, [description, f"Deprecated: {reason}"]))
         meta = {**(meta or {}), "deprecated": reason}
     return {"description": description, "meta": meta}
+
+
+def describe_declared(
+    policy: Policy, declaration: Declaration, docstring: str | None
+) -> dict[str, Any]:
+    """Return the description and the `_meta` of a declared tool.
+
+    Args:
+        policy: The policy of its server.
+        declaration: The declaration.
+        docstring: The docstring of its function.
+    """
+    has_two_steps = policy.confirm_fallback == "two_step"
+    return describe_tool(
+        declaration,
+        declaration.description or docstring,
+        has_two_steps=has_two_steps and policy.is_gated(declaration),
+    )
 
 
 def require_admission(function: Function, scopes: Sequence[str], name: str) -> Function:

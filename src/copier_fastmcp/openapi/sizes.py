@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from copier_fastmcp_engine.policy import Policy
+from copier_fastmcp_engine.policy import Policy, mention_two_steps
 from copier_fastmcp_engine.testing.lock import count_bytes
 
 from ..behaviors import build_declaration, build_policy
@@ -61,11 +61,13 @@ def model_bytes(tool: Mapping[str, Any]) -> int:
         tool: The tool in the answers.
     """
     schema = _object_schema(tool.get("params") or ())
+    description = tool.get("description", "")
     if _usual_policy().is_gated(build_declaration(tool)):
         schema["properties"]["confirm"] = CONFIRM
+        description = mention_two_steps(description)
     read = {
         "name": tool["name"],
-        "description": tool.get("description", ""),
+        "description": description,
         "inputSchema": schema,
     }
     return count_bytes(read)
