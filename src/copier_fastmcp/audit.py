@@ -65,7 +65,7 @@ class Source:
         """A file's name, or its path where two have one name; empty for a single file."""
         if len(self.files) < 2:
             return ""
-        namesakes = [other for other in self.files if other.stem == path.stem]
+        namesakes = [file for file in self.files if file.stem == path.stem]
         return path.stem if len(namesakes) == 1 else path.as_posix()
 
 
@@ -287,10 +287,10 @@ def _print_patch(audited: Sequence[Server]) -> int:
         path = edited.module.path.relative_to(source.project.root)
         print(edited.diff(path.as_posix()), end="")
     print_remaining_work(source, proposals, annotations.by_hand)
-    shown = {row["tool"] for row in source.rows()}
+    source_names = {row["tool"] for row in source.rows()}
     for server in audited:
         for tool in server.tools:
-            if tool.get("name") not in shown:
+            if tool.get("name") not in source_names:
                 print_message(
                     f"{tool.get('name')}: not found in the source; annotate it by hand"
                 )
@@ -379,7 +379,7 @@ def _print_findings(source: Source, audited: Sequence[Server], report: Report) -
             server.tools,
             report.profile,
             server.label,
-            ours=source.is_project,
+            is_own=source.is_project,
             declared=declared,
         )
         findings += [

@@ -239,12 +239,12 @@ def test_hints_that_are_left_out_are_one_finding_each() -> None:
         {"type": "object", "additionalProperties": True},
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("ours", [True, False])
+@pytest.mark.parametrize("is_own", [True, False])
 def test_an_input_of_one_free_object_is_a_finding(
-    schema: dict[str, Any], ours: bool
+    schema: dict[str, Any], is_own: bool
 ) -> None:
     tool = definition("frob", "Frobs the zoo.", {READ_ONLY: False, DESTRUCTIVE: True})
-    findings, _ = audit_tools([{**tool, "inputSchema": schema}], ours=ours)
+    findings, _ = audit_tools([{**tool, "inputSchema": schema}], is_own=is_own)
     assert "parameters-typed" in {finding.rule for finding in findings}
 
 

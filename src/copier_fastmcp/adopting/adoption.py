@@ -40,16 +40,16 @@ def load_adoption(root: Path) -> dict[str, Any]:
     Raises:
         RefusedError: They are those of a project that came from a template.
     """
-    known = read_answers(root / ANSWERS) if (root / ANSWERS).is_file() else {}
-    if known and not known.get("adopted"):
+    answers = read_answers(root / ANSWERS) if (root / ANSWERS).is_file() else {}
+    if answers and not answers.get("adopted"):
         raise RefusedError(
             f"{ANSWERS} is here: this project came from a template; `update` it"
         )
-    return known
+    return answers
 
 
 def plan_adoption(
-    seen: Survey,
+    survey: Survey,
     chosen: list[Proposal],
     template: str | None,
     ref: str | None,
@@ -61,41 +61,44 @@ def plan_adoption(
         RefusedError: A file is in the way, or the project came from a template.
         UnableError: The template cannot be reached.
     """
-    root = seen.project.root
-    known = load_adoption(root)
-    servers = layout.find_servers(seen)
-    made = Adoption(by_hand=dict(seen.reasons()))
+    root = survey.project.root
+    answers = load_adoption(root)
+    servers = layout.find_servers(survey)
+    adoption = Adoption(by_hand=dict(survey.reasons()))
     if not servers:
-        made.by_hand["(the server)"] = "call policy.govern(mcp) where it is made"
-    where = known["adopted"]["place"] if known else layout.choose_place(seen, servers)
-    package = layout.policy_package(where)
-    made.edited = _plan_edits(chosen, servers, package)
+        adoption.by_hand["(the server)"] = "call policy.govern(mcp) where it is made"
+    place = (
+        answers["adopted"]["place"] if answers else layout.choose_place(survey, servers)
+    )
+    package = layout.policy_package(place)
+    adoption.edited = _plan_edits(chosen, servers, package)
     if len({(server.module.name, server.held) for server in servers}) > 1:
         first = next(
-            (server.serves for server in servers if server.serves), "one of them"
+            (server.entry_point for server in servers if server.entry_point),
+            "one of them",
         )
-        made.by_hand["(the tests)"] = (
+        adoption.by_hand["(the tests)"] = (
             f"{len(servers)} servers are made; tests/policy proves {first}"
         )
-    if not known:
-        made.files = _render_files(seen, servers, where, template, ref, engine)
+    if not answers:
+        adoption.files = _render_files(survey, servers, place, template, ref, engine)
         text, by_hand = dependencies.add_dependencies(root)
-        made.by_hand |= {"(dependencies)": by_hand} if by_hand else {}
-        if needed := made.files.get(ENGINE_PIN):
+        adoption.by_hand |= {"(dependencies)": by_hand} if by_hand else {}
+        if needed := adoption.files.get(ENGINE_PIN):
             project_file = root / "pyproject.toml"
             present = text or (
                 project_file.read_text("utf-8") if project_file.is_file() else ""
             )
             text = pin_engine(present, needed.decode())
         if text is not None:
-            made.files["pyproject.toml"] = text.encode()
-    _add_probes(made, chosen, root)
-    if not known and not (root / todo.FILE).exists():
-        made.files[todo.FILE] = todo.list_phases(seen, chosen).encode()
+            adoption.files["pyproject.toml"] = text.encode()
+    _add_probes(adoption, chosen, root)
+    if not answers and not (root / todo.FILE).exists():
+        adoption.files[todo.FILE] = todo.list_phases(survey, chosen).encode()
     if not (root / "tests/tools/backend.py").exists():
-        text = skeletons.BACKEND + write_server_factory(seen, servers)
-        made.files["tests/tools/backend.py"] = text.encode()
-    return made
+        text = skeletons.BACKEND + write_server_factory(survey, servers)
+        adoption.files["tests/tools/backend.py"] = text.encode()
+    return adoption
 
 
 def _plan_edits(
@@ -113,19 +116,19 @@ def _plan_edits(
     return [edited for edited in edits.values() if edited.edits]
 
 
-def _add_probes(made: Adoption, chosen: Iterable[Proposal], root: Path) -> None:
+def _add_probes(adoption: Adoption, chosen: Iterable[Proposal], root: Path) -> None:
     """Add the skeleton of a proof for each tool that has none."""
     for proposal in chosen:
         name = f"tests/tools/test_{proposal.tool.name}.py"
-        if why := skeletons.explain_unusable_name(proposal):
-            made.by_hand[proposal.tool.name] = why
+        if reason := skeletons.explain_unusable_name(proposal):
+            adoption.by_hand[proposal.tool.name] = reason
         elif not (root / name).exists():
-            made.files[name] = skeletons.write_probe(proposal).encode()
+            adoption.files[name] = skeletons.write_probe(proposal).encode()
     if not (root / "tests/tools").exists():
-        _separate_names(made, root)
+        _separate_names(adoption, root)
 
 
-def _separate_names(made: Adoption, root: Path) -> None:
+def _separate_names(adoption: Adoption, root: Path) -> None:
     """Keep the author's tests collectable where a file of ours has the name of one of theirs.
 
     Outside of packages, pytest imports both under the same name. A package `tools` below tests/ separates them,
@@ -135,20 +138,20 @@ def _separate_names(made: Adoption, root: Path) -> None:
     folder = "tests/tools/"
     clashing = [
         name
-        for name in made.files
+        for name in adoption.files
         if name.startswith(folder) and Path(name).name in names
     ]
     if not clashing:
         return
     is_hidden = not (root / "tests/__init__.py").exists() and _has_tools_package(root)
     if not is_hidden:
-        made.files[f"{folder}__init__.py"] = skeletons.PACKAGE.encode()
+        adoption.files[f"{folder}__init__.py"] = skeletons.PACKAGE.encode()
         return
     for name in clashing:
-        del made.files[name]
-        own = names[Path(name).name].relative_to(root).as_posix()
-        made.by_hand[name] = (
-            f"{own} has the same name; rename that, then write this proof"
+        del adoption.files[name]
+        author_file = names[Path(name).name].relative_to(root).as_posix()
+        adoption.by_hand[name] = (
+            f"{author_file} has the same name; rename that, then write this proof"
         )
 
 
@@ -161,28 +164,30 @@ def _has_tools_package(root: Path) -> bool:
 
 
 def _render_files(
-    seen: Survey,
+    survey: Survey,
     servers: list[layout.Server],
-    where: str,
+    place: str,
     template: str | None,
     ref: str | None,
     engine: str,
 ) -> dict[str, bytes]:
     """The files of the template for an adopted server."""
-    root = seen.project.root
+    root = survey.project.root
     project = dependencies.load_pyproject(root).get("project", {})
-    own = find_recordable_version(origin.find_template(template, ref))
-    serves = next((server.serves for server in servers if server.serves), "")
+    version = find_recordable_version(origin.find_template(template, ref))
+    entry_point = next(
+        (server.entry_point for server in servers if server.entry_point), ""
+    )
     name = re.sub("[^a-z0-9]+", "-", str(project.get("name", root.name)).lower()).strip(
         "-"
     )
-    adopted = {"place": where, "serves": serves}
-    folder_name = layout.choose_engine_name(root / where)
+    adopted = {"place": place, "serves": entry_point}
+    folder_name = layout.choose_engine_name(root / place)
     if folder_name != layout.ENGINE_NAMES[0]:
         adopted["engine"] = folder_name
-    known = {
-        "_src_path": own.source,
-        "_commit": own.ref,
+    answers = {
+        "_src_path": version.source,
+        "_commit": version.ref,
         "adopted": adopted,
         "server_name": name,
         "package_name": name.replace("-", "_"),
@@ -192,13 +197,13 @@ def _render_files(
         "license": "none",
         "engine": engine,
     } | guess_domain(Path(_guess_subject(name)))
-    with copier_process.render_project(known) as fresh:
+    with copier_process.render_project(answers) as fresh:
         files = {
             path.relative_to(fresh).as_posix(): path.read_bytes()
             for path in fresh.rglob("*")
             if path.is_file()
         }
-    for folder in (f"{where}/{WORD}", "tests/policy", "docs/adr/policy"):
+    for folder in (f"{place}/{WORD}", "tests/policy", "docs/adr/policy"):
         if (root / folder).exists():
             name = (root / folder).relative_to(root).as_posix()
             raise RefusedError(f"{name}: in the way of the policy; move or rename it")
@@ -206,9 +211,9 @@ def _render_files(
         raise RefusedError(
             f"{', '.join(held[:3])}: in the way of the policy; move or rename it"
         )
-    if (root / where / f"{WORD}.py").exists():
+    if (root / place / f"{WORD}.py").exists():
         raise RefusedError(
-            f"{where}/{WORD}.py: has the name of the policy's folder; rename it"
+            f"{place}/{WORD}.py: has the name of the policy's folder; rename it"
         )
     return files
 

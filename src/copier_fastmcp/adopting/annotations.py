@@ -121,7 +121,7 @@ class AnnotationEdit:
         if present is None:
             return False
         is_literal = isinstance(present, ast.Dict | ast.Call)
-        if is_literal and self.tool.title is None and not self.tool.own:
+        if is_literal and self.tool.title is None and not self.tool.own_decorator:
             return False
         return hints_of(self.proposal).items() <= self.tool.hints.items()
 
@@ -129,9 +129,11 @@ class AnnotationEdit:
         """Make sure that the registration accepts `annotations` and that all of its arguments are seen."""
         tool = self.tool
         if tool.marked:
-            raise ByHandError(f"registered at run time by {tool.own}: annotate by hand")
-        if tool.own:
-            raise ByHandError(f"{tool.own} registers it")
+            raise ByHandError(
+                f"registered at run time by {tool.own_decorator}: annotate by hand"
+            )
+        if tool.own_decorator:
+            raise ByHandError(f"{tool.own_decorator} registers it")
         call = tool.site if isinstance(tool.site, ast.Call) else None
         target = call.func if call else tool.site
         if not tool.framework:
@@ -214,9 +216,9 @@ class AnnotationEdit:
             and not entries.keys() & CAMEL_TO_SNAKE.keys()
             and self.tool.framework == SDK_2
         )
-        more: list[str] = []
+        additions: list[str] = []
         if self.tool.title is None and "title" not in entries:
-            more.append(form.format("title", _quote(title_of(self.proposal))))
+            additions.append(form.format("title", _quote(title_of(self.proposal))))
         for hint, value in hints_of(self.proposal).items():
             snake = CAMEL_TO_SNAKE[hint]
             name = (
@@ -225,17 +227,17 @@ class AnnotationEdit:
                 else hint
             )
             if name not in entries:
-                more.append(form.format(name, value))
+                additions.append(form.format(name, value))
                 continue
-            written = entries[name]
-            if not isinstance(written, ast.Constant) or not isinstance(
-                written.value, bool
+            present_value = entries[name]
+            if not isinstance(present_value, ast.Constant) or not isinstance(
+                present_value.value, bool
             ):
                 raise ByHandError(f"its {name} is computed")
-            if written.value is not value:
-                self.edited.replaces(written, str(value))
-        if more:
-            self.edited.argues(present, *more)
+            if present_value.value is not value:
+                self.edited.replaces(present_value, str(value))
+        if additions:
+            self.edited.argues(present, *additions)
 
 
 def annotations_text(
@@ -274,7 +276,12 @@ def _imported_framework(survey: Survey, tool: SourceTool) -> str:
         if any(target.startswith(prefix) for target in targets):
             return framework
     return next(
-        (one for one in (FASTMCP, SDK_2, SDK_1) if one in survey.frameworks), FASTMCP
+        (
+            framework_name
+            for framework_name in (FASTMCP, SDK_2, SDK_1)
+            if framework_name in survey.frameworks
+        ),
+        FASTMCP,
     )
 
 

@@ -38,8 +38,8 @@ def add_declaration(
     arguments: list[Any] = [
         f"title={json.dumps(title_of(proposal), ensure_ascii=False)}"
     ]
-    if why := _explain_behavior(proposal):
-        arguments.append(f"why={json.dumps(why, ensure_ascii=False)}")
+    if reason := _explain_behavior(proposal):
+        arguments.append(f"why={json.dumps(reason, ensure_ascii=False)}")
     arguments += _kept_arguments(proposal)
     exceptions = [*proposal.exceptions, *_kept_exceptions(proposal)]
     if exceptions:
@@ -66,7 +66,7 @@ def _kept_hints(proposal: Proposal) -> dict[str, bool]:
     names = {wire: hint for hint, wire in load_tables()["hints"].items()}
     return {
         names[wire]: value
-        for wire, value in proposal.kept.items()
+        for wire, value in proposal.kept_hints.items()
         if usual.get(wire) is not value
     }
 
@@ -103,19 +103,19 @@ def _format_literal(value: object) -> str:
 
 def _format_call(call: str, arguments: list[Any]) -> list[str]:
     """A call on one line where that is short, else as formatters spread it, at any width."""
-    plain = [one for one in arguments if isinstance(one, str)]
+    plain = [argument for argument in arguments if isinstance(argument, str)]
     if plain == arguments and len(line := f"{call}({', '.join(plain)})") <= 75:
         return [line]
 
     def spread(parts: list[Any], depth: int) -> list[str]:
-        made = []
+        lines = []
         for part in parts:
             if isinstance(part, str):
-                made.append(f"{'    ' * depth}{part},")
+                lines.append(f"{'    ' * depth}{part},")
             else:
-                made += [f"{'    ' * depth}{part[0]}", *spread(part[1:-1], depth + 1)]
-                made.append(f"{'    ' * depth}{part[-1]},")
-        return made
+                lines += [f"{'    ' * depth}{part[0]}", *spread(part[1:-1], depth + 1)]
+                lines.append(f"{'    ' * depth}{part[-1]},")
+        return lines
 
     return [f"{call}(", *spread(arguments, 1), ")"]
 
@@ -124,15 +124,15 @@ def _explain_behavior(proposal: Proposal) -> str:
     """One sentence that justifies the hints of a tool that writes: what its body does, and what follows."""
     if proposal.behavior == "read":
         return ""
-    shown = next(
+    evidence_text = next(
         (text for text in proposal.evidence if text.startswith(("it ", "its SQL"))), ""
     )
-    seen = re.sub(r" \(\d calls down\)", "", shown)
-    ends = WHY["pop" if proposal.exceptions else proposal.behavior]
+    effect_text = re.sub(r" \(\d calls down\)", "", evidence_text)
+    consequence = WHY["pop" if proposal.exceptions else proposal.behavior]
     return (
-        f"{seen[:1].upper()}{seen[1:]}; {ends}."
-        if seen
-        else f"{ends[:1].upper()}{ends[1:]}."
+        f"{effect_text[:1].upper()}{effect_text[1:]}; {consequence}."
+        if effect_text
+        else f"{consequence[:1].upper()}{consequence[1:]}."
     )
 
 
@@ -140,8 +140,8 @@ def is_declared(function: Function, home: Module, package: str) -> bool:
     """Whether a function says already what it does, by a decorator of policy/ and not by one of that name."""
     for decorator in function.decorator_list:
         called = decorator.func if isinstance(decorator, ast.Call) else decorator
-        first, *rest = ast.unparse(called).split(".")
-        dotted = ".".join([home.imports.get(first, first), *rest])
+        first, *attributes = ast.unparse(called).split(".")
+        dotted = ".".join([home.imports.get(first, first), *attributes])
         if (
             dotted.removeprefix(f"{package}.") in load_tables()["behaviors"]
             and dotted != first

@@ -31,17 +31,17 @@ NEW = {
 }
 
 
-def build_definition(found: SourceTool) -> dict[str, Any]:
+def build_definition(tool: SourceTool) -> dict[str, Any]:
     """As much of a tool's definition as its source shows."""
-    if found.low_level:
-        listed = {"type": "object", "properties": read_listed_parameters(found)}
+    if tool.low_level:
+        listed_schema = {"type": "object", "properties": read_listed_parameters(tool)}
         return {
-            "name": found.name,
-            "description": found.docstring,
-            "inputSchema": listed,
+            "name": tool.name,
+            "description": tool.docstring,
+            "inputSchema": listed_schema,
         }
     properties: dict[str, Any] = {}
-    for name, annotation in list_caller_parameters(found.function):
+    for name, annotation in list_caller_parameters(tool.function):
         boolean = annotation is not None and ast.unparse(annotation).startswith("bool")
         schema: dict[str, Any] = {"type": "boolean"} if boolean else {}
         for node in ast.walk(annotation) if annotation else ():
@@ -54,14 +54,18 @@ def build_definition(found: SourceTool) -> dict[str, Any]:
                 schema["enum"] = values
         properties[name] = schema
     schema = {"type": "object", "properties": properties}
-    return {"name": found.name, "description": found.docstring, "inputSchema": schema}
+    return {"name": tool.name, "description": tool.docstring, "inputSchema": schema}
 
 
-def edits_a_part(found: SourceTool) -> bool:
+def edits_a_part(tool: SourceTool) -> bool:
     """Whether a change is one of a part, by its parameters: the same call again changes more, or fails."""
-    properties = build_definition(found)["inputSchema"]["properties"]
+    properties = build_definition(tool)["inputSchema"]["properties"]
     words = {"_".join(split_name(name)) for name in properties}
-    schemas = {name: one for name, one in properties.items() if isinstance(one, dict)}
-    modes = {str(value) for one in schemas.values() for value in one.get("enum", ())}
+    schemas = {
+        name: schema for name, schema in properties.items() if isinstance(schema, dict)
+    }
+    modes = {
+        str(value) for schema in schemas.values() for value in schema.get("enum", ())
+    }
     adds = schemas.get("append", {}).get("type") == "boolean" or "append" in modes
     return adds or bool(words & OLD and words & NEW)

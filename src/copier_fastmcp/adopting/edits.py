@@ -27,8 +27,8 @@ class Edited:
     @property
     def newline(self) -> str:
         """The line end of the file."""
-        found = re.search("\r\n|\n|\r", self.module.text)
-        return found[0] if found else "\n"
+        line_end = re.search("\r\n|\n|\r", self.module.text)
+        return line_end[0] if line_end else "\n"
 
     def at(self, line: int, column: int) -> int:
         """The place of what a tree calls a line and a column, which counts bytes."""
@@ -51,15 +51,15 @@ class Edited:
         _, end = self.span(call)
         inside, text = self.module.text[: end - 1], ", ".join(texts)
         keywords = call.keywords if isinstance(call, ast.Call) else []
-        given = [*(word.value for word in keywords)]
-        given += call.args if isinstance(call, ast.Call) else call.values
-        if not given:
+        values = [*(word.value for word in keywords)]
+        values += call.args if isinstance(call, ast.Call) else call.values
+        if not values:
             self.edits.append((end - 1, end - 1, text))
             return
-        last = max(self.span(one)[1] for one in given)
-        first = min(one.lineno for one in given)
+        last = max(self.span(value)[1] for value in values)
+        first = min(value.lineno for value in values)
         spread = first > call.lineno and call.end_lineno != max(
-            one.end_lineno or 0 for one in given
+            value.end_lineno or 0 for value in values
         )
         comma = re.match(r"[\s)]*,", self.module.text[last : end - 1])
         place = last + (
@@ -68,7 +68,7 @@ class Edited:
         if spread:
             indent = re.match(r"[ \t]*", self._line(first))
             lead = f"{self.newline}{indent[0] if indent else ''}"
-            text = "".join(f"{lead}{each}," for each in texts)
+            text = "".join(f"{lead}{argument}," for argument in texts)
             self.edits.append((place, place, text if comma else f",{text}"))
         else:
             place = place if comma else len(inside.rstrip())
@@ -104,15 +104,15 @@ class Edited:
 
     def _leading(self) -> list[ast.Import | ast.ImportFrom]:
         """The imports that the file begins with."""
-        found: list[ast.Import | ast.ImportFrom] = []
+        import_nodes: list[ast.Import | ast.ImportFrom] = []
         for at, node in enumerate(self.module.tree.body):
             if isinstance(node, ast.Import | ast.ImportFrom):
-                found.append(node)
+                import_nodes.append(node)
             elif at or not (
                 isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
             ):
                 break
-        return found
+        return import_nodes
 
     def _importing(self, line: str) -> tuple[int, str]:
         """Where an import goes, and with which line ends: in order among those of the same package, else last."""
@@ -124,20 +124,20 @@ class Edited:
             return self.starts[later.lineno - 1], text
         if alike:
             return self._after(alike[-1]), text
-        own = next(
+        relative_import = next(
             (n for n in nodes if isinstance(n, ast.ImportFrom) and n.level), None
         )
         if (
-            own
-            and not self._line(own.lineno - 1).strip()
+            relative_import
+            and not self._line(relative_import.lineno - 1).strip()
             and not line.startswith("from .")
         ):
-            return self.starts[own.lineno - 1], text + self.newline
+            return self.starts[relative_import.lineno - 1], text + self.newline
         first = self.module.tree.body[0]
         doc = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
         if nodes or doc:
             place = self._after(nodes[-1] if nodes else first)
-            return place, text if own else self.newline + text
+            return place, text if relative_import else self.newline + text
         defines = isinstance(first, (*FUNCTIONS, ast.ClassDef))
         return self._begins(), text + self.newline * (1 + defines)
 
@@ -181,9 +181,11 @@ class Edited:
             if joined := self._joined(line):
                 edits.append(joined)
                 continue
-            place, made = self._importing(line)
+            place, import_text = self._importing(line)
             ended = not place or self.module.text[place - 1] in "\r\n"
-            edits.append((place, place, made if ended else self.newline + made))
+            edits.append(
+                (place, place, import_text if ended else self.newline + import_text)
+            )
         edits += (
             self.edits
         )  # an import stands in front of a decorator at the same place
@@ -209,10 +211,10 @@ class Edited:
             raise RefusedError(
                 f"{self.module.path.name}: it was edited in the meantime; do it again"
             )
-        made = self.text
+        edited_text = self.text
         # What could not be loaded again is not written; compiling sees more than parsing.
-        compile(made, str(self.module.path), "exec", dont_inherit=True)
-        return made.encode(
+        compile(edited_text, str(self.module.path), "exec", dont_inherit=True)
+        return edited_text.encode(
             encoding, "backslashreplace"
         )  # a reason may quote a file in another one
 
@@ -220,7 +222,7 @@ class Edited:
 def _find_end(text: str) -> int:
     """Where the parentheses around a value end, by what stands behind it; comments may hold others."""
     ends = [
-        found.end() for found in re.finditer(r"#[^\r\n]*|\)", text) if found[0] == ")"
+        token.end() for token in re.finditer(r"#[^\r\n]*|\)", text) if token[0] == ")"
     ]
     return ends[-1] if ends else 0
 

@@ -86,33 +86,37 @@ class Evidence:
         self.vague = not self.describes_surely and self.word not in SURE_READS
         self.by_words = ""
         if self.described:
-            writing = (
-                _behavior_of_verb(one) for one in self.described if one.kind != "read"
+            written_behaviors = (
+                _behavior_of_verb(verb)
+                for verb in self.described
+                if verb.kind != "read"
             )
-            self.by_words = next(writing, "read")
+            self.by_words = next(written_behaviors, "read")
         creates = self.by_words == "create"
         self.upserts = [
-            one.word for one in self.described if one.kind == "change" and creates
+            verb.word for verb in self.described if verb.kind == "change" and creates
         ]
         self.by_words = "put" if self.upserts else self.by_words  # `create or update`
-        voices = [
-            each
-            for each in collect_evidence(subject)
-            if each.hint == READ_ONLY and each.votes > 1
+        signals = [
+            signal
+            for signal in collect_evidence(subject)
+            if signal.hint == READ_ONLY and signal.votes > 1
         ]
         schema = ("parameters", "choices", "result", "phrases")
         self.against = [
-            each for each in voices if each.source in schema and not each.value
+            signal for signal in signals if signal.source in schema and not signal.value
         ]
-        self.for_reads = [each for each in voices if each.value]
+        self.for_reads = [signal for signal in signals if signal.value]
         self.hinted = tool.hints.get("readOnlyHint")
         self.tagged = {tag.lower() for tag in tool.tags}
         self.sure = self._counted(body.writes(sure=True))
         self.weak = self._counted(body.writes(sure=False))
         self.reads = self._counted(body.of("read"))
         self.again = [effect for effect in body.of("again") if effect.depth < 3]
-        shown = self.sure or self.weak or self.by_name in REPEATS
-        self.stores = [*self.again, *body.of("guarded", "fresh")][:1] if shown else []
+        may_write = self.sure or self.weak or self.by_name in REPEATS
+        self.stores = (
+            [*self.again, *body.of("guarded", "fresh")][:1] if may_write else []
+        )
         self.texts = self._texts()
         if self.by_words == "read" and self.hinted and self.by_name in ("read", ""):
             # Its author says so three times.
@@ -122,7 +126,7 @@ class Evidence:
     @property
     def describes_surely(self) -> bool:
         """Whether a word of its description, other than its verb, says alone what it does."""
-        return any(one.sure and one.word != self.word for one in self.described)
+        return any(verb.sure and verb.word != self.word for verb in self.described)
 
     @property
     def reads_by_convention(self) -> bool:
@@ -139,12 +143,12 @@ class Evidence:
     @property
     def shown_reads(self) -> list[Effect]:
         """The reads that more than an unclear verb shows, as `ping` and `find` are."""
-        shown = []
+        clear_reads = []
         for effect in self.reads:
-            spoken = parse_name(effect.callee)
-            if effect.sure or (spoken and spoken[0].word in SURE_READS):
-                shown.append(effect)
-        return shown
+            callee_verbs = parse_name(effect.callee)
+            if effect.sure or (callee_verbs and callee_verbs[0].word in SURE_READS):
+                clear_reads.append(effect)
+        return clear_reads
 
     def _counted(self, effects: Sequence[Effect]) -> list[Effect]:
         """The effects that are evidence of their own.
@@ -174,14 +178,14 @@ class Evidence:
         return counted
 
     def _texts(self) -> tuple[str, ...]:
-        shown = self.reads[: 1 if self.sure else 2]
+        shown_reads = self.reads[: 1 if self.sure else 2]
         texts = [
             format_effect(e)
-            for e in (*self.stores, *self.sure[:2], *self.weak[:1], *shown)
+            for e in (*self.stores, *self.sure[:2], *self.weak[:1], *shown_reads)
         ]
         texts += [self.name_says] if self.word else []
         texts += [self.description_says] if self.described else []
-        texts += [each.text for each in self.against]
+        texts += [signal.text for signal in self.against]
         if self.hinted is not None:
             texts.append(f"its hints say readOnly={str(self.hinted).lower()}")
         if tags := sorted(self.tagged & {"read", "write"}):
@@ -208,20 +212,22 @@ class Evidence:
             return self.description_says
         if self.against:
             return self.against[0].text
-        said = {self.name_says, self.description_says if self.described else ""}
-        others = [text for text in self.texts if text not in said]
-        return others[-1] if others else "something else says that it writes"
+        own_texts = {self.name_says, self.description_says if self.described else ""}
+        other_texts = [text for text in self.texts if text not in own_texts]
+        return other_texts[-1] if other_texts else "something else says that it writes"
 
     @property
     def names_a_target(self) -> bool:
         """Whether a parameter names the place that it writes to."""
-        return any(each.text.startswith("it can write to") for each in self.against)
+        return any(signal.text.startswith("it can write to") for signal in self.against)
 
     @property
     def besides_hints(self) -> str:
         """The strongest evidence that is not a hint."""
-        others = (text for text in self.texts if not text.startswith("its hints say"))
-        return next(others, "nothing else says so")
+        other_texts = (
+            text for text in self.texts if not text.startswith("its hints say")
+        )
+        return next(other_texts, "nothing else says so")
 
     def stored(self, behavior: str) -> str:
         """A behavior, or what is said in its place where the way in which it stores contradicts it."""
@@ -236,21 +242,21 @@ class Evidence:
     def only_inserts(self) -> bool:
         """Whether all that is stored is new: a file that is written as a whole holds nothing else."""
         adds = ("create", "append", "ensure")
-        others = [e for e in self.body.writes(sure=True) if e.kind not in adds]
+        replacing = [e for e in self.body.writes(sure=True) if e.kind not in adds]
         return not self.body.of("sets", "again") and all(
-            WHOLE.search(e.text) for e in others
+            WHOLE.search(e.text) for e in replacing
         )
 
 
-def _choose_verb(said: Sequence[Verb]) -> tuple[str, str]:
+def _choose_verb(parsed_verbs: Sequence[Verb]) -> tuple[str, str]:
     """The behavior that a name says, and the word that says so."""
-    words = [one.word for one in said]
+    words = [verb.word for verb in parsed_verbs]
     for behavior, verbs in load_tables()["verbs"].items():
         for word in words[:1]:
             if word in verbs:
                 return str(behavior), word
-    for one in sorted(said, key=lambda each: each.kind == "read"):
-        return _behavior_of_verb(one), one.word
+    for verb in sorted(parsed_verbs, key=lambda verb: verb.kind == "read"):
+        return _behavior_of_verb(verb), verb.word
     return "", ""
 
 
@@ -260,13 +266,13 @@ def is_named_as_read(subject: ToolTexts) -> bool:
     return behavior == "read" and word in SURE_READS
 
 
-def _behavior_of_verb(said: Verb) -> str:
-    return "read" if said.kind == "read" else OF_KIND.get(said.kind, "action")
+def _behavior_of_verb(verb: Verb) -> str:
+    return "read" if verb.kind == "read" else OF_KIND.get(verb.kind, "action")
 
 
 def choose_cautious(behaviors: Sequence[str]) -> str:
     """The one of some behaviors that loses most."""
-    return next((one for one in CAUTION if one in behaviors), "action")
+    return next((behavior for behavior in CAUTION if behavior in behaviors), "action")
 
 
 def format_effect(effect: Effect) -> str:

@@ -21,28 +21,28 @@ class Server:
         module: The file.
         statement: The statement that makes it.
         held: The name by which it is held there, as in `mcp` or `self.mcp`.
-        serves: How the tests find it, as module:name; empty where they cannot.
+        entry_point: How the tests find it, as module:name; empty where they cannot.
     """
 
     module: Module
     statement: ast.stmt
     held: str
-    serves: str
+    entry_point: str
 
 
-def find_servers(seen: Survey) -> list[Server]:
+def find_servers(survey: Survey) -> list[Server]:
     """Every server that the project makes and does not mount in another one."""
-    own = {
+    server_classes = {
         node.name
-        for module in seen.project.modules.values()
+        for module in survey.project.modules.values()
         for node in module.nodes
         if isinstance(node, ast.ClassDef)
         and any(
             re.search(r"\b\w*(FastMCP|MCP)\b", ast.unparse(base)) for base in node.bases
         )
     }
-    found = []
-    for module in seen.project.modules.values():
+    servers = []
+    for module in survey.project.modules.values():
         for node in module.nodes:
             targets: list[ast.expr] = (
                 node.targets if isinstance(node, ast.Assign) else []
@@ -52,16 +52,22 @@ def find_servers(seen: Survey) -> list[Server]:
             value = getattr(node, "value", None)
             if len(targets) != 1 or not isinstance(value, ast.Call):
                 continue
-            name = seen.project.dotted(module, value.func).split(".")[-1].split("[")[0]
+            name = (
+                survey.project.dotted(module, value.func).split(".")[-1].split("[")[0]
+            )
             if isinstance(value.func, ast.Subscript):
                 name = ast.unparse(value.func.value)
             held = ast.unparse(targets[0])
-            child = f"{module.name}.{held}" in seen.mounted
-            if name in (*SERVERS, *own) and not child and isinstance(node, ast.stmt):
-                found.append(
+            child = f"{module.name}.{held}" in survey.mounted
+            if (
+                name in (*SERVERS, *server_classes)
+                and not child
+                and isinstance(node, ast.stmt)
+            ):
+                servers.append(
                     Server(module, node, held, _find_command(module, node, held))
                 )
-    return found
+    return servers
 
 
 def _find_command(module: Module, node: ast.stmt, held: str) -> str:
@@ -84,39 +90,44 @@ def _find_command(module: Module, node: ast.stmt, held: str) -> str:
     return ""
 
 
-def choose_place(seen: Survey, made: list[Server]) -> str:
+def choose_place(survey: Survey, servers: list[Server]) -> str:
     """The folder that policy/ goes in: the deepest that holds the server and every tool.
 
     Raises:
         RefusedError: Nothing here is a server's, or no folder of one package holds it all.
     """
-    root = seen.project.root
-    homes = [each.tool.home or each.tool.module for each in seen.proposals]
-    folders = [module.path.parent for module in (*homes, *(one.module for one in made))]
+    root = survey.project.root
+    homes = [
+        proposal.tool.home or proposal.tool.module for proposal in survey.proposals
+    ]
+    folders = [
+        module.path.parent
+        for module in (*homes, *(server.module for server in servers))
+    ]
     if not folders:
-        why = "no server is made here, and no tool that a decorator can declare"
-        raise RefusedError(f"{why}; name the server's own folder")
+        reason = "no server is made here, and no tool that a decorator can declare"
+        raise RefusedError(f"{reason}; name the server's own folder")
     common = folders[0]
     for folder in folders:
         while not folder.is_relative_to(common):
             common = common.parent
-    where = common.relative_to(root).as_posix()
-    above, _, below = f"{where}/".partition("/src/")
-    if below or above == where:
+    place = common.relative_to(root).as_posix()
+    above, _, nested = f"{place}/".partition("/src/")
+    if nested or above == place:
         raise RefusedError(
             f"the server lies in {above}/; adopt there: copier-fastmcp adopt {above}"
         )
-    if where == "src" and common not in folders:
+    if place == "src" and common not in folders:
         raise RefusedError(
             "several packages in src/ hold tools; name the folder of one of them"
         )
-    if where not in (".", "src") and not _is_package_of(
-        seen, common, policy_package(where)
+    if place not in (".", "src") and not _is_package_of(
+        survey, common, policy_package(place)
     ):
         raise RefusedError(
-            f"{where}/ is not a package, and nothing imports it by name: add __init__.py, or copier-fastmcp adopt {where}"
+            f"{place}/ is not a package, and nothing imports it by name: add __init__.py, or copier-fastmcp adopt {place}"
         )
-    return where
+    return place
 
 
 def choose_engine_name(folder: Path) -> str:
@@ -136,21 +147,23 @@ def choose_engine_name(folder: Path) -> str:
     )
 
 
-def _is_package_of(seen: Survey, folder: Path, name: str) -> bool:
+def _is_package_of(survey: Survey, folder: Path, name: str) -> bool:
     """Whether the files of a folder are imported by its name, and not started in it."""
     dotted = name.rpartition(".")[0]
     if (folder / "__init__.py").exists():
         return True
-    of = re.compile(rf"{re.escape(dotted)}[.:\"']")
+    import_pattern = re.compile(rf"{re.escape(dotted)}[.:\"']")
     targets = (
         target
-        for module in seen.project.modules.values()
+        for module in survey.project.modules.values()
         for target in module.imports.values()
     )
-    if any(of.match(f"{target}.") for target in targets):
+    if any(import_pattern.match(f"{target}.") for target in targets):
         return True
-    file = seen.project.root / "pyproject.toml"
-    return file.is_file() and bool(of.search(file.read_text("utf-8", "replace")))
+    file = survey.project.root / "pyproject.toml"
+    return file.is_file() and bool(
+        import_pattern.search(file.read_text("utf-8", "replace"))
+    )
 
 
 def policy_package(folder: str) -> str:

@@ -34,11 +34,11 @@ def list_tools(command: str) -> Listing:
 def compare_with_source(survey: Survey, listing: Listing) -> Survey:
     """The survey, with the tools that only the running server shows; differences are printed to stderr."""
     names = [str(tool.get("name")) for tool in listing]
-    found = [proposal.tool for proposal in survey.proposals] + survey.left
+    tools = [proposal.tool for proposal in survey.proposals] + survey.left
     unread = [
-        name for name in names if not any(_has_name(tool, name) for tool in found)
+        name for name in names if not any(_has_name(tool, name) for tool in tools)
     ]
-    absent = [tool.name for tool in found if tool.exact and tool.name not in names]
+    absent = [tool.name for tool in tools if tool.exact and tool.name not in names]
     agreement = "the same that its source shows"
     if unread or absent:
         agreement = f"{len(unread)} not found in the source"
@@ -60,9 +60,9 @@ def find_differences(before: Listing, after: Listing) -> list[str]:
     lines = [f"{name}: not listed any more" for name in old if name not in new]
     lines += [f"{name}: not listed before" for name in new if name not in old]
     for name, tool in old.items():
-        other = new.get(name, tool)
-        keys = sorted({*tool, *other})
-        if changed := [key for key in keys if tool.get(key) != other.get(key)]:
+        new_tool = new.get(name, tool)
+        keys = sorted({*tool, *new_tool})
+        if changed := [key for key in keys if tool.get(key) != new_tool.get(key)]:
             lines.append(f"{name}: {', '.join(changed)}")
     return lines
 
@@ -87,15 +87,15 @@ class Backup:
         Returns:
             A sentence that says what was restored, and what was not.
         """
-        kept = []
+        changed = []
         for path, held in self.before.items():
             if path.is_file() and _digest(path.read_bytes()) == self.digests[path]:
                 path.write_bytes(held)
             elif not (path.is_file() and path.read_bytes() == held):
-                kept.append(path.relative_to(root).as_posix())
-        restored = f"{format_count(len(self.before) - len(kept), 'file')} restored"
-        if kept:
-            names = ", ".join(kept)
+                changed.append(path.relative_to(root).as_posix())
+        restored = f"{format_count(len(self.before) - len(changed), 'file')} restored"
+        if changed:
+            names = ", ".join(changed)
             return f"{restored}; not restored: {names}, changed by something else meanwhile"
         return restored
 
@@ -112,20 +112,20 @@ def _by_name(listing: Listing) -> dict[str, dict[str, Any]]:
         while name in tools:
             name += " (again)"
         annotations = tool.get("annotations")
-        rest = {
+        definition = {
             key: value
             for key, value in tool.items()
             if key not in ("annotations", "title")
         }
         if isinstance(annotations, dict):
-            other = {
+            extra_hints = {
                 key: value
                 for key, value in annotations.items()
                 if key not in (*HINTS, "title") and value is not None
             }
-            if other:
-                rest["annotations"] = other
-        tools[name] = json.loads(json.dumps(rest, sort_keys=True))
+            if extra_hints:
+                definition["annotations"] = extra_hints
+        tools[name] = json.loads(json.dumps(definition, sort_keys=True))
     return tools
 
 
@@ -133,5 +133,5 @@ def _has_name(tool: SourceTool, name: str) -> bool:
     """Whether a listed name is that of a tool in the source; of a name that is put together, its parts come in order."""
     if tool.exact or tool.name == name:
         return tool.name == name
-    rest = iter(split_name(name))
-    return tool.name != "*" and all(part in rest for part in split_name(tool.name))
+    words = iter(split_name(name))
+    return tool.name != "*" and all(part in words for part in split_name(tool.name))

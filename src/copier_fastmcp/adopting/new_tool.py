@@ -14,7 +14,7 @@ from .survey import survey_server
 
 
 def plan_new_tool(
-    known: Mapping[str, Any],
+    answers: Mapping[str, Any],
     tool: Mapping[str, Any],
     written: Callable[[Path, str], Path],
 ) -> tuple[Path, dict[Path, bytes], str]:
@@ -31,29 +31,29 @@ def plan_new_tool(
     Raises:
         RefusedError: There is such a tool, or a file or a name in the way.
     """
-    root, name, place = Path.cwd(), str(tool["name"]), known["adopted"]["place"]
+    root, name, place = Path.cwd(), str(tool["name"]), answers["adopted"]["place"]
     if tool.get("module") or tool.get("http"):
         raise RefusedError(
             "an adopted server has its own layout and client; leave --module and --http out"
         )
-    seen = survey_server(root)
-    for one in seen.proposals:
+    survey = survey_server(root)
+    for one in survey.proposals:
         if one.tool.name == name:
             raise RefusedError(
-                f"{name} is a tool of {seen.place(one.tool)}; choose another name"
+                f"{name} is a tool of {survey.place(one.tool)}; choose another name"
             )
     path = root / place / f"{name}.py"
     package = layout.policy_package(place)
-    plain = {key: value for key, value in known.items() if key != "adopted"}
+    plain = {key: value for key, value in answers.items() if key != "adopted"}
     with copier_process.render_project(
         plain | {"tools": [dict(tool)], "backend": "none"}
     ) as fresh:
-        theirs = written(fresh, name)
-        text = (fresh / theirs).read_text(encoding="utf-8")
+        module_path = written(fresh, name)
+        text = (fresh / module_path).read_text(encoding="utf-8")
         probe = (fresh / f"tests/tools/test_{name}.py").read_bytes()
     text = re.sub(r"(?m)^from \.\.+policy import", f"from {package} import", text)
     text = text.replace(
-        theirs.as_posix(), path.relative_to(root).as_posix()
+        module_path.as_posix(), path.relative_to(root).as_posix()
     )  # what is to do there
     files = {path: text.encode(), root / f"tests/tools/test_{name}.py": probe}
     require_reachable(root, files)
@@ -64,8 +64,8 @@ def plan_new_tool(
     server = next(
         (
             s
-            for s in layout.find_servers(seen)
-            if s.serves == known["adopted"]["serves"]
+            for s in layout.find_servers(survey)
+            if s.entry_point == answers["adopted"]["serves"]
         ),
         None,
     )

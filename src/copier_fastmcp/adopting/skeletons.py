@@ -47,7 +47,14 @@ def write_probe(proposal: Proposal) -> str:
     arguments: dict[str, Any] = {}
     for name, annotation in list_caller_parameters(proposal.tool.function):
         text = ast.unparse(annotation) if annotation else "str"
-        kind = next((one for one in SAMPLES if re.search(rf"\b{one}\b", text)), None)
+        kind = next(
+            (
+                type_name
+                for type_name in SAMPLES
+                if re.search(rf"\b{type_name}\b", text)
+            ),
+            None,
+        )
         if choice := CHOICE.search(text):
             arguments[name] = ast.literal_eval(choice[1])
         elif kind:

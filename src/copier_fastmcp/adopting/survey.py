@@ -1,7 +1,7 @@
 """What `adopt` and `annotate` begin with: a server's tools, a behavior for each, and what to ask."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -33,70 +33,74 @@ class Survey:
     mounted: set[str]
     unread: tuple[str, ...] = ()
 
-    def place(self, found: SourceTool) -> str:
+    def place(self, tool: SourceTool) -> str:
         """The file of a tool's function, seen from the folder of the server."""
-        path = (found.home or found.module).path
+        path = (tool.home or tool.module).path
         return path.relative_to(self.project.root).as_posix()
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each tool, in the order of the files."""
 
         def row(
-            name: str, found: SourceTool | None, reason: str | None
+            name: str, tool: SourceTool | None, reason: str | None
         ) -> dict[str, Any]:
             return {
                 "tool": name,
-                "file": self.place(found) if found else None,
-                "line": found.line if found else None,
+                "file": self.place(tool) if tool else None,
+                "line": tool.line if tool else None,
                 "behavior": None,
                 "evidence": [],
                 "asked": False,
                 "not_adoptable": reason,
             }
 
-        made = [
-            row(each.tool.name, each.tool, None)
+        proposed = [
+            row(proposal.tool.name, proposal.tool, None)
             | {
-                "behavior": each.behavior,
-                "evidence": list(each.evidence),
-                "asked": bool(each.asked),
+                "behavior": proposal.behavior,
+                "evidence": list(proposal.evidence),
+                "asked": bool(proposal.asked),
             }
-            for each in self.proposals
+            for proposal in self.proposals
         ]
-        left = [row(one.name, one, one.reason) for one in self.left]
-        return [*made, *left, *(row(name, None, UNREAD) for name in self.unread)]
+        unadoptable = [row(tool.name, tool, tool.reason) for tool in self.left]
+        return [
+            *proposed,
+            *unadoptable,
+            *(row(name, None, UNREAD) for name in self.unread),
+        ]
 
     def show(self) -> None:
         """Print the table for people."""
         cells = [
             [
-                each.tool.name,
-                each.behavior + ("?" if each.asked else ""),
-                f"{self.place(each.tool)}:{each.tool.line}",
-                each.asked or "; ".join(each.evidence[:3]),
+                proposal.tool.name,
+                proposal.behavior + ("?" if proposal.asked else ""),
+                f"{self.place(proposal.tool)}:{proposal.tool.line}",
+                proposal.asked or "; ".join(proposal.evidence[:3]),
             ]
-            for each in self.proposals
+            for proposal in self.proposals
         ]
         cells += [
             [
-                one.name,
+                tool.name,
                 "-",
-                f"{self.place(one)}:{one.line}",
-                f"not adoptable: {one.reason}",
+                f"{self.place(tool)}:{tool.line}",
+                f"not adoptable: {tool.reason}",
             ]
-            for one in self.left
+            for tool in self.left
         ]
         cells += [[name, "-", "-", f"not adoptable: {UNREAD}"] for name in self.unread]
         print_table(["Tool", "Behavior", "Where", "Evidence"], cells)
-        asked = sum(bool(each.asked) for each in self.proposals)
-        counts = f"{format_count(len(self.proposals), 'tool')}, {format_count(asked, 'question')}"
-        left = self.reasons()
-        print(f"{counts}, {len(left)} not adoptable" if left else counts)
+        questions = sum(bool(proposal.asked) for proposal in self.proposals)
+        counts = f"{format_count(len(self.proposals), 'tool')}, {format_count(questions, 'question')}"
+        reasons = self.reasons()
+        print(f"{counts}, {len(reasons)} not adoptable" if reasons else counts)
 
     def reasons(self) -> list[tuple[str, str]]:
         """The tools that cannot be adopted, each with its reason."""
-        left = [(one.name, one.reason) for one in self.left]
-        return [*left, *((name, UNREAD) for name in self.unread)]
+        reasons = [(tool.name, tool.reason) for tool in self.left]
+        return [*reasons, *((name, UNREAD) for name in self.unread)]
 
 
 def survey_server(folder: Path, *, low_level: bool = False) -> Survey:
@@ -116,86 +120,94 @@ def survey_server(folder: Path, *, low_level: bool = False) -> Survey:
         )
     project = Project(folder.resolve())
     finder = ToolDiscovery(project)
-    found = finder.tools()
-    if not found:
+    tools = finder.tools()
+    if not tools:
         raise RefusedError(f"{folder}: {NONE}")
-    able = [
-        one
-        for one in found
-        if not one.reason or (low_level and one.low_level and one.exact)
+    adoptable = [
+        tool
+        for tool in tools
+        if not tool.reason or (low_level and tool.low_level and tool.exact)
     ]
-    left = [one for one in found if one not in able]
+    unadoptable = [tool for tool in tools if tool not in adoptable]
     return Survey(
         project,
         list_frameworks(project),
-        propose_behaviors(project, able),
-        left,
+        propose_behaviors(project, adoptable),
+        unadoptable,
         finder.mounted,
     )
 
 
-def answer_questions(seen: Survey, *, unattended: bool) -> list[Proposal]:
+def answer_questions(survey: Survey, *, unattended: bool) -> list[Proposal]:
     """The proposals, with what a person answered where the signals clash.
 
     Raises:
         KeyboardInterrupt: They left.
     """
-    asked = [each for each in seen.proposals if each.asked]
-    if unattended or not asked:
-        return seen.proposals
+    questions = [proposal for proposal in survey.proposals if proposal.asked]
+    if unattended or not questions:
+        return survey.proposals
     from ..terminal.prompts import run_steps
 
-    chosen: dict[int, str] = {}
+    decisions: dict[int, str] = {}
 
-    def ask(each: Proposal) -> None:
-        chosen[id(each)] = _ask(seen, each)
+    def ask(question: Proposal) -> None:
+        decisions[id(question)] = _ask(survey, question)
 
     try:
-        run_steps([partial(ask, each) for each in asked])
+        run_steps([partial(ask, question) for question in questions])
     except BackError as error:
         raise KeyboardInterrupt from error
-
-    def settled(each: Proposal) -> Proposal:
-        said = chosen.get(id(each))
-        if said is None:
-            return each
-        kept = each.exceptions if said == each.behavior else ()
-        return replace(each, behavior=said, asked="", exceptions=kept, kept={})
-
-    return [settled(each) for each in seen.proposals]
+    return [_apply_decision(proposal, decisions) for proposal in survey.proposals]
 
 
-def _ask(seen: Survey, proposal: Proposal) -> str:
+def _apply_decision(proposal: Proposal, decisions: Mapping[int, str]) -> Proposal:
+    """Return a proposal with the behavior that the user chose for it, if any."""
+    behavior = decisions.get(id(proposal))
+    if behavior is None:
+        return proposal
+    exceptions = proposal.exceptions if behavior == proposal.behavior else ()
+    return replace(
+        proposal, behavior=behavior, asked="", exceptions=exceptions, kept_hints={}
+    )
+
+
+def _ask(survey: Survey, proposal: Proposal) -> str:
     from ..terminal import prompts
 
-    known = {row[0]: row for row in list_meanings()}
-    order = dict.fromkeys((*proposal.others, *known))
-    where = f"{seen.place(proposal.tool)}:{proposal.tool.line}"
+    meanings = {row[0]: row for row in list_meanings()}
+    order = dict.fromkeys((*proposal.choices, *meanings))
+    place = f"{survey.place(proposal.tool)}:{proposal.tool.line}"
     name = proposal.tool.name
-    prompts.print_line(f"{name} ({where}): {proposal.asked}", "")
+    prompts.print_line(f"{name} ({place}): {proposal.asked}", "")
     return str(
-        prompts.ask_choice(f"What does {name} do?", [known[one] for one in order])
+        prompts.ask_choice(
+            f"What does {name} do?", [meanings[behavior] for behavior in order]
+        )
     )
 
 
 def print_remaining_work(
-    seen: Survey, chosen: list[Proposal], by_hand: Iterable[tuple[str, str]]
+    survey: Survey, chosen: list[Proposal], by_hand: Iterable[tuple[str, str]]
 ) -> None:
     """Say what needs a person: on stderr, a line for each tool."""
-    for each in chosen:
-        if each.asked:
-            where = f"{seen.place(each.tool)}:{each.tool.line}"
-            line = f"review {each.tool.name} ({where}), taken for {each.behavior}: {each.asked}"
+    for proposal in chosen:
+        if proposal.asked:
+            place = f"{survey.place(proposal.tool)}:{proposal.tool.line}"
+            line = f"review {proposal.tool.name} ({place}), taken for {proposal.behavior}: {proposal.asked}"
             print(line, file=sys.stderr)
-    kept = [
-        f"{each.tool.name} ({', '.join(relaxed)})"
-        for each in chosen
-        if not each.asked and (relaxed := _relaxed_but_kept(each))
+    kept_tools = [
+        f"{proposal.tool.name} ({', '.join(relaxed)})"
+        for proposal in chosen
+        if not proposal.asked and (relaxed := _relaxed_but_kept(proposal))
     ]
-    if kept:
-        print(f"kept as their authors wrote them: {'; '.join(kept)}", file=sys.stderr)
-    for name, why in by_hand:
-        print(f"by hand {name}: {why}", file=sys.stderr)
+    if kept_tools:
+        print(
+            f"kept as their authors wrote them: {'; '.join(kept_tools)}",
+            file=sys.stderr,
+        )
+    for name, reason in by_hand:
+        print(f"by hand {name}: {reason}", file=sys.stderr)
 
 
 def _relaxed_but_kept(proposal: Proposal) -> list[str]:
@@ -204,5 +216,5 @@ def _relaxed_but_kept(proposal: Proposal) -> list[str]:
     proposed = behavior_hints(name, behavior, proposal.exceptions)
     return [
         f"{hint}={value}"
-        for hint, value in relaxed_hints(proposal.kept, proposed).items()
+        for hint, value in relaxed_hints(proposal.kept_hints, proposed).items()
     ]

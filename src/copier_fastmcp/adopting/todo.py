@@ -54,16 +54,20 @@ PHASES: tuple[Phase, ...] = (
 )
 
 
-def list_phases(seen: Survey, chosen: Iterable[Proposal]) -> str:
+def list_phases(survey: Survey, chosen: Iterable[Proposal]) -> str:
     """A table in Markdown: a row for each phase that has tools."""
-    asked = [each for each in chosen if each.asked]
-    sure = [each for each in chosen if not each.asked]
+    questions = [proposal for proposal in chosen if proposal.asked]
+    sure = [proposal for proposal in chosen if not proposal.asked]
     groups = [
-        [_name(each) for each in asked],
-        [f"`{name}` ({reason})" for name, reason in seen.reasons()],
-        [_name(each) for each in sure if each.behavior in GATED],
-        [_name(each) for each in sure if each.behavior not in (*GATED, "read")],
-        [_name(each) for each in sure if each.behavior == "read"],
+        [_name(proposal) for proposal in questions],
+        [f"`{name}` ({reason})" for name, reason in survey.reasons()],
+        [_name(proposal) for proposal in sure if proposal.behavior in GATED],
+        [
+            _name(proposal)
+            for proposal in sure
+            if proposal.behavior not in (*GATED, "read")
+        ],
+        [_name(proposal) for proposal in sure if proposal.behavior == "read"],
     ]
     return format_checklist(TITLE, PHASES, groups)
 

@@ -55,10 +55,12 @@ def find_sent_methods(
         )
         if d
     ]
-    if not METHODS & {each.arg for each in (*arguments, *function.args.kwonlyargs)}:
+    if not METHODS & {
+        argument.arg for argument in (*arguments, *function.args.kwonlyargs)
+    }:
         return []
-    usual = next((d for a, d in defaults if a.arg in METHODS), None)
-    verb = find_http_method(call) or str(getattr(usual, "value", "")).lower()
+    default_value = next((d for a, d in defaults if a.arg in METHODS), None)
+    verb = find_http_method(call) or str(getattr(default_value, "value", "")).lower()
     kind = load_vocabulary()["http"].get(verb)
     return [(kind, True, f"it sends {verb.upper()}")] if kind else []
 
@@ -73,7 +75,7 @@ def find_open_mode(call: ast.Call) -> str:
             and re.fullmatch("[rwaxbt+]{1,4}", value.value)
             and re.search("[wax+]", value.value)
         ):
-            return next((one for one in "ax" if one in value.value), "w")
+            return next((letter for letter in "ax" if letter in value.value), "w")
     return ""
 
 
@@ -93,13 +95,16 @@ def find_http_method(call: ast.Call, scope: Scope | None = None) -> str:
 
 
 def find_passed_parameter(
-    call: ast.Call, name: str, scope: Scope, said: frozenset[str]
+    call: ast.Call, name: str, scope: Scope, literal_parameters: frozenset[str]
 ) -> str:
-    """The parameter of a tool that a call runs as it is; `said` has those that the caller has written out."""
-    known = FETCHES if name.startswith(("fetch", "read")) else PARAMETERS
+    """The parameter of a tool that a call runs as it is; `literal_parameters` has those that the caller has written out."""
+    statement_names = FETCHES if name.startswith(("fetch", "read")) else PARAMETERS
     for value in call.args[:1]:
         for held in _list_bare_parameters(value, scope):
-            if held in scope.parameters - said and held.lower() in known:
+            if (
+                held in scope.parameters - literal_parameters
+                and held.lower() in statement_names
+            ):
                 return held
     return ""
 
@@ -118,9 +123,9 @@ def _list_bare_parameters(
             if isinstance(value.func, ast.Attribute)
             else ast.unparse(value.func)
         )
-        of = [value.func.value] if isinstance(value.func, ast.Attribute) else []
-        for one in (*value.args[:1], *of) if name in WRAPS else ():
-            yield from _list_bare_parameters(one, scope, depth - 1)
+        receivers = [value.func.value] if isinstance(value.func, ast.Attribute) else []
+        for operand in (*value.args[:1], *receivers) if name in WRAPS else ():
+            yield from _list_bare_parameters(operand, scope, depth - 1)
     elif isinstance(value, ast.JoinedStr) and depth:
         fixed = (str(v.value) for v in value.values if isinstance(v, ast.Constant))
         if not "".join(fixed).strip():
@@ -159,31 +164,35 @@ def find_argument(function: Function, call: ast.Call, name: str) -> ast.expr | N
     return next((word.value for word in call.keywords if word.arg == name), None)
 
 
-def list_written_out(
-    function: Function, call: ast.Call, scope: Scope, said: frozenset[str]
+def list_literal_parameters(
+    function: Function, call: ast.Call, scope: Scope, literal_parameters: frozenset[str]
 ) -> frozenset[str]:
     """The parameters of a function for which a call gives a text that its source shows."""
     arguments = [*function.args.posonlyargs, *function.args.args]
     if arguments and arguments[0].arg in ("self", "cls"):
         arguments = arguments[1:]
-    given: dict[str, ast.expr] = {}
+    passed: dict[str, ast.expr] = {}
     for argument, value in zip(arguments, call.args, strict=False):
         if isinstance(value, ast.Starred):
             return frozenset()
-        given[argument.arg] = value
-    given |= {word.arg: word.value for word in call.keywords if word.arg}
-    every = {one.arg for one in (*arguments, *function.args.kwonlyargs)}
+        passed[argument.arg] = value
+    passed |= {word.arg: word.value for word in call.keywords if word.arg}
+    names = {parameter.arg for parameter in (*arguments, *function.args.kwonlyargs)}
     if any(word.arg is None for word in call.keywords):
-        every = set(given)
+        names = set(passed)
     return frozenset(
         name
-        for name in every
-        if name not in given or not _is_open_ended(given[name], scope, said)
+        for name in names
+        if name not in passed
+        or not _is_open_ended(passed[name], scope, literal_parameters)
     )
 
 
-def _is_open_ended(value: ast.expr, scope: Scope, said: frozenset[str]) -> bool:
+def _is_open_ended(
+    value: ast.expr, scope: Scope, literal_parameters: frozenset[str]
+) -> bool:
     """Whether a value may be a text of whoever calls the tool."""
     return any(
-        name in scope.parameters - said for name in _list_bare_parameters(value, scope)
+        name in scope.parameters - literal_parameters
+        for name in _list_bare_parameters(value, scope)
     )

@@ -11,8 +11,8 @@ from .call_arguments import (
     find_argument,
     find_dispatched_method,
     find_sent_methods,
+    list_literal_parameters,
     list_passed_texts,
-    list_written_out,
 )
 from .call_targets import describe_dynamic_call, resolve_call
 from .external_calls import KINDS, find_external_effects, is_preparation
@@ -34,7 +34,7 @@ STARTED = re.compile(r"\b(?:Popen|create_subprocess_exec|create_subprocess_shell
 PROCESS = re.compile(r"(?i)(?:^|_|\.)(?:proc|process|child|popen)$")
 Learned = tuple[Scope, Stores, list[tuple[str, str]], set[ast.AST], set[str]]
 # The depth at which each function was read, with the parameters that its caller has written out.
-Seen = dict[tuple[ast.AST, frozenset[str]], int]
+ReadDepths = dict[tuple[ast.AST, frozenset[str]], int]
 WRITES = {"create", "ensure", "append", "put", "delete", "consume", "action", "save"}
 
 
@@ -114,30 +114,35 @@ class Reader:
 
     def body(self, function: Function, home: Module) -> Body:
         """What a function does."""
-        found: list[Effect] = []
-        seen: Seen = {}
+        effects: list[Effect] = []
+        read_depths: ReadDepths = {}
         self.whole = True
-        self._read(Place(home, function), 0, seen, found, frozenset())
-        visited = frozenset(node for node, _ in seen)
-        effects = _keep_nearest(found)
-        below = visited - {function}
+        self._read(Place(home, function), 0, read_depths, effects, frozenset())
+        visited = frozenset(node for node, _ in read_depths)
+        nearest_effects = _keep_nearest(effects)
+        callees = visited - {function}
         return Body(
-            effects, self.whole, function, below, self._calls, self._passed_texts
+            nearest_effects,
+            self.whole,
+            function,
+            callees,
+            self._calls,
+            self._passed_texts,
         )
 
     def _read(
         self,
         place: Place,
         depth: int,
-        seen: Seen,
-        found: list[Effect],
-        said: frozenset[str],
+        read_depths: ReadDepths,
+        effects: list[Effect],
+        literal_parameters: frozenset[str],
     ) -> None:
         if not isinstance(place.node, FUNCTIONS):
             return
-        if seen.get((place.node, said), DEEPEST + 1) <= depth:
+        if read_depths.get((place.node, literal_parameters), DEEPEST + 1) <= depth:
             return
-        seen[place.node, said] = depth
+        read_depths[place.node, literal_parameters] = depth
         module = place.module
         if place.node not in self._learned:
             stores, scope = Stores(module, place.node), Scope(module, place.node)
@@ -145,39 +150,51 @@ class Reader:
             memos = find_memo_places(place.node, stores.nodes)
             self._learned[place.node] = scope, stores, stored, ran, memos
         scope, stores, stored, run, memos = self._learned[place.node]
-        begin = len(found)
-        found.extend(Effect(kind, True, text, depth) for kind, text in stored)
+        begin = len(effects)
+        effects.extend(Effect(kind, True, text, depth) for kind, text in stored)
         docs = ast.get_docstring(place.node, clean=False)
         for node in stores.nodes:
             if isinstance(node, ast.Call):
                 if text := describe_dynamic_call(self.project, module, node, scope):
                     self.whole = False
-                    if not _names_method(text, said):
-                        found.append(Effect("action", False, f"it calls {text}", depth))
+                    if not _names_method(text, literal_parameters):
+                        effects.append(
+                            Effect("action", False, f"it calls {text}", depth)
+                        )
                 for call in resolve_call(self.project, module, node, scope):
-                    first = len(found)
-                    self._call(module, call, scope, depth, seen, found, said)
+                    first = len(effects)
+                    self._call(
+                        module,
+                        call,
+                        scope,
+                        depth,
+                        read_depths,
+                        effects,
+                        literal_parameters,
+                    )
                     all_aside = _is_aside(call, memos)
                     all_aside = all_aside or _ends_own_process(call, scope, depth)
                     if depth > 0 and not all_aside:
                         all_aside = _keeps_credentials(call)
-                    for position in range(first, len(found)):
-                        effect = found[position]
+                    for position in range(first, len(effects)):
+                        effect = effects[position]
                         evicts = any(f" {memo}." in effect.text for memo in memos)
                         if all_aside or evicts:
-                            found[position] = replace(effect, aside=True)
-                found.extend(self._named(module, node, run, depth))
+                            effects[position] = replace(effect, aside=True)
+                effects.extend(self._named(module, node, run, depth))
             elif isinstance(node, ast.Constant | ast.JoinedStr | ast.BinOp):
                 text = read_text(module, node)
                 if text and text != docs:
-                    found.extend(_classify_statement(text, depth, run=node in run))
+                    effects.extend(_classify_statement(text, depth, run=node in run))
             elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
                 if node.target.id in scope.globals and not is_temporary(node.target.id):
-                    found.append(
+                    effects.append(
                         Effect("action", True, f"it changes {node.target.id}", depth)
                     )
             elif isinstance(node, ast.Attribute):
-                self._attribute(module, node, scope, stores, depth, seen, found)
+                self._attribute(
+                    module, node, scope, stores, depth, read_depths, effects
+                )
             elif (
                 isinstance(node, ast.Subscript)
                 and not isinstance(node.ctx, ast.Load)
@@ -190,21 +207,21 @@ class Reader:
                     f"it {'deletes' if deletes else 'sets'} {shorten_expression(node)}"
                 )
                 aside = ast.unparse(node.value) in memos
-                found.append(
+                effects.append(
                     Effect(
                         kind, not _is_own_note(node, depth), text, depth, aside=aside
                     )
                 )
-        for position in range(begin, len(found)):
-            if found[position].function is None:
-                found[position] = replace(found[position], function=place.node)
+        for position in range(begin, len(effects)):
+            if effects[position].function is None:
+                effects[position] = replace(effects[position], function=place.node)
 
     def _named(
         self, module: Module, call: ast.Call, run: set[ast.AST], depth: int
     ) -> Iterator[Effect]:
         """Statements that are handed to a call by name, as in execute(PURGE)."""
-        for given in (*call.args, *(word.value for word in call.keywords)):
-            for node in ast.walk(given):
+        for argument in (*call.args, *(word.value for word in call.keywords)):
+            for node in ast.walk(argument):
                 if text := resolve_text(self.project, module, node):
                     yield from _classify_statement(text, depth, run=node in run)
 
@@ -215,14 +232,14 @@ class Reader:
         scope: Scope,
         stores: Stores,
         depth: int,
-        seen: Seen,
-        found: list[Effect],
+        read_depths: ReadDepths,
+        effects: list[Effect],
     ) -> None:
         """A property that is looked at, or an attribute that is set of what is there after the call."""
         if isinstance(node.ctx, ast.Load):
             held = self._property(module, node, scope)
             if held and depth < DEEPEST:
-                self._read(held, depth + 1, seen, found, frozenset())
+                self._read(held, depth + 1, read_depths, effects, frozenset())
             return
         if node.attr.startswith("_") or is_temporary(ast.unparse(node)):
             return
@@ -233,12 +250,18 @@ class Reader:
         )
         if scope.mapped(node.value):
             calls = (n.func for n in stores.nodes if isinstance(n, ast.Call))
-            kept = any(getattr(one, "attr", "") in ("commit", "flush") for one in calls)
-            found.append(Effect(kind, kept, text, depth))
+            is_committed = any(
+                getattr(callee, "attr", "") in ("commit", "flush") for callee in calls
+            )
+            effects.append(Effect(kind, is_committed, text, depth))
         else:
-            own = depth == 0 and ast.unparse(node.value) == "self"
-            if own or scope.lasting(node.value) or self._imported(module, node.value):
-                found.append(Effect(kind, False, text, depth))
+            is_own_attribute = depth == 0 and ast.unparse(node.value) == "self"
+            if (
+                is_own_attribute
+                or scope.lasting(node.value)
+                or self._imported(module, node.value)
+            ):
+                effects.append(Effect(kind, False, text, depth))
 
     def _call(
         self,
@@ -246,67 +269,77 @@ class Reader:
         call: ast.Call,
         scope: Scope,
         depth: int,
-        seen: Seen,
-        found: list[Effect],
-        said: frozenset[str],
+        read_depths: ReadDepths,
+        effects: list[Effect],
+        literal_parameters: frozenset[str],
     ) -> None:
-        below = self._below(module, call, scope)
-        if below:
-            self._note_call(module, call, scope, below)
-        for one in below:
-            if sent := find_dispatched_method(one.node, call):
-                found.extend(Effect(*effect, depth + 1) for effect in sent)
-            elif isinstance(one.node, ast.ClassDef):
-                self._made(one, depth, seen, found)
+        callees = self._below(module, call, scope)
+        if callees:
+            self._note_call(module, call, scope, callees)
+        for callee in callees:
+            if sent := find_dispatched_method(callee.node, call):
+                effects.extend(Effect(*effect, depth + 1) for effect in sent)
+            elif isinstance(callee.node, ast.ClassDef):
+                self._made(callee, depth, read_depths, effects)
             elif (
                 depth < DEEPEST
-                and isinstance(one.node, FUNCTIONS)
-                and not is_preparation(one.node.name)
+                and isinstance(callee.node, FUNCTIONS)
+                and not is_preparation(callee.node.name)
             ):
-                found.extend(
+                effects.extend(
                     Effect(*effect, depth + 1)
-                    for effect in find_sent_methods(one.node, call)
+                    for effect in find_sent_methods(callee.node, call)
                 )
-                found.extend(_find_passed_methods(one.node, call, depth + 1))
-                more = list_written_out(one.node, call, scope, said)
-                if _encloses_both(module, one.node, call):
-                    more |= said  # a function in this one shares its parameters
-                self._read(one, depth + 1, seen, found, more)
+                effects.extend(_find_passed_methods(callee.node, call, depth + 1))
+                callee_literals = list_literal_parameters(
+                    callee.node, call, scope, literal_parameters
+                )
+                if _encloses_both(module, callee.node, call):
+                    callee_literals |= literal_parameters  # a function in this one shares its parameters
+                self._read(callee, depth + 1, read_depths, effects, callee_literals)
             elif depth >= DEEPEST:
                 self.whole = False
-        if not below:
-            effects = [*find_external_effects(self.project, module, call, scope, said)]
-            callee = (
+        if not callees:
+            external_effects = [
+                *find_external_effects(
+                    self.project, module, call, scope, literal_parameters
+                )
+            ]
+            callee_name = (
                 call.func.attr
                 if isinstance(call.func, ast.Attribute)
                 else ast.unparse(call.func)
             )
-            found.extend(Effect(*effect, depth, callee) for effect in effects)
-            is_known = any(sure for _, sure, _ in effects)
+            effects.extend(
+                Effect(*effect, depth, callee_name) for effect in external_effects
+            )
+            is_known = any(sure for _, sure, _ in external_effects)
             if not is_known and not is_pure_call(
-                self.project, module, call, scope, said
+                self.project, module, call, scope, literal_parameters
             ):
                 self.whole = False
 
     def _note_call(
-        self, module: Module, call: ast.Call, scope: Scope, below: Sequence[Place]
+        self, module: Module, call: ast.Call, scope: Scope, callees: Sequence[Place]
     ) -> None:
         """Note which functions of the project a function calls, and the texts that it passes."""
         functions = (node for node in module.above(call) if isinstance(node, FUNCTIONS))
         caller = next(functions, None)
         if caller is None:
             return
-        self._calls.setdefault(caller, set()).update(place.node for place in below)
+        self._calls.setdefault(caller, set()).update(place.node for place in callees)
         texts = self._passed_texts.setdefault(caller, [])
         texts.extend(list_passed_texts(call, scope))
 
-    def _made(self, owner: Place, depth: int, seen: Seen, found: list[Effect]) -> None:
+    def _made(
+        self, owner: Place, depth: int, read_depths: ReadDepths, effects: list[Effect]
+    ) -> None:
         """What making an object loses; that it connects, or makes a folder, nobody notices."""
         inner: list[Effect] = []
         for name in MAKING:
             if depth < DEEPEST and (method := self._method(owner, name)):
-                self._read(method, depth + 1, seen, inner, frozenset())
-        found.extend(e for e in inner if e.kind in ("delete", "consume") and e.sure)
+                self._read(method, depth + 1, read_depths, inner, frozenset())
+        effects.extend(e for e in inner if e.kind in ("delete", "consume") and e.sure)
 
     def _below(self, module: Module, call: ast.Call, scope: Scope) -> list[Place]:
         """The functions of this project that a call may reach."""
@@ -331,13 +364,13 @@ class Reader:
     def _imported(self, module: Module, held: ast.expr) -> bool:
         """Whether another file of the project keeps what is held, as in `from .store import store`."""
         name = module.imports.get(root_name(held), "")
-        kept = (
+        place = (
             self.project.find(name)
             if name and not is_temporary(ast.unparse(held))
             else None
         )
-        return kept is not None and isinstance(
-            kept.node, ast.Dict | ast.List | ast.Set | ast.Call
+        return place is not None and isinstance(
+            place.node, ast.Dict | ast.List | ast.Set | ast.Call
         )
 
     def _property(
@@ -357,8 +390,8 @@ class Reader:
                 return Place(owner.module, node)
         for base in owner.node.bases if depth else ():
             above = self.project.resolve(owner.module, base)
-            if above and (found := self._method(above, name, depth - 1)):
-                return found
+            if above and (method := self._method(above, name, depth - 1)):
+                return method
         return None
 
     def _class_of(self, module: Module, held: ast.expr, scope: Scope) -> Place | None:
@@ -406,8 +439,8 @@ def _find_run_statements(stores: Stores, scope: Scope) -> Iterator[ast.AST]:
     """The parts of texts that calls run, also by a local name."""
     for node in stores.nodes:
         name = getattr(node.func, "attr", "") if isinstance(node, ast.Call) else ""
-        for given in node.args if isinstance(node, ast.Call) and name in RUN else ():
-            for part in ast.walk(given):
+        for argument in node.args if isinstance(node, ast.Call) and name in RUN else ():
+            for part in ast.walk(argument):
                 yield part
                 held = (
                     scope.assigned.get(part.id) if isinstance(part, ast.Name) else None
@@ -440,11 +473,11 @@ def _encloses_both(module: Module, function: ast.AST, call: ast.Call) -> bool:
     return around is not None and around in module.above(call)
 
 
-def _names_method(text: str, said: frozenset[str]) -> bool:
+def _names_method(text: str, literal_parameters: frozenset[str]) -> bool:
     """Whether a text is getattr(held, name), and the caller has written the name out."""
     call = ast.parse(text, mode="eval").body if text.startswith("getattr(") else None
     named = call.args[1] if isinstance(call, ast.Call) and len(call.args) > 1 else None
-    return isinstance(named, ast.Name) and named.id in said
+    return isinstance(named, ast.Name) and named.id in literal_parameters
 
 
 def _find_passed_methods(
@@ -457,16 +490,20 @@ def _find_passed_methods(
         if not isinstance(node, ast.Call) or ast.unparse(node.func) != "getattr":
             continue
         name = node.args[1] if len(node.args) > 1 else None
-        given = (
+        argument = (
             find_argument(function, call, name.id)
             if isinstance(name, ast.Name)
             else None
         )
-        if not isinstance(given, ast.Constant) or not isinstance(given.value, str):
+        if not isinstance(argument, ast.Constant) or not isinstance(
+            argument.value, str
+        ):
             continue
-        for spoken in parse_name(given.value)[:1]:
-            kind = KINDS.get(spoken.kind, "action")
-            yield Effect(kind, False, f"it calls {given.value}()", depth, given.value)
+        for verb in parse_name(argument.value)[:1]:
+            kind = KINDS.get(verb.kind, "action")
+            yield Effect(
+                kind, False, f"it calls {argument.value}()", depth, argument.value
+            )
 
 
 def _is_aside(call: ast.Call, memos: set[str]) -> bool:
@@ -517,9 +554,9 @@ def _keeps_credentials(call: ast.Call) -> bool:
 def _is_own_note(node: ast.Subscript, depth: int) -> bool:  # self._record["rows"] = 3
     """Whether a class only notes something for itself."""
     held = node.value
-    own = (
+    is_private = (
         isinstance(held, ast.Attribute)
         and held.attr.startswith("_")
         and root_name(held) == "self"
     )
-    return own and depth > 1 and isinstance(node.slice, ast.Constant)
+    return is_private and depth > 1 and isinstance(node.slice, ast.Constant)

@@ -21,7 +21,7 @@ def find_memo_places(function: Function, nodes: Iterable[ast.AST]) -> set[str]:
     body = list(nodes)
     looked_up = set(_list_lookups(body))
     returned = set(_returned_texts(body))
-    given = {argument.arg for argument in list_parameters(function)}
+    parameters = {argument.arg for argument in list_parameters(function)}
     computed = _computed_names(body)
     places: set[str] = set()
     keys: set[str] = set()
@@ -41,7 +41,7 @@ def find_memo_places(function: Function, nodes: Iterable[ast.AST]) -> set[str]:
                 (place, key) in looked_up
                 and is_computed
                 and is_returned
-                and value not in given
+                and value not in parameters
             ):
                 places.add(place)
                 keys.add(key)
@@ -123,6 +123,6 @@ def _memo_files(body: list[ast.AST]) -> Iterator[str]:
                 continue
             place = ast.unparse(test.args[0] if test.args else test.func.value)
             is_negated = isinstance(node.test, ast.UnaryOp)
-            reads = any(place in ast.unparse(statement) for statement in node.body)
-            if reads and not is_negated:
+            is_read = any(place in ast.unparse(statement) for statement in node.body)
+            if is_read and not is_negated:
                 yield place

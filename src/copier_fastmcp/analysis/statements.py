@@ -96,21 +96,25 @@ def resolve_text(project: Project, module: Module, node: ast.AST) -> str:
 
 
 def _attribute(
-    project: Project, module: Module, of: ast.Name, name: str
+    project: Project, module: Module, owner_name: ast.Name, name: str
 ) -> ast.AST | None:
-    if of.id in ("self", "cls"):
-        owner = next((a for a in module.above(of) if isinstance(a, ast.ClassDef)), None)
+    if owner_name.id in ("self", "cls"):
+        owner = next(
+            (a for a in module.above(owner_name) if isinstance(a, ast.ClassDef)), None
+        )
     else:
-        place = project.resolve(module, of)
+        place = project.resolve(module, owner_name)
         owner = place.node if place and isinstance(place.node, ast.ClassDef) else None
-        if not place and of.id in module.imports:
-            other = project.module(module.imports[of.id])
-            return other.top.get(name) if other else None
+        if not place and owner_name.id in module.imports:
+            imported_module = project.module(module.imports[owner_name.id])
+            return imported_module.top.get(name) if imported_module else None
     for node in owner.body if owner else ():
         targets = node.targets if isinstance(node, ast.Assign) else []
         if isinstance(node, ast.AnnAssign):
             targets = [node.target]
-        if any(isinstance(one, ast.Name) and one.id == name for one in targets):
+        if any(
+            isinstance(target, ast.Name) and target.id == name for target in targets
+        ):
             return getattr(node, "value", None)
     return None
 
@@ -125,7 +129,10 @@ def classify_statement(text: str, *, run: bool = False) -> str | None:
     if GRAPHQL_QUERY.match(text) and text.count("{") == text.count("}"):
         return "read"
     plain = REMARKS.sub(" ", text)
-    kinds = {_classify_text(one.strip(" \t\r\n("), run) for one in plain.split(";")}
+    kinds = {
+        _classify_text(statement.strip(" \t\r\n("), run)
+        for statement in plain.split(";")
+    }
     return next((kind for kind in ORDER if kind in kinds), None)
 
 

@@ -104,19 +104,19 @@ class Stores:
         key = (ast.unparse(target.value), ast.unparse(target.slice))
         if key in self.guards:
             return "guarded"
-        texts = [ast.unparse(one) for one in self._spread(target.slice)]
+        texts = [ast.unparse(part) for part in self._spread(target.slice)]
         return "fresh" if any(FRESH.search(text) for text in texts) else "sets"
 
     def _spread(self, expression: ast.AST) -> Iterator[ast.AST]:
         """The parts of an expression, and of what its local names were given; each once."""
-        seen: set[ast.AST] = set()
+        visited: set[ast.AST] = set()
         level = [expression]
         for _ in range(1 + NAMES_DEEP):
             names: dict[str, None] = {}
-            for node in (inner for one in level for inner in ast.walk(one)):
-                if node in seen:
+            for node in (inner for part in level for inner in ast.walk(part)):
+                if node in visited:
                     continue
-                seen.add(node)
+                visited.add(node)
                 yield node
                 if isinstance(node, ast.Name):
                     names[node.id] = None
@@ -124,7 +124,7 @@ class Stores:
 
     def _computed(self, expression: ast.AST) -> Iterator[ast.AST]:
         """What goes into arithmetic of an expression, texts put together among it."""
-        seen: set[ast.AST] = set()
+        visited: set[ast.AST] = set()
         for node in self._spread(expression):
             step = isinstance(node, ast.Name) and node.id in self.stepped
             step = step or (
@@ -134,9 +134,9 @@ class Stores:
                 isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
             )
             step = step or isinstance(node, ast.JoinedStr | ast.Starred)
-            for inner in self._spread(node) if step and node not in seen else ():
-                if inner not in seen:
-                    seen.add(inner)
+            for inner in self._spread(node) if step and node not in visited else ():
+                if inner not in visited:
+                    visited.add(inner)
                     yield inner
 
     def _from_itself(self, leaf: str, value: ast.AST) -> bool:
@@ -155,12 +155,12 @@ class Stores:
             and held.attr.startswith("_")
         ):
             return False
-        given = [v for v in self.values.get(name, ()) if root_name(v) != name]
-        if not given:
+        values = [v for v in self.values.get(name, ()) if root_name(v) != name]
+        if not values:
             return True
         return any(
             not _makes_new_value(v) and (not root_name(v) or self.durable(v, depth - 1))
-            for v in given
+            for v in values
         )
 
     def found(self) -> Iterator[tuple[str, str]]:
@@ -183,8 +183,8 @@ class Stores:
                 yield "again", f"it says {node.value!r}"
             elif isinstance(node, ast.Constant | ast.JoinedStr | ast.BinOp):
                 text = read_text(self.module, node)
-                if text and text != docs and (said := COUNTED.search(text)):
-                    yield "again", f"its SQL counts on from what {said[1]} was"
+                if text and text != docs and (match := COUNTED.search(text)):
+                    yield "again", f"its SQL counts on from what {match[1]} was"
             elif isinstance(node, ast.Dict):
                 for key, value in zip(node.keys, node.values, strict=True):
                     if isinstance(key, ast.Constant) and self._from_itself(
@@ -226,7 +226,7 @@ class Stores:
             yield "guarded", f"it writes {shorten_expression(held)} where it was not"
         if COUNTERS.fullmatch(call.func.attr):
             yield "again", f"it calls {shorten_expression(call.func)}()"
-        parts = [n for given in call.args for n in self._computed(given)]
+        parts = [n for argument in call.args for n in self._computed(argument)]
         for node in parts:
             if (
                 isinstance(node, ast.Call)

@@ -21,7 +21,7 @@ class Client:
     """A client: what it does with a tool of these hints, in words, and where that can be read."""
 
     name: str
-    does: Callable[[Hints], str]
+    decide: Callable[[Hints], str]
     rule: str
     source: str
 
@@ -122,4 +122,4 @@ CLIENTS = (
 def list_decisions(annotations: object) -> dict[str, str]:
     """What each client does with a tool of these annotations, by the client's name."""
     hints = annotations if isinstance(annotations, Mapping) else {}
-    return {client.name: client.does(hints) for client in CLIENTS}
+    return {client.name: client.decide(hints) for client in CLIENTS}

@@ -149,11 +149,11 @@ def _interpret_verbs(texts: ToolTexts) -> VerbsBySource:
 
 def _drop_nouns(texts: ToolTexts) -> list[Verb]:
     """The verbs of a name of one word, which may be a noun, as `type`."""
-    reads = {verb.kind == "read" for verb in texts.description_verbs}
+    read_flags = {verb.kind == "read" for verb in texts.description_verbs}
     verbs = []
     for verb in texts.name_verbs:
         may_be_noun = not verb.sure and verb.word in word_list("nouns")
-        if not reads or not may_be_noun or (verb.kind == "read") in reads:
+        if not read_flags or not may_be_noun or (verb.kind == "read") in read_flags:
             verbs.append(verb)
     return verbs
 
@@ -188,20 +188,22 @@ def _collect_verb_evidence(
     """The evidence of the verbs of a name, a title or a description."""
     if not verbs:
         return
-    writes = [verb for verb in verbs if verb.kind in WRITES]
-    deciding = writes or verbs
+    write_verbs = [verb for verb in verbs if verb.kind in WRITES]
+    deciding = write_verbs or verbs
     words = {verb.word for verb in deciding}
     has_opposites = any(find_opposites(word, words) for word in words)
     is_sure = has_opposites or any(verb.sure for verb in deciding)
     weight = STRONG if is_sure else WEAK
     text = f"its {source} says {'/'.join(verb.word for verb in deciding)!r}"
-    values: dict[str, bool | None] = {READ_ONLY: not writes}
-    if writes:
-        values[DESTRUCTIVE] = is_destructive(writes)
-        values[IDEMPOTENT] = is_idempotent(tool, writes)
+    values: dict[str, bool | None] = {READ_ONLY: not write_verbs}
+    if write_verbs:
+        values[DESTRUCTIVE] = is_destructive(write_verbs)
+        values[IDEMPOTENT] = is_idempotent(tool, write_verbs)
     for hint, value in values.items():
         if value is not None:
-            forbids = hint == READ_ONLY and bool(writes) and source == "description"
+            forbids = (
+                hint == READ_ONLY and bool(write_verbs) and source == "description"
+            )
             yield Evidence(source, hint, value, weight, text, forbids)
 
 

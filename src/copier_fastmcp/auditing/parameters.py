@@ -219,37 +219,39 @@ def _find_quoted_choices(tool: Tool, name: str) -> list[str]:
 def _collect_choice_evidence(tool: Tool) -> Iterator[Evidence]:
     for choice in list_act_choices(tool):
         name = choice.parameter
-        writes = [verb for verb in choice.verbs if verb.kind in WRITES]
-        if not writes and choice.is_complete:
+        write_verbs = [verb for verb in choice.verbs if verb.kind in WRITES]
+        if not write_verbs and choice.is_complete:
             text = (
                 f"its {name!r} is one of {'/'.join(verb.word for verb in choice.verbs)}"
             )
             yield Evidence("choices", READ_ONLY, True, STRONG, text)
-        if len(writes) < 2 and not any(verb.sure for verb in writes):
+        if len(write_verbs) < 2 and not any(verb.sure for verb in write_verbs):
             continue
-        text = f"its {name!r} can be {writes[0].word!r}"
+        text = f"its {name!r} can be {write_verbs[0].word!r}"
         yield Evidence("choices", READ_ONLY, False, CERTAIN, text)
-        losing = [verb for verb in writes if is_destructive([verb])]
+        losing = [verb for verb in write_verbs if is_destructive([verb])]
         if losing:
             text = f"its {name!r} can be {losing[0].word!r}"
             yield Evidence("choices", DESTRUCTIVE, True, CERTAIN, text)
-        idempotent = is_idempotent(tool, writes)
+        idempotent = is_idempotent(tool, write_verbs)
         if idempotent is not None and (choice.is_complete or not idempotent):
-            text = f"its {name!r} can be {'/'.join(verb.word for verb in writes)}"
+            text = f"its {name!r} can be {'/'.join(verb.word for verb in write_verbs)}"
             yield Evidence("choices", IDEMPOTENT, idempotent, STRONG, text)
 
 
 def is_idempotent(tool: Tool, verbs: Sequence[Verb]) -> bool | None:
     """Whether a second call changes nothing more; None where the verbs do not show it."""
-    writes = [verb for verb in verbs if verb.kind in WRITES]
-    words = {verb.word for verb in writes}
+    write_verbs = [verb for verb in verbs if verb.kind in WRITES]
+    words = {verb.word for verb in write_verbs}
     if words & word_list("repeats_more"):
         return False
     if len(words) == 2 and words & word_list(
         "upserted"
     ):  # create or update: one end state
-        writes = [verb for verb in writes if verb.word not in ("create", "add")]
-    if writes and all(_settles(tool, verb) for verb in writes):
+        write_verbs = [
+            verb for verb in write_verbs if verb.word not in ("create", "add")
+        ]
+    if write_verbs and all(_settles(tool, verb) for verb in write_verbs):
         return True
     return None
 
@@ -271,9 +273,11 @@ def _collect_result_evidence(tool: Tool) -> Iterator[Evidence]:
     properties = schema.get("properties") if isinstance(schema, dict) else None
     names = {"_".join(split_name(name)) for name in properties or ()}
     for kind, value in (("writes", False), ("reads", True)):
-        known = sorted(names & word_list(f"returns_{kind}"))
-        if known:
-            yield Evidence("result", READ_ONLY, value, WEAK, f"it returns {known[0]!r}")
+        returned = sorted(names & word_list(f"returns_{kind}"))
+        if returned:
+            yield Evidence(
+                "result", READ_ONLY, value, WEAK, f"it returns {returned[0]!r}"
+            )
             return
 
 

@@ -40,8 +40,8 @@ def fetch_tools(
                 late or str(error) or type(error).__name__,
                 *log.read().splitlines()[-1:],
             ]
-            why = f"could not check {url or server or 'an empty command'}: {' | '.join(reasons)}"
-            raise UnableError(why) from error
+            message = f"could not check {url or server or 'an empty command'}: {' | '.join(reasons)}"
+            raise UnableError(message) from error
 
 
 @contextmanager

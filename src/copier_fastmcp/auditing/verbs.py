@@ -66,7 +66,7 @@ class Clause:
 
     verb: Verb | None
     word: str
-    rest: str
+    remainder: str
 
 
 @cache
@@ -285,21 +285,25 @@ def _skip_label(sentence: str) -> str:
     label = LABEL.match(sentence)
     if label is None or find_verb(label[1].lower()) is not None:
         return sentence
-    rest = sentence[label.end() :]
-    return rest if rest[0].isupper() or _parse_clause(rest).verb else sentence
+    remainder = sentence[label.end() :]
+    return (
+        remainder
+        if remainder[0].isupper() or _parse_clause(remainder).verb
+        else sentence
+    )
 
 
 def parse_sentence(sentence: str) -> list[Verb]:
     """The verb that a sentence begins with, and verbs joined to that one."""
     sentence = _skip_lead_in(sentence)
     clause = _parse_clause(sentence)
-    following = re.findall("[a-z]+", clause.rest.lower())[:5]
+    following = re.findall("[a-z]+", clause.remainder.lower())[:5]
     lead = _find_producing_verb(clause.word, following) or clause.verb
     if lead is None and re.match(phrase_pattern("performs"), sentence, re.IGNORECASE):
         return _find_performed_act(following)
     if re.match(phrase_pattern("asks"), sentence, re.IGNORECASE):
         lead = Verb(clause.word, READ, True)
-    if re.match(" here\\b", clause.rest):  # `Start here if ...`
+    if re.match(" here\\b", clause.remainder):  # `Start here if ...`
         return []
     if ANSWERING.match(sentence):  # `Use this to answer questions about ...`
         return []
@@ -324,7 +328,7 @@ def _find_performed_act(following: Sequence[str]) -> list[Verb]:
 
 def _find_leading_noun(clause: Clause) -> Verb | None:
     """The act of a sentence without a verb: `full-text search for`, `deletion of`."""
-    noun = re.match(r"(?: ([a-z]+))? (?:of|for|over|on)\b", clause.rest)
+    noun = re.match(r"(?: ([a-z]+))? (?:of|for|over|on)\b", clause.remainder)
     if noun is None:
         return None
     if not noun[1]:
@@ -341,15 +345,15 @@ def _parse_clause(sentence: str) -> Clause:
     if not match:
         return Clause(None, "", "")
     word = ((match[1] or "") + match[2]).lower()
-    rest = sentence[match.end() :]
-    particle = re.match(f" ({'|'.join(PARTICLES)})\\b", rest)
+    remainder = sentence[match.end() :]
+    particle = re.match(f" ({'|'.join(PARTICLES)})\\b", remainder)
     if particle:
         forms = list_base_forms(word)
         phrasal = [load_verbs().get(form + particle[1]) for form in forms]
         verb = next((verb for verb in phrasal if verb), None)
         if verb or PHRASAL.intersection(forms):
-            return Clause(verb, word, rest[particle.end() :])
-    return Clause(find_verb(word), word, rest)
+            return Clause(verb, word, remainder[particle.end() :])
+    return Clause(find_verb(word), word, remainder)
 
 
 NOUN_ENDINGS = (
@@ -383,16 +387,16 @@ def _find_purpose(sentence: str) -> list[Verb]:
 
 def _find_joined_verbs(clause: Clause) -> Iterator[Verb]:
     """Verbs that `and`, `or` or a comma joins to the first one, in the same form."""
-    rest = clause.rest
+    remainder = clause.remainder
     in_third_person = _is_third_person(clause.word)
     reached = 0
-    for match in re.finditer(JOINED, rest):
+    for match in re.finditer(JOINED, remainder):
         word = match[2]
-        following = rest[match.end() :]
+        following = remainder[match.end() :]
         verb = find_verb(word)
         if verb is None or _is_third_person(word) is not in_third_person:
             continue
-        is_adjacent = re.search(r"[a-z]", rest[reached : match.start()]) is None
+        is_adjacent = re.search(r"[a-z]", remainder[reached : match.start()]) is None
         if is_adjacent:
             reached = match.end()  # `create, update, delete or move`
         has_conjunction = bool(match[1].strip(" ,"))

@@ -82,20 +82,20 @@ async def list_all_tools(client: Client[Any]) -> Tools:
     """Every tool of a server; a cursor that comes again, or too much of it, is an error."""
     tools: Tools = []
     size = 0
-    seen: list[str | None] = [None]
+    cursors: list[str | None] = [None]
     while True:
-        page = await _page(client.session, seen[-1])
+        page = await _page(client.session, cursors[-1])
         tools = check_count(tools + page.tools)
         size += len(json.dumps(page.tools))
         if size > LARGEST:
             raise ValueError(f"more than {LARGEST >> 20} MiB of tools")
         if page.cursor is None:
             return tools
-        if page.cursor in seen:
+        if page.cursor in cursors:
             raise ValueError(
                 f"its pages go in a circle: the cursor {page.cursor!r} came twice"
             )
-        seen.append(page.cursor)
+        cursors.append(page.cursor)
 
 
 async def fetch_from_server(

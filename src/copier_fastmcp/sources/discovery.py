@@ -35,13 +35,15 @@ class ToolDiscovery(RegistrationArguments):
         rows: dict[tuple[str, int], SourceTool] = {}
         for module in self.project.modules.values():
             for node in module.nodes:
-                for found in (
+                for registration in (
                     *self._decorated(module, node),
                     *self._called(module, node),
                 ):
-                    prefix = self.prefixes.get(found.server, "")
+                    prefix = self.prefixes.get(registration.server, "")
                     named = replace(
-                        found, name=f"{prefix}{found.name}", local=found.name
+                        registration,
+                        name=f"{prefix}{registration.name}",
+                        local=registration.name,
                     )
                     place = named.function or named.site
                     rows.setdefault((named.name, id(place)), named)
@@ -51,7 +53,7 @@ class ToolDiscovery(RegistrationArguments):
         for tool in LowLevelTools(self.project, self.receivers).find():
             rows.setdefault((tool.name, id(tool.site)), tool)
         return sorted(
-            rows.values(), key=lambda one: (str(one.module.path), one.site.lineno)
+            rows.values(), key=lambda row: (str(row.module.path), row.site.lineno)
         )
 
     def _marked(self) -> Iterator[SourceTool]:
@@ -69,20 +71,20 @@ class ToolDiscovery(RegistrationArguments):
                     name = place.node.name
                     if "tool" not in name.split("_") or any(self._own(module, target)):
                         continue
-                    said = (
-                        self.said(module, call)
+                    registration = (
+                        self.parse_registration(module, call)
                         if call
                         else SourceTool("", module, decorator)
                     )
                     marked = node.name if isinstance(node, FUNCTIONS) else ""
                     yield replace(
-                        said,
-                        name=said.name or marked,
-                        local=said.name or marked,
+                        registration,
+                        name=registration.name or marked,
+                        local=registration.name or marked,
                         site=decorator,
                         function=node if isinstance(node, FUNCTIONS) else None,
                         home=module,
-                        own=name,
+                        own_decorator=name,
                         marked=True,
                     )
 
@@ -100,14 +102,19 @@ class ToolDiscovery(RegistrationArguments):
                 self._own(module, target) if not self._registers(module, target) else ()
             ):
                 name = ast.unparse(target)
-                made = self._made(module, decorator, call, Place(module, node))
-                below = self.said(inner.module, inner.node)
-                said = (
+                tool = self._made(module, decorator, call, Place(module, node))
+                inner_registration = self.parse_registration(inner.module, inner.node)
+                has_name = (
                     any(word.arg == "name" for word in call.keywords) if call else False
                 )
-                wire = self._inner_name(inner.node, made.name if said else node.name)
+                wire_name = self._inner_name(
+                    inner.node, tool.name if has_name else node.name
+                )
                 yield replace(
-                    made, name=wire, own=name, hints=made.hints or below.hints
+                    tool,
+                    name=wire_name,
+                    own_decorator=name,
+                    hints=tool.hints or inner_registration.hints,
                 )
 
     def _registers(self, module: Module, target: ast.expr) -> bool:
@@ -124,10 +131,14 @@ class ToolDiscovery(RegistrationArguments):
     def _is_server(self, module: Module, expression: ast.expr) -> bool:
         place = self.project.resolve(module, expression)
         if place and isinstance(place.node, ast.Call):
-            made = self.project.dotted(place.module, place.node.func)
-            package = made.split(".")[0]
-            known = {name.split(".")[0] for name in self.project.modules}
-            foreign = "." in made and package not in {"fastmcp", "mcp", *known}
+            class_name = self.project.dotted(place.module, place.node.func)
+            package = class_name.split(".")[0]
+            own_packages = {name.split(".")[0] for name in self.project.modules}
+            foreign = "." in class_name and package not in {
+                "fastmcp",
+                "mcp",
+                *own_packages,
+            }
             return not foreign
         return self.project.dotted(module, expression).split(".")[0] != "pydantic_ai"
 
@@ -175,8 +186,12 @@ class ToolDiscovery(RegistrationArguments):
     ) -> bool:
         """Whether what a call registers comes from outside: it is given, or it is a parameter."""
         inner = [n for n in ast.walk(around) if isinstance(n, FUNCTIONS)]
-        names = {arg.arg for one in inner for arg in list_parameters(one)}
-        names |= {one.name for one in inner if self._wraps_parameter(module, one)}
+        names = {arg.arg for function in inner for arg in list_parameters(function)}
+        names |= {
+            function.name
+            for function in inner
+            if self._wraps_parameter(module, function)
+        }
         outer = module.parents.get(call)
         calls = [call, *([outer] if isinstance(outer, ast.Call) else [])]
         used = {
@@ -212,15 +227,15 @@ class ToolDiscovery(RegistrationArguments):
         if isinstance(function, ast.Call) and self._registers(module, function.func):
             yield from self._registered(module, function, node.args[:1])
         elif isinstance(function, ast.Attribute):
-            of = self.project.dotted(module, function.value)
+            owner = self.project.dotted(module, function.value)
             if function.attr in MADE_ELSEWHERE and (
-                of.endswith(SERVERS) or "proxy" in of.lower()
+                owner.endswith(SERVERS) or "proxy" in owner.lower()
             ):
                 reason = (
                     f"{MADE_ELSEWHERE[function.attr]} are known when it runs; {DECLARE}"
                 )
                 yield SourceTool("*", module, node, exact=False, reason=reason)
-            elif function.attr == "from_function" and of.endswith("Tool"):
+            elif function.attr == "from_function" and owner.endswith("Tool"):
                 yield from self._registered(
                     module, node, node.args[:1] or _find_keyword(node, "fn")
                 )
@@ -234,14 +249,18 @@ class ToolDiscovery(RegistrationArguments):
             ):
                 yield from self._registered(module, node, node.args[:1])
             elif function.attr == "add_tool":
-                given = (
+                functions = (
                     node.args[:1]
                     or _find_keyword(node, "fn")
                     or _find_keyword(node, "tool")
                 )
-                made = isinstance(given[0], ast.Call) if given else True
-                if given and not made and not self._holds_tool(module, given[0]):
-                    yield from self._registered(module, node, given)
+                is_call = isinstance(functions[0], ast.Call) if functions else True
+                if (
+                    functions
+                    and not is_call
+                    and not self._holds_tool(module, functions[0])
+                ):
+                    yield from self._registered(module, node, functions)
 
     def _holds_tool(self, module: Module, expression: ast.expr) -> bool:
         """Whether a name holds a Tool that was made elsewhere, and so is found there."""
@@ -253,9 +272,9 @@ class ToolDiscovery(RegistrationArguments):
         return False
 
     def _registered(
-        self, module: Module, call: ast.Call, given: Sequence[ast.expr]
+        self, module: Module, call: ast.Call, functions: Sequence[ast.expr]
     ) -> Iterator[SourceTool]:
-        for expression in given:
+        for expression in functions:
             places = list(self._functions(module, expression))
             if not places and isinstance(expression, ast.Lambda):
                 reason = (
@@ -263,10 +282,10 @@ class ToolDiscovery(RegistrationArguments):
                 )
                 yield replace(self._made(module, call, call, None), reason=reason)
             elif not places and not self._is_parameter(module, expression):
-                known = self._made(module, call, call, None)
-                name = known.name if known.name != "*" else ast.unparse(expression)
+                tool = self._made(module, call, call, None)
+                name = tool.name if tool.name != "*" else ast.unparse(expression)
                 yield replace(
-                    known, name=name, exact=False, reason=self._why(module, expression)
+                    tool, name=name, exact=False, reason=self._why(module, expression)
                 )
             for place in places:
                 if not self._wraps_parameter(place.module, place.node):
@@ -288,8 +307,8 @@ class ToolDiscovery(RegistrationArguments):
         names = {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)}
         for around in module.above(expression):
             if isinstance(around, FUNCTIONS):
-                given = {arg.arg for arg in list_parameters(around)}
-                if names & (given - {"self", "cls", "mcp", "app", "server"}):
+                parameters = {arg.arg for arg in list_parameters(around)}
+                if names & (parameters - {"self", "cls", "mcp", "app", "server"}):
                     return True
         return False
 
@@ -302,8 +321,8 @@ class ToolDiscovery(RegistrationArguments):
             yield from self.project.twins(place)
             return
         if isinstance(expression, ast.Attribute):
-            if found := self.project.method(expression.attr):
-                yield found
+            if function_place := self.project.method(expression.attr):
+                yield function_place
             return
         if not depth:
             return
@@ -311,7 +330,7 @@ class ToolDiscovery(RegistrationArguments):
             for argument in expression.args[:1]:
                 yield from self._functions(module, argument, depth - 1)
             return
-        seen: set[int] = set()
+        node_ids: set[int] = set()
         for value in self._values(module, expression):
             node = value.node
             parts = (
@@ -324,10 +343,12 @@ class ToolDiscovery(RegistrationArguments):
                     isinstance(part, ast.Name | ast.Attribute | ast.Call)
                     and part is not expression
                 ):
-                    for found in self._functions(value.module, part, depth - 1):
-                        if id(found.node) not in seen:
-                            seen.add(id(found.node))
-                            yield found
+                    for function_place in self._functions(
+                        value.module, part, depth - 1
+                    ):
+                        if id(function_place.node) not in node_ids:
+                            node_ids.add(id(function_place.node))
+                            yield function_place
 
     def _values(self, module: Module, expression: ast.expr) -> Iterator[Place]:
         """What is assigned to a name around it, or what a loop takes it from."""
@@ -360,25 +381,27 @@ class ToolDiscovery(RegistrationArguments):
         self, module: Module, site: ast.expr, call: ast.Call | None, place: Place | None
     ) -> SourceTool:
         framework = self.receivers.registration(module, site)
-        said = SourceTool("", module, site)
+        registration = SourceTool("", module, site)
         if call:
-            said = self.said(module, call, named_first=bool(framework))
+            registration = self.parse_registration(
+                module, call, named_first=bool(framework)
+            )
         function = place.node if place and isinstance(place.node, FUNCTIONS) else None
         target = call.func if call else site
         held = target.value if isinstance(target, ast.Attribute) else None
         server = name_server(self.project, module, held) if held is not None else ""
-        name = said.name or (function.name if function else "*")
+        name = registration.name or (function.name if function else "*")
         if (
             function
             and place
-            and not said.name
+            and not registration.name
             and function.name in place.module.renamed
         ):
-            said = replace(
-                said, exact=False
+            registration = replace(
+                registration, exact=False
             )  # its __name__ is set while the server starts
         return replace(
-            said,
+            registration,
             name=name,
             site=site,
             function=function,

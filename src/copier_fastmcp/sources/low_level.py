@@ -39,7 +39,7 @@ class LowLevelTools(RegistrationArguments):
         if schema is None or "name" not in keywords:
             return
         tool = replace(
-            self.said(module, call, named_first=False),
+            self.parse_registration(module, call, named_first=False),
             framework=SCHEMA_KEYWORDS[schema],
             low_level=True,
             reason=NO_FUNCTION,
@@ -84,10 +84,12 @@ class LowLevelTools(RegistrationArguments):
 
     def _handler(self, module: Module, name: str) -> Place | None:
         """What runs for a name: a branch, an entry of a table, or a function of that name."""
-        others = [
-            other for other in self.project.modules.values() if other is not module
+        other_modules = [
+            project_module
+            for project_module in self.project.modules.values()
+            if project_module is not module
         ]
-        for candidate in (module, *others):
+        for candidate in (module, *other_modules):
             for node in candidate.nodes:
                 if branch := self._branch(candidate, node, name):
                     return self._as_function(candidate, node, branch)
@@ -104,7 +106,7 @@ class LowLevelTools(RegistrationArguments):
             f"{plain}_handler",
         }
         names |= {f"{plain}_tool", f"tool_{plain}", f"do_{plain}"}
-        for candidate in (module, *others):
+        for candidate in (module, *other_modules):
             for node in candidate.nodes:
                 if isinstance(node, FUNCTIONS) and node.name in names:
                     return Place(candidate, node)
@@ -148,15 +150,15 @@ class LowLevelTools(RegistrationArguments):
         """A branch as a function of its own, with what the function around it does before any branch."""
         around = next((a for a in module.above(node) if isinstance(a, FUNCTIONS)), None)
         before = [] if around is None else _list_common_statements(around, node)
-        made = ast.parse("async def branch(): ...").body[0]
-        if not isinstance(made, ast.AsyncFunctionDef):
+        branch = ast.parse("async def branch(): ...").body[0]
+        if not isinstance(branch, ast.AsyncFunctionDef):
             raise TypeError("an async function is not parsed as one")
-        made.body = [*before, *body]
+        branch.body = [*before, *body]
         if around is not None:
-            made.args = around.args
-        ast.copy_location(made, body[0])
-        module.parents[made] = module.parents[around] if around else module.tree
-        return Place(module, made)
+            branch.args = around.args
+        ast.copy_location(branch, body[0])
+        module.parents[branch] = module.parents[around] if around else module.tree
+        return Place(module, branch)
 
 
 def read_listed_parameters(tool: SourceTool) -> dict[str, Any]:
@@ -179,7 +181,9 @@ def _parse_schema(expression: ast.expr) -> dict[str, Any] | None:
         is_properties = isinstance(key, ast.Constant) and key.value == "properties"
         if is_properties and isinstance(part, ast.Dict):
             names = [
-                str(one.value) for one in part.keys if isinstance(one, ast.Constant)
+                str(property_key.value)
+                for property_key in part.keys
+                if isinstance(property_key, ast.Constant)
             ]
             return {"type": "object", "properties": {name: {} for name in names}}
     return None
@@ -193,7 +197,7 @@ def _list_elements(expression: ast.expr) -> list[ast.expr]:
 
 def _list_common_statements(function: Function, node: ast.AST) -> list[ast.stmt]:
     """The plain statements of a function before a branch of it."""
-    found: list[ast.stmt] = []
+    statements: list[ast.stmt] = []
     level = list(function.body)
     while level:
         statement = level.pop(0)
@@ -203,5 +207,5 @@ def _list_common_statements(function: Function, node: ast.AST) -> list[ast.stmt]
                 continue
             break
         if isinstance(statement, ast.Assign | ast.AnnAssign | ast.Expr):
-            found.append(statement)
-    return found
+            statements.append(statement)
+    return statements

@@ -117,13 +117,13 @@ class Project:
             MemoryError,
         ) as error:
             line = f":{error.lineno}" if isinstance(error, SyntaxError) else ""
-            why = (
+            reason = (
                 error.msg
                 if isinstance(error, SyntaxError)
                 else str(error) or "it is nested too deeply"
             )
             raise RefusedError(
-                f"{relative.as_posix()}{line}: not read as Python: {why}; mend it, or {NEWER}"
+                f"{relative.as_posix()}{line}: not read as Python: {reason}; mend it, or {NEWER}"
             ) from error
         module = Module(path, ".".join(parts), text, tree)
         package = parts if path.name == "__init__.py" else parts[:-1]
@@ -162,8 +162,8 @@ class Project:
 
     def module(self, name: str) -> Module | None:
         """A module by its dotted name, also where the project lies deeper than its root."""
-        if found := self.modules.get(name):
-            return found
+        if module := self.modules.get(name):
+            return module
         ends = self._ends.get(name, [])
         return ends[0] if len(ends) == 1 else None
 
@@ -176,19 +176,19 @@ class Project:
         return None
 
     def _inside(self, module: Module, parts: list[str], depth: int) -> Place | None:
-        first, rest = parts[0], parts[1:]
+        first, attributes = parts[0], parts[1:]
         if (node := module.top.get(first)) is not None:
-            for part in rest:
+            for part in attributes:
                 body = node.body if isinstance(node, ast.ClassDef) else []
                 named = (n for n in body if isinstance(n, FUNCTIONS) and n.name == part)
                 if (node := next(named, None)) is None:
                     return None
             return Place(module, node)
         if depth and first in module.imports:
-            return self.find(".".join([module.imports[first], *rest]), depth - 1)
+            return self.find(".".join([module.imports[first], *attributes]), depth - 1)
         for star in module.stars if depth else ():
-            if found := self.find(".".join([star, *parts]), depth - 1):
-                return found
+            if place := self.find(".".join([star, *parts]), depth - 1):
+                return place
         return None
 
     def dotted(self, module: Module, expression: ast.AST) -> str:
@@ -240,7 +240,12 @@ class Project:
 
         def around(node: ast.AST) -> ast.AST | None:
             return next(
-                (each for each in module.above(node) if isinstance(each, scopes)), None
+                (
+                    enclosing
+                    for enclosing in module.above(node)
+                    if isinstance(enclosing, scopes)
+                ),
+                None,
             )
 
         scope = around(place.node)
@@ -266,10 +271,10 @@ def list_caller_parameters(
     function: Function | None,
 ) -> Iterator[tuple[str, ast.expr | None]]:
     """The parameters of a tool's function that a caller gives, each with its annotation."""
-    for one in list_parameters(function) if function else ():
-        text = ast.unparse(one.annotation) if one.annotation else ""
-        if one.arg not in INJECTED and "Context" not in text:
-            yield one.arg, one.annotation
+    for parameter in list_parameters(function) if function else ():
+        text = ast.unparse(parameter.annotation) if parameter.annotation else ""
+        if parameter.arg not in INJECTED and "Context" not in text:
+            yield parameter.arg, parameter.annotation
 
 
 def decode_source(held: bytes) -> str:

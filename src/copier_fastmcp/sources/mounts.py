@@ -17,7 +17,7 @@ def name_server(project: Project, module: Module, held: ast.expr) -> str:
 def find_mounts(project: Project) -> tuple[set[str], dict[str, str]]:
     """The servers that are mounted, and the prefix of each that has one: that of what it is mounted in comes first."""
     mounted: set[str] = set()
-    found: dict[str, tuple[str, str]] = {}
+    mounts: dict[str, tuple[str, str]] = {}
     for module in project.modules.values():
         for call in _list_mount_calls(module):
             words = [
@@ -25,25 +25,25 @@ def find_mounts(project: Project) -> tuple[set[str], dict[str, str]]:
                 for word in call.keywords
                 if word.arg in ("namespace", "prefix")
             ]
-            given = [
+            children = [
                 *call.args,
                 *(word.value for word in call.keywords if word.arg == "server"),
             ]
             texts = [
                 str(value.value)
-                for value in (*given, *words)
+                for value in (*children, *words)
                 if isinstance(value, ast.Constant) and isinstance(value.value, str)
             ]
             held = (
                 call.func.value if isinstance(call.func, ast.Attribute) else call.func
             )
             parent = name_server(project, module, held)
-            for child in given:
+            for child in children:
                 server = name_server(project, module, child)
                 mounted.add(server)
                 if server:
-                    found[server] = (f"{texts[-1]}_" if texts else "", parent)
-    return mounted, {server: _resolve_prefix(server, found) for server in found}
+                    mounts[server] = (f"{texts[-1]}_" if texts else "", parent)
+    return mounted, {server: _resolve_prefix(server, mounts) for server in mounts}
 
 
 def _list_mount_calls(module: Module) -> Iterator[ast.Call]:
@@ -55,7 +55,7 @@ def _list_mount_calls(module: Module) -> Iterator[ast.Call]:
 
 
 def _resolve_prefix(
-    server: str, found: dict[str, tuple[str, str]], depth: int = 8
+    server: str, mounts: dict[str, tuple[str, str]], depth: int = 8
 ) -> str:
-    own, parent = found.get(server, ("", ""))
-    return (_resolve_prefix(parent, found, depth - 1) if depth else "") + own
+    prefix, parent = mounts.get(server, ("", ""))
+    return (_resolve_prefix(parent, mounts, depth - 1) if depth else "") + prefix

@@ -121,9 +121,9 @@ class Receivers:
         """The framework of a class: one of FastMCP or of the SDK, or a subclass that keeps its `tool`."""
         if isinstance(expression, ast.Subscript):
             expression = expression.value
-        known = SERVER_CLASSES.get(self.external_name(module, expression), "")
-        if known or not depth:
-            return known
+        own_framework = SERVER_CLASSES.get(self.external_name(module, expression), "")
+        if own_framework or not depth:
+            return own_framework
         place = self.project.resolve(module, expression)
         if place is None or not isinstance(place.node, ast.ClassDef):
             return ""
@@ -136,8 +136,8 @@ class Receivers:
             if not _forwards_options(method):
                 return ""
         for base in place.node.bases:
-            if found := self.server_class(place.module, base, depth - 1):
-                return found
+            if base_framework := self.server_class(place.module, base, depth - 1):
+                return base_framework
         return ""
 
     def is_annotations(self, module: Module, call: ast.Call) -> bool:
@@ -149,8 +149,8 @@ class Receivers:
         return self.external_name(module, call.func) in TOOL_TYPES
 
     def _of_call(self, module: Module, call: ast.Call, depth: int) -> str:
-        if found := self.server_class(module, call.func):
-            return found
+        if framework := self.server_class(module, call.func):
+            return framework
         place = self.project.resolve(module, call.func)
         if place is None or not isinstance(place.node, FUNCTIONS):
             return ""
@@ -244,8 +244,8 @@ class Receivers:
             return Place(module, owner) if isinstance(owner, ast.ClassDef) else None
         if argument.annotation is not None and not _is_any(argument.annotation):
             return self._annotated_class(module, argument.annotation)
-        given = self._given(module, function, argument)
-        classes = [self._own_class(where, value, depth - 1) for where, value in given]
+        values = self._given(module, function, argument)
+        classes = [self._own_class(where, value, depth - 1) for where, value in values]
         nodes = {place.node for place in classes if place}
         return classes[0] if len(nodes) == 1 and None not in classes else None
 
@@ -463,7 +463,9 @@ def _find_argument(
     if name not in names:
         return None
     place = names.index(name)
-    given = call.args[: place + 1]
-    if len(given) <= place or any(isinstance(value, ast.Starred) for value in given):
+    arguments = call.args[: place + 1]
+    if len(arguments) <= place or any(
+        isinstance(value, ast.Starred) for value in arguments
+    ):
         return None
-    return given[place]
+    return arguments[place]

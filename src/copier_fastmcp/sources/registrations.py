@@ -53,7 +53,7 @@ class SourceTool:
     tags: tuple[str, ...] = ()
     hints: dict[str, bool] = field(default_factory=dict)
     annotated: ast.expr | None = None
-    own: str = ""
+    own_decorator: str = ""
     server: str = ""
     local: str = ""
     framework: str = ""
@@ -86,7 +86,7 @@ class RegistrationArguments:
 
     project: Project
 
-    def said(
+    def parse_registration(
         self, module: Module, call: ast.AST, *, named_first: bool = True
     ) -> SourceTool:
         """The name, the title, the hints and the tags that a call says.
@@ -96,11 +96,11 @@ class RegistrationArguments:
             call: The call that registers.
             named_first: Whether a text that comes first is the name, as in methods of a known server class.
         """
-        found = SourceTool(
+        tool = SourceTool(
             "", module, call if isinstance(call, ast.expr) else ast.Constant(None)
         )
         if not isinstance(call, ast.Call):
-            return found
+            return tool
         named = {word.arg: word.value for word in call.keywords if word.arg}
         first = call.args[0] if call.args else None
         text = isinstance(first, ast.Constant) and isinstance(first.value, str)
@@ -108,7 +108,7 @@ class RegistrationArguments:
         if name is not None:
             value, exact = self._text(module, name)
             if value and _is_name(value):
-                found = replace(found, name=value, exact=exact)
+                tool = replace(tool, name=value, exact=exact)
         title = self._text(module, named["title"])[0] if "title" in named else None
         described = (
             self._text(module, named["description"])[0]
@@ -118,12 +118,12 @@ class RegistrationArguments:
         hints, inner = self._hints(module, named.get("annotations"))
         tags = named.get("tags")
         words = tuple(
-            str(one.value)
-            for one in getattr(tags, "elts", ())
-            if isinstance(one, ast.Constant)
+            str(tag.value)
+            for tag in getattr(tags, "elts", ())
+            if isinstance(tag, ast.Constant)
         )
         return replace(
-            found,
+            tool,
             title=" ".join((title or inner or "").split()) or None,
             description=described,
             tags=words,
