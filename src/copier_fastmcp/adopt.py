@@ -81,7 +81,7 @@ def adopt(
         json_output: Print JSON: a row for each tool.
     """
     if remove:
-        return _remove(folder.resolve(), dry_run=dry_run)
+        return _remove_adoption(folder.resolve(), dry_run=dry_run)
     survey = survey_server(folder)
     root = survey.project.root
     if all(
@@ -94,18 +94,18 @@ def adopt(
     floors: list[str] = []
     if not (json_output and dry_run):
         dependencies.require_recent_fastmcp(root, survey.frameworks)
-        floors = _accepted_floors(root, accepted=raise_floors or dry_run)
+        floors = _check_floors(root, accepted=raise_floors or dry_run)
     if live is not None:
         announce_command(live)
         survey = compare_with_source(survey, list_tools(live))
     prior_changes = {} if dry_run else list_changes(root)  # what a running server left
     quiet = unattended or json_output or not sys.stdin.isatty()
     if not json_output and not (dry_run and quiet):
-        survey.show()
+        survey.print_survey()
     chosen = (
         []
         if json_output and dry_run
-        else answer_questions(_undeclared(survey), unattended=quiet)
+        else answer_questions(_exclude_declared(survey), unattended=quiet)
     )
     if not (json_output and dry_run):
         if engine is None:
@@ -115,13 +115,13 @@ def adopt(
             raise RefusedError(
                 "files were changed in the meantime; commit them and do it again"
             )
-        _write(survey, adoption, chosen, dry_run=dry_run, say=not json_output)
+        _write_adoption(survey, adoption, chosen, dry_run=dry_run, say=not json_output)
         for floor in floors:
             print(f"raised: {floor}", file=sys.stderr)
     if json_output:
         print(json.dumps(survey.rows(), indent=2, ensure_ascii=False))
     if not dry_run:
-        _pinned(root, pin=pin, ask=not quiet)
+        _pin_tools(root, pin=pin, ask=not quiet)
     return 0
 
 
@@ -156,7 +156,7 @@ def _choose_engine(
     return "package" if chosen == "package" else "vendored"
 
 
-def _remove(root: Path, *, dry_run: bool) -> int:
+def _remove_adoption(root: Path, *, dry_run: bool) -> int:
     """Remove an adoption; 1 where something is left to a person."""
     removal = plan_removal(root, load_adoption(root))
     if not dry_run:
@@ -176,7 +176,7 @@ def _remove(root: Path, *, dry_run: bool) -> int:
     return 1 if removal.by_hand else 0
 
 
-def _accepted_floors(root: Path, *, accepted: bool) -> list[str]:
+def _check_floors(root: Path, *, accepted: bool) -> list[str]:
     """The lower bounds that are raised; none for a server that was adopted before.
 
     Raises:
@@ -188,13 +188,13 @@ def _accepted_floors(root: Path, *, accepted: bool) -> list[str]:
     return floors
 
 
-def _undeclared(survey: Survey) -> Survey:
+def _exclude_declared(survey: Survey) -> Survey:
     """What is left of a server's tools where it was adopted before."""
     if not (answers := load_adoption(survey.project.root)):
         return survey
     package = layout.policy_package(answers["adopted"]["place"])
 
-    def says(tool: SourceTool) -> bool:
+    def has_declaration(tool: SourceTool) -> bool:
         return bool(
             tool.function
             and tool.home
@@ -204,12 +204,12 @@ def _undeclared(survey: Survey) -> Survey:
     return replace(
         survey,
         proposals=[
-            proposal for proposal in survey.proposals if not says(proposal.tool)
+            proposal for proposal in survey.proposals if not has_declaration(proposal.tool)
         ],
     )
 
 
-def _pinned(root: Path, *, pin: bool, ask: bool) -> None:
+def _pin_tools(root: Path, *, pin: bool, ask: bool) -> None:
     """Write lock and table where that is wanted; else the command for it is named."""
     from .project import pinning
 
@@ -229,7 +229,7 @@ def _pinned(root: Path, *, pin: bool, ask: bool) -> None:
         print(f"not pinned: {error}", file=sys.stderr)
 
 
-def _write(
+def _write_adoption(
     survey: Survey,
     adoption: Adoption,
     chosen: list[Proposal],

@@ -77,7 +77,7 @@ def annotate(
             print(edited.diff(edited.module.path.relative_to(root).as_posix()), end="")
     if not json_output:
         print_remaining_work(survey, chosen, annotations.by_hand)
-        _tell_result(len(written), dry_run=dry_run, live=live is not None)
+        _print_result(len(written), dry_run=dry_run, live=live is not None)
     return 1 if annotations.by_hand else 0
 
 
@@ -117,7 +117,7 @@ def _require_committed(root: Path, files: Iterable[Edited]) -> None:
         require_clean(root, "so that git can undo it", names)
 
 
-def _tell_result(count: int, *, dry_run: bool, live: bool) -> None:
+def _print_result(count: int, *, dry_run: bool, live: bool) -> None:
     """Print how many files changed, and whether anything was started."""
     verb = "would change" if dry_run else "changed"
     line = f"{format_count(count, 'file')} {verb}"

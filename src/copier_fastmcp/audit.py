@@ -58,10 +58,10 @@ class Source:
         if not self.files:
             return [Server("", _load_pinned())]
         return [
-            Server(self.label_of(path), _load_recorded(path)) for path in self.files
+            Server(self.find_label(path), _load_recorded(path)) for path in self.files
         ]
 
-    def label_of(self, path: Path) -> str:
+    def find_label(self, path: Path) -> str:
         """A file's name, or its path where two have one name; empty for a single file."""
         if len(self.files) < 2:
             return ""
@@ -338,7 +338,7 @@ def _print_signals(name: str, audited: Sequence[Server], json_output: bool) -> i
     return 0
 
 
-def _with_label(label: str, tool: Mapping[str, Any]) -> dict[str, Any]:
+def _add_label(label: str, tool: Mapping[str, Any]) -> dict[str, Any]:
     """A tool whose name names its server, where several are audited."""
     name = tool.get("name")
     return {**tool, "name": f"{label}/{name}" if label else name}
@@ -361,7 +361,7 @@ def _locate_files(
         server.label: report.snapshot or Path("mcp-server") for server in audited
     }
     for path in source.files:
-        located[source.label_of(path)] = path
+        located[source.find_label(path)] = path
     return located
 
 
@@ -388,7 +388,7 @@ def _print_findings(source: Source, audited: Sequence[Server], report: Report) -
         questions += clashes
     if report.baseline:
         findings = exclude_known(findings, report.baseline)
-    changes = _tell_changes(audited, report.snapshot) if report.snapshot else []
+    changes = _print_changes(audited, report.snapshot) if report.snapshot else []
     if report.as_json:
         rows = [asdict(finding) for finding in findings]
         print(json.dumps(rows, indent=2, ensure_ascii=False))
@@ -407,12 +407,12 @@ def _print_findings(source: Source, audited: Sequence[Server], report: Report) -
     return 1 if findings or changes else 0
 
 
-def _tell_changes(audited: Sequence[Server], snapshot: Path) -> list[str]:
+def _print_changes(audited: Sequence[Server], snapshot: Path) -> list[str]:
     """Report what changed since a snapshot; the first time, write the snapshot."""
     from .auditing.snapshot import compare_with_snapshot, sort_changes
 
     tools = [
-        _with_label(server.label, tool) for server in audited for tool in server.tools
+        _add_label(server.label, tool) for server in audited for tool in server.tools
     ]
     lines = compare_with_snapshot(snapshot, tools)
     if lines is None:

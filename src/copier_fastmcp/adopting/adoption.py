@@ -64,7 +64,7 @@ def plan_adoption(
     root = survey.project.root
     answers = load_adoption(root)
     servers = layout.find_servers(survey)
-    adoption = Adoption(by_hand=dict(survey.reasons()))
+    adoption = Adoption(by_hand=dict(survey.list_reasons()))
     if not servers:
         adoption.by_hand["(the server)"] = "call policy.govern(mcp) where it is made"
     place = (
@@ -112,7 +112,7 @@ def _plan_edits(
         edited = edits.setdefault(server.module.path, Edited(server.module))
         word = add_policy_import(edited, package)
         if f"{word}.govern({server.held})" not in server.module.text:
-            edited.below(server.statement, f"{word}.govern({server.held})")
+            edited.insert_below(server.statement, f"{word}.govern({server.held})")
     return [edited for edited in edits.values() if edited.edits]
 
 

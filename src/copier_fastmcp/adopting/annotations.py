@@ -62,7 +62,7 @@ def annotate_survey(survey: Survey, chosen: Iterable[Proposal]) -> Annotations:
                 (proposal.tool.name, _describe_by_hand(survey, proposal, str(error)))
             )
     for tool in survey.left:
-        place = f"{survey.place(tool)}:{tool.line}"
+        place = f"{survey.locate_tool(tool)}:{tool.line}"
         annotations.by_hand.append((tool.name, f"{RUN_TIME} ({place})"))
     for name in survey.unread:
         annotations.by_hand.append((name, RUN_TIME))
@@ -103,15 +103,17 @@ class AnnotationEdit:
         self._check_registration()
         present = self.tool.annotated
         if present is None:
-            self._add()
+            self._add_annotations()
         elif isinstance(present, ast.Constant) and present.value is None:
-            self.edited.replaces(present, self._new_annotations())
+            self.edited.replace_node(present, self._format_new_annotations())
         elif isinstance(present, ast.Dict):
-            self._extend(present, self._dict_entries(present), '"{}": {}')
+            self._extend_annotations(
+                present, self._list_dict_entries(present), '"{}": {}'
+            )
         elif isinstance(present, ast.Call) and self.receivers.is_annotations(
             self.tool.module, present
         ):
-            self._extend(present, self._call_entries(present), "{}={}")
+            self._extend_annotations(present, self._list_call_entries(present), "{}={}")
         else:
             raise ByHandError("its annotations= is made elsewhere")
 
@@ -158,15 +160,15 @@ class AnnotationEdit:
         if any(isinstance(argument, ast.Starred) for argument in call.args):
             raise ByHandError("its arguments are spread with *")
 
-    def _add(self) -> None:
-        text = f"annotations={self._new_annotations()}"
+    def _add_annotations(self) -> None:
+        text = f"annotations={self._format_new_annotations()}"
         if isinstance(self.tool.site, ast.Call):
-            self.edited.argues(self.tool.site, text)
+            self.edited.add_arguments(self.tool.site, text)
         else:
-            _, end = self.edited.span(self.tool.site)
+            _, end = self.edited.find_span(self.tool.site)
             self.edited.edits.append((end, end, f"({text})"))
 
-    def _new_annotations(self) -> str:
+    def _format_new_annotations(self) -> str:
         """The annotations of a tool that has none, with the import that they need."""
         framework = self.tool.framework
         if framework == FASTMCP:
@@ -190,9 +192,9 @@ class AnnotationEdit:
                     return
         if name in module.top or _is_bound_elsewhere(module.nodes, name):
             raise ByHandError(f"{name} is something else in this file")
-        self.edited.imported(f"from {source} import {name}")
+        self.edited.add_import(f"from {source} import {name}")
 
-    def _dict_entries(self, present: ast.Dict) -> dict[str, ast.expr]:
+    def _list_dict_entries(self, present: ast.Dict) -> dict[str, ast.expr]:
         entries: dict[str, ast.expr] = {}
         for key, value in zip(present.keys, present.values, strict=True):
             if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
@@ -200,14 +202,14 @@ class AnnotationEdit:
             entries[key.value] = value
         return entries
 
-    def _call_entries(self, present: ast.Call) -> dict[str, ast.expr]:
+    def _list_call_entries(self, present: ast.Call) -> dict[str, ast.expr]:
         if present.args or any(keyword.arg is None for keyword in present.keywords):
             raise ByHandError("the arguments of its ToolAnnotations are made elsewhere")
         return {
             keyword.arg: keyword.value for keyword in present.keywords if keyword.arg
         }
 
-    def _extend(
+    def _extend_annotations(
         self, present: ast.Call | ast.Dict, entries: dict[str, ast.expr], form: str
     ) -> None:
         """Add to annotations that are there what they lack, and correct what is wrong in them."""
@@ -235,9 +237,9 @@ class AnnotationEdit:
             ):
                 raise ByHandError(f"its {name} is computed")
             if present_value.value is not value:
-                self.edited.replaces(present_value, str(value))
+                self.edited.replace_node(present_value, str(value))
         if additions:
-            self.edited.argues(present, *additions)
+            self.edited.add_arguments(present, *additions)
 
 
 def annotations_text(
@@ -259,12 +261,14 @@ def annotations_text(
 def _describe_by_hand(survey: Survey, proposal: Proposal, reason: str) -> str:
     """Why a tool is left to a person, where it is, and the text to paste."""
     tool = proposal.tool
-    framework = tool.framework or _imported_framework(survey, tool)
+    framework = tool.framework or _find_imported_framework(survey, tool)
     text = annotations_text(proposal, framework)
-    return f"{reason} ({survey.place(tool)}:{tool.line}); paste annotations={text}"
+    return (
+        f"{reason} ({survey.locate_tool(tool)}:{tool.line}); paste annotations={text}"
+    )
 
 
-def _imported_framework(survey: Survey, tool: SourceTool) -> str:
+def _find_imported_framework(survey: Survey, tool: SourceTool) -> str:
     """The framework that the file of a tool imports, else the project."""
     targets = tool.module.imports.values()
     prefixes = {

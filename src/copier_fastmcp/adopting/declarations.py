@@ -40,14 +40,14 @@ def add_declaration(
     ]
     if reason := _explain_behavior(proposal):
         arguments.append(f"why={json.dumps(reason, ensure_ascii=False)}")
-    arguments += _kept_arguments(proposal)
-    exceptions = [*proposal.exceptions, *_kept_exceptions(proposal)]
+    arguments += _format_kept_arguments(proposal)
+    exceptions = [*proposal.exceptions, *_build_kept_exceptions(proposal)]
     if exceptions:
         arguments.append(["exceptions=[", *map(_format_exception, exceptions), "]"])
     lines = _format_call(
         f"@{add_policy_import(edited, package)}.{proposal.behavior}", arguments
     )
-    place = edited.starts[function.lineno - 1]
+    place = edited.line_starts[function.lineno - 1]
     if any(
         start == place and text.lstrip().startswith("@")
         for start, _, text in edited.edits
@@ -55,10 +55,10 @@ def add_declaration(
         return  # one function, registered under several names
     note = f"# review: {proposal.asked}" if proposal.asked else ""
     for text in filter(None, (note, *lines)):
-        edited.above(function.lineno, text)
+        edited.insert_above(function.lineno, text)
 
 
-def _kept_hints(proposal: Proposal) -> dict[str, bool]:
+def _select_kept_hints(proposal: Proposal) -> dict[str, bool]:
     """The hints that the author wrote and that the behavior alone would change, by the names of decorators."""
     if proposal.behavior == "read":
         return {}  # of a read the other hints mean nothing
@@ -71,19 +71,19 @@ def _kept_hints(proposal: Proposal) -> dict[str, bool]:
     }
 
 
-def _kept_arguments(proposal: Proposal) -> list[str]:
+def _format_kept_arguments(proposal: Proposal) -> list[str]:
     """What an action's author declared of it, which the decorator takes as arguments."""
     if proposal.behavior != "action":
         return []
-    return [f"{hint}={value}" for hint, value in _kept_hints(proposal).items()]
+    return [f"{hint}={value}" for hint, value in _select_kept_hints(proposal).items()]
 
 
-def _kept_exceptions(proposal: Proposal) -> list[dict[str, Any]]:
+def _build_kept_exceptions(proposal: Proposal) -> list[dict[str, Any]]:
     if proposal.behavior == "action":
         return []
     return [
         {"hint": hint, "value": value, "why": "Its author declared it so."}
-        for hint, value in _kept_hints(proposal).items()
+        for hint, value in _select_kept_hints(proposal).items()
     ]
 
 
@@ -162,7 +162,7 @@ def add_policy_import(edited: Edited, package: str) -> str:
     while word in taken:
         word = f"tool_{word}"
     line = f"from {above} import {name}" if above else f"import {name}"
-    edited.imported(line if word == name else f"{line} as {word}")
+    edited.add_import(line if word == name else f"{line} as {word}")
     return word
 
 

@@ -19,7 +19,7 @@ class Edited:
     imports: list[str] = field(default_factory=list)
 
     @cached_property
-    def starts(self) -> list[int]:
+    def line_starts(self) -> list[int]:
         """Where each line begins, as Python counts lines."""
         ends = re.finditer("\r\n|\r|\n", self.module.text)
         return [0, *(end.end() for end in ends)]
@@ -30,25 +30,29 @@ class Edited:
         line_end = re.search("\r\n|\n|\r", self.module.text)
         return line_end[0] if line_end else "\n"
 
-    def at(self, line: int, column: int) -> int:
+    def find_offset(self, line: int, column: int) -> int:
         """The place of what a tree calls a line and a column, which counts bytes."""
-        start = self.starts[line - 1]
-        end = self.starts[line] if line < len(self.starts) else len(self.module.text)
+        start = self.line_starts[line - 1]
+        end = (
+            self.line_starts[line]
+            if line < len(self.line_starts)
+            else len(self.module.text)
+        )
         text = self.module.text[start:end].encode()
         return start + len(text[:column].decode(errors="ignore"))
 
-    def span(self, node: ast.expr) -> tuple[int, int]:
+    def find_span(self, node: ast.expr) -> tuple[int, int]:
         """Where an expression begins and ends."""
-        end = self.at(node.end_lineno or node.lineno, node.end_col_offset or 0)
-        return self.at(node.lineno, node.col_offset), end
+        end = self.find_offset(node.end_lineno or node.lineno, node.end_col_offset or 0)
+        return self.find_offset(node.lineno, node.col_offset), end
 
-    def replaces(self, node: ast.expr, text: str) -> None:
+    def replace_node(self, node: ast.expr, text: str) -> None:
         """Write another expression in its place."""
-        self.edits.append((*self.span(node), text))
+        self.edits.append((*self.find_span(node), text))
 
-    def argues(self, call: ast.Call | ast.Dict, *texts: str) -> None:
+    def add_arguments(self, call: ast.Call | ast.Dict, *texts: str) -> None:
         """Add arguments behind those of a call, or pairs behind those of a mapping, in the form in which they stand."""
-        _, end = self.span(call)
+        _, end = self.find_span(call)
         inside, text = self.module.text[: end - 1], ", ".join(texts)
         keywords = call.keywords if isinstance(call, ast.Call) else []
         values = [*(word.value for word in keywords)]
@@ -56,7 +60,7 @@ class Edited:
         if not values:
             self.edits.append((end - 1, end - 1, text))
             return
-        last = max(self.span(value)[1] for value in values)
+        last = max(self.find_span(value)[1] for value in values)
         first = min(value.lineno for value in values)
         spread = first > call.lineno and call.end_lineno != max(
             value.end_lineno or 0 for value in values
@@ -74,35 +78,43 @@ class Edited:
             place = place if comma else len(inside.rstrip())
             self.edits.append((place, place, f" {text}" if comma else f", {text}"))
 
-    def above(self, line: int, text: str) -> None:
+    def insert_above(self, line: int, text: str) -> None:
         """Put a line in front of another one, as far to the right as that."""
         indent = re.match(r"[ \t]*", self._line(line))
-        place = self.starts[line - 1]
+        place = self.line_starts[line - 1]
         self.edits.append(
             (place, place, f"{indent[0] if indent else ''}{text}{self.newline}")
         )
 
-    def below(self, node: ast.stmt, text: str) -> None:
+    def insert_below(self, node: ast.stmt, text: str) -> None:
         """Put a line behind a statement, as far to the right as that."""
         indent = re.match(r"[ \t]*", self._line(node.lineno))
         end = node.end_lineno or node.lineno
-        place = self.starts[end] if end < len(self.starts) else len(self.module.text)
+        place = (
+            self.line_starts[end]
+            if end < len(self.line_starts)
+            else len(self.module.text)
+        )
         ended = place == 0 or self.module.text[place - 1] in "\r\n"
         lead = "" if ended else self.newline
         self.edits.append(
             (place, place, f"{lead}{indent[0] if indent else ''}{text}{self.newline}")
         )
 
-    def imported(self, line: str) -> None:
+    def add_import(self, line: str) -> None:
         """Import something once, behind the imports that the file begins with."""
         if line not in self.imports and line not in self.module.text.splitlines():
             self.imports.append(line)
 
     def _line(self, line: int) -> str:
-        end = self.starts[line] if line < len(self.starts) else len(self.module.text)
-        return self.module.text[self.starts[line - 1] : end]
+        end = (
+            self.line_starts[line]
+            if line < len(self.line_starts)
+            else len(self.module.text)
+        )
+        return self.module.text[self.line_starts[line - 1] : end]
 
-    def _leading(self) -> list[ast.Import | ast.ImportFrom]:
+    def _list_leading_imports(self) -> list[ast.Import | ast.ImportFrom]:
         """The imports that the file begins with."""
         import_nodes: list[ast.Import | ast.ImportFrom] = []
         for at, node in enumerate(self.module.tree.body):
@@ -114,16 +126,19 @@ class Edited:
                 break
         return import_nodes
 
-    def _importing(self, line: str) -> tuple[int, str]:
+    def _place_import(self, line: str) -> tuple[int, str]:
         """Where an import goes, and with which line ends: in order among those of the same package, else last."""
-        nodes, new = self._leading(), _import_order(ast.parse(line).body[0])
+        nodes, new = (
+            self._list_leading_imports(),
+            _import_order(ast.parse(line).body[0]),
+        )
         alike = [node for node in nodes if _import_order(node)[0] == new[0]]
         later = next((node for node in alike if _import_order(node) > new), None)
         text = line + self.newline
         if later and not self._line(later.lineno - 1).lstrip().startswith("#"):
-            return self.starts[later.lineno - 1], text
+            return self.line_starts[later.lineno - 1], text
         if alike:
-            return self._after(alike[-1]), text
+            return self._find_line_after(alike[-1]), text
         relative_import = next(
             (n for n in nodes if isinstance(n, ast.ImportFrom) and n.level), None
         )
@@ -132,16 +147,16 @@ class Edited:
             and not self._line(relative_import.lineno - 1).strip()
             and not line.startswith("from .")
         ):
-            return self.starts[relative_import.lineno - 1], text + self.newline
+            return self.line_starts[relative_import.lineno - 1], text + self.newline
         first = self.module.tree.body[0]
         doc = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
         if nodes or doc:
-            place = self._after(nodes[-1] if nodes else first)
+            place = self._find_line_after(nodes[-1] if nodes else first)
             return place, text if relative_import else self.newline + text
         defines = isinstance(first, (*FUNCTIONS, ast.ClassDef))
-        return self._begins(), text + self.newline * (1 + defines)
+        return self._find_code_start(), text + self.newline * (1 + defines)
 
-    def _begins(self) -> int:
+    def _find_code_start(self) -> int:
         """Behind the comments that a file begins with: who may run it and how it is encoded stands there."""
         lines = self.module.text.splitlines(keepends=True)
         head = next(
@@ -149,16 +164,21 @@ class Edited:
         )
         return sum(map(len, lines[:head]))
 
-    def _joined(self, line: str) -> tuple[int, int, str] | None:
+    def _extend_import(self, line: str) -> tuple[int, int, str] | None:
         """The names of an import of the same package on one line, with one more, in the order of linters."""
         new = ast.parse(line).body[0]
-        for node in self._leading() if isinstance(new, ast.ImportFrom) else ():
+        for node in (
+            self._list_leading_imports() if isinstance(new, ast.ImportFrom) else ()
+        ):
             if (
                 not isinstance(node, ast.ImportFrom)
                 or ast.unparse(node).split(" import ")[0] != (line.split(" import ")[0])
             ):
                 continue
-            start, end = self.at(node.lineno, node.col_offset), self._after(node)
+            start, end = (
+                self.find_offset(node.lineno, node.col_offset),
+                self._find_line_after(node),
+            )
             text = self.module.text[start:end].rstrip()
             if text != ast.unparse(node):
                 return None  # a comment, or several lines
@@ -169,19 +189,23 @@ class Edited:
             return start, start + len(text), f"{head} import {', '.join(names)}"
         return None
 
-    def _after(self, node: ast.stmt) -> int:
+    def _find_line_after(self, node: ast.stmt) -> int:
         line = node.end_lineno or node.lineno
-        return self.starts[line] if line < len(self.starts) else len(self.module.text)
+        return (
+            self.line_starts[line]
+            if line < len(self.line_starts)
+            else len(self.module.text)
+        )
 
     @property
     def text(self) -> str:
         """The file as it is with the edits."""
         edits: list[tuple[int, int, str]] = []
         for line in sorted(self.imports):
-            if joined := self._joined(line):
+            if joined := self._extend_import(line):
                 edits.append(joined)
                 continue
-            place, import_text = self._importing(line)
+            place, import_text = self._place_import(line)
             ended = not place or self.module.text[place - 1] in "\r\n"
             edits.append(
                 (place, place, import_text if ended else self.newline + import_text)

@@ -109,15 +109,15 @@ class Evidence:
         self.for_reads = [signal for signal in signals if signal.value]
         self.hinted = tool.hints.get("readOnlyHint")
         self.tagged = {tag.lower() for tag in tool.tags}
-        self.sure = self._counted(body.writes(sure=True))
-        self.weak = self._counted(body.writes(sure=False))
-        self.reads = self._counted(body.of("read"))
+        self.sure = self._select_effects(body.writes(sure=True))
+        self.weak = self._select_effects(body.writes(sure=False))
+        self.reads = self._select_effects(body.of("read"))
         self.again = [effect for effect in body.of("again") if effect.depth < 3]
         may_write = self.sure or self.weak or self.by_name in REPEATS
         self.stores = (
             [*self.again, *body.of("guarded", "fresh")][:1] if may_write else []
         )
-        self.texts = self._texts()
+        self.texts = self._describe_evidence()
         if self.by_words == "read" and self.hinted and self.by_name in ("read", ""):
             # Its author says so three times.
             self.sure = [effect for effect in self.sure if effect.depth <= 1]
@@ -150,7 +150,7 @@ class Evidence:
                 clear_reads.append(effect)
         return clear_reads
 
-    def _counted(self, effects: Sequence[Effect]) -> list[Effect]:
+    def _select_effects(self, effects: Sequence[Effect]) -> list[Effect]:
         """The effects that are evidence of their own.
 
         A call that has the name of the tool says what the name says, and nothing more. What only sets up
@@ -177,7 +177,7 @@ class Evidence:
                 counted.append(effect)
         return counted
 
-    def _texts(self) -> tuple[str, ...]:
+    def _describe_evidence(self) -> tuple[str, ...]:
         shown_reads = self.reads[: 1 if self.sure else 2]
         texts = [
             format_effect(e)
@@ -229,7 +229,7 @@ class Evidence:
         )
         return next(other_texts, "nothing else says so")
 
-    def stored(self, behavior: str) -> str:
+    def resolve_stored_behavior(self, behavior: str) -> str:
         """A behavior, or what is said in its place where the way in which it stores contradicts it."""
         if behavior in REPEATS and self.again:
             deletes = behavior == "delete" and self.body.of("delete", "consume")

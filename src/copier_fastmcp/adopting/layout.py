@@ -65,12 +65,12 @@ def find_servers(survey: Survey) -> list[Server]:
                 and isinstance(node, ast.stmt)
             ):
                 servers.append(
-                    Server(module, node, held, _find_command(module, node, held))
+                    Server(module, node, held, _find_entry_point(module, node, held))
                 )
     return servers
 
 
-def _find_command(module: Module, node: ast.stmt, held: str) -> str:
+def _find_entry_point(module: Module, node: ast.stmt, held: str) -> str:
     functions = [n for n in module.above(node) if isinstance(n, FUNCTIONS)]
     classes = [n for n in module.above(node) if isinstance(n, ast.ClassDef)]
     if held.startswith("self.") and len(classes) == 1:

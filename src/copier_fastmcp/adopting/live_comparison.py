@@ -56,7 +56,7 @@ def announce_command(command: str) -> None:
 
 def find_differences(before: Listing, after: Listing) -> list[str]:
     """What differs between two listings of a server, other than hints and titles; a line for each tool."""
-    old, new = _by_name(before), _by_name(after)
+    old, new = _index_tools(before), _index_tools(after)
     lines = [f"{name}: not listed any more" for name in old if name not in new]
     lines += [f"{name}: not listed before" for name in new if name not in old]
     for name, tool in old.items():
@@ -104,7 +104,7 @@ def _digest(held: bytes) -> str:
     return hashlib.sha256(held).hexdigest()
 
 
-def _by_name(listing: Listing) -> dict[str, dict[str, Any]]:
+def _index_tools(listing: Listing) -> dict[str, dict[str, Any]]:
     """The tools of a listing without hints and titles; one that is listed twice has a name for each."""
     tools: dict[str, dict[str, Any]] = {}
     for tool in listing:

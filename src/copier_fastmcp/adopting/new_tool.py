@@ -40,7 +40,7 @@ def plan_new_tool(
     for one in survey.proposals:
         if one.tool.name == name:
             raise RefusedError(
-                f"{name} is a tool of {survey.place(one.tool)}; choose another name"
+                f"{name} is a tool of {survey.locate_tool(one.tool)}; choose another name"
             )
     path = root / place / f"{name}.py"
     package = layout.policy_package(place)
@@ -81,8 +81,8 @@ def plan_new_tool(
             f"{name} is a name in {server.module.path.name}; choose another name"
         )
     above = package.rpartition(".")[0]
-    edited.imported(f"from {above + '.' if above else ''}{name} import {name}")
-    edited.below(server.statement, f"{server.held}.tool({name})")
+    edited.add_import(f"from {above + '.' if above else ''}{name} import {name}")
+    edited.insert_below(server.statement, f"{server.held}.tool({name})")
     files[server.module.path] = edited.encoded()
     require_reachable(root, [server.module.path])
     return path.relative_to(root), files, ""

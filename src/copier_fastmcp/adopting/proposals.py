@@ -183,7 +183,7 @@ def _build_proposal(
     behavior = (
         "update" if behavior == "put" and edits_a_part(evidence.tool) else behavior
     )
-    stored = evidence.stored(behavior)
+    stored = evidence.resolve_stored_behavior(behavior)
     if stored != behavior and behavior == evidence.by_name and not question:
         question = f"{evidence.name_says}, but {format_effect(evidence.stores[0])}"
     elif stored != behavior and question:

@@ -33,7 +33,7 @@ class Survey:
     mounted: set[str]
     unread: tuple[str, ...] = ()
 
-    def place(self, tool: SourceTool) -> str:
+    def locate_tool(self, tool: SourceTool) -> str:
         """The file of a tool's function, seen from the folder of the server."""
         path = (tool.home or tool.module).path
         return path.relative_to(self.project.root).as_posix()
@@ -46,7 +46,7 @@ class Survey:
         ) -> dict[str, Any]:
             return {
                 "tool": name,
-                "file": self.place(tool) if tool else None,
+                "file": self.locate_tool(tool) if tool else None,
                 "line": tool.line if tool else None,
                 "behavior": None,
                 "evidence": [],
@@ -70,13 +70,13 @@ class Survey:
             *(row(name, None, UNREAD) for name in self.unread),
         ]
 
-    def show(self) -> None:
+    def print_survey(self) -> None:
         """Print the table for people."""
         cells = [
             [
                 proposal.tool.name,
                 proposal.behavior + ("?" if proposal.asked else ""),
-                f"{self.place(proposal.tool)}:{proposal.tool.line}",
+                f"{self.locate_tool(proposal.tool)}:{proposal.tool.line}",
                 proposal.asked or "; ".join(proposal.evidence[:3]),
             ]
             for proposal in self.proposals
@@ -85,7 +85,7 @@ class Survey:
             [
                 tool.name,
                 "-",
-                f"{self.place(tool)}:{tool.line}",
+                f"{self.locate_tool(tool)}:{tool.line}",
                 f"not adoptable: {tool.reason}",
             ]
             for tool in self.left
@@ -94,10 +94,10 @@ class Survey:
         print_table(["Tool", "Behavior", "Where", "Evidence"], cells)
         questions = sum(bool(proposal.asked) for proposal in self.proposals)
         counts = f"{format_count(len(self.proposals), 'tool')}, {format_count(questions, 'question')}"
-        reasons = self.reasons()
+        reasons = self.list_reasons()
         print(f"{counts}, {len(reasons)} not adoptable" if reasons else counts)
 
-    def reasons(self) -> list[tuple[str, str]]:
+    def list_reasons(self) -> list[tuple[str, str]]:
         """The tools that cannot be adopted, each with its reason."""
         reasons = [(tool.name, tool.reason) for tool in self.left]
         return [*reasons, *((name, UNREAD) for name in self.unread)]
@@ -120,7 +120,7 @@ def survey_server(folder: Path, *, low_level: bool = False) -> Survey:
         )
     project = Project(folder.resolve())
     finder = ToolDiscovery(project)
-    tools = finder.tools()
+    tools = finder.find_tools()
     if not tools:
         raise RefusedError(f"{folder}: {NONE}")
     adoptable = [
@@ -152,7 +152,7 @@ def answer_questions(survey: Survey, *, unattended: bool) -> list[Proposal]:
     decisions: dict[int, str] = {}
 
     def ask(question: Proposal) -> None:
-        decisions[id(question)] = _ask(survey, question)
+        decisions[id(question)] = _ask_behavior(survey, question)
 
     try:
         run_steps([partial(ask, question) for question in questions])
@@ -172,12 +172,12 @@ def _apply_decision(proposal: Proposal, decisions: Mapping[int, str]) -> Proposa
     )
 
 
-def _ask(survey: Survey, proposal: Proposal) -> str:
+def _ask_behavior(survey: Survey, proposal: Proposal) -> str:
     from ..terminal import prompts
 
     meanings = {row[0]: row for row in list_meanings()}
     order = dict.fromkeys((*proposal.choices, *meanings))
-    place = f"{survey.place(proposal.tool)}:{proposal.tool.line}"
+    place = f"{survey.locate_tool(proposal.tool)}:{proposal.tool.line}"
     name = proposal.tool.name
     prompts.print_line(f"{name} ({place}): {proposal.asked}", "")
     return str(
@@ -193,13 +193,13 @@ def print_remaining_work(
     """Say what needs a person: on stderr, a line for each tool."""
     for proposal in chosen:
         if proposal.asked:
-            place = f"{survey.place(proposal.tool)}:{proposal.tool.line}"
+            place = f"{survey.locate_tool(proposal.tool)}:{proposal.tool.line}"
             line = f"review {proposal.tool.name} ({place}), taken for {proposal.behavior}: {proposal.asked}"
             print(line, file=sys.stderr)
     kept_tools = [
         f"{proposal.tool.name} ({', '.join(relaxed)})"
         for proposal in chosen
-        if not proposal.asked and (relaxed := _relaxed_but_kept(proposal))
+        if not proposal.asked and (relaxed := _list_kept_hints(proposal))
     ]
     if kept_tools:
         print(
@@ -210,7 +210,7 @@ def print_remaining_work(
         print(f"by hand {name}: {reason}", file=sys.stderr)
 
 
-def _relaxed_but_kept(proposal: Proposal) -> list[str]:
+def _list_kept_hints(proposal: Proposal) -> list[str]:
     """The hints that the behavior alone would relax, and that stay as their author wrote them."""
     name, behavior = proposal.tool.name, proposal.behavior
     proposed = behavior_hints(name, behavior, proposal.exceptions)

@@ -59,18 +59,18 @@ def list_phases(survey: Survey, chosen: Iterable[Proposal]) -> str:
     questions = [proposal for proposal in chosen if proposal.asked]
     sure = [proposal for proposal in chosen if not proposal.asked]
     groups = [
-        [_name(proposal) for proposal in questions],
-        [f"`{name}` ({reason})" for name, reason in survey.reasons()],
-        [_name(proposal) for proposal in sure if proposal.behavior in GATED],
+        [_format_name(proposal) for proposal in questions],
+        [f"`{name}` ({reason})" for name, reason in survey.list_reasons()],
+        [_format_name(proposal) for proposal in sure if proposal.behavior in GATED],
         [
-            _name(proposal)
+            _format_name(proposal)
             for proposal in sure
             if proposal.behavior not in (*GATED, "read")
         ],
-        [_name(proposal) for proposal in sure if proposal.behavior == "read"],
+        [_format_name(proposal) for proposal in sure if proposal.behavior == "read"],
     ]
     return format_checklist(TITLE, PHASES, groups)
 
 
-def _name(proposal: Proposal) -> str:
+def _format_name(proposal: Proposal) -> str:
     return f"`{proposal.tool.name}`"

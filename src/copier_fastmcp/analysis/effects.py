@@ -32,7 +32,7 @@ CREDENTIAL_CALLS = {"open", "write", "write_text", "dump", "remove", "unlink", "
 ENDINGS = {"kill", "terminate", "send_signal"}
 STARTED = re.compile(r"\b(?:Popen|create_subprocess_exec|create_subprocess_shell)\(")
 PROCESS = re.compile(r"(?i)(?:^|_|\.)(?:proc|process|child|popen)$")
-Learned = tuple[Scope, Stores, list[tuple[str, str]], set[ast.AST], set[str]]
+FunctionFacts = tuple[Scope, Stores, list[tuple[str, str]], set[ast.AST], set[str]]
 # The depth at which each function was read, with the parameters that its caller has written out.
 ReadDepths = dict[tuple[ast.AST, frozenset[str]], int]
 WRITES = {"create", "ensure", "append", "put", "delete", "consume", "action", "save"}
@@ -102,7 +102,7 @@ class Reader:
         """Learn the classes of the project."""
         self.project = project
         self.whole = True
-        self._learned: dict[ast.AST, Learned] = {}
+        self._facts: dict[ast.AST, FunctionFacts] = {}
         self._calls: dict[ast.AST, set[ast.AST]] = {}
         self._passed_texts: dict[ast.AST, list[str]] = {}
         self.classes = {
@@ -117,7 +117,7 @@ class Reader:
         effects: list[Effect] = []
         read_depths: ReadDepths = {}
         self.whole = True
-        self._read(Place(home, function), 0, read_depths, effects, frozenset())
+        self._read_function(Place(home, function), 0, read_depths, effects, frozenset())
         visited = frozenset(node for node, _ in read_depths)
         nearest_effects = _keep_nearest(effects)
         callees = visited - {function}
@@ -130,7 +130,7 @@ class Reader:
             self._passed_texts,
         )
 
-    def _read(
+    def _read_function(
         self,
         place: Place,
         depth: int,
@@ -144,12 +144,15 @@ class Reader:
             return
         read_depths[place.node, literal_parameters] = depth
         module = place.module
-        if place.node not in self._learned:
+        if place.node not in self._facts:
             stores, scope = Stores(module, place.node), Scope(module, place.node)
-            stored, ran = [*stores.found()], set(_find_run_statements(stores, scope))
+            stored, ran = (
+                [*stores.list_storage()],
+                set(_find_run_statements(stores, scope)),
+            )
             memos = find_memo_places(place.node, stores.nodes)
-            self._learned[place.node] = scope, stores, stored, ran, memos
-        scope, stores, stored, run, memos = self._learned[place.node]
+            self._facts[place.node] = scope, stores, stored, ran, memos
+        scope, stores, stored, run, memos = self._facts[place.node]
         begin = len(effects)
         effects.extend(Effect(kind, True, text, depth) for kind, text in stored)
         docs = ast.get_docstring(place.node, clean=False)
@@ -163,7 +166,7 @@ class Reader:
                         )
                 for call in resolve_call(self.project, module, node, scope):
                     first = len(effects)
-                    self._call(
+                    self._read_call(
                         module,
                         call,
                         scope,
@@ -181,7 +184,9 @@ class Reader:
                         evicts = any(f" {memo}." in effect.text for memo in memos)
                         if all_aside or evicts:
                             effects[position] = replace(effect, aside=True)
-                effects.extend(self._named(module, node, run, depth))
+                effects.extend(
+                    self._classify_named_statements(module, node, run, depth)
+                )
             elif isinstance(node, ast.Constant | ast.JoinedStr | ast.BinOp):
                 text = read_text(module, node)
                 if text and text != docs:
@@ -192,16 +197,19 @@ class Reader:
                         Effect("action", True, f"it changes {node.target.id}", depth)
                     )
             elif isinstance(node, ast.Attribute):
-                self._attribute(
+                self._read_attribute(
                     module, node, scope, stores, depth, read_depths, effects
                 )
             elif (
                 isinstance(node, ast.Subscript)
                 and not isinstance(node.ctx, ast.Load)
-                and (scope.lasting(node.value) or self._imported(module, node.value))
+                and (
+                    scope.is_lasting(node.value)
+                    or self._is_imported(module, node.value)
+                )
             ):
                 deletes = isinstance(node.ctx, ast.Del)
-                kind = "put" if stores.kind(node) == "sets" else "create"
+                kind = "put" if stores.classify_key(node) == "sets" else "create"
                 kind = "delete" if deletes else kind
                 text = (
                     f"it {'deletes' if deletes else 'sets'} {shorten_expression(node)}"
@@ -216,7 +224,7 @@ class Reader:
             if effects[position].function is None:
                 effects[position] = replace(effects[position], function=place.node)
 
-    def _named(
+    def _classify_named_statements(
         self, module: Module, call: ast.Call, run: set[ast.AST], depth: int
     ) -> Iterator[Effect]:
         """Statements that are handed to a call by name, as in execute(PURGE)."""
@@ -225,7 +233,7 @@ class Reader:
                 if text := resolve_text(self.project, module, node):
                     yield from _classify_statement(text, depth, run=node in run)
 
-    def _attribute(
+    def _read_attribute(
         self,
         module: Module,
         node: ast.Attribute,
@@ -237,9 +245,9 @@ class Reader:
     ) -> None:
         """A property that is looked at, or an attribute that is set of what is there after the call."""
         if isinstance(node.ctx, ast.Load):
-            held = self._property(module, node, scope)
+            held = self._find_property(module, node, scope)
             if held and depth < DEEPEST:
-                self._read(held, depth + 1, read_depths, effects, frozenset())
+                self._read_function(held, depth + 1, read_depths, effects, frozenset())
             return
         if node.attr.startswith("_") or is_temporary(ast.unparse(node)):
             return
@@ -248,7 +256,7 @@ class Reader:
             "delete" if deletes else "put",
             f"it sets {shorten_expression(node)}",
         )
-        if scope.mapped(node.value):
+        if scope.is_mapped(node.value):
             calls = (n.func for n in stores.nodes if isinstance(n, ast.Call))
             is_committed = any(
                 getattr(callee, "attr", "") in ("commit", "flush") for callee in calls
@@ -258,12 +266,12 @@ class Reader:
             is_own_attribute = depth == 0 and ast.unparse(node.value) == "self"
             if (
                 is_own_attribute
-                or scope.lasting(node.value)
-                or self._imported(module, node.value)
+                or scope.is_lasting(node.value)
+                or self._is_imported(module, node.value)
             ):
                 effects.append(Effect(kind, False, text, depth))
 
-    def _call(
+    def _read_call(
         self,
         module: Module,
         call: ast.Call,
@@ -273,14 +281,14 @@ class Reader:
         effects: list[Effect],
         literal_parameters: frozenset[str],
     ) -> None:
-        callees = self._below(module, call, scope)
+        callees = self._find_callees(module, call, scope)
         if callees:
             self._note_call(module, call, scope, callees)
         for callee in callees:
             if sent := find_dispatched_method(callee.node, call):
                 effects.extend(Effect(*effect, depth + 1) for effect in sent)
             elif isinstance(callee.node, ast.ClassDef):
-                self._made(callee, depth, read_depths, effects)
+                self._read_constructor(callee, depth, read_depths, effects)
             elif (
                 depth < DEEPEST
                 and isinstance(callee.node, FUNCTIONS)
@@ -296,7 +304,9 @@ class Reader:
                 )
                 if _encloses_both(module, callee.node, call):
                     callee_literals |= literal_parameters  # a function in this one shares its parameters
-                self._read(callee, depth + 1, read_depths, effects, callee_literals)
+                self._read_function(
+                    callee, depth + 1, read_depths, effects, callee_literals
+                )
             elif depth >= DEEPEST:
                 self.whole = False
         if not callees:
@@ -331,17 +341,19 @@ class Reader:
         texts = self._passed_texts.setdefault(caller, [])
         texts.extend(list_passed_texts(call, scope))
 
-    def _made(
+    def _read_constructor(
         self, owner: Place, depth: int, read_depths: ReadDepths, effects: list[Effect]
     ) -> None:
         """What making an object loses; that it connects, or makes a folder, nobody notices."""
         inner: list[Effect] = []
         for name in MAKING:
-            if depth < DEEPEST and (method := self._method(owner, name)):
-                self._read(method, depth + 1, read_depths, inner, frozenset())
+            if depth < DEEPEST and (method := self._find_method(owner, name)):
+                self._read_function(method, depth + 1, read_depths, inner, frozenset())
         effects.extend(e for e in inner if e.kind in ("delete", "consume") and e.sure)
 
-    def _below(self, module: Module, call: ast.Call, scope: Scope) -> list[Place]:
+    def _find_callees(
+        self, module: Module, call: ast.Call, scope: Scope
+    ) -> list[Place]:
         """The functions of this project that a call may reach."""
         place = self.project.resolve(module, call.func)
         if place and isinstance(place.node, FUNCTIONS):
@@ -351,8 +363,8 @@ class Reader:
         if not isinstance(call.func, ast.Attribute):
             return []
         name, held = call.func.attr, call.func.value
-        owner = self._class_of(module, held, scope)
-        if owner and (method := self._method(owner, name)):
+        owner = self._find_class(module, held, scope)
+        if owner and (method := self._find_method(owner, name)):
             return [method]
         places = self.project.methods.get(name, [])
         if name in load_words("nothing") or name in load_vocabulary()["containers"]:
@@ -361,7 +373,7 @@ class Reader:
             return places[:3]
         return []
 
-    def _imported(self, module: Module, held: ast.expr) -> bool:
+    def _is_imported(self, module: Module, held: ast.expr) -> bool:
         """Whether another file of the project keeps what is held, as in `from .store import store`."""
         name = module.imports.get(root_name(held), "")
         place = (
@@ -373,16 +385,16 @@ class Reader:
             place.node, ast.Dict | ast.List | ast.Set | ast.Call
         )
 
-    def _property(
+    def _find_property(
         self, module: Module, node: ast.Attribute, scope: Scope
     ) -> Place | None:
         """The method that runs when an attribute is looked at."""
-        owner = self._class_of(module, node.value, scope)
-        held = self._method(owner, node.attr) if owner else None
+        owner = self._find_class(module, node.value, scope)
+        held = self._find_method(owner, node.attr) if owner else None
         decorators = getattr(held.node, "decorator_list", ()) if held else ()
         return held if "property" in map(ast.unparse, decorators) else None
 
-    def _method(self, owner: Place, name: str, depth: int = 4) -> Place | None:
+    def _find_method(self, owner: Place, name: str, depth: int = 4) -> Place | None:
         if not isinstance(owner.node, ast.ClassDef):
             return None
         for node in owner.node.body:
@@ -390,17 +402,17 @@ class Reader:
                 return Place(owner.module, node)
         for base in owner.node.bases if depth else ():
             above = self.project.resolve(owner.module, base)
-            if above and (method := self._method(above, name, depth - 1)):
+            if above and (method := self._find_method(above, name, depth - 1)):
                 return method
         return None
 
-    def _class_of(self, module: Module, held: ast.expr, scope: Scope) -> Place | None:
+    def _find_class(self, module: Module, held: ast.expr, scope: Scope) -> Place | None:
         """The class of what an expression holds, where its making or an annotation says so."""
         value: ast.AST | None = held.value if isinstance(held, ast.Await) else held
         if isinstance(value, ast.Name):
             value = scope.assigned.get(value.id) or module.top.get(value.id) or value
         elif isinstance(value, ast.Attribute) and root_name(value) == "self":
-            value = scope.attribute(value.attr)
+            value = scope.find_attribute_value(value.attr)
         if isinstance(value, ast.Await):
             value = value.value
         if isinstance(value, ast.Call):
@@ -408,13 +420,13 @@ class Reader:
             if place and isinstance(place.node, ast.ClassDef):
                 return place
             if place and isinstance(place.node, FUNCTIONS):
-                return self._annotated(place.node.returns)
+                return self._resolve_annotation(place.node.returns)
             return None
         if isinstance(value, ast.Name):
-            return self._annotated(scope.annotations.get(value.id))
-        return self._annotated(value) if value is not None else None
+            return self._resolve_annotation(scope.annotations.get(value.id))
+        return self._resolve_annotation(value) if value is not None else None
 
-    def _annotated(self, annotation: ast.AST | None) -> Place | None:
+    def _resolve_annotation(self, annotation: ast.AST | None) -> Place | None:
         """The project's class that an annotation names."""
         for node in ast.walk(annotation) if annotation else ():
             text = node.id if isinstance(node, ast.Name) else None

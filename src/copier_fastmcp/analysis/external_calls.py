@@ -237,7 +237,7 @@ def _classify_method(
     ):
         return  # a session sends what a request says
     if name.startswith("_"):
-        stored = name in ("__setitem__", "__delitem__") and scope.lasting(held)
+        stored = name in ("__setitem__", "__delitem__") and scope.is_lasting(held)
         yield from [("put", True, text)] * stored
         return
     if name in ("delete", "delete_async", "adelete"):
@@ -272,11 +272,11 @@ def _classify_container(
         and not isinstance(call.args[0], ast.Constant | ast.UnaryOp)
     ):
         kind = "delete"  # of a named thing
-    if scope.lasting(held):
+    if scope.is_lasting(held):
         yield kind, True, text
         return
     capital = root_name(held)[:1].isupper()  # Note.update(seen=True)
-    is_stored = (capital or scope.foreign(held)) and bool(call.keywords)
+    is_stored = (capital or scope.is_foreign(held)) and bool(call.keywords)
     is_stored = is_stored or bool(
         re.search("session|db", root_name(held))
         or STORED.search(_describe_origin(held, scope))

@@ -20,9 +20,9 @@ def find_memo_places(function: Function, nodes: Iterable[ast.AST]) -> set[str]:
     """
     body = list(nodes)
     looked_up = set(_list_lookups(body))
-    returned = set(_returned_texts(body))
+    returned = set(_list_returned_texts(body))
     parameters = {argument.arg for argument in list_parameters(function)}
-    computed = _computed_names(body)
+    computed = _list_computed_names(body)
     places: set[str] = set()
     keys: set[str] = set()
     for node in body:
@@ -46,8 +46,8 @@ def find_memo_places(function: Function, nodes: Iterable[ast.AST]) -> set[str]:
                 places.add(place)
                 keys.add(key)
     places |= {place for place, key in looked_up if key in keys}  # when each was made
-    places |= set(_memo_files(body))
-    places |= set(_places_in_flight(body))
+    places |= set(_list_memo_files(body))
+    places |= set(_list_places_in_flight(body))
     for node in body:  # with open(path, "w") as file
         if not isinstance(node, ast.withitem) or node.optional_vars is None:
             continue
@@ -69,7 +69,7 @@ def _list_lookups(body: list[ast.AST]) -> Iterator[tuple[str, str]]:
             yield ast.unparse(function.value), key
 
 
-def _places_in_flight(body: list[ast.AST]) -> Iterator[str]:
+def _list_places_in_flight(body: list[ast.AST]) -> Iterator[str]:
     """The containers that hold an entry only while a function runs: added, and discarded further down."""
     added: dict[tuple[str, str], int] = {}
     removed: dict[tuple[str, str], int] = {}
@@ -88,13 +88,13 @@ def _places_in_flight(body: list[ast.AST]) -> Iterator[str]:
             yield entry[0]
 
 
-def _returned_texts(body: list[ast.AST]) -> Iterator[str]:
+def _list_returned_texts(body: list[ast.AST]) -> Iterator[str]:
     for node in body:
         if isinstance(node, ast.Return) and node.value is not None:
             yield ast.unparse(node.value)
 
 
-def _computed_names(body: list[ast.AST]) -> set[str]:
+def _list_computed_names(body: list[ast.AST]) -> set[str]:
     """The names that a call gives a value to."""
     names = set()
     for node in body:
@@ -105,7 +105,7 @@ def _computed_names(body: list[ast.AST]) -> set[str]:
     return names
 
 
-def _memo_files(body: list[ast.AST]) -> Iterator[str]:
+def _list_memo_files(body: list[ast.AST]) -> Iterator[str]:
     """The paths of files that are read and given back where they exist."""
     for node in body:
         if (

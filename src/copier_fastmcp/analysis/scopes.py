@@ -77,7 +77,7 @@ class Scope:
             (n for n in module.above(function) if isinstance(n, ast.ClassDef)), None
         )
 
-    def lasting(self, held: ast.expr) -> bool:
+    def is_lasting(self, held: ast.expr) -> bool:
         """Whether an object is there before and after the call: a global one, or one of `self`."""
         origin = root_name(held)
         if is_temporary(ast.unparse(held)):
@@ -100,18 +100,18 @@ class Scope:
         )
         return plain and not origin.startswith("__")
 
-    def mapped(self, held: ast.expr) -> bool:
+    def is_mapped(self, held: ast.expr) -> bool:
         """Whether a local name holds what a session of a database gave out, which keeps what is set of it."""
         value = self.assigned.get(held.id) if isinstance(held, ast.Name) else None
         return value is not None and bool(MAPPED.search(ast.unparse(value)))
 
-    def foreign(self, held: ast.expr) -> bool:
+    def is_foreign(self, held: ast.expr) -> bool:
         """Whether a local name holds what some other object gave out."""
         value = self.assigned.get(root_name(held))
         value = value.value if isinstance(value, ast.Await) else value
         return isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute)
 
-    def attribute(self, name: str) -> ast.AST | None:
+    def find_attribute_value(self, name: str) -> ast.AST | None:
         """What `self.name` is made from, as its class says."""
         for node in ast.walk(self.owner) if self.owner else ():
             targets = node.targets if isinstance(node, ast.Assign) else ()

@@ -89,13 +89,13 @@ def resolve_text(project: Project, module: Module, node: ast.AST) -> str:
         place = project.resolve(module, node)
         value = place.node if place else None
     elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-        value = _attribute(project, module, node.value, node.attr)
+        value = _resolve_attribute(project, module, node.value, node.attr)
     else:
         return ""
     return "" if value is None or isinstance(value, FUNCTIONS) else join_text(value)
 
 
-def _attribute(
+def _resolve_attribute(
     project: Project, module: Module, owner_name: ast.Name, name: str
 ) -> ast.AST | None:
     if owner_name.id in ("self", "cls"):

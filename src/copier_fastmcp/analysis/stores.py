@@ -54,20 +54,20 @@ class Stores:
                 for target in (
                     node.targets if isinstance(node, ast.Assign) else [node.target]
                 ):
-                    self._held(target, node.value)
+                    self._record_value(target, node.value)
             elif isinstance(node, ast.For | ast.AsyncFor):
-                self._held(node.target, node.iter)
+                self._record_value(node.target, node.iter)
             elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
                 self.stepped.add(node.target.id)
             elif isinstance(held := _find_extended_list(node), ast.Name):
                 self.stepped.add(held.id)
-        self.guards = set(self._guards())
+        self.guards = set(self._list_guards())
 
-    def _held(self, target: ast.expr, value: ast.expr) -> None:
+    def _record_value(self, target: ast.expr, value: ast.expr) -> None:
         if isinstance(target, ast.Name):
             self.values.setdefault(target.id, []).append(value)
 
-    def _guards(self) -> Iterator[tuple[str, str]]:
+    def _list_guards(self) -> Iterator[tuple[str, str]]:
         """What it makes sure is not there: a collection and a key, or a file and nothing."""
         for node in self.nodes:
             if not isinstance(node, ast.If):
@@ -99,15 +99,15 @@ class Stores:
                     elif called.func.attr in ("exists", "is_file"):
                         yield (ast.unparse(called.args[0]) if called.args else held), ""
 
-    def kind(self, target: ast.Subscript) -> str:
+    def classify_key(self, target: ast.Subscript) -> str:
         """How something is stored under a key: guarded, fresh, or set."""
         key = (ast.unparse(target.value), ast.unparse(target.slice))
         if key in self.guards:
             return "guarded"
-        texts = [ast.unparse(part) for part in self._spread(target.slice)]
+        texts = [ast.unparse(part) for part in self._list_parts(target.slice)]
         return "fresh" if any(FRESH.search(text) for text in texts) else "sets"
 
-    def _spread(self, expression: ast.AST) -> Iterator[ast.AST]:
+    def _list_parts(self, expression: ast.AST) -> Iterator[ast.AST]:
         """The parts of an expression, and of what its local names were given; each once."""
         visited: set[ast.AST] = set()
         level = [expression]
@@ -122,10 +122,10 @@ class Stores:
                     names[node.id] = None
             level = [value for name in names for value in self.values.get(name, ())]
 
-    def _computed(self, expression: ast.AST) -> Iterator[ast.AST]:
+    def _list_computed_parts(self, expression: ast.AST) -> Iterator[ast.AST]:
         """What goes into arithmetic of an expression, texts put together among it."""
         visited: set[ast.AST] = set()
-        for node in self._spread(expression):
+        for node in self._list_parts(expression):
             step = isinstance(node, ast.Name) and node.id in self.stepped
             step = step or (
                 isinstance(node, ast.BinOp) and not isinstance(node.op, SETTLES)
@@ -134,17 +134,19 @@ class Stores:
                 isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
             )
             step = step or isinstance(node, ast.JoinedStr | ast.Starred)
-            for inner in self._spread(node) if step and node not in visited else ():
+            for inner in self._list_parts(node) if step and node not in visited else ():
                 if inner not in visited:
                     visited.add(inner)
                     yield inner
 
-    def _from_itself(self, leaf: str, value: ast.AST) -> bool:
+    def _is_computed_from_itself(self, leaf: str, value: ast.AST) -> bool:
         if value not in self._leaves:
-            self._leaves[value] = {_last_key(node) for node in self._computed(value)}
+            self._leaves[value] = {
+                _last_key(node) for node in self._list_computed_parts(value)
+            }
         return leaf in self._leaves[value]
 
-    def durable(self, held: ast.AST, depth: int = 4) -> bool:
+    def is_durable(self, held: ast.AST, depth: int = 4) -> bool:
         """Whether something is more than what this function made for itself."""
         name = root_name(held)
         if not name or not depth or is_temporary(ast.unparse(held)):
@@ -159,11 +161,12 @@ class Stores:
         if not values:
             return True
         return any(
-            not _makes_new_value(v) and (not root_name(v) or self.durable(v, depth - 1))
+            not _makes_new_value(v)
+            and (not root_name(v) or self.is_durable(v, depth - 1))
             for v in values
         )
 
-    def found(self) -> Iterator[tuple[str, str]]:
+    def list_storage(self) -> Iterator[tuple[str, str]]:
         """What storing comes to, each as a kind (again, guarded, fresh, sets) and in words."""
         docs = ast.get_docstring(self.function, clean=False)
         for node in self.nodes:
@@ -171,14 +174,14 @@ class Stores:
                 counted = node.target
                 if isinstance(counted, ast.Name) or isinstance(node.op, SETTLES):
                     continue
-                if self.durable(counted):
+                if self.is_durable(counted):
                     yield (
                         "again",
                         f"it counts on from what {shorten_expression(counted)} was",
                     )
             elif isinstance(node, ast.Assign):
                 for target in node.targets:
-                    yield from self._assigned(target, node.value)
+                    yield from self._classify_assignment(target, node.value)
             elif isinstance(node, ast.Constant) and node.value in OPERATORS:
                 yield "again", f"it says {node.value!r}"
             elif isinstance(node, ast.Constant | ast.JoinedStr | ast.BinOp):
@@ -187,22 +190,24 @@ class Stores:
                     yield "again", f"its SQL counts on from what {match[1]} was"
             elif isinstance(node, ast.Dict):
                 for key, value in zip(node.keys, node.values, strict=True):
-                    if isinstance(key, ast.Constant) and self._from_itself(
+                    if isinstance(key, ast.Constant) and self._is_computed_from_itself(
                         repr(key.value), value
                     ):
                         yield "again", f"it counts on from what {key.value!r} was"
             elif isinstance(node, ast.Call):
-                yield from self._called(node)
+                yield from self._classify_call(node)
 
-    def _assigned(self, target: ast.expr, value: ast.expr) -> Iterator[tuple[str, str]]:
-        if not isinstance(target, ast.Subscript | ast.Attribute) or not self.durable(
+    def _classify_assignment(
+        self, target: ast.expr, value: ast.expr
+    ) -> Iterator[tuple[str, str]]:
+        if not isinstance(target, ast.Subscript | ast.Attribute) or not self.is_durable(
             target
         ):
             return
-        if self._from_itself(_last_key(target), value):
+        if self._is_computed_from_itself(_last_key(target), value):
             yield "again", f"it counts on from what {shorten_expression(target)} was"
         elif isinstance(target, ast.Subscript):
-            kind = self.kind(target)
+            kind = self.classify_key(target)
             how = {"guarded": "adds", "fresh": "adds"}.get(kind, "sets")
             yield (
                 kind,
@@ -212,9 +217,9 @@ class Stores:
         else:
             yield "sets", f"it sets {shorten_expression(target)}"
 
-    def _called(self, call: ast.Call) -> Iterator[tuple[str, str]]:
+    def _classify_call(self, call: ast.Call) -> Iterator[tuple[str, str]]:
         for word in call.keywords:
-            if word.arg and self._from_itself(repr(word.arg), word.value):
+            if word.arg and self._is_computed_from_itself(repr(word.arg), word.value):
                 yield "again", f"it counts on from what {word.arg} was"
         if not isinstance(call.func, ast.Attribute):
             return
@@ -226,7 +231,9 @@ class Stores:
             yield "guarded", f"it writes {shorten_expression(held)} where it was not"
         if COUNTERS.fullmatch(call.func.attr):
             yield "again", f"it calls {shorten_expression(call.func)}()"
-        parts = [n for argument in call.args for n in self._computed(argument)]
+        parts = [
+            n for argument in call.args for n in self._list_computed_parts(argument)
+        ]
         for node in parts:
             if (
                 isinstance(node, ast.Call)
@@ -239,10 +246,12 @@ class Stores:
         if (
             _find_extended_list(call)
             and root_name(held) in self.values
-            and self.durable(held)
+            and self.is_durable(held)
         ):
             values = " ".join(
-                ast.unparse(v) for v in self._spread(held) if isinstance(v, ast.Call)
+                ast.unparse(v)
+                for v in self._list_parts(held)
+                if isinstance(v, ast.Call)
             )
             if re.search(r"(?i)load|read", values):
                 yield "again", f"it adds to {shorten_expression(held)}"

@@ -117,10 +117,10 @@ def compare(old: Definitions, new: Definitions) -> list[Change]:
             pin_definitions(old.tools), pin_definitions(new.tools)
         )
     changes = [parse_change(line) for line in lines]
-    return sorted(changes, key=_loudness)
+    return sorted(changes, key=_rank_label)
 
 
-def _loudness(change: Change) -> int:
+def _rank_label(change: Change) -> int:
     return LABELS.index(change.label) if change.label in LABELS else len(LABELS)
 
 

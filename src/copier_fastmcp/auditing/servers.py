@@ -22,7 +22,7 @@ def fetch_tools(
     from .wire import fetch_from_server
 
     with (
-        _silent(),
+        _silence_logging(),
         tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log,
     ):
         try:
@@ -45,7 +45,7 @@ def fetch_tools(
 
 
 @contextmanager
-def _silent() -> Iterator[None]:
+def _silence_logging() -> Iterator[None]:
     """Without what libraries log: what goes wrong is one line, ours."""
     before = logging.root.manager.disable
     logging.disable()

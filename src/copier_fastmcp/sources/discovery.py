@@ -30,14 +30,14 @@ class ToolDiscovery(RegistrationArguments):
         self.receivers = Receivers(project)
         self.mounted, self.prefixes = find_mounts(project)
 
-    def tools(self) -> list[SourceTool]:
+    def find_tools(self) -> list[SourceTool]:
         """Every tool, in the order of the files."""
         rows: dict[tuple[str, int], SourceTool] = {}
         for module in self.project.modules.values():
             for node in module.nodes:
                 for registration in (
-                    *self._decorated(module, node),
-                    *self._called(module, node),
+                    *self._list_decorated_tools(module, node),
+                    *self._list_called_tools(module, node),
                 ):
                     prefix = self.prefixes.get(registration.server, "")
                     named = replace(
@@ -48,7 +48,7 @@ class ToolDiscovery(RegistrationArguments):
                     place = named.function or named.site
                     rows.setdefault((named.name, id(place)), named)
         if any(tool.reason for tool in rows.values()):
-            for tool in self._marked():
+            for tool in self._list_marked_tools():
                 rows.setdefault((tool.name, id(tool.function)), tool)
         for tool in LowLevelTools(self.project, self.receivers).find():
             rows.setdefault((tool.name, id(tool.site)), tool)
@@ -56,7 +56,7 @@ class ToolDiscovery(RegistrationArguments):
             rows.values(), key=lambda row: (str(row.module.path), row.site.lineno)
         )
 
-    def _marked(self) -> Iterator[SourceTool]:
+    def _list_marked_tools(self) -> Iterator[SourceTool]:
         """The functions that a decorator of the project marks as tools, for a loop that registers them."""
         for module in self.project.modules.values():
             for node in module.nodes:
@@ -69,7 +69,9 @@ class ToolDiscovery(RegistrationArguments):
                     if place is None or not isinstance(place.node, FUNCTIONS):
                         continue
                     name = place.node.name
-                    if "tool" not in name.split("_") or any(self._own(module, target)):
+                    if "tool" not in name.split("_") or any(
+                        self._list_inner_registrations(module, target)
+                    ):
                         continue
                     registration = (
                         self.parse_registration(module, call)
@@ -90,24 +92,28 @@ class ToolDiscovery(RegistrationArguments):
 
     # decorators
 
-    def _decorated(self, module: Module, node: ast.AST) -> Iterator[SourceTool]:
+    def _list_decorated_tools(
+        self, module: Module, node: ast.AST
+    ) -> Iterator[SourceTool]:
         if not isinstance(node, FUNCTIONS):
             return
         for decorator in node.decorator_list:
             call = decorator if isinstance(decorator, ast.Call) else None
             target = call.func if call else decorator
-            if self._registers(module, target):
-                yield self._made(module, decorator, call, Place(module, node))
+            if self._is_registration(module, target):
+                yield self._build_tool(module, decorator, call, Place(module, node))
             for inner in (
-                self._own(module, target) if not self._registers(module, target) else ()
+                self._list_inner_registrations(module, target)
+                if not self._is_registration(module, target)
+                else ()
             ):
                 name = ast.unparse(target)
-                tool = self._made(module, decorator, call, Place(module, node))
+                tool = self._build_tool(module, decorator, call, Place(module, node))
                 inner_registration = self.parse_registration(inner.module, inner.node)
                 has_name = (
                     any(word.arg == "name" for word in call.keywords) if call else False
                 )
-                wire_name = self._inner_name(
+                wire_name = self._format_inner_name(
                     inner.node, tool.name if has_name else node.name
                 )
                 yield replace(
@@ -117,7 +123,7 @@ class ToolDiscovery(RegistrationArguments):
                     hints=tool.hints or inner_registration.hints,
                 )
 
-    def _registers(self, module: Module, target: ast.expr) -> bool:
+    def _is_registration(self, module: Module, target: ast.expr) -> bool:
         """Whether an expression is `mcp.tool`, of whatever holds a server."""
         if isinstance(target, ast.Name):
             return module.imports.get(target.id) in (
@@ -142,7 +148,7 @@ class ToolDiscovery(RegistrationArguments):
             return not foreign
         return self.project.dotted(module, expression).split(".")[0] != "pydantic_ai"
 
-    def _inner_name(self, call: ast.AST, name: str) -> str:
+    def _format_inner_name(self, call: ast.AST, name: str) -> str:
         """The name that a decorator of the project's own gives: the one that it got, or that with more around it."""
         for value in _find_keyword(call, "name") if isinstance(call, ast.Call) else ():
             if isinstance(value, ast.JoinedStr):
@@ -153,28 +159,30 @@ class ToolDiscovery(RegistrationArguments):
                 return "".join(map(str, parts))
         return name
 
-    def _own(self, module: Module, target: ast.expr) -> Iterator[Place]:
+    def _list_inner_registrations(
+        self, module: Module, target: ast.expr
+    ) -> Iterator[Place]:
         """The calls that register inside a decorator of the project's own, one level down."""
-        place = self._decorator(module, target)
+        place = self._resolve_decorator(module, target)
         if place is None or not isinstance(place.node, FUNCTIONS):
             return
         for node in ast.walk(place.node):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
                 holds = (
-                    self._registers(place.module, node.func)
+                    self._is_registration(place.module, node.func)
                     or node.func.attr == "add_tool"
                 )
                 if holds and self._takes_parameter(place.module, node, place.node):
                     yield Place(place.module, node)
 
-    def _decorator(self, module: Module, target: ast.expr) -> Place | None:
+    def _resolve_decorator(self, module: Module, target: ast.expr) -> Place | None:
         """The function of the project that a decorator is, or that has made it: `tool = make_gate(mcp)`."""
         place = self.project.resolve(module, target)
         if place is None and isinstance(target, ast.Attribute):
             return self.project.method(target.attr)
         if place is not None and isinstance(place.node, FUNCTIONS):
             return place
-        for value in self._values(module, target):
+        for value in self._list_values(module, target):
             if isinstance(value.node, ast.Call):
                 maker = self.project.resolve(value.module, value.node.func)
                 if maker is not None and isinstance(maker.node, FUNCTIONS):
@@ -220,12 +228,14 @@ class ToolDiscovery(RegistrationArguments):
 
     # calls
 
-    def _called(self, module: Module, node: ast.AST) -> Iterator[SourceTool]:
+    def _list_called_tools(self, module: Module, node: ast.AST) -> Iterator[SourceTool]:
         if not isinstance(node, ast.Call):
             return
         function = node.func
-        if isinstance(function, ast.Call) and self._registers(module, function.func):
-            yield from self._registered(module, function, node.args[:1])
+        if isinstance(function, ast.Call) and self._is_registration(
+            module, function.func
+        ):
+            yield from self._build_registered_tools(module, function, node.args[:1])
         elif isinstance(function, ast.Attribute):
             owner = self.project.dotted(module, function.value)
             if function.attr in MADE_ELSEWHERE and (
@@ -236,7 +246,7 @@ class ToolDiscovery(RegistrationArguments):
                 )
                 yield SourceTool("*", module, node, exact=False, reason=reason)
             elif function.attr == "from_function" and owner.endswith("Tool"):
-                yield from self._registered(
+                yield from self._build_registered_tools(
                     module, node, node.args[:1] or _find_keyword(node, "fn")
                 )
             elif (
@@ -245,9 +255,9 @@ class ToolDiscovery(RegistrationArguments):
                 and not isinstance(
                     node.args[0], ast.Constant | ast.JoinedStr | ast.Starred
                 )
-                and self._registers(module, function)
+                and self._is_registration(module, function)
             ):
-                yield from self._registered(module, node, node.args[:1])
+                yield from self._build_registered_tools(module, node, node.args[:1])
             elif function.attr == "add_tool":
                 functions = (
                     node.args[:1]
@@ -260,38 +270,41 @@ class ToolDiscovery(RegistrationArguments):
                     and not is_call
                     and not self._holds_tool(module, functions[0])
                 ):
-                    yield from self._registered(module, node, functions)
+                    yield from self._build_registered_tools(module, node, functions)
 
     def _holds_tool(self, module: Module, expression: ast.expr) -> bool:
         """Whether a name holds a Tool that was made elsewhere, and so is found there."""
-        for place in self._values(module, expression):
+        for place in self._list_values(module, expression):
             if isinstance(place.node, ast.Call) and isinstance(
                 place.node.func, ast.Attribute
             ):
                 return place.node.func.attr == "from_function"
         return False
 
-    def _registered(
+    def _build_registered_tools(
         self, module: Module, call: ast.Call, functions: Sequence[ast.expr]
     ) -> Iterator[SourceTool]:
         for expression in functions:
-            places = list(self._functions(module, expression))
+            places = list(self._resolve_functions(module, expression))
             if not places and isinstance(expression, ast.Lambda):
                 reason = (
                     "it is a lambda; write it as a function, or use policy.tool(...)"
                 )
-                yield replace(self._made(module, call, call, None), reason=reason)
+                yield replace(self._build_tool(module, call, call, None), reason=reason)
             elif not places and not self._is_parameter(module, expression):
-                tool = self._made(module, call, call, None)
+                tool = self._build_tool(module, call, call, None)
                 name = tool.name if tool.name != "*" else ast.unparse(expression)
                 yield replace(
-                    tool, name=name, exact=False, reason=self._why(module, expression)
+                    tool,
+                    name=name,
+                    exact=False,
+                    reason=self._explain_dynamic_function(module, expression),
                 )
             for place in places:
                 if not self._wraps_parameter(place.module, place.node):
-                    yield self._made(module, call, call, place)
+                    yield self._build_tool(module, call, call, place)
 
-    def _why(self, module: Module, expression: ast.expr) -> str:
+    def _explain_dynamic_function(self, module: Module, expression: ast.expr) -> str:
         loops = any(
             isinstance(node, ast.For | ast.comprehension)
             for node in module.above(expression)
@@ -312,13 +325,13 @@ class ToolDiscovery(RegistrationArguments):
                     return True
         return False
 
-    def _functions(
+    def _resolve_functions(
         self, module: Module, expression: ast.expr, depth: int = 4
     ) -> Iterator[Place]:
         """The functions that an expression may be: also through a wrapper, and a loop over a list."""
         place = self.project.resolve(module, expression)
         if place and isinstance(place.node, FUNCTIONS):
-            yield from self.project.twins(place)
+            yield from self.project.list_namesakes(place)
             return
         if isinstance(expression, ast.Attribute):
             if function_place := self.project.method(expression.attr):
@@ -328,10 +341,10 @@ class ToolDiscovery(RegistrationArguments):
             return
         if isinstance(expression, ast.Call):
             for argument in expression.args[:1]:
-                yield from self._functions(module, argument, depth - 1)
+                yield from self._resolve_functions(module, argument, depth - 1)
             return
         node_ids: set[int] = set()
-        for value in self._values(module, expression):
+        for value in self._list_values(module, expression):
             node = value.node
             parts = (
                 node.elts
@@ -343,14 +356,14 @@ class ToolDiscovery(RegistrationArguments):
                     isinstance(part, ast.Name | ast.Attribute | ast.Call)
                     and part is not expression
                 ):
-                    for function_place in self._functions(
+                    for function_place in self._resolve_functions(
                         value.module, part, depth - 1
                     ):
                         if id(function_place.node) not in node_ids:
                             node_ids.add(id(function_place.node))
                             yield function_place
 
-    def _values(self, module: Module, expression: ast.expr) -> Iterator[Place]:
+    def _list_values(self, module: Module, expression: ast.expr) -> Iterator[Place]:
         """What is assigned to a name around it, or what a loop takes it from."""
         if not isinstance(expression, ast.Name):
             return
@@ -377,10 +390,10 @@ class ToolDiscovery(RegistrationArguments):
 
     # what a registration says
 
-    def _made(
+    def _build_tool(
         self, module: Module, site: ast.expr, call: ast.Call | None, place: Place | None
     ) -> SourceTool:
-        framework = self.receivers.registration(module, site)
+        framework = self.receivers.find_registration_framework(module, site)
         registration = SourceTool("", module, site)
         if call:
             registration = self.parse_registration(

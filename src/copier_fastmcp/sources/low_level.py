@@ -29,9 +29,11 @@ class LowLevelTools(RegistrationArguments):
                 if not isinstance(node, ast.Call):
                     continue
                 if self.receivers.is_tool_type(module, node):
-                    yield from self._listed(module, node)
+                    yield from self._build_listed_tools(module, node)
 
-    def _listed(self, module: Module, call: ast.Call) -> Iterator[SourceTool]:
+    def _build_listed_tools(
+        self, module: Module, call: ast.Call
+    ) -> Iterator[SourceTool]:
         keywords = {
             keyword.arg: keyword.value for keyword in call.keywords if keyword.arg
         }
@@ -44,11 +46,11 @@ class LowLevelTools(RegistrationArguments):
             low_level=True,
             reason=NO_FUNCTION,
         )
-        name = self.constant_text(module, keywords["name"])
+        name = self.resolve_constant(module, keywords["name"])
         if not name:
             yield replace(tool, name="*", exact=False, reason=AT_RUN_TIME)
             return
-        handler = self._handler(module, name)
+        handler = self._find_handler(module, name)
         yield replace(
             tool,
             name=name,
@@ -61,12 +63,12 @@ class LowLevelTools(RegistrationArguments):
             home=handler.module if handler else None,
         )
 
-    def constant_text(self, module: Module, expression: ast.expr) -> str:
+    def resolve_constant(self, module: Module, expression: ast.expr) -> str:
         """A text that the source shows: a constant, a name for one, or a member of an enumeration."""
         if isinstance(expression, ast.Constant):
             return expression.value if isinstance(expression.value, str) else ""
         if isinstance(expression, ast.Attribute) and expression.attr == "value":
-            return self.constant_text(module, expression.value)
+            return self.resolve_constant(module, expression.value)
         if isinstance(expression, ast.Attribute):
             owner = self.project.resolve(module, expression.value)
             if owner is not None and isinstance(owner.node, ast.ClassDef):
@@ -76,13 +78,13 @@ class LowLevelTools(RegistrationArguments):
                         target.id for target in targets if isinstance(target, ast.Name)
                     ]
                     if isinstance(node, ast.Assign) and expression.attr in names:
-                        return self.constant_text(owner.module, node.value)
+                        return self.resolve_constant(owner.module, node.value)
         if isinstance(expression, ast.Name | ast.Attribute):
-            text, is_whole = self._text(module, expression)
+            text, is_whole = self.resolve_text(module, expression)
             return text if is_whole else ""
         return ""
 
-    def _handler(self, module: Module, name: str) -> Place | None:
+    def _find_handler(self, module: Module, name: str) -> Place | None:
         """What runs for a name: a branch, an entry of a table, or a function of that name."""
         other_modules = [
             project_module
@@ -91,10 +93,10 @@ class LowLevelTools(RegistrationArguments):
         ]
         for candidate in (module, *other_modules):
             for node in candidate.nodes:
-                if branch := self._branch(candidate, node, name):
-                    return self._as_function(candidate, node, branch)
+                if branch := self._find_branch(candidate, node, name):
+                    return self._build_branch_function(candidate, node, branch)
                 if isinstance(node, ast.Dict) and (
-                    entry := self._entry(candidate, node, name)
+                    entry := self._find_table_entry(candidate, node, name)
                 ):
                     return entry
         plain = name.rpartition(".")[2].replace("-", "_")
@@ -112,14 +114,14 @@ class LowLevelTools(RegistrationArguments):
                     return Place(candidate, node)
         return None
 
-    def _branch(self, module: Module, node: ast.AST, name: str) -> list[ast.stmt]:
+    def _find_branch(self, module: Module, node: ast.AST, name: str) -> list[ast.stmt]:
         """The statements that an `if` or a `case` runs for a name."""
         if isinstance(node, ast.If) and isinstance(node.test, ast.Compare):
             test = node.test
             if isinstance(test.ops[0], ast.Eq | ast.In):
                 sides = [test.left, *test.comparators]
                 values = [value for side in sides for value in _list_elements(side)]
-                if name in [self.constant_text(module, value) for value in values]:
+                if name in [self.resolve_constant(module, value) for value in values]:
                     return node.body
         if isinstance(node, ast.match_case):
             patterns = [node.pattern]
@@ -127,24 +129,26 @@ class LowLevelTools(RegistrationArguments):
                 patterns = node.pattern.patterns
             for pattern in patterns:
                 value = pattern.value if isinstance(pattern, ast.MatchValue) else None
-                if value is not None and self.constant_text(module, value) == name:
+                if value is not None and self.resolve_constant(module, value) == name:
                     return node.body
         return []
 
-    def _entry(self, module: Module, table: ast.Dict, name: str) -> Place | None:
+    def _find_table_entry(
+        self, module: Module, table: ast.Dict, name: str
+    ) -> Place | None:
         """The function that a table has under a name."""
         for key, value in zip(table.keys, table.values, strict=True):
-            if key is None or self.constant_text(module, key) != name:
+            if key is None or self.resolve_constant(module, key) != name:
                 continue
             if isinstance(value, ast.Lambda):
                 statement = ast.copy_location(ast.Expr(value.body), value)
-                return self._as_function(module, value, [statement])
+                return self._build_branch_function(module, value, [statement])
             place = self.project.resolve(module, value)
             if place is not None and isinstance(place.node, FUNCTIONS):
                 return place
         return None
 
-    def _as_function(
+    def _build_branch_function(
         self, module: Module, node: ast.AST, body: list[ast.stmt]
     ) -> Place:
         """A branch as a function of its own, with what the function around it does before any branch."""

@@ -49,7 +49,7 @@ class Module:
     )  # functions whose __name__ is assigned
     inner: dict[ast.AST, dict[str, Function]] = field(default_factory=dict)
 
-    def inside(self, function: ast.AST) -> dict[str, Function]:
+    def list_inner_functions(self, function: ast.AST) -> dict[str, Function]:
         """The functions that are defined inside a function, by name."""
         if not isinstance(function, FUNCTIONS):
             return {}
@@ -84,7 +84,7 @@ class Project:
         """Parse every file below a folder; RefusedError: one is not Python."""
         self.root = root
         self.modules: dict[str, Module] = {}
-        for module in map(self._parsed, _list_files(root)):
+        for module in map(self._parse_module, _list_files(root)):
             taken = module.name in self.modules  # server.py beside src/server.py
             self.modules[str(module.path) if taken else module.name] = module
         self.methods: dict[str, list[Place]] = {}
@@ -101,7 +101,7 @@ class Project:
             for start in range(1, len(parts)):
                 self._ends.setdefault(".".join(parts[start:]), []).append(module)
 
-    def _parsed(self, path: Path) -> Module:
+    def _parse_module(self, path: Path) -> Module:
         relative = path.relative_to(self.root)
         parts = list(relative.with_suffix("").parts)
         parts = parts[1:] if parts[0] == "src" and len(parts) > 1 else parts
@@ -172,10 +172,12 @@ class Project:
         parts = dotted.split(".")
         for end in range(len(parts) - 1, 0, -1):
             if module := self.module(".".join(parts[:end])):
-                return self._inside(module, parts[end:], depth)
+                return self._resolve_parts(module, parts[end:], depth)
         return None
 
-    def _inside(self, module: Module, parts: list[str], depth: int) -> Place | None:
+    def _resolve_parts(
+        self, module: Module, parts: list[str], depth: int
+    ) -> Place | None:
         first, attributes = parts[0], parts[1:]
         if (node := module.top.get(first)) is not None:
             for part in attributes:
@@ -207,10 +209,10 @@ class Project:
         """What an expression stands for: a name of this scope or of another file, or a method of `self`."""
         if isinstance(expression, ast.Name):
             for around in module.above(expression):
-                if inner := module.inside(around).get(expression.id):
+                if inner := module.list_inner_functions(around).get(expression.id):
                     return Place(module, inner)
             if expression.id in module.top or expression.id not in module.imports:
-                return self._inside(module, [expression.id], 5)
+                return self._resolve_parts(module, [expression.id], 5)
         if isinstance(expression, ast.Attribute) and isinstance(
             expression.value, ast.Name
         ):
@@ -225,13 +227,15 @@ class Project:
                 return self.method(expression.attr)
             local = module.top.get(expression.value.id)
             if isinstance(local, ast.ClassDef):
-                return self._inside(module, [expression.value.id, expression.attr], 1)
+                return self._resolve_parts(
+                    module, [expression.value.id, expression.attr], 1
+                )
         name = self.dotted(module, expression)
         return (
             self.find(name) if name and name.split(".")[0] not in module.top else None
         )
 
-    def twins(self, place: Place) -> list[Place]:
+    def list_namesakes(self, place: Place) -> list[Place]:
         """A function with those of its name beside it, as in the branches of an `if`: any may be the one."""
         if not isinstance(place.node, FUNCTIONS):
             return [place]

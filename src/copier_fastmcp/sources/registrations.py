@@ -106,16 +106,18 @@ class RegistrationArguments:
         text = isinstance(first, ast.Constant) and isinstance(first.value, str)
         name = named.get("name") or (first if text and named_first else None)
         if name is not None:
-            value, exact = self._text(module, name)
+            value, exact = self.resolve_text(module, name)
             if value and _is_name(value):
                 tool = replace(tool, name=value, exact=exact)
-        title = self._text(module, named["title"])[0] if "title" in named else None
+        title = (
+            self.resolve_text(module, named["title"])[0] if "title" in named else None
+        )
         described = (
-            self._text(module, named["description"])[0]
+            self.resolve_text(module, named["description"])[0]
             if "description" in named
             else None
         )
-        hints, inner = self._hints(module, named.get("annotations"))
+        hints, inner = self.parse_hints(module, named.get("annotations"))
         tags = named.get("tags")
         words = tuple(
             str(tag.value)
@@ -131,7 +133,7 @@ class RegistrationArguments:
             annotated=named.get("annotations"),
         )
 
-    def _text(self, module: Module, value: ast.expr) -> tuple[str, bool]:
+    def resolve_text(self, module: Module, value: ast.expr) -> tuple[str, bool]:
         """A text, and whether it is all of it: of one put together, the last constant part."""
         if isinstance(value, ast.Constant):
             return (value.value, True) if isinstance(value.value, str) else ("", False)
@@ -141,22 +143,28 @@ class RegistrationArguments:
             if place and isinstance(
                 place.node, ast.Constant | ast.BinOp | ast.JoinedStr
             ):
-                return self._text(place.module, place.node)
+                return self.resolve_text(place.module, place.node)
         elif isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add):
-            parts = [self._text(module, value.left), self._text(module, value.right)]
+            parts = [
+                self.resolve_text(module, value.left),
+                self.resolve_text(module, value.right),
+            ]
         elif isinstance(value, ast.JoinedStr):
             inner = (
                 v.value if isinstance(v, ast.FormattedValue) else v
                 for v in value.values
             )
-            parts = [self._text(module, part) for part in inner]
+            parts = [self.resolve_text(module, part) for part in inner]
         elif isinstance(value, ast.Call):
-            parts = [("", False), *(self._text(module, part) for part in value.args)]
+            parts = [
+                ("", False),
+                *(self.resolve_text(module, part) for part in value.args),
+            ]
         return "".join(text for text, _ in parts), bool(parts) and all(
             sure for _, sure in parts
         )
 
-    def _hints(
+    def parse_hints(
         self, module: Module, value: ast.expr | None, depth: int = 3
     ) -> tuple[dict[str, bool], str | None]:
         """The hints of an `annotations=`: a mapping, a ToolAnnotations, or a name for one of them."""
@@ -170,7 +178,7 @@ class RegistrationArguments:
         elif isinstance(value, ast.Name | ast.Attribute) and depth:
             place = self.project.resolve(module, value)
             if place and isinstance(place.node, ast.expr):
-                return self._hints(place.module, place.node, depth - 1)
+                return self.parse_hints(place.module, place.node, depth - 1)
         elif (
             isinstance(value, ast.Subscript)
             and isinstance(value.slice, ast.Constant)
@@ -180,7 +188,7 @@ class RegistrationArguments:
             if place and isinstance(place.node, ast.Dict):
                 for key, item in zip(place.node.keys, place.node.values, strict=True):
                     if isinstance(key, ast.Constant) and key.value == value.slice.value:
-                        return self._hints(place.module, item, depth - 1)
+                        return self.parse_hints(place.module, item, depth - 1)
         hints: dict[str, bool] = {}
         title = None
         for name, item in pairs:
