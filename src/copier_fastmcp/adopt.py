@@ -204,7 +204,9 @@ def _exclude_declared(survey: Survey) -> Survey:
     return replace(
         survey,
         proposals=[
-            proposal for proposal in survey.proposals if not has_declaration(proposal.tool)
+            proposal
+            for proposal in survey.proposals
+            if not has_declaration(proposal.tool)
         ],
     )
 

@@ -73,10 +73,7 @@ def plan_adoption(
     package = layout.policy_package(place)
     adoption.edited = _plan_edits(chosen, servers, package)
     if len({(server.module.name, server.held) for server in servers}) > 1:
-        first = next(
-            (server.entry_point for server in servers if server.entry_point),
-            "one of them",
-        )
+        first = layout.find_entry_point(servers) or "one of them"
         adoption.by_hand["(the tests)"] = (
             f"{len(servers)} servers are made; tests/policy proves {first}"
         )
@@ -134,13 +131,12 @@ def _separate_names(adoption: Adoption, root: Path) -> None:
     Outside of packages, pytest imports both under the same name. A package `tools` below tests/ separates them,
     unless it would hide a package `tools` of the author's: then the author names the file.
     """
-    names = {path.name: path for path in root.rglob("test_*.py")}
+    author_tests = {path.name: path for path in root.rglob("test_*.py")}
     folder = "tests/tools/"
-    clashing = [
-        name
-        for name in adoption.files
-        if name.startswith(folder) and Path(name).name in names
-    ]
+    clashing: list[str] = []
+    for name in adoption.files:
+        if name.startswith(folder) and Path(name).name in author_tests:
+            clashing.append(name)
     if not clashing:
         return
     is_hidden = not (root / "tests/__init__.py").exists() and _has_tools_package(root)
@@ -149,7 +145,7 @@ def _separate_names(adoption: Adoption, root: Path) -> None:
         return
     for name in clashing:
         del adoption.files[name]
-        author_file = names[Path(name).name].relative_to(root).as_posix()
+        author_file = author_tests[Path(name).name].relative_to(root).as_posix()
         adoption.by_hand[name] = (
             f"{author_file} has the same name; rename that, then write this proof"
         )
@@ -175,9 +171,7 @@ def _render_files(
     root = survey.project.root
     project = dependencies.load_pyproject(root).get("project", {})
     version = find_recordable_version(origin.find_template(template, ref))
-    entry_point = next(
-        (server.entry_point for server in servers if server.entry_point), ""
-    )
+    entry_point = layout.find_entry_point(servers)
     name = re.sub("[^a-z0-9]+", "-", str(project.get("name", root.name)).lower()).strip(
         "-"
     )
@@ -198,18 +192,18 @@ def _render_files(
         "engine": engine,
     } | guess_domain(Path(_guess_subject(name)))
     with copier_process.render_project(answers) as fresh:
-        files = {
-            path.relative_to(fresh).as_posix(): path.read_bytes()
-            for path in fresh.rglob("*")
-            if path.is_file()
-        }
+        files: dict[str, bytes] = {}
+        for path in fresh.rglob("*"):
+            if path.is_file():
+                files[path.relative_to(fresh).as_posix()] = path.read_bytes()
     for folder in (f"{place}/{WORD}", "tests/policy", "docs/adr/policy"):
         if (root / folder).exists():
             name = (root / folder).relative_to(root).as_posix()
             raise RefusedError(f"{name}: in the way of the policy; move or rename it")
-    if held := sorted(name for name in files if (root / name).exists()):
+    obstacles = [name for name in sorted(files) if (root / name).exists()]
+    if obstacles:
         raise RefusedError(
-            f"{', '.join(held[:3])}: in the way of the policy; move or rename it"
+            f"{', '.join(obstacles[:3])}: in the way of the policy; move or rename it"
         )
     if (root / place / f"{WORD}.py").exists():
         raise RefusedError(
@@ -220,7 +214,6 @@ def _render_files(
 
 def _guess_subject(name: str) -> str:
     """What a server is about, by its name: tickets of mcp-server-tickets; all of it where nothing is left."""
-    words = [
-        word for word in name.split("-") if word not in ("mcp", "server", "fastmcp")
-    ]
-    return "-".join(words) or name
+    words = name.split("-")
+    subject = [word for word in words if word not in ("mcp", "server", "fastmcp")]
+    return "-".join(subject) or name

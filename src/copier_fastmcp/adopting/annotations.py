@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..sources.modules import has_spread_keywords, index_keywords
 from ..sources.receivers import ANNOTATION_CLASSES, FASTMCP, SDK_1, SDK_2, Receivers
 from ..sources.registrations import SNAKE, SourceTool
 from .edits import Edited
@@ -155,7 +156,7 @@ class AnnotationEdit:
             )
         if call is None:
             return
-        if any(keyword.arg is None for keyword in call.keywords):
+        if has_spread_keywords(call):
             raise ByHandError("its arguments are spread with **")
         if any(isinstance(argument, ast.Starred) for argument in call.args):
             raise ByHandError("its arguments are spread with *")
@@ -187,9 +188,10 @@ class AnnotationEdit:
         module = self.edited.module
         for node in module.tree.body:
             if isinstance(node, ast.ImportFrom):
-                imported = {alias.asname or alias.name for alias in node.names}
-                if name in imported and f"{node.module}.{name}" in ANNOTATION_CLASSES:
-                    return
+                is_protocol = f"{node.module}.{name}" in ANNOTATION_CLASSES
+                for alias in node.names if is_protocol else ():
+                    if (alias.asname or alias.name) == name:
+                        return
         if name in module.top or _is_bound_elsewhere(module.nodes, name):
             raise ByHandError(f"{name} is something else in this file")
         self.edited.add_import(f"from {source} import {name}")
@@ -203,11 +205,9 @@ class AnnotationEdit:
         return entries
 
     def _list_call_entries(self, present: ast.Call) -> dict[str, ast.expr]:
-        if present.args or any(keyword.arg is None for keyword in present.keywords):
+        if present.args or has_spread_keywords(present):
             raise ByHandError("the arguments of its ToolAnnotations are made elsewhere")
-        return {
-            keyword.arg: keyword.value for keyword in present.keywords if keyword.arg
-        }
+        return index_keywords(present)
 
     def _extend_annotations(
         self, present: ast.Call | ast.Dict, entries: dict[str, ast.expr], form: str
@@ -254,8 +254,10 @@ def annotations_text(
     if framework == FASTMCP:
         return "{" + ", ".join(f'"{key}": {value}' for key, value in pairs) + "}"
     if framework == SDK_2:
-        pairs = [(CAMEL_TO_SNAKE.get(key, key), value) for key, value in pairs]
-    return f"{name}({', '.join(f'{key}={value}' for key, value in pairs)})"
+        arguments = [f"{CAMEL_TO_SNAKE.get(key, key)}={value}" for key, value in pairs]
+    else:
+        arguments = [f"{key}={value}" for key, value in pairs]
+    return f"{name}({', '.join(arguments)})"
 
 
 def _describe_by_hand(survey: Survey, proposal: Proposal, reason: str) -> str:
@@ -279,14 +281,10 @@ def _find_imported_framework(survey: Survey, tool: SourceTool) -> str:
     for framework, prefix in prefixes.items():
         if any(target.startswith(prefix) for target in targets):
             return framework
-    return next(
-        (
-            framework_name
-            for framework_name in (FASTMCP, SDK_2, SDK_1)
-            if framework_name in survey.frameworks
-        ),
-        FASTMCP,
-    )
+    for framework in prefixes:
+        if framework in survey.frameworks:
+            return framework
+    return FASTMCP
 
 
 def _is_in_loop(tool: SourceTool) -> bool:

@@ -3,7 +3,7 @@
 import ast
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -48,11 +48,9 @@ def add_declaration(
         f"@{add_policy_import(edited, package)}.{proposal.behavior}", arguments
     )
     place = edited.line_starts[function.lineno - 1]
-    if any(
-        start == place and text.lstrip().startswith("@")
-        for start, _, text in edited.edits
-    ):
-        return  # one function, registered under several names
+    for start, _, inserted_text in edited.edits:
+        if start == place and inserted_text.lstrip().startswith("@"):
+            return  # one function, registered under several names
     note = f"# review: {proposal.asked}" if proposal.asked else ""
     for text in filter(None, (note, *lines)):
         edited.insert_above(function.lineno, text)
@@ -64,11 +62,11 @@ def _select_kept_hints(proposal: Proposal) -> dict[str, bool]:
         return {}  # of a read the other hints mean nothing
     usual = behavior_hints(proposal.tool.name, proposal.behavior, proposal.exceptions)
     names = {wire: hint for hint, wire in load_tables()["hints"].items()}
-    return {
-        names[wire]: value
-        for wire, value in proposal.kept_hints.items()
-        if usual.get(wire) is not value
-    }
+    selected: dict[str, bool] = {}
+    for wire, value in proposal.kept_hints.items():
+        if usual.get(wire) is not value:
+            selected[names[wire]] = value
+    return selected
 
 
 def _format_kept_arguments(proposal: Proposal) -> list[str]:
@@ -81,18 +79,18 @@ def _format_kept_arguments(proposal: Proposal) -> list[str]:
 def _build_kept_exceptions(proposal: Proposal) -> list[dict[str, Any]]:
     if proposal.behavior == "action":
         return []
-    return [
-        {"hint": hint, "value": value, "why": "Its author declared it so."}
-        for hint, value in _select_kept_hints(proposal).items()
-    ]
+    exceptions: list[dict[str, Any]] = []
+    for hint, value in _select_kept_hints(proposal).items():
+        reason = "Its author declared it so."
+        exceptions.append({"hint": hint, "value": value, "why": reason})
+    return exceptions
 
 
 def _format_exception(exception: dict[str, Any]) -> list[Any]:
-    return [
-        "{",
-        *(f'"{key}": {_format_literal(value)}' for key, value in exception.items()),
-        "}",
-    ]
+    pairs: list[Any] = []
+    for key, value in exception.items():
+        pairs.append(f'"{key}": {_format_literal(value)}')
+    return ["{", *pairs, "}"]
 
 
 def _format_literal(value: object) -> str:
@@ -124,9 +122,7 @@ def _explain_behavior(proposal: Proposal) -> str:
     """One sentence that justifies the hints of a tool that writes: what its body does, and what follows."""
     if proposal.behavior == "read":
         return ""
-    evidence_text = next(
-        (text for text in proposal.evidence if text.startswith(("it ", "its SQL"))), ""
-    )
+    evidence_text = _find_effect_text(proposal.evidence)
     effect_text = re.sub(r" \(\d calls down\)", "", evidence_text)
     consequence = WHY["pop" if proposal.exceptions else proposal.behavior]
     return (
@@ -134,6 +130,14 @@ def _explain_behavior(proposal: Proposal) -> str:
         if effect_text
         else f"{consequence[:1].upper()}{consequence[1:]}."
     )
+
+
+def _find_effect_text(evidence: Iterable[str]) -> str:
+    """The first evidence that is an effect of the body."""
+    for text in evidence:
+        if text.startswith(("it ", "its SQL")):
+            return text
+    return ""
 
 
 def is_declared(function: Function, home: Module, package: str) -> bool:

@@ -45,27 +45,33 @@ def build_definition(tool: SourceTool) -> dict[str, Any]:
         boolean = annotation is not None and ast.unparse(annotation).startswith("bool")
         schema: dict[str, Any] = {"type": "boolean"} if boolean else {}
         for node in ast.walk(annotation) if annotation else ():
-            if isinstance(node, ast.Subscript) and ast.unparse(node.value).endswith(
-                "Literal"
-            ):
-                values = [
-                    n.value for n in ast.walk(node.slice) if isinstance(n, ast.Constant)
-                ]
-                schema["enum"] = values
+            if not isinstance(node, ast.Subscript):
+                continue
+            if ast.unparse(node.value).endswith("Literal"):
+                schema["enum"] = _list_constants(node.slice)
         properties[name] = schema
     schema = {"type": "object", "properties": properties}
     return {"name": tool.name, "description": tool.docstring, "inputSchema": schema}
+
+
+def _list_constants(expression: ast.expr) -> list[Any]:
+    """The constants in an expression."""
+    constants: list[Any] = []
+    for node in ast.walk(expression):
+        if isinstance(node, ast.Constant):
+            constants.append(node.value)
+    return constants
 
 
 def edits_a_part(tool: SourceTool) -> bool:
     """Whether a change is one of a part, by its parameters: the same call again changes more, or fails."""
     properties = build_definition(tool)["inputSchema"]["properties"]
     words = {"_".join(split_name(name)) for name in properties}
-    schemas = {
-        name: schema for name, schema in properties.items() if isinstance(schema, dict)
-    }
-    modes = {
-        str(value) for schema in schemas.values() for value in schema.get("enum", ())
-    }
-    adds = schemas.get("append", {}).get("type") == "boolean" or "append" in modes
+    adds = False
+    for name, schema in properties.items():
+        if not isinstance(schema, dict):
+            continue
+        is_switch = name == "append" and schema.get("type") == "boolean"
+        is_mode = "append" in map(str, schema.get("enum", ()))
+        adds = adds or is_switch or is_mode
     return adds or bool(words & OLD and words & NEW)

@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -62,18 +62,15 @@ def require_recent_fastmcp(root: Path, frameworks: set[str]) -> None:
         requirement = parse_requirement(text)
         if not requirement or canonicalize_name(requirement.name) != "fastmcp":
             continue
-        if not any(requirement.specifier.contains(version) for version in RECENT):
+        if not _accepts_any(requirement, RECENT):
             raise RefusedError(f"{file} asks for {text}; {PORT}")
 
 
 def _list_requirements(root: Path) -> Iterator[tuple[str, str]]:
     """The requirements of a project, each with its file."""
     dependencies = load_pyproject(root).get("project", {}).get("dependencies", ())
-    yield from (
-        ("pyproject.toml", str(text))
-        for text in dependencies
-        if isinstance(dependencies, list)
-    )
+    for text in dependencies if isinstance(dependencies, list) else ():
+        yield "pyproject.toml", str(text)
     poetry = (
         load_pyproject(root).get("tool", {}).get("poetry", {}).get("dependencies", {})
     )
@@ -99,10 +96,9 @@ def read_script_dependencies(path: Path) -> list[str]:
     """The dependencies that a script declares in a comment of its own (PEP 723)."""
     if not (script_block := SCRIPT.search(path.read_text("utf-8", "replace"))):
         return []
-    lines = [
-        line.removeprefix("#").removeprefix(" ")
-        for line in script_block[1].splitlines()
-    ]
+    lines: list[str] = []
+    for line in script_block[1].splitlines():
+        lines.append(line.removeprefix("#").removeprefix(" "))
     try:
         dependencies = tomllib.loads("\n".join(lines)).get("dependencies", [])
     except tomllib.TOMLDecodeError:
@@ -147,22 +143,21 @@ def add_dependencies(root: Path) -> tuple[str | None, str]:
     document = tomlkit.parse(before)
     project: Any = document["project"]
     dependencies: Any = project["dependencies"]
-    requirements = [
-        (at, parse_requirement(str(text))) for at, text in enumerate(dependencies)
-    ]
-    places = {
-        canonicalize_name(requirement.name): at
-        for at, requirement in requirements
-        if requirement
-    }
+    places: dict[str, int] = {}
+    for at, text in enumerate(dependencies):
+        requirement = parse_requirement(str(text))
+        if requirement:
+            places[canonicalize_name(requirement.name)] = at
     by_hand = ""
-    if (at := places.get(canonicalize_name("fastmcp"))) is not None:
-        raised, by_hand = _raise_floor(str(dependencies[at]))
-        if raised != str(dependencies[at]):
-            dependencies[at] = raised
-    missing = [
-        need for name, need in NEEDS.items() if canonicalize_name(name) not in places
-    ]
+    place = places.get("fastmcp")
+    if place is not None:
+        raised, by_hand = _raise_floor(str(dependencies[place]))
+        if raised != str(dependencies[place]):
+            dependencies[place] = raised
+    missing: list[str] = []
+    for name, need in NEEDS.items():
+        if canonicalize_name(name) not in places:
+            missing.append(need)
     if missing and "\n" not in dependencies.as_string():
         dependencies.multiline(True)
     for need in missing:
@@ -172,7 +167,7 @@ def add_dependencies(root: Path) -> tuple[str | None, str]:
         project["requires-python"] = raised_bound
     groups: Any = document.setdefault("dependency-groups", tomlkit.table())
     dev = groups.setdefault("dev", tomlkit.array())
-    if not any(str(requirement).startswith("pytest") for requirement in dev):
+    if not any(str(text).startswith("pytest") for text in dev):
         append_requirement(dev, "pytest>=8.4")
     after = tomlkit.dumps(document)
     if "\r\n" in before:
@@ -211,6 +206,11 @@ def list_raised_floors(root: Path) -> list[str]:
     return floors
 
 
+def _accepts_any(requirement: Requirement, versions: Iterable[str]) -> bool:
+    """Whether a requirement accepts one of several versions."""
+    return any(requirement.specifier.contains(version) for version in versions)
+
+
 def _raise_floor(text: str) -> tuple[str, str]:
     """A requirement of FastMCP that takes nothing before 4.1, and what only a person can change of it.
 
@@ -219,17 +219,17 @@ def _raise_floor(text: str) -> tuple[str, str]:
     requirement = Requirement(text)
     if requirement.url:
         return text, f"make sure that {text} is FastMCP 4.1 or later"
-    if requirement.specifier and not any(
-        requirement.specifier.contains(old) for old in OLDER
-    ):
+    if requirement.specifier and not _accepts_any(requirement, OLDER):
         return text, ""
-    specifiers = [
-        str(specifier)
-        for specifier in requirement.specifier
-        if specifier.operator in ("<", "<=", "!=")
-    ]
-    upper = any(specifier.startswith("<") for specifier in specifiers)
-    bounds = [">=4.1", *sorted(specifiers), *([] if upper else ["<5"])]
+    kept_bounds: list[str] = []
+    has_upper_bound = False
+    for specifier in requirement.specifier:
+        if specifier.operator in ("<", "<=", "!="):
+            kept_bounds.append(str(specifier))
+            has_upper_bound = has_upper_bound or specifier.operator != "!="
+    bounds = [">=4.1", *sorted(kept_bounds)]
+    if not has_upper_bound:
+        bounds.append("<5")
     extras = f"[{','.join(sorted(requirement.extras))}]" if requirement.extras else ""
     marker = f"; {requirement.marker}" if requirement.marker else ""
     return f"{requirement.name}{extras}{','.join(bounds)}{marker}", ""

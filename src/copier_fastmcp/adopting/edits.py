@@ -3,6 +3,7 @@
 import ast
 import difflib
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -133,15 +134,17 @@ class Edited:
             _import_order(ast.parse(line).body[0]),
         )
         alike = [node for node in nodes if _import_order(node)[0] == new[0]]
-        later = next((node for node in alike if _import_order(node) > new), None)
+        later: ast.stmt | None = None
+        for node in alike:
+            if _import_order(node) > new:
+                later = node
+                break
         text = line + self.newline
         if later and not self._line(later.lineno - 1).lstrip().startswith("#"):
             return self.line_starts[later.lineno - 1], text
         if alike:
             return self._find_line_after(alike[-1]), text
-        relative_import = next(
-            (n for n in nodes if isinstance(n, ast.ImportFrom) and n.level), None
-        )
+        relative_import = _find_relative_import(nodes)
         if (
             relative_import
             and not self._line(relative_import.lineno - 1).strip()
@@ -159,10 +162,12 @@ class Edited:
     def _find_code_start(self) -> int:
         """Behind the comments that a file begins with: who may run it and how it is encoded stands there."""
         lines = self.module.text.splitlines(keepends=True)
-        head = next(
-            (at for at, line in enumerate(lines) if line[:1] != "#"), len(lines)
-        )
-        return sum(map(len, lines[:head]))
+        start = 0
+        for line in lines:
+            if line[:1] != "#":
+                break
+            start += len(line)
+        return start
 
     def _extend_import(self, line: str) -> tuple[int, int, str] | None:
         """The names of an import of the same package on one line, with one more, in the order of linters."""
@@ -217,7 +222,8 @@ class Edited:
         order = sorted(
             range(len(edits)), key=lambda at: (*edits[at][:2], at), reverse=True
         )
-        for start, end, new in (edits[at] for at in order):
+        for at in order:
+            start, end, new = edits[at]
             text = text[:start] + new + text[end:]
         return text
 
@@ -225,7 +231,10 @@ class Edited:
         """What the edits change, as a patch."""
         pair = (self.module.text.splitlines(True), self.text.splitlines(True))
         lines = difflib.unified_diff(*pair, f"a/{name}", f"b/{name}")
-        return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
+        patch = ""
+        for line in lines:
+            patch += line if line.endswith("\n") else f"{line}\n"
+        return patch
 
     def encoded(self) -> bytes:
         """The bytes to write, in the encoding of the file."""
@@ -245,10 +254,21 @@ class Edited:
 
 def _find_end(text: str) -> int:
     """Where the parentheses around a value end, by what stands behind it; comments may hold others."""
-    ends = [
-        token.end() for token in re.finditer(r"#[^\r\n]*|\)", text) if token[0] == ")"
-    ]
-    return ends[-1] if ends else 0
+    end = 0
+    for token in re.finditer(r"#[^\r\n]*|\)", text):
+        if token[0] == ")":
+            end = token.end()
+    return end
+
+
+def _find_relative_import(
+    nodes: Iterable[ast.Import | ast.ImportFrom],
+) -> ast.ImportFrom | None:
+    """The first relative import."""
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom) and node.level:
+            return node
+    return None
 
 
 def _import_order(node: ast.stmt) -> tuple[str, bool, str]:

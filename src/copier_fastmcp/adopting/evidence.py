@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from ..analysis.effects import Body, Effect
 from ..auditing.definitions import collect_evidence
-from ..auditing.evidence import READ_ONLY, ToolTexts
+from ..auditing.evidence import READ_ONLY, WEAK, ToolTexts
+from ..auditing.evidence import Evidence as DefinitionEvidence
 from ..auditing.verbs import Verb, parse_name, split_name
 from ..sources.registrations import SourceTool
 from ..tables import load_tables
@@ -32,6 +33,7 @@ SURE_READS = {
 CHOOSERS = {"action", "operation"}  # a parameter that says what to do
 # A file is written as a whole, whatever has changed in it.
 WHOLE = re.compile(r"\.(?:write\w*|dump|save\w*)\(\)|\(\) to write")
+SCHEMA_SOURCES = {"parameters", "choices", "result", "phrases"}
 REPEATS = {
     "put",
     "ensure",
@@ -86,27 +88,22 @@ class Evidence:
         self.vague = not self.describes_surely and self.word not in SURE_READS
         self.by_words = ""
         if self.described:
-            written_behaviors = (
-                _behavior_of_verb(verb)
-                for verb in self.described
-                if verb.kind != "read"
-            )
-            self.by_words = next(written_behaviors, "read")
+            self.by_words = _choose_described_behavior(self.described)
         creates = self.by_words == "create"
-        self.upserts = [
-            verb.word for verb in self.described if verb.kind == "change" and creates
-        ]
+        self.upserts: list[str] = []
+        for verb in self.described:
+            if verb.kind == "change" and creates:
+                self.upserts.append(verb.word)
         self.by_words = "put" if self.upserts else self.by_words  # `create or update`
-        signals = [
-            signal
-            for signal in collect_evidence(subject)
-            if signal.hint == READ_ONLY and signal.votes > 1
-        ]
-        schema = ("parameters", "choices", "result", "phrases")
-        self.against = [
-            signal for signal in signals if signal.source in schema and not signal.value
-        ]
-        self.for_reads = [signal for signal in signals if signal.value]
+        self.against: list[DefinitionEvidence] = []
+        self.for_reads: list[DefinitionEvidence] = []
+        for signal in collect_evidence(subject):
+            if signal.hint != READ_ONLY or signal.weight <= WEAK:
+                continue
+            if signal.value:
+                self.for_reads.append(signal)
+            elif signal.source in SCHEMA_SOURCES:
+                self.against.append(signal)
         self.hinted = tool.hints.get("readOnlyHint")
         self.tagged = {tag.lower() for tag in tool.tags}
         self.sure = self._select_effects(body.writes(sure=True))
@@ -159,9 +156,7 @@ class Evidence:
         names = {split_name(self.tool.name), split_name(self.tool.local)}
         if self.tool.function:
             names.add(split_name(self.tool.function.name))
-        asks_only = any(
-            effect.text.startswith("its GraphQL") for effect in self.body.of("read")
-        )
+        asks_only = self._has_graphql_query()
         counted = []
         for effect in effects:
             if effect.sends and asks_only:
@@ -177,12 +172,17 @@ class Evidence:
                 counted.append(effect)
         return counted
 
+    def _has_graphql_query(self) -> bool:
+        """Whether the body contains a query of GraphQL."""
+        for effect in self.body.of("read"):
+            if effect.text.startswith("its GraphQL"):
+                return True
+        return False
+
     def _describe_evidence(self) -> tuple[str, ...]:
         shown_reads = self.reads[: 1 if self.sure else 2]
-        texts = [
-            format_effect(e)
-            for e in (*self.stores, *self.sure[:2], *self.weak[:1], *shown_reads)
-        ]
+        effects = (*self.stores, *self.sure[:2], *self.weak[:1], *shown_reads)
+        texts = [format_effect(effect) for effect in effects]
         texts += [self.name_says] if self.word else []
         texts += [self.description_says] if self.described else []
         texts += [signal.text for signal in self.against]
@@ -224,10 +224,10 @@ class Evidence:
     @property
     def besides_hints(self) -> str:
         """The strongest evidence that is not a hint."""
-        other_texts = (
-            text for text in self.texts if not text.startswith("its hints say")
-        )
-        return next(other_texts, "nothing else says so")
+        for text in self.texts:
+            if not text.startswith("its hints say"):
+                return text
+        return "nothing else says so"
 
     def resolve_stored_behavior(self, behavior: str) -> str:
         """A behavior, or what is said in its place where the way in which it stores contradicts it."""
@@ -242,10 +242,12 @@ class Evidence:
     def only_inserts(self) -> bool:
         """Whether all that is stored is new: a file that is written as a whole holds nothing else."""
         adds = ("create", "append", "ensure")
-        replacing = [e for e in self.body.writes(sure=True) if e.kind not in adds]
-        return not self.body.of("sets", "again") and all(
-            WHOLE.search(e.text) for e in replacing
-        )
+        if self.body.of("sets", "again"):
+            return False
+        for effect in self.body.writes(sure=True):
+            if effect.kind not in adds and not WHOLE.search(effect.text):
+                return False
+        return True
 
 
 def _choose_verb(parsed_verbs: Sequence[Verb]) -> tuple[str, str]:
@@ -260,6 +262,14 @@ def _choose_verb(parsed_verbs: Sequence[Verb]) -> tuple[str, str]:
     return "", ""
 
 
+def _choose_described_behavior(verbs: Sequence[Verb]) -> str:
+    """The behavior of the first verb that writes; `read` where none does."""
+    for verb in verbs:
+        if verb.kind != "read":
+            return _behavior_of_verb(verb)
+    return "read"
+
+
 def is_named_as_read(subject: ToolTexts) -> bool:
     """Whether the name of a tool says for certain that it reads."""
     behavior, word = _choose_verb(subject.named)
@@ -272,7 +282,10 @@ def _behavior_of_verb(verb: Verb) -> str:
 
 def choose_cautious(behaviors: Sequence[str]) -> str:
     """The one of some behaviors that loses most."""
-    return next((behavior for behavior in CAUTION if behavior in behaviors), "action")
+    for behavior in CAUTION:
+        if behavior in behaviors:
+            return behavior
+    return "action"
 
 
 def format_effect(effect: Effect) -> str:
@@ -282,5 +295,7 @@ def format_effect(effect: Effect) -> str:
 
 def derive_behavior(effects: Sequence[Effect]) -> str:
     """The behavior that writing effects come to; empty where there is none."""
+    if not effects:
+        return ""
     kinds = [OF_EFFECT.get(effect.kind, effect.kind) for effect in effects]
-    return choose_cautious([kind for kind in kinds if kind in CAUTION]) if kinds else ""
+    return choose_cautious(kinds)

@@ -2,14 +2,16 @@
 
 import ast
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import RefusedError
 from ..sources.discovery import SERVERS
-from ..sources.modules import FUNCTIONS, Module
+from ..sources.modules import Function, Module
 from .survey import Survey
 
+SERVER_BASE = re.compile(r"\b\w*(FastMCP|MCP)\b")
 ENGINE_NAMES = ("engine", "policy_engine")
 
 
@@ -32,15 +34,7 @@ class Server:
 
 def find_servers(survey: Survey) -> list[Server]:
     """Every server that the project makes and does not mount in another one."""
-    server_classes = {
-        node.name
-        for module in survey.project.modules.values()
-        for node in module.nodes
-        if isinstance(node, ast.ClassDef)
-        and any(
-            re.search(r"\b\w*(FastMCP|MCP)\b", ast.unparse(base)) for base in node.bases
-        )
-    }
+    server_classes = _list_server_classes(survey)
     servers = []
     for module in survey.project.modules.values():
         for node in module.nodes:
@@ -65,29 +59,57 @@ def find_servers(survey: Survey) -> list[Server]:
                 and isinstance(node, ast.stmt)
             ):
                 servers.append(
-                    Server(module, node, held, _find_entry_point(module, node, held))
+                    Server(
+                        module, node, held, _describe_entry_point(module, node, held)
+                    )
                 )
     return servers
 
 
-def _find_entry_point(module: Module, node: ast.stmt, held: str) -> str:
-    functions = [n for n in module.above(node) if isinstance(n, FUNCTIONS)]
+def find_entry_point(servers: Iterable[Server]) -> str:
+    """The first entry point of some servers; empty where none has one."""
+    for server in servers:
+        if server.entry_point:
+            return server.entry_point
+    return ""
+
+
+def _list_server_classes(survey: Survey) -> set[str]:
+    """The names of the project's own subclasses of a server class."""
+    names: set[str] = set()
+    for module in survey.project.modules.values():
+        for node in module.nodes:
+            if not isinstance(node, ast.ClassDef):
+                continue
+            if any(SERVER_BASE.search(ast.unparse(base)) for base in node.bases):
+                names.add(node.name)
+    return names
+
+
+def _describe_entry_point(module: Module, node: ast.stmt, held: str) -> str:
+    functions = module.list_enclosing_functions(node)
     classes = [n for n in module.above(node) if isinstance(n, ast.ClassDef)]
     if held.startswith("self.") and len(classes) == 1:
         return f"{module.name}:{classes[0].name}"
     if not functions and not classes:
         return f"{module.name}:{held}"
     if len(functions) == 1 and not classes:
-        returns = [
-            n for n in ast.walk(functions[0]) if isinstance(n, ast.Return) and n.value
-        ]
         arguments = functions[0].args
         free = len(arguments.args) <= len(arguments.defaults) and not isinstance(
             functions[0], ast.AsyncFunctionDef
         )
-        if free and any(ast.unparse(n.value) == held for n in returns if n.value):
+        if free and held in _list_returned_texts(functions[0]):
             return f"{module.name}:{functions[0].name}"
     return ""
+
+
+def _list_returned_texts(function: Function) -> set[str]:
+    """What a function returns, as its source reads."""
+    texts: set[str] = set()
+    for node in ast.walk(function):
+        if isinstance(node, ast.Return) and node.value is not None:
+            texts.add(ast.unparse(node.value))
+    return texts
 
 
 def choose_place(survey: Survey, servers: list[Server]) -> str:
@@ -97,13 +119,12 @@ def choose_place(survey: Survey, servers: list[Server]) -> str:
         RefusedError: Nothing here is a server's, or no folder of one package holds it all.
     """
     root = survey.project.root
-    homes = [
-        proposal.tool.home or proposal.tool.module for proposal in survey.proposals
-    ]
-    folders = [
-        module.path.parent
-        for module in (*homes, *(server.module for server in servers))
-    ]
+    folders: list[Path] = []
+    for proposal in survey.proposals:
+        home = proposal.tool.home or proposal.tool.module
+        folders.append(home.path.parent)
+    for server in servers:
+        folders.append(server.module.path.parent)
     if not folders:
         reason = "no server is made here, and no tool that a decorator can declare"
         raise RefusedError(f"{reason}; name the server's own folder")
@@ -153,13 +174,10 @@ def _is_package_of(survey: Survey, folder: Path, name: str) -> bool:
     if (folder / "__init__.py").exists():
         return True
     import_pattern = re.compile(rf"{re.escape(dotted)}[.:\"']")
-    targets = (
-        target
-        for module in survey.project.modules.values()
-        for target in module.imports.values()
-    )
-    if any(import_pattern.match(f"{target}.") for target in targets):
-        return True
+    for module in survey.project.modules.values():
+        for target in module.imports.values():
+            if import_pattern.match(f"{target}."):
+                return True
     file = survey.project.root / "pyproject.toml"
     return file.is_file() and bool(
         import_pattern.search(file.read_text("utf-8", "replace"))

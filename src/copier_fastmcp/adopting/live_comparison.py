@@ -35,9 +35,10 @@ def compare_with_source(survey: Survey, listing: Listing) -> Survey:
     """The survey, with the tools that only the running server shows; differences are printed to stderr."""
     names = [str(tool.get("name")) for tool in listing]
     tools = [proposal.tool for proposal in survey.proposals] + survey.left
-    unread = [
-        name for name in names if not any(_has_name(tool, name) for tool in tools)
-    ]
+    unread: list[str] = []
+    for name in names:
+        if not any(_has_name(tool, name) for tool in tools):
+            unread.append(name)
     absent = [tool.name for tool in tools if tool.exact and tool.name not in names]
     agreement = "the same that its source shows"
     if unread or absent:
@@ -62,7 +63,11 @@ def find_differences(before: Listing, after: Listing) -> list[str]:
     for name, tool in old.items():
         new_tool = new.get(name, tool)
         keys = sorted({*tool, *new_tool})
-        if changed := [key for key in keys if tool.get(key) != new_tool.get(key)]:
+        changed: list[str] = []
+        for key in keys:
+            if tool.get(key) != new_tool.get(key):
+                changed.append(key)
+        if changed:
             lines.append(f"{name}: {', '.join(changed)}")
     return lines
 
@@ -79,7 +84,8 @@ class Backup:
         """Keep the bytes of files, then write others in their place."""
         before = {path: path.read_bytes() for path in files}
         write_files(files)
-        return cls(before, {path: _digest(held) for path, held in files.items()})
+        digests = {path: _digest(content) for path, content in files.items()}
+        return cls(before, digests)
 
     def restore(self, root: Path) -> str:
         """Write the old bytes back, of each file that is still as it was written.
@@ -112,17 +118,14 @@ def _index_tools(listing: Listing) -> dict[str, dict[str, Any]]:
         while name in tools:
             name += " (again)"
         annotations = tool.get("annotations")
-        definition = {
-            key: value
-            for key, value in tool.items()
-            if key not in ("annotations", "title")
-        }
+        definition = {**tool}
+        definition.pop("annotations", None)
+        definition.pop("title", None)
         if isinstance(annotations, dict):
-            extra_hints = {
-                key: value
-                for key, value in annotations.items()
-                if key not in (*HINTS, "title") and value is not None
-            }
+            extra_hints: dict[str, Any] = {}
+            for key, value in annotations.items():
+                if key not in (*HINTS, "title") and value is not None:
+                    extra_hints[key] = value
             if extra_hints:
                 definition["annotations"] = extra_hints
         tools[name] = json.loads(json.dumps(definition, sort_keys=True))

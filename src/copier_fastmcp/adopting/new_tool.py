@@ -10,7 +10,7 @@ from ..project import copier_process
 from ..project.guarded_writes import require_reachable
 from . import layout
 from .edits import Edited
-from .survey import survey_server
+from .survey import Survey, survey_server
 
 
 def plan_new_tool(
@@ -37,10 +37,11 @@ def plan_new_tool(
             "an adopted server has its own layout and client; leave --module and --http out"
         )
     survey = survey_server(root)
-    for one in survey.proposals:
-        if one.tool.name == name:
+    for proposal in survey.proposals:
+        if proposal.tool.name == name:
+            sibling_file = survey.locate_tool(proposal.tool)
             raise RefusedError(
-                f"{name} is a tool of {survey.locate_tool(one.tool)}; choose another name"
+                f"{name} is a tool of {sibling_file}; choose another name"
             )
     path = root / place / f"{name}.py"
     package = layout.policy_package(place)
@@ -57,18 +58,11 @@ def plan_new_tool(
     )  # what is to do there
     files = {path: text.encode(), root / f"tests/tools/test_{name}.py": probe}
     require_reachable(root, files)
-    if held := [one for one in files if one.exists()]:
-        raise RefusedError(
-            f"{held[0].relative_to(root).as_posix()} is there; choose another name"
-        )
-    server = next(
-        (
-            s
-            for s in layout.find_servers(survey)
-            if s.entry_point == answers["adopted"]["serves"]
-        ),
-        None,
-    )
+    for file in files:
+        if file.exists():
+            obstacle = file.relative_to(root).as_posix()
+            raise RefusedError(f"{obstacle} is there; choose another name")
+    server = _find_server(survey, answers["adopted"]["serves"])
     if server is None:
         return (
             path.relative_to(root),
@@ -86,3 +80,11 @@ def plan_new_tool(
     files[server.module.path] = edited.encoded()
     require_reachable(root, [server.module.path])
     return path.relative_to(root), files, ""
+
+
+def _find_server(survey: Survey, entry_point: str) -> layout.Server | None:
+    """The server that the recorded entry point names."""
+    for server in layout.find_servers(survey):
+        if server.entry_point == entry_point:
+            return server
+    return None

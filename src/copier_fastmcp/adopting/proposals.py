@@ -11,7 +11,7 @@ from typing import Any
 
 from copier_fastmcp_engine.testing.rules import Tool
 
-from ..analysis.effects import Body, Reader
+from ..analysis.effects import Body, Effect, Reader
 from ..auditing.definitions import parse_tools
 from ..sources.modules import Project
 from ..sources.registrations import SourceTool
@@ -189,7 +189,8 @@ def _build_proposal(
     elif stored != behavior and question:
         choices = (*choices, behavior)
     exceptions: tuple[dict[str, Any], ...] = ()
-    if stored == "delete" and any(effect.kind == "consume" for effect in evidence.sure):
+    kinds = {effect.kind for effect in evidence.sure}
+    if stored == "delete" and "consume" in kinds:
         exceptions = ({"hint": "idempotent", "value": False, "why": POPS},)
     options = tuple(dict.fromkeys([stored, *choices])) if question else ()
     return Proposal(
@@ -202,11 +203,11 @@ def _weigh_read_name(evidence: Evidence) -> Proposal:
     if clash := _find_write_clash(evidence):
         question = f"{evidence.name_says}, but {evidence.besides_its_name}"
         return _build_proposal(evidence, choose_cautious([clash]), question, "read")
-    doubted = [
-        e
-        for e in evidence.weak
-        if e.depth <= 1 and not (e.sends and evidence.word in QUERIES)
-    ]
+    doubted: list[Effect] = []
+    for effect in evidence.weak:
+        is_query = effect.sends and evidence.word in QUERIES
+        if effect.depth <= 1 and not is_query:
+            doubted.append(effect)
     if not evidence.reads and evidence.by_words != "read":
         doubted = evidence.weak
     if doubted and not evidence.hinted:
@@ -250,24 +251,24 @@ def _find_write_clash(evidence: Evidence) -> str:
 def _weigh_addition_name(evidence: Evidence) -> Proposal:
     """A name that adds, unless its body takes away or replaces."""
     named, new = evidence.by_name, evidence.body.of("guarded", "fresh")
-    near = [e for e in evidence.sure if e.depth <= 1]
-    if deletes := [e for e in near if e.kind in ("delete", "consume")]:
-        question = f"{evidence.name_says}, but {format_effect(deletes[0])}"
-        return _build_proposal(evidence, "action", question, named, "put")
+    near = [effect for effect in evidence.sure if effect.depth <= 1]
+    for effect in near:
+        if effect.kind in ("delete", "consume"):
+            question = f"{evidence.name_says}, but {format_effect(effect)}"
+            return _build_proposal(evidence, "action", question, named, "put")
     if named == "create" and evidence.upserts and not new:
         question = f"{evidence.name_says}, its description says {evidence.upserts[0]!r}"
         return _build_proposal(evidence, "put", question, named, "ensure")
-    kinds = {e.kind for e in near}
+    kinds = {effect.kind for effect in near}
     if evidence.again and kinds <= {"put", "append", "save"} and named != "ensure":
         return _build_proposal(evidence, "append")
-    whole = [e for e in evidence.sure if e.depth <= 1 or WHOLE.search(e.text)]
+    whole: list[Effect] = []
+    for effect in evidence.sure:
+        if effect.depth <= 1 or WHOLE.search(effect.text):
+            whole.append(effect)
+    whole_kinds = {effect.kind for effect in whole}
     inserts = new and evidence.only_inserts and named == "create"
-    if (
-        whole
-        and {e.kind for e in whole} <= {"put"}
-        and named != "ensure"
-        and not inserts
-    ):
+    if whole_kinds == {"put"} and named != "ensure" and not inserts:
         question = (
             f"{evidence.name_says}, but {format_effect(whole[0])}, which may replace"
         )

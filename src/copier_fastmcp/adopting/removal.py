@@ -63,11 +63,10 @@ def plan_removal(root: Path, answers: dict[str, Any]) -> Removal:
             removal.written[module.path] = _encode_edit(module, text)
     _plan_settings(root, removal)
     with copier_process.render_project(answers) as fresh:
-        names = {
-            path.relative_to(fresh).as_posix()
-            for path in fresh.rglob("*")
-            if path.is_file()
-        }
+        names: set[str] = set()
+        for path in fresh.rglob("*"):
+            if path.is_file():
+                names.add(path.relative_to(fresh).as_posix())
     names |= {str(ANSWERS), str(LOCK), TABLE, todo.FILE}
     removal.deleted = [root / name for name in sorted(names) if (root / name).is_file()]
     for path in sorted((root / "tests/tools").glob("*.py")):
@@ -100,20 +99,24 @@ def _remove_policy(module: Module, package: str) -> str:
                 if lines[decorator.lineno - 2].lstrip().startswith(REVIEW):
                     removed.add(decorator.lineno - 1)
         call = node.value if isinstance(node, ast.Expr) else None
-        if isinstance(call, ast.Call) and ast.unparse(call.func) in {
-            f"{word}.govern" for word in words
-        }:
+        if isinstance(call, ast.Call) and _governs_server(call.func, words):
             removed |= set(range(call.lineno, (call.end_lineno or 0) + 1))
     remaining = [line for number, line in enumerate(lines, 1) if number not in removed]
     text = "".join(remaining)
-    if any(re.search(rf"\b{word}\.", text) for word in words):
-        return text  # its author uses it too, and keeps the import
+    for word in words:
+        if re.search(rf"\b{word}\.", text):
+            return text  # its author uses it too, and keeps the import
     return _remove_import(module, text, package)
 
 
 def _names_policy(function: ast.expr, words: set[str]) -> bool:
     above, _, name = ast.unparse(function).rpartition(".")
     return above in words and name in load_tables()["behaviors"]
+
+
+def _governs_server(function: ast.expr, words: set[str]) -> bool:
+    above, _, name = ast.unparse(function).rpartition(".")
+    return above in words and name == "govern"
 
 
 def _remove_import(module: Module, text: str, package: str) -> str:

@@ -2,7 +2,7 @@
 
 import ast
 
-from ..sources.modules import FUNCTIONS, Function, Module
+from ..sources.modules import Function, Module
 from ..sources.registrations import SourceTool
 from .layout import Server
 from .survey import Survey
@@ -26,7 +26,8 @@ def write_server_factory(survey: Survey, servers: list[Server]) -> str:
     imports: set[str] = set()
     calls: list[str] = []
     names = {module: {held}}
-    for tool in (proposal.tool for proposal in survey.proposals):
+    for proposal in survey.proposals:
+        tool = proposal.tool
         around = _find_enclosing_function(tool)
         if around is None:
             imports |= {tool.module.name} - near
@@ -41,18 +42,19 @@ def write_server_factory(survey: Survey, servers: list[Server]) -> str:
     if not imports and not calls:
         return ""
     lines = [f"import {name}  # registers its tools" for name in sorted(imports)]
-    lines += [
-        f"from {name} import {', '.join(sorted(members))}"
-        for name, members in names.items()
-    ]
+    for name, members in names.items():
+        lines.append(f"from {name} import {', '.join(sorted(members))}")
     spread = [*lines, "", *calls, f"return {held}"]
     return SERVER.format(lines="\n".join(f"    {line}".rstrip() for line in spread))
 
 
 def _find_enclosing_function(tool: SourceTool) -> Function | None:
     """The outermost function in which a tool is registered."""
-    arounds = [n for n in tool.module.above(tool.site) if isinstance(n, FUNCTIONS)]
-    return next((n for n in reversed(arounds) if n is not tool.function), None)
+    outermost: Function | None = None
+    for function in tool.module.list_enclosing_functions(tool.site):
+        if function is not tool.function:
+            outermost = function
+    return outermost
 
 
 def _format_registration(
@@ -61,7 +63,7 @@ def _format_registration(
     """The call that registers; empty where a file does so when it is imported, None where only a person can tell."""
     arguments = function.args
     needed = len(arguments.args) - len(arguments.defaults)
-    needed += sum(default is None for default in arguments.kw_defaults)
+    needed += arguments.kw_defaults.count(None)
     for calling_module in survey.project.modules.values():
         for node in calling_module.nodes:
             place = (
@@ -69,8 +71,8 @@ def _format_registration(
                 if isinstance(node, ast.Call)
                 else None
             )
-            inner = any(isinstance(n, FUNCTIONS) for n in calling_module.above(node))
-            if place and place.node is function and not inner:
+            is_called = place is not None and place.node is function
+            if is_called and not calling_module.list_enclosing_functions(node):
                 return ""
     top = module.top.get(function.name) is function
     if not top or needed > 1 or isinstance(function, ast.AsyncFunctionDef):
@@ -90,18 +92,23 @@ def _list_reachable_modules(survey: Survey, module: Module) -> set[str]:
         names = [current.name.rpartition(".")[0]]  # its package comes first
         for node in current.tree.body:
             if isinstance(node, ast.Import | ast.ImportFrom):
-                locals_ = [
-                    name.asname or name.name.split(".")[0] for name in node.names
-                ]
-                targets = [current.imports.get(name, "") for name in locals_]
-                names += [*targets, *(target.rpartition(".")[0] for target in targets)]
-                names += [name.name for name in node.names] * isinstance(
-                    node, ast.Import
-                )
-        imported_modules = (survey.project.module(name) for name in names if name)
-        waiting += [
-            imported_module
-            for imported_module in imported_modules
-            if imported_module is not None
-        ]
+                names += _list_imported_names(current, node)
+        for name in filter(None, names):
+            imported_module = survey.project.module(name)
+            if imported_module is not None:
+                waiting.append(imported_module)
     return reachable
+
+
+def _list_imported_names(
+    module: Module, statement: ast.Import | ast.ImportFrom
+) -> list[str]:
+    """The dotted names of everything that may be a module in an import."""
+    names: list[str] = []
+    for alias in statement.names:
+        local = alias.asname or alias.name.split(".")[0]
+        target = module.imports.get(local, "")
+        names += [target, target.rpartition(".")[0]]
+        if isinstance(statement, ast.Import):
+            names.append(alias.name)
+    return names

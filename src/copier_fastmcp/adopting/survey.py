@@ -40,57 +40,45 @@ class Survey:
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each tool, in the order of the files."""
+        rows: list[dict[str, Any]] = []
+        for proposal in self.proposals:
+            row = self._build_row(proposal.tool.name, proposal.tool, None)
+            row["behavior"] = proposal.behavior
+            row["evidence"] = list(proposal.evidence)
+            row["asked"] = bool(proposal.asked)
+            rows.append(row)
+        for tool in self.left:
+            rows.append(self._build_row(tool.name, tool, tool.reason))
+        for name in self.unread:
+            rows.append(self._build_row(name, None, UNREAD))
+        return rows
 
-        def row(
-            name: str, tool: SourceTool | None, reason: str | None
-        ) -> dict[str, Any]:
-            return {
-                "tool": name,
-                "file": self.locate_tool(tool) if tool else None,
-                "line": tool.line if tool else None,
-                "behavior": None,
-                "evidence": [],
-                "asked": False,
-                "not_adoptable": reason,
-            }
-
-        proposed = [
-            row(proposal.tool.name, proposal.tool, None)
-            | {
-                "behavior": proposal.behavior,
-                "evidence": list(proposal.evidence),
-                "asked": bool(proposal.asked),
-            }
-            for proposal in self.proposals
-        ]
-        unadoptable = [row(tool.name, tool, tool.reason) for tool in self.left]
-        return [
-            *proposed,
-            *unadoptable,
-            *(row(name, None, UNREAD) for name in self.unread),
-        ]
+    def _build_row(
+        self, name: str, tool: SourceTool | None, reason: str | None
+    ) -> dict[str, Any]:
+        return {
+            "tool": name,
+            "file": self.locate_tool(tool) if tool else None,
+            "line": tool.line if tool else None,
+            "behavior": None,
+            "evidence": [],
+            "asked": False,
+            "not_adoptable": reason,
+        }
 
     def print_survey(self) -> None:
         """Print the table for people."""
-        cells = [
-            [
-                proposal.tool.name,
-                proposal.behavior + ("?" if proposal.asked else ""),
-                f"{self.locate_tool(proposal.tool)}:{proposal.tool.line}",
-                proposal.asked or "; ".join(proposal.evidence[:3]),
-            ]
-            for proposal in self.proposals
-        ]
-        cells += [
-            [
-                tool.name,
-                "-",
-                f"{self.locate_tool(tool)}:{tool.line}",
-                f"not adoptable: {tool.reason}",
-            ]
-            for tool in self.left
-        ]
-        cells += [[name, "-", "-", f"not adoptable: {UNREAD}"] for name in self.unread]
+        cells: list[list[str]] = []
+        for proposal in self.proposals:
+            place = f"{self.locate_tool(proposal.tool)}:{proposal.tool.line}"
+            behavior = proposal.behavior + ("?" if proposal.asked else "")
+            reason = proposal.asked or "; ".join(proposal.evidence[:3])
+            cells.append([proposal.tool.name, behavior, place, reason])
+        for tool in self.left:
+            place = f"{self.locate_tool(tool)}:{tool.line}"
+            cells.append([tool.name, "-", place, f"not adoptable: {tool.reason}"])
+        for name in self.unread:
+            cells.append([name, "-", "-", f"not adoptable: {UNREAD}"])
         print_table(["Tool", "Behavior", "Where", "Evidence"], cells)
         questions = sum(bool(proposal.asked) for proposal in self.proposals)
         counts = f"{format_count(len(self.proposals), 'tool')}, {format_count(questions, 'question')}"
@@ -100,7 +88,9 @@ class Survey:
     def list_reasons(self) -> list[tuple[str, str]]:
         """The tools that cannot be adopted, each with its reason."""
         reasons = [(tool.name, tool.reason) for tool in self.left]
-        return [*reasons, *((name, UNREAD) for name in self.unread)]
+        for name in self.unread:
+            reasons.append((name, UNREAD))
+        return reasons
 
 
 def survey_server(folder: Path, *, low_level: bool = False) -> Survey:
@@ -123,12 +113,14 @@ def survey_server(folder: Path, *, low_level: bool = False) -> Survey:
     tools = finder.find_tools()
     if not tools:
         raise RefusedError(f"{folder}: {NONE}")
-    adoptable = [
-        tool
-        for tool in tools
-        if not tool.reason or (low_level and tool.low_level and tool.exact)
-    ]
-    unadoptable = [tool for tool in tools if tool not in adoptable]
+    adoptable: list[SourceTool] = []
+    unadoptable: list[SourceTool] = []
+    for tool in tools:
+        is_proposed = low_level and tool.low_level and tool.exact
+        if not tool.reason or is_proposed:
+            adoptable.append(tool)
+        else:
+            unadoptable.append(tool)
     return Survey(
         project,
         list_frameworks(project),
@@ -196,11 +188,11 @@ def print_remaining_work(
             place = f"{survey.locate_tool(proposal.tool)}:{proposal.tool.line}"
             line = f"review {proposal.tool.name} ({place}), taken for {proposal.behavior}: {proposal.asked}"
             print(line, file=sys.stderr)
-    kept_tools = [
-        f"{proposal.tool.name} ({', '.join(relaxed)})"
-        for proposal in chosen
-        if not proposal.asked and (relaxed := _list_kept_hints(proposal))
-    ]
+    kept_tools: list[str] = []
+    for proposal in chosen:
+        kept_hints = _list_kept_hints(proposal)
+        if kept_hints and not proposal.asked:
+            kept_tools.append(f"{proposal.tool.name} ({', '.join(kept_hints)})")
     if kept_tools:
         print(
             f"kept as their authors wrote them: {'; '.join(kept_tools)}",
@@ -214,7 +206,5 @@ def _list_kept_hints(proposal: Proposal) -> list[str]:
     """The hints that the behavior alone would relax, and that stay as their author wrote them."""
     name, behavior = proposal.tool.name, proposal.behavior
     proposed = behavior_hints(name, behavior, proposal.exceptions)
-    return [
-        f"{hint}={value}"
-        for hint, value in relaxed_hints(proposal.kept_hints, proposed).items()
-    ]
+    relaxed = relaxed_hints(proposal.kept_hints, proposed)
+    return [f"{hint}={value}" for hint, value in relaxed.items()]

@@ -56,21 +56,21 @@ PHASES: tuple[Phase, ...] = (
 
 def list_phases(survey: Survey, chosen: Iterable[Proposal]) -> str:
     """A table in Markdown: a row for each phase that has tools."""
-    questions = [proposal for proposal in chosen if proposal.asked]
-    sure = [proposal for proposal in chosen if not proposal.asked]
-    groups = [
-        [_format_name(proposal) for proposal in questions],
-        [f"`{name}` ({reason})" for name, reason in survey.list_reasons()],
-        [_format_name(proposal) for proposal in sure if proposal.behavior in GATED],
-        [
-            _format_name(proposal)
-            for proposal in sure
-            if proposal.behavior not in (*GATED, "read")
-        ],
-        [_format_name(proposal) for proposal in sure if proposal.behavior == "read"],
-    ]
+    questions: list[str] = []
+    undeclared: list[str] = []
+    gated: list[str] = []
+    ungated: list[str] = []
+    read_only: list[str] = []
+    for proposal in chosen:
+        group = ungated
+        if proposal.asked:
+            group = questions
+        elif proposal.behavior in GATED:
+            group = gated
+        elif proposal.behavior == "read":
+            group = read_only
+        group.append(f"`{proposal.tool.name}`")
+    for name, reason in survey.list_reasons():
+        undeclared.append(f"`{name}` ({reason})")
+    groups = [questions, undeclared, gated, ungated, read_only]
     return format_checklist(TITLE, PHASES, groups)
-
-
-def _format_name(proposal: Proposal) -> str:
-    return f"`{proposal.tool.name}`"

@@ -4,7 +4,15 @@ import ast
 import re
 from collections.abc import Iterator
 
-from ..sources.modules import FUNCTIONS, Function
+from ..sources.modules import (
+    FUNCTIONS,
+    Function,
+    has_spread_keywords,
+    index_keywords,
+    list_calls,
+    list_keyword_values,
+    list_parameter_names,
+)
 from .scopes import Scope
 from .vocabulary import load_vocabulary
 
@@ -30,12 +38,12 @@ def find_dispatched_method(
     function: ast.AST, call: ast.Call
 ) -> list[tuple[str, bool, str]] | None:
     """What a call of a helper sends that can send anything, as request(url, method="DELETE"); None: it is not such a helper."""
-    calls = [n.func for n in ast.walk(function) if isinstance(n, ast.Call)]
-    sent = {f.attr for f in calls if isinstance(f, ast.Attribute)} & {
-        *load_vocabulary()["http"],
-        "post",
-    }
-    if not isinstance(function, FUNCTIONS) or len(sent) < 3:
+    methods = {*load_vocabulary()["http"], "post"}
+    sent: set[str] = set()
+    for inner_call in list_calls(function):
+        if isinstance(inner_call.func, ast.Attribute):
+            sent.add(inner_call.func.attr)
+    if not isinstance(function, FUNCTIONS) or len(sent & methods) < 3:
         return None
     return find_sent_methods(function, call)
 
@@ -44,30 +52,34 @@ def find_sent_methods(
     function: Function, call: ast.Call
 ) -> list[tuple[str, bool, str]]:
     """What a helper sends that is told the method, as request("DELETE", url), or that has a usual one."""
-    arguments = [*function.args.posonlyargs, *function.args.args]
-    defaults = [
-        *zip(reversed(arguments), reversed(function.args.defaults), strict=False)
-    ]
-    defaults += [
-        (a, d)
-        for a, d in zip(
-            function.args.kwonlyargs, function.args.kw_defaults, strict=True
-        )
-        if d
-    ]
-    if not METHODS & {
-        argument.arg for argument in (*arguments, *function.args.kwonlyargs)
-    }:
+    if not METHODS & list_parameter_names(function):
         return []
-    default_value = next((d for a, d in defaults if a.arg in METHODS), None)
-    verb = find_http_method(call) or str(getattr(default_value, "value", "")).lower()
+    default_method = _find_default_method(function)
+    verb = find_http_method(call) or str(getattr(default_method, "value", "")).lower()
     kind = load_vocabulary()["http"].get(verb)
     return [(kind, True, f"it sends {verb.upper()}")] if kind else []
 
 
+def _find_default_method(function: Function) -> ast.expr | None:
+    """The default of the parameter that names the HTTP method."""
+    signature = function.args
+    arguments = [*signature.posonlyargs, *signature.args]
+    for argument, default in zip(
+        reversed(arguments), reversed(signature.defaults), strict=False
+    ):
+        if argument.arg in METHODS:
+            return default
+    for argument, keyword_default in zip(
+        signature.kwonlyargs, signature.kw_defaults, strict=True
+    ):
+        if keyword_default is not None and argument.arg in METHODS:
+            return keyword_default
+    return None
+
+
 def find_open_mode(call: ast.Call) -> str:
     """How a call opens a file, where that is to write."""
-    values = [*call.args, *(w.value for w in call.keywords if w.arg == "mode")]
+    values = [*call.args, *list_keyword_values(call, "mode")]
     for value in values:
         if (
             isinstance(value, ast.Constant)
@@ -75,13 +87,15 @@ def find_open_mode(call: ast.Call) -> str:
             and re.fullmatch("[rwaxbt+]{1,4}", value.value)
             and re.search("[wax+]", value.value)
         ):
-            return next((letter for letter in "ax" if letter in value.value), "w")
+            if "a" in value.value:
+                return "a"
+            return "x" if "x" in value.value else "w"
     return ""
 
 
 def find_http_method(call: ast.Call, scope: Scope | None = None) -> str:
     """The HTTP method that a call names, as in request("DELETE", ...)."""
-    values = [*call.args[:2], *(w.value for w in call.keywords if w.arg in METHODS)]
+    values = [*call.args[:2], *list_keyword_values(call, *METHODS)]
     for value in values:
         held = (
             scope.assigned.get(value.id)
@@ -127,11 +141,19 @@ def _list_bare_parameters(
         for operand in (*value.args[:1], *receivers) if name in WRAPS else ():
             yield from _list_bare_parameters(operand, scope, depth - 1)
     elif isinstance(value, ast.JoinedStr) and depth:
-        fixed = (str(v.value) for v in value.values if isinstance(v, ast.Constant))
-        if not "".join(fixed).strip():
-            for part in value.values:
-                if isinstance(part, ast.FormattedValue):
-                    yield from _list_bare_parameters(part.value, scope, depth - 1)
+        has_fixed_text = bool(_join_fixed_text(value).strip())
+        for part in value.values:
+            if isinstance(part, ast.FormattedValue) and not has_fixed_text:
+                yield from _list_bare_parameters(part.value, scope, depth - 1)
+
+
+def _join_fixed_text(text: ast.JoinedStr) -> str:
+    """The constant parts of an f-string."""
+    fixed = ""
+    for part in text.values:
+        if isinstance(part, ast.Constant):
+            fixed += str(part.value)
+    return fixed
 
 
 def list_passed_texts(call: ast.Call, scope: Scope) -> Iterator[str]:
@@ -161,7 +183,7 @@ def find_argument(function: Function, call: ast.Call, name: str) -> ast.expr | N
             return None
         if argument.arg == name:
             return value
-    return next((word.value for word in call.keywords if word.arg == name), None)
+    return index_keywords(call).get(name)
 
 
 def list_literal_parameters(
@@ -176,23 +198,21 @@ def list_literal_parameters(
         if isinstance(value, ast.Starred):
             return frozenset()
         passed[argument.arg] = value
-    passed |= {word.arg: word.value for word in call.keywords if word.arg}
-    names = {parameter.arg for parameter in (*arguments, *function.args.kwonlyargs)}
-    if any(word.arg is None for word in call.keywords):
+    passed |= index_keywords(call)
+    names = {argument.arg for argument in (*arguments, *function.args.kwonlyargs)}
+    if has_spread_keywords(call):
         names = set(passed)
-    return frozenset(
-        name
-        for name in names
-        if name not in passed
-        or not _is_open_ended(passed[name], scope, literal_parameters)
-    )
+    literals: set[str] = set()
+    for name in names:
+        value = passed.get(name)
+        if value is None or not _is_open_ended(value, scope, literal_parameters):
+            literals.add(name)
+    return frozenset(literals)
 
 
 def _is_open_ended(
     value: ast.expr, scope: Scope, literal_parameters: frozenset[str]
 ) -> bool:
     """Whether a value may be a text of whoever calls the tool."""
-    return any(
-        name in scope.parameters - literal_parameters
-        for name in _list_bare_parameters(value, scope)
-    )
+    open_parameters = scope.parameters - literal_parameters
+    return not open_parameters.isdisjoint(_list_bare_parameters(value, scope))

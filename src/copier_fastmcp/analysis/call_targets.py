@@ -3,7 +3,14 @@
 import ast
 from collections.abc import Iterator
 
-from ..sources.modules import FUNCTIONS, Module, Project, list_parameters
+from ..sources.modules import (
+    FUNCTIONS,
+    Module,
+    Project,
+    list_calls,
+    list_parameter_names,
+    list_passed_values,
+)
 from .scopes import Scope, root_name
 from .vocabulary import load_calls
 
@@ -37,7 +44,7 @@ def resolve_call(
     """The calls that a call comes to: itself, and those of functions that it holds or hands on."""
     for function in _resolve_function(project, module, call.func, scope):
         if isinstance(function, ast.Lambda):
-            yield from (n for n in ast.walk(function.body) if isinstance(n, ast.Call))
+            yield from list_calls(function.body)
         else:
             yield (
                 call
@@ -50,7 +57,7 @@ def resolve_call(
     runs = runs or (isinstance(call.func, ast.Name) and call.func.id in RUNNERS)
     handler = project.resolve(module, call.func)
     runs = runs or (handler is not None and _calls_parameter(handler.node))
-    for argument in (*call.args, *(word.value for word in call.keywords)):
+    for argument in list_passed_values(call):
         if isinstance(argument, ast.Name | ast.Attribute):
             place = project.resolve(module, argument)
             is_own_function = place is not None and isinstance(place.node, FUNCTIONS)
@@ -131,9 +138,11 @@ def _find_table(
         table = scope.assigned.get(held.id)
     if isinstance(table, ast.Subscript):  # a table of tables
         inner = _find_table(project, module, table.value, scope)
-        return [
-            value for row in inner if isinstance(row, ast.Dict) for value in row.values
-        ]
+        values: list[ast.expr] = []
+        for row in inner:
+            if isinstance(row, ast.Dict):
+                values += row.values
+        return values
     if isinstance(table, ast.Dict):
         return [value for value in table.values if not isinstance(value, ast.Constant)]
     return [*table.elts] if isinstance(table, ast.List | ast.Tuple) else []
@@ -152,9 +161,11 @@ def _calls_parameter(node: ast.AST) -> bool:
     """Whether a function calls what it is given."""
     if not isinstance(node, FUNCTIONS):
         return False
-    names = {argument.arg for argument in list_parameters(node)}
-    called = (n.func for n in ast.walk(node) if isinstance(n, ast.Call))
-    return any(isinstance(callee, ast.Name) and callee.id in names for callee in called)
+    names = list_parameter_names(node)
+    for call in list_calls(node):
+        if isinstance(call.func, ast.Name) and call.func.id in names:
+            return True
+    return False
 
 
 def _find_getattr(module: Module, call: ast.Call) -> ast.Attribute | None:

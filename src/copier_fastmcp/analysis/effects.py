@@ -2,11 +2,19 @@
 
 import ast
 import re
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from ..auditing.verbs import parse_name
-from ..sources.modules import FUNCTIONS, Function, Module, Place, Project
+from ..sources.modules import (
+    FUNCTIONS,
+    Function,
+    Module,
+    Place,
+    Project,
+    index_keywords,
+    list_passed_values,
+)
 from .call_arguments import (
     find_argument,
     find_dispatched_method,
@@ -15,7 +23,12 @@ from .call_arguments import (
     list_passed_texts,
 )
 from .call_targets import describe_dynamic_call, resolve_call
-from .external_calls import KINDS, find_external_effects, is_preparation
+from .external_calls import (
+    KINDS,
+    CallEffect,
+    find_external_effects,
+    is_preparation,
+)
 from .memoization import find_memo_places
 from .pure_calls import is_pure_call
 from .scopes import Scope, is_temporary, root_name, shorten_expression
@@ -105,12 +118,11 @@ class Reader:
         self._facts: dict[ast.AST, FunctionFacts] = {}
         self._calls: dict[ast.AST, set[ast.AST]] = {}
         self._passed_texts: dict[ast.AST, list[str]] = {}
-        self.classes = {
-            node.name: Place(module, node)
-            for module in project.modules.values()
-            for node in module.nodes
-            if isinstance(node, ast.ClassDef)
-        }
+        self.classes: dict[str, Place] = {}
+        for module in project.modules.values():
+            for node in module.nodes:
+                if isinstance(node, ast.ClassDef):
+                    self.classes[node.name] = Place(module, node)
 
     def body(self, function: Function, home: Module) -> Body:
         """What a function does."""
@@ -154,7 +166,8 @@ class Reader:
             self._facts[place.node] = scope, stores, stored, ran, memos
         scope, stores, stored, run, memos = self._facts[place.node]
         begin = len(effects)
-        effects.extend(Effect(kind, True, text, depth) for kind, text in stored)
+        for kind, text in stored:
+            effects.append(Effect(kind, True, text, depth))
         docs = ast.get_docstring(place.node, clean=False)
         for node in stores.nodes:
             if isinstance(node, ast.Call):
@@ -181,8 +194,7 @@ class Reader:
                         all_aside = _keeps_credentials(call)
                     for position in range(first, len(effects)):
                         effect = effects[position]
-                        evicts = any(f" {memo}." in effect.text for memo in memos)
-                        if all_aside or evicts:
+                        if all_aside or _names_memo(effect, memos):
                             effects[position] = replace(effect, aside=True)
                 effects.extend(
                     self._classify_named_statements(module, node, run, depth)
@@ -228,7 +240,7 @@ class Reader:
         self, module: Module, call: ast.Call, run: set[ast.AST], depth: int
     ) -> Iterator[Effect]:
         """Statements that are handed to a call by name, as in execute(PURGE)."""
-        for argument in (*call.args, *(word.value for word in call.keywords)):
+        for argument in list_passed_values(call):
             for node in ast.walk(argument):
                 if text := resolve_text(self.project, module, node):
                     yield from _classify_statement(text, depth, run=node in run)
@@ -257,11 +269,7 @@ class Reader:
             f"it sets {shorten_expression(node)}",
         )
         if scope.is_mapped(node.value):
-            calls = (n.func for n in stores.nodes if isinstance(n, ast.Call))
-            is_committed = any(
-                getattr(callee, "attr", "") in ("commit", "flush") for callee in calls
-            )
-            effects.append(Effect(kind, is_committed, text, depth))
+            effects.append(Effect(kind, _commits(stores), text, depth))
         else:
             is_own_attribute = depth == 0 and ast.unparse(node.value) == "self"
             if (
@@ -286,7 +294,7 @@ class Reader:
             self._note_call(module, call, scope, callees)
         for callee in callees:
             if sent := find_dispatched_method(callee.node, call):
-                effects.extend(Effect(*effect, depth + 1) for effect in sent)
+                effects += _build_effects(sent, depth + 1)
             elif isinstance(callee.node, ast.ClassDef):
                 self._read_constructor(callee, depth, read_depths, effects)
             elif (
@@ -294,10 +302,8 @@ class Reader:
                 and isinstance(callee.node, FUNCTIONS)
                 and not is_preparation(callee.node.name)
             ):
-                effects.extend(
-                    Effect(*effect, depth + 1)
-                    for effect in find_sent_methods(callee.node, call)
-                )
+                sent_methods = find_sent_methods(callee.node, call)
+                effects += _build_effects(sent_methods, depth + 1)
                 effects.extend(_find_passed_methods(callee.node, call, depth + 1))
                 callee_literals = list_literal_parameters(
                     callee.node, call, scope, literal_parameters
@@ -320,10 +326,9 @@ class Reader:
                 if isinstance(call.func, ast.Attribute)
                 else ast.unparse(call.func)
             )
-            effects.extend(
-                Effect(*effect, depth, callee_name) for effect in external_effects
-            )
-            is_known = any(sure for _, sure, _ in external_effects)
+            read_effects = _build_effects(external_effects, depth, callee_name)
+            effects += read_effects
+            is_known = any(effect.sure for effect in read_effects)
             if not is_known and not is_pure_call(
                 self.project, module, call, scope, literal_parameters
             ):
@@ -333,8 +338,7 @@ class Reader:
         self, module: Module, call: ast.Call, scope: Scope, callees: Sequence[Place]
     ) -> None:
         """Note which functions of the project a function calls, and the texts that it passes."""
-        functions = (node for node in module.above(call) if isinstance(node, FUNCTIONS))
-        caller = next(functions, None)
+        caller = module.find_enclosing_function(call)
         if caller is None:
             return
         self._calls.setdefault(caller, set()).update(place.node for place in callees)
@@ -349,7 +353,9 @@ class Reader:
         for name in MAKING:
             if depth < DEEPEST and (method := self._find_method(owner, name)):
                 self._read_function(method, depth + 1, read_depths, inner, frozenset())
-        effects.extend(e for e in inner if e.kind in ("delete", "consume") and e.sure)
+        for effect in inner:
+            if effect.kind in ("delete", "consume") and effect.sure:
+                effects.append(effect)
 
     def _find_callees(
         self, module: Module, call: ast.Call, scope: Scope
@@ -437,6 +443,27 @@ class Reader:
         return None
 
 
+def _build_effects(
+    signals: Iterable[CallEffect], depth: int, callee: str = ""
+) -> list[Effect]:
+    """Effects of one call at a depth."""
+    return [Effect(*signal, depth, callee) for signal in signals]
+
+
+def _commits(stores: Stores) -> bool:
+    """Whether a function commits to a database."""
+    for node in stores.nodes:
+        called = node.func if isinstance(node, ast.Call) else None
+        if getattr(called, "attr", "") in ("commit", "flush"):
+            return True
+    return False
+
+
+def _names_memo(effect: Effect, memos: Set[str]) -> bool:
+    """Whether an effect is a call of a method of a memo."""
+    return any(f" {memo}." in effect.text for memo in memos)
+
+
 def _keep_nearest(effects: Sequence[Effect]) -> list[Effect]:
     """Each effect once, as near as it is found."""
     nearest: dict[Effect, Effect] = {}
@@ -479,9 +506,7 @@ def _classify_statement(text: str, depth: int, *, run: bool) -> list[Effect]:
 
 def _encloses_both(module: Module, function: ast.AST, call: ast.Call) -> bool:
     """Whether a function is defined in the one that a call is in."""
-    around = next(
-        (node for node in module.above(function) if isinstance(node, FUNCTIONS)), None
-    )
+    around = module.find_enclosing_function(function)
     return around is not None and around in module.above(call)
 
 
@@ -529,13 +554,10 @@ def _is_aside(call: ast.Call, memos: set[str]) -> bool:
         return True
     if name in ("open", "dump"):
         return any(ast.unparse(argument) in memos for argument in call.args)
-    may_exist = any(
-        keyword.arg == "exist_ok"
-        and isinstance(keyword.value, ast.Constant)
-        and keyword.value.value is True
-        for keyword in call.keywords
-    )
-    return may_exist and name in ("mkdir", "makedirs")
+    if name not in ("mkdir", "makedirs"):
+        return False
+    exist_ok = index_keywords(call).get("exist_ok")
+    return isinstance(exist_ok, ast.Constant) and exist_ok.value is True
 
 
 def _ends_own_process(call: ast.Call, scope: Scope, depth: int) -> bool:

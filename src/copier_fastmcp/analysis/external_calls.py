@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 
 from ..auditing.verbs import parse_name, split_name
-from ..sources.modules import Module, Project
+from ..sources.modules import Module, Project, list_keyword_values, list_names
 from .call_arguments import find_http_method, find_open_mode, find_passed_parameter
 from .scopes import Scope, is_temporary, root_name, shorten_expression
 from .statements import RUN
@@ -125,7 +125,7 @@ def find_external_effects(
         return
     name = dotted.rpartition(".")[2]
     if name in ("urlopen", "Request") and (
-        len(call.args) > 1 or any(word.arg == "data" for word in call.keywords)
+        len(call.args) > 1 or list_keyword_values(call, "data")
     ):
         yield "create", False, "it sends POST"
     if dotted.split(".")[0] in HARMLESS & {*module.imports.values()}:
@@ -291,21 +291,16 @@ def _classify_container(
 
 def _describe_origin(held: ast.expr, scope: Scope, depth: int = 3) -> str:
     """An expression as a text, and what the names in it were made from."""
-    names = {node.id for node in ast.walk(held) if isinstance(node, ast.Name)}
-    values = [
-        scope.assigned[name] for name in sorted(names & scope.assigned.keys()) if depth
-    ]
-    return " ".join(
-        [
-            ast.unparse(held),
-            *(_describe_origin(value, scope, depth - 1) for value in values),
-        ]
-    )
+    origins = [ast.unparse(held)]
+    if depth:
+        for name in sorted(list_names(held) & scope.assigned.keys()):
+            origins.append(_describe_origin(scope.assigned[name], scope, depth - 1))
+    return " ".join(origins)
 
 
 def is_preparation(name: str) -> bool:
     """Whether a helper only prepares: a connection, a log, a cache."""
     parts = split_name(name)
-    return not any(
-        verb.kind in ("remove", "run") for verb in parse_name(name)
-    ) and bool({*parts[:1], *parts[-1:]} & load_words("plumbing"))
+    if any(verb.kind in ("remove", "run") for verb in parse_name(name)):
+        return False
+    return bool({*parts[:1], *parts[-1:]} & load_words("plumbing"))

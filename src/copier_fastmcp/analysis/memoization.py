@@ -6,7 +6,7 @@ A memo is looked up by a key, filled under the same key with what was computed, 
 import ast
 from collections.abc import Iterable, Iterator
 
-from ..sources.modules import Function, list_parameters
+from ..sources.modules import Function, list_parameter_names
 
 LOOKUPS = {"get", "exists", "is_file"}
 
@@ -21,7 +21,7 @@ def find_memo_places(function: Function, nodes: Iterable[ast.AST]) -> set[str]:
     body = list(nodes)
     looked_up = set(_list_lookups(body))
     returned = set(_list_returned_texts(body))
-    parameters = {argument.arg for argument in list_parameters(function)}
+    parameters = list_parameter_names(function)
     computed = _list_computed_names(body)
     places: set[str] = set()
     keys: set[str] = set()

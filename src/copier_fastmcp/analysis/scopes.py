@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from ..sources.modules import FUNCTIONS, Function, Module, list_parameters
+from ..sources.modules import Function, Module, list_parameter_names, list_parameters
 
 PASSING = {
     "tmp",
@@ -44,7 +44,7 @@ class Scope:
         self.module = module
         self.assigned: dict[str, ast.expr] = {}
         self.annotations: dict[str, ast.expr] = {}
-        self.parameters = {argument.arg for argument in list_parameters(function)}
+        self.parameters = list_parameter_names(function)
         self.globals: set[str] = set()
         for argument in list_parameters(function):
             if argument.annotation:
@@ -68,14 +68,10 @@ class Scope:
                 self.assigned[node.target.id] = node.iter
             elif isinstance(node, ast.Global):
                 self.globals.update(node.names)
-        self.around = [
-            set(_list_parameter_names(n))
-            for n in module.above(function)
-            if isinstance(n, FUNCTIONS)
-        ]
-        self.owner = next(
-            (n for n in module.above(function) if isinstance(n, ast.ClassDef)), None
-        )
+        self.enclosing_parameters: set[str] = set()
+        for around in module.list_enclosing_functions(function):
+            self.enclosing_parameters.update(_list_data_parameters(around))
+        self.owner = module.find_enclosing_class(function)
 
     def is_lasting(self, held: ast.expr) -> bool:
         """Whether an object is there before and after the call: a global one, or one of `self`."""
@@ -91,7 +87,7 @@ class Scope:
             origin in self.assigned and origin not in self.globals
         )
         value = self.module.top.get(origin)
-        if not local and any(origin in names for names in self.around):
+        if not local and origin in self.enclosing_parameters:
             return True  # what the function around it was given, as in register(mcp, store)
         if local or value is None or origin in self.module.imports:
             return False
@@ -126,7 +122,7 @@ class Scope:
         return None
 
 
-def _list_parameter_names(function: Function) -> Iterator[str]:
+def _list_data_parameters(function: Function) -> Iterator[str]:
     """The parameters of a function that may hold data."""
     for argument in list_parameters(function):
         if argument.arg not in ("self", "cls", "mcp", "app", "server"):

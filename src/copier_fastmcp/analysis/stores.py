@@ -42,7 +42,9 @@ class Stores:
     def __init__(self, module: Module, function: Function) -> None:
         """Read what its names hold, and which of them it adds to."""
         self.module, self.function = module, function
-        self.nodes = [n for statement in function.body for n in ast.walk(statement)]
+        self.nodes: list[ast.AST] = []
+        for statement in function.body:
+            self.nodes.extend(ast.walk(statement))
         self.values: dict[str, list[ast.expr]] = {}
         self.stepped: set[str] = set()
         self._leaves: dict[ast.AST, set[str]] = {}
@@ -104,8 +106,10 @@ class Stores:
         key = (ast.unparse(target.value), ast.unparse(target.slice))
         if key in self.guards:
             return "guarded"
-        texts = [ast.unparse(part) for part in self._list_parts(target.slice)]
-        return "fresh" if any(FRESH.search(text) for text in texts) else "sets"
+        for part in self._list_parts(target.slice):
+            if FRESH.search(ast.unparse(part)):
+                return "fresh"
+        return "sets"
 
     def _list_parts(self, expression: ast.AST) -> Iterator[ast.AST]:
         """The parts of an expression, and of what its local names were given; each once."""
@@ -158,13 +162,12 @@ class Stores:
         ):
             return False
         values = [v for v in self.values.get(name, ()) if root_name(v) != name]
-        if not values:
-            return True
-        return any(
-            not _makes_new_value(v)
-            and (not root_name(v) or self.is_durable(v, depth - 1))
-            for v in values
-        )
+        for value in values:
+            if _makes_new_value(value):
+                continue
+            if not root_name(value) or self.is_durable(value, depth - 1):
+                return True
+        return not values
 
     def list_storage(self) -> Iterator[tuple[str, str]]:
         """What storing comes to, each as a kind (again, guarded, fresh, sets) and in words."""
@@ -231,9 +234,9 @@ class Stores:
             yield "guarded", f"it writes {shorten_expression(held)} where it was not"
         if COUNTERS.fullmatch(call.func.attr):
             yield "again", f"it calls {shorten_expression(call.func)}()"
-        parts = [
-            n for argument in call.args for n in self._list_computed_parts(argument)
-        ]
+        parts: list[ast.AST] = []
+        for argument in call.args:
+            parts.extend(self._list_computed_parts(argument))
         for node in parts:
             if (
                 isinstance(node, ast.Call)
@@ -248,13 +251,11 @@ class Stores:
             and root_name(held) in self.values
             and self.is_durable(held)
         ):
-            values = " ".join(
-                ast.unparse(v)
-                for v in self._list_parts(held)
-                if isinstance(v, ast.Call)
-            )
-            if re.search(r"(?i)load|read", values):
-                yield "again", f"it adds to {shorten_expression(held)}"
+            for part in self._list_parts(held):
+                is_call = isinstance(part, ast.Call)
+                if is_call and re.search(r"(?i)load|read", ast.unparse(part)):
+                    yield "again", f"it adds to {shorten_expression(held)}"
+                    return
 
 
 def _find_extended_list(node: ast.AST) -> ast.expr | None:

@@ -5,7 +5,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from .low_level import LowLevelTools
-from .modules import FUNCTIONS, Function, Module, Place, Project, list_parameters
+from .modules import (
+    FUNCTIONS,
+    Function,
+    Module,
+    Place,
+    Project,
+    list_functions,
+    list_keyword_values,
+    list_names,
+    list_parameter_names,
+)
 from .mounts import find_mounts, name_server
 from .receivers import Receivers
 from .registrations import RegistrationArguments, SourceTool
@@ -110,9 +120,7 @@ class ToolDiscovery(RegistrationArguments):
                 name = ast.unparse(target)
                 tool = self._build_tool(module, decorator, call, Place(module, node))
                 inner_registration = self.parse_registration(inner.module, inner.node)
-                has_name = (
-                    any(word.arg == "name" for word in call.keywords) if call else False
-                )
+                has_name = call is not None and bool(list_keyword_values(call, "name"))
                 wire_name = self._format_inner_name(
                     inner.node, tool.name if has_name else node.name
                 )
@@ -150,13 +158,14 @@ class ToolDiscovery(RegistrationArguments):
 
     def _format_inner_name(self, call: ast.AST, name: str) -> str:
         """The name that a decorator of the project's own gives: the one that it got, or that with more around it."""
-        for value in _find_keyword(call, "name") if isinstance(call, ast.Call) else ():
+        for value in (
+            list_keyword_values(call, "name") if isinstance(call, ast.Call) else ()
+        ):
             if isinstance(value, ast.JoinedStr):
-                parts = (
-                    p.value if isinstance(p, ast.Constant) else name
-                    for p in value.values
-                )
-                return "".join(map(str, parts))
+                text = ""
+                for part in value.values:
+                    text += str(part.value) if isinstance(part, ast.Constant) else name
+                return text
         return name
 
     def _list_inner_registrations(
@@ -193,31 +202,25 @@ class ToolDiscovery(RegistrationArguments):
         self, module: Module, call: ast.Call, around: Function
     ) -> bool:
         """Whether what a call registers comes from outside: it is given, or it is a parameter."""
-        inner = [n for n in ast.walk(around) if isinstance(n, FUNCTIONS)]
-        names = {arg.arg for function in inner for arg in list_parameters(function)}
-        names |= {
-            function.name
-            for function in inner
-            if self._wraps_parameter(module, function)
-        }
+        names: set[str] = set()
+        for function in list_functions(around):
+            names |= list_parameter_names(function)
+            if self._wraps_parameter(module, function):
+                names.add(function.name)
         outer = module.parents.get(call)
         calls = [call, *([outer] if isinstance(outer, ast.Call) else [])]
-        used = {
-            n.id
-            for c in calls
-            for a in c.args
-            for n in ast.walk(a)
-            if isinstance(n, ast.Name)
-        }
+        used: set[str] = set()
+        for outer_call in calls:
+            for argument in outer_call.args:
+                used |= list_names(argument)
         returned = isinstance(outer, ast.Return) and not call.args
         return bool(names & used) or returned
 
     def _wraps_parameter(self, module: Module, function: ast.AST) -> bool:
         """Whether a function wraps a parameter of the one around it: `@functools.wraps(function)`."""
         parameters: set[str] = set()
-        for around in module.above(function):
-            if isinstance(around, FUNCTIONS):
-                parameters.update(argument.arg for argument in list_parameters(around))
+        for around in module.list_enclosing_functions(function):
+            parameters |= list_parameter_names(around)
         for decorator in getattr(function, "decorator_list", ()):
             if not isinstance(decorator, ast.Call) or not decorator.args:
                 continue
@@ -247,7 +250,7 @@ class ToolDiscovery(RegistrationArguments):
                 yield SourceTool("*", module, node, exact=False, reason=reason)
             elif function.attr == "from_function" and owner.endswith("Tool"):
                 yield from self._build_registered_tools(
-                    module, node, node.args[:1] or _find_keyword(node, "fn")
+                    module, node, node.args[:1] or list_keyword_values(node, "fn")
                 )
             elif (
                 function.attr == "tool"
@@ -261,8 +264,8 @@ class ToolDiscovery(RegistrationArguments):
             elif function.attr == "add_tool":
                 functions = (
                     node.args[:1]
-                    or _find_keyword(node, "fn")
-                    or _find_keyword(node, "tool")
+                    or list_keyword_values(node, "fn")
+                    or list_keyword_values(node, "tool")
                 )
                 is_call = isinstance(functions[0], ast.Call) if functions else True
                 if (
@@ -317,12 +320,11 @@ class ToolDiscovery(RegistrationArguments):
 
     def _is_parameter(self, module: Module, expression: ast.expr) -> bool:
         """Whether a name is a parameter of the function around it: an own decorator, found where it is used."""
-        names = {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)}
-        for around in module.above(expression):
-            if isinstance(around, FUNCTIONS):
-                parameters = {arg.arg for arg in list_parameters(around)}
-                if names & (parameters - {"self", "cls", "mcp", "app", "server"}):
-                    return True
+        names = list_names(expression)
+        for around in module.list_enclosing_functions(expression):
+            parameters = list_parameter_names(around)
+            if names & (parameters - {"self", "cls", "mcp", "app", "server"}):
+                return True
         return False
 
     def _resolve_functions(
@@ -367,18 +369,13 @@ class ToolDiscovery(RegistrationArguments):
         """What is assigned to a name around it, or what a loop takes it from."""
         if not isinstance(expression, ast.Name):
             return
-        arounds = [
-            a
-            for a in module.above(expression)
-            if isinstance(a, (*FUNCTIONS, ast.Module))
-        ]
-        for around in arounds:
+        for around in module.above(expression):
+            if not isinstance(around, (*FUNCTIONS, ast.Module)):
+                continue
             for node in ast.walk(around):
                 if isinstance(node, ast.Assign) and node.value is not expression:
-                    if any(
-                        isinstance(t, ast.Name) and t.id == expression.id
-                        for t in node.targets
-                    ):
+                    targets = [_find_name(target) for target in node.targets]
+                    if expression.id in targets:
                         yield Place(module, node.value)
                 elif (
                     isinstance(node, ast.For)
@@ -424,5 +421,6 @@ class ToolDiscovery(RegistrationArguments):
         )
 
 
-def _find_keyword(call: ast.Call, name: str) -> list[ast.expr]:
-    return [word.value for word in call.keywords if word.arg == name]
+def _find_name(expression: ast.expr) -> str:
+    """The name that an expression is; empty where it is none."""
+    return expression.id if isinstance(expression, ast.Name) else ""

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from .modules import FUNCTIONS, Function, Module, Place, Project
+from .modules import FUNCTIONS, Function, Module, Place, Project, index_keywords
 from .receivers import SDK_1, SDK_2, Receivers
 from .registrations import RegistrationArguments, SourceTool
 
@@ -34,9 +34,7 @@ class LowLevelTools(RegistrationArguments):
     def _build_listed_tools(
         self, module: Module, call: ast.Call
     ) -> Iterator[SourceTool]:
-        keywords = {
-            keyword.arg: keyword.value for keyword in call.keywords if keyword.arg
-        }
+        keywords = index_keywords(call)
         schema = next((key for key in SCHEMA_KEYWORDS if key in keywords), None)
         if schema is None or "name" not in keywords:
             return
@@ -73,12 +71,14 @@ class LowLevelTools(RegistrationArguments):
             owner = self.project.resolve(module, expression.value)
             if owner is not None and isinstance(owner.node, ast.ClassDef):
                 for node in owner.node.body:
-                    targets = node.targets if isinstance(node, ast.Assign) else []
-                    names = [
-                        target.id for target in targets if isinstance(target, ast.Name)
-                    ]
-                    if isinstance(node, ast.Assign) and expression.attr in names:
-                        return self.resolve_constant(owner.module, node.value)
+                    if not isinstance(node, ast.Assign):
+                        continue
+                    for target in node.targets:
+                        if (
+                            isinstance(target, ast.Name)
+                            and target.id == expression.attr
+                        ):
+                            return self.resolve_constant(owner.module, node.value)
         if isinstance(expression, ast.Name | ast.Attribute):
             text, is_whole = self.resolve_text(module, expression)
             return text if is_whole else ""
@@ -86,12 +86,8 @@ class LowLevelTools(RegistrationArguments):
 
     def _find_handler(self, module: Module, name: str) -> Place | None:
         """What runs for a name: a branch, an entry of a table, or a function of that name."""
-        other_modules = [
-            project_module
-            for project_module in self.project.modules.values()
-            if project_module is not module
-        ]
-        for candidate in (module, *other_modules):
+        candidates = dict.fromkeys([module, *self.project.modules.values()])
+        for candidate in candidates:
             for node in candidate.nodes:
                 if branch := self._find_branch(candidate, node, name):
                     return self._build_branch_function(candidate, node, branch)
@@ -108,7 +104,7 @@ class LowLevelTools(RegistrationArguments):
             f"{plain}_handler",
         }
         names |= {f"{plain}_tool", f"tool_{plain}", f"do_{plain}"}
-        for candidate in (module, *other_modules):
+        for candidate in candidates:
             for node in candidate.nodes:
                 if isinstance(node, FUNCTIONS) and node.name in names:
                     return Place(candidate, node)
@@ -120,9 +116,10 @@ class LowLevelTools(RegistrationArguments):
             test = node.test
             if isinstance(test.ops[0], ast.Eq | ast.In):
                 sides = [test.left, *test.comparators]
-                values = [value for side in sides for value in _list_elements(side)]
-                if name in [self.resolve_constant(module, value) for value in values]:
-                    return node.body
+                for side in sides:
+                    for value in _list_elements(side):
+                        if self.resolve_constant(module, value) == name:
+                            return node.body
         if isinstance(node, ast.match_case):
             patterns = [node.pattern]
             if isinstance(node.pattern, ast.MatchOr):
@@ -152,7 +149,7 @@ class LowLevelTools(RegistrationArguments):
         self, module: Module, node: ast.AST, body: list[ast.stmt]
     ) -> Place:
         """A branch as a function of its own, with what the function around it does before any branch."""
-        around = next((a for a in module.above(node) if isinstance(a, FUNCTIONS)), None)
+        around = module.find_enclosing_function(node)
         before = [] if around is None else _list_common_statements(around, node)
         branch = ast.parse("async def branch(): ...").body[0]
         if not isinstance(branch, ast.AsyncFunctionDef):
@@ -184,12 +181,11 @@ def _parse_schema(expression: ast.expr) -> dict[str, Any] | None:
     for key, part in zip(expression.keys, expression.values, strict=True):
         is_properties = isinstance(key, ast.Constant) and key.value == "properties"
         if is_properties and isinstance(part, ast.Dict):
-            names = [
-                str(property_key.value)
-                for property_key in part.keys
-                if isinstance(property_key, ast.Constant)
-            ]
-            return {"type": "object", "properties": {name: {} for name in names}}
+            properties: dict[str, Any] = {}
+            for property_key in part.keys:
+                if isinstance(property_key, ast.Constant):
+                    properties[str(property_key.value)] = {}
+            return {"type": "object", "properties": properties}
     return None
 
 

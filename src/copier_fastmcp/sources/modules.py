@@ -54,12 +54,11 @@ class Module:
         if not isinstance(function, FUNCTIONS):
             return {}
         if function not in self.inner:
-            nodes = (
-                n
-                for n in ast.walk(function)
-                if isinstance(n, FUNCTIONS) and n is not function
-            )
-            self.inner[function] = {node.name: node for node in reversed([*nodes])}
+            functions: dict[str, Function] = {}
+            for node in list_functions(function):
+                if node is not function:
+                    functions.setdefault(node.name, node)
+            self.inner[function] = functions
         return self.inner[function]
 
     def above(self, node: ast.AST) -> Iterator[ast.AST]:
@@ -67,6 +66,26 @@ class Module:
         while node in self.parents:
             node = self.parents[node]
             yield node
+
+    def list_enclosing_functions(self, node: ast.AST) -> list[Function]:
+        """The functions around a node, the nearest first."""
+        functions: list[Function] = []
+        for parent in self.above(node):
+            if isinstance(parent, FUNCTIONS):
+                functions.append(parent)
+        return functions
+
+    def find_enclosing_function(self, node: ast.AST) -> Function | None:
+        """The nearest function around a node."""
+        functions = self.list_enclosing_functions(node)
+        return functions[0] if functions else None
+
+    def find_enclosing_class(self, node: ast.AST) -> ast.ClassDef | None:
+        """The nearest class around a node."""
+        for parent in self.above(node):
+            if isinstance(parent, ast.ClassDef):
+                return parent
+        return None
 
 
 @dataclass(frozen=True)
@@ -154,10 +173,9 @@ class Project:
                 targets = (
                     node.targets if isinstance(node, ast.Assign) else [node.target]
                 )
-                names = [
-                    target.id for target in targets if isinstance(target, ast.Name)
-                ]
-                module.top |= dict.fromkeys(names, node.value)
+                for target in targets:
+                    if isinstance(target, ast.Name):
+                        module.top[target.id] = node.value
         return module
 
     def module(self, name: str) -> Module | None:
@@ -181,10 +199,10 @@ class Project:
         first, attributes = parts[0], parts[1:]
         if (node := module.top.get(first)) is not None:
             for part in attributes:
-                body = node.body if isinstance(node, ast.ClassDef) else []
-                named = (n for n in body if isinstance(n, FUNCTIONS) and n.name == part)
-                if (node := next(named, None)) is None:
+                method = _find_own_method(node, part)
+                if method is None:
                     return None
+                node = method
             return Place(module, node)
         if depth and first in module.imports:
             return self.find(".".join([module.imports[first], *attributes]), depth - 1)
@@ -217,10 +235,7 @@ class Project:
             expression.value, ast.Name
         ):
             if expression.value.id in ("self", "cls"):
-                classes = (
-                    a for a in module.above(expression) if isinstance(a, ast.ClassDef)
-                )
-                owner = next(classes, None)
+                owner = module.find_enclosing_class(expression)
                 for place in self.methods.get(expression.attr, ()):
                     if place.module.parents.get(place.node) is owner:
                         return place
@@ -240,29 +255,80 @@ class Project:
         if not isinstance(place.node, FUNCTIONS):
             return [place]
         module, name = place.module, place.node.name
-        scopes = (*FUNCTIONS, ast.ClassDef, ast.Module)
-
-        def around(node: ast.AST) -> ast.AST | None:
-            return next(
-                (
-                    enclosing
-                    for enclosing in module.above(node)
-                    if isinstance(enclosing, scopes)
-                ),
-                None,
-            )
-
-        scope = around(place.node)
-        named = (n for n in module.nodes if isinstance(n, FUNCTIONS) and n.name == name)
-        real = (
-            n for n in named if "overload" not in map(ast.unparse, n.decorator_list)
-        )
-        return [Place(module, node) for node in real if around(node) is scope]
+        scope = _find_scope(module, place.node)
+        namesakes: list[Place] = []
+        for node in module.nodes:
+            if not isinstance(node, FUNCTIONS) or node.name != name:
+                continue
+            is_overload = "overload" in map(ast.unparse, node.decorator_list)
+            if not is_overload and _find_scope(module, node) is scope:
+                namesakes.append(Place(module, node))
+        return namesakes
 
     def method(self, name: str) -> Place | None:
         """The one method of a name that the project defines; None where there are several."""
         places = self.methods.get(name, [])
         return places[0] if len(places) == 1 else None
+
+
+def _find_scope(module: Module, node: ast.AST) -> ast.AST | None:
+    """The function, class or file that a node is defined in."""
+    for parent in module.above(node):
+        if isinstance(parent, (*FUNCTIONS, ast.ClassDef, ast.Module)):
+            return parent
+    return None
+
+
+def _find_own_method(node: ast.AST, name: str) -> Function | None:
+    """The method of a name that the body of a class defines."""
+    for statement in node.body if isinstance(node, ast.ClassDef) else ():
+        if isinstance(statement, FUNCTIONS) and statement.name == name:
+            return statement
+    return None
+
+
+def list_functions(root: ast.AST) -> list[Function]:
+    """The functions in a tree, its root among them."""
+    functions: list[Function] = []
+    for node in ast.walk(root):
+        if isinstance(node, FUNCTIONS):
+            functions.append(node)
+    return functions
+
+
+def list_calls(root: ast.AST) -> list[ast.Call]:
+    """The calls in a tree, its root among them."""
+    return [node for node in ast.walk(root) if isinstance(node, ast.Call)]
+
+
+def list_names(root: ast.AST) -> set[str]:
+    """The names that an expression or a statement uses."""
+    return {node.id for node in ast.walk(root) if isinstance(node, ast.Name)}
+
+
+def list_passed_values(call: ast.Call) -> list[ast.expr]:
+    """The arguments of a call, those by position first."""
+    return [*call.args, *(keyword.value for keyword in call.keywords)]
+
+
+def index_keywords(call: ast.Call) -> dict[str, ast.expr]:
+    """The keyword arguments of a call by name."""
+    return {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
+
+
+def list_keyword_values(call: ast.Call, *names: str) -> list[ast.expr]:
+    """The keyword arguments of some names, in the order of the call."""
+    return [keyword.value for keyword in call.keywords if keyword.arg in names]
+
+
+def has_spread_keywords(call: ast.Call) -> bool:
+    """Whether a call passes keyword arguments that its source does not name: `**options`."""
+    return any(keyword.arg is None for keyword in call.keywords)
+
+
+def list_parameter_names(function: Function) -> set[str]:
+    """The names of a function's parameters."""
+    return {argument.arg for argument in list_parameters(function)}
 
 
 def list_parameters(function: Function) -> list[ast.arg]:

@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from .modules import Module, Project
+from .modules import Module, Project, list_keyword_values
 
 
 def name_server(project: Project, module: Module, held: ast.expr) -> str:
@@ -20,20 +20,11 @@ def find_mounts(project: Project) -> tuple[set[str], dict[str, str]]:
     mounts: dict[str, tuple[str, str]] = {}
     for module in project.modules.values():
         for call in _list_mount_calls(module):
-            words = [
-                word.value
-                for word in call.keywords
-                if word.arg in ("namespace", "prefix")
-            ]
-            children = [
-                *call.args,
-                *(word.value for word in call.keywords if word.arg == "server"),
-            ]
-            texts = [
-                str(value.value)
-                for value in (*children, *words)
-                if isinstance(value, ast.Constant) and isinstance(value.value, str)
-            ]
+            children = [*call.args, *list_keyword_values(call, "server")]
+            prefix = ""
+            for value in (*children, *list_keyword_values(call, "namespace", "prefix")):
+                if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                    prefix = f"{value.value}_"
             held = (
                 call.func.value if isinstance(call.func, ast.Attribute) else call.func
             )
@@ -42,7 +33,7 @@ def find_mounts(project: Project) -> tuple[set[str], dict[str, str]]:
                 server = name_server(project, module, child)
                 mounted.add(server)
                 if server:
-                    mounts[server] = (f"{texts[-1]}_" if texts else "", parent)
+                    mounts[server] = (prefix, parent)
     return mounted, {server: _resolve_prefix(server, mounts) for server in mounts}
 
 

@@ -354,11 +354,10 @@ class Receivers:
         self, values: list[tuple[Module, ast.expr]], depth: int
     ) -> str:
         """The one framework that all of several values are of; a None among them does not count."""
-        frameworks = {
-            self.find_framework(module, value, depth)
-            for module, value in values
-            if not _is_none(value)
-        }
+        frameworks: set[str] = set()
+        for module, value in values:
+            if not _is_none(value):
+                frameworks.add(self.find_framework(module, value, depth))
         return frameworks.pop() if len(frameworks) == 1 else ""
 
     def _replaces_tool(self) -> Iterator[bool]:
@@ -409,9 +408,16 @@ def _forwards_options(method: Function) -> bool:
             continue
         held = node.func.value
         if isinstance(held, ast.Call) and _last_name(held.func) == "super":
-            spread = [keyword.value for keyword in node.keywords if keyword.arg is None]
-            forwarded.append(any(_first_name(value) == options.arg for value in spread))
+            forwarded.append(_spreads_keywords(node, options.arg))
     return bool(forwarded) and all(forwarded)
+
+
+def _spreads_keywords(call: ast.Call, name: str) -> bool:
+    """Whether a call passes on the keyword arguments of a name: `**options`."""
+    for keyword in call.keywords:
+        if keyword.arg is None and _first_name(keyword.value) == name:
+            return True
+    return False
 
 
 def _first_name(expression: ast.AST) -> str:
@@ -472,6 +478,13 @@ def _list_assigned_values(scope: ast.AST, name: str) -> list[ast.expr]:
                     values.append(value)
         level.extend(ast.iter_child_nodes(node))
     return values
+
+
+def _list_assigned_places(
+    module: Module, scope: ast.AST, name: str
+) -> list[tuple[Module, ast.expr]]:
+    """The values that are assigned to a name in a scope, each with its file."""
+    return [(module, value) for value in _list_assigned_values(scope, name)]
 
 
 def _find_argument(

@@ -6,7 +6,7 @@ from typing import Any
 
 from copier_fastmcp_engine.testing.lock import HINTS
 
-from .modules import Function, Module, Project
+from .modules import Function, Module, Project, index_keywords
 
 SNAKE = {
     "read_only_hint": "readOnlyHint",
@@ -101,7 +101,7 @@ class RegistrationArguments:
         )
         if not isinstance(call, ast.Call):
             return tool
-        named = {word.arg: word.value for word in call.keywords if word.arg}
+        named = index_keywords(call)
         first = call.args[0] if call.args else None
         text = isinstance(first, ast.Constant) and isinstance(first.value, str)
         name = named.get("name") or (first if text and named_first else None)
@@ -119,16 +119,15 @@ class RegistrationArguments:
         )
         hints, inner = self.parse_hints(module, named.get("annotations"))
         tags = named.get("tags")
-        words = tuple(
-            str(tag.value)
-            for tag in getattr(tags, "elts", ())
-            if isinstance(tag, ast.Constant)
-        )
+        words: list[str] = []
+        for tag in getattr(tags, "elts", ()):
+            if isinstance(tag, ast.Constant):
+                words.append(str(tag.value))
         return replace(
             tool,
             title=" ".join((title or inner or "").split()) or None,
             description=described,
-            tags=words,
+            tags=tuple(words),
             hints=hints,
             annotated=named.get("annotations"),
         )
@@ -150,19 +149,16 @@ class RegistrationArguments:
                 self.resolve_text(module, value.right),
             ]
         elif isinstance(value, ast.JoinedStr):
-            inner = (
-                v.value if isinstance(v, ast.FormattedValue) else v
-                for v in value.values
-            )
-            parts = [self.resolve_text(module, part) for part in inner]
+            for part in value.values:
+                inner = part.value if isinstance(part, ast.FormattedValue) else part
+                parts.append(self.resolve_text(module, inner))
         elif isinstance(value, ast.Call):
             parts = [
                 ("", False),
                 *(self.resolve_text(module, part) for part in value.args),
             ]
-        return "".join(text for text, _ in parts), bool(parts) and all(
-            sure for _, sure in parts
-        )
+        text = "".join(text for text, _ in parts)
+        return text, bool(parts) and all(is_whole for _, is_whole in parts)
 
     def parse_hints(
         self, module: Module, value: ast.expr | None, depth: int = 3
@@ -174,7 +170,7 @@ class RegistrationArguments:
                 if isinstance(key, ast.Constant):
                     pairs.append((str(key.value), item))
         elif isinstance(value, ast.Call):
-            pairs = [(word.arg, word.value) for word in value.keywords if word.arg]
+            pairs = list(index_keywords(value).items())
         elif isinstance(value, ast.Name | ast.Attribute) and depth:
             place = self.project.resolve(module, value)
             if place and isinstance(place.node, ast.expr):
@@ -213,14 +209,10 @@ def _is_name(text: str) -> bool:
 
 def list_frameworks(project: Project) -> set[str]:
     """Which frameworks the files of a project import: FastMCP, SDK 1 or SDK 2."""
-    targets = {
-        target
-        for module in project.modules.values()
-        for target in module.imports.values()
-    }
-    return {
-        FRAMEWORKS[name]
-        for name in FRAMEWORKS
-        for target in targets
-        if target == name or target.startswith(f"{name}.")
-    }
+    frameworks: set[str] = set()
+    for module in project.modules.values():
+        for target in module.imports.values():
+            for name, framework in FRAMEWORKS.items():
+                if target == name or target.startswith(f"{name}."):
+                    frameworks.add(framework)
+    return frameworks
