@@ -84,10 +84,8 @@ def adopt(
         return _remove_adoption(folder.resolve(), dry_run=dry_run)
     survey = survey_server(folder)
     root = survey.project.root
-    if all(
-        tool.low_level
-        for tool in (*(proposal.tool for proposal in survey.proposals), *survey.left)
-    ):
+    tools = [proposal.tool for proposal in survey.proposals] + survey.left
+    if all(tool.low_level for tool in tools):
         raise RefusedError(LOW_LEVEL)
     if not dry_run:
         require_clean(root, "so that git can undo what adopt writes")
@@ -240,29 +238,27 @@ def _write_adoption(
     say: bool,
 ) -> None:
     root = survey.project.root
-    new = {
-        name: held
-        for name, held in adoption.files.items()
-        if _differs(root / name, held)
-    }
+    new: dict[Path, bytes] = {}
+    for name, held in adoption.files.items():
+        if _differs(root / name, held):
+            new[root / name] = held
     written = {edited.module.path: edited.encoded() for edited in adoption.edited}
     if dry_run and say:
         for edited in adoption.edited:
             print(edited.diff(edited.module.path.relative_to(root).as_posix()), end="")
-        for name in sorted(new):
+        for name in sorted(path.relative_to(root).as_posix() for path in new):
             print(f"+++ {name}")
     if not dry_run:
-        require_reachable(root, [*written, *(root / name for name in new)])
-        write_files(written | {root / name: held for name, held in new.items()})
+        require_reachable(root, [*written, *new])
+        write_files(written | new)
     if not say:
         return
     if not written and not new:
         print("adopted already; nothing changed", file=sys.stderr)
         return
     print_remaining_work(survey, chosen, adoption.by_hand.items())
-    if gated := [
-        proposal.tool.name for proposal in chosen if proposal.behavior in GATED
-    ]:
+    gated = [proposal.tool.name for proposal in chosen if proposal.behavior in GATED]
+    if gated:
         print(f"{', '.join(gated)}: {ANSWERS_CHANGE}", file=sys.stderr)
     verb = "would be changed" if dry_run else "changed"
     count = f"{format_count(len(written), 'file')} {verb}"
@@ -276,7 +272,8 @@ def _write_adoption(
         "uv run tests/policy/check.py",
         "git diff",
     )
-    print("\n".join(f"    {step}" for step in steps), file=sys.stderr)
+    for step in steps:
+        print(f"    {step}", file=sys.stderr)
 
 
 def _differs(path: Path, held: bytes) -> bool:

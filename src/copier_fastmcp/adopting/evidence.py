@@ -78,11 +78,11 @@ class Evidence:
             subject: Its texts.
             shared: Helpers that say nothing about any one tool.
         """
-        self.tool, self.body, self.described = tool, body, subject.described
+        self.tool, self.body, self.described = tool, body, subject.description_verbs
         self.shared = shared
         parameters = set(build_definition(tool)["inputSchema"]["properties"])
         self.chooses = bool(CHOOSERS & parameters)
-        self.by_name, self.word = _choose_verb(subject.named)
+        self.by_name, self.word = _choose_verb(subject.name_verbs)
         if self.by_name == "update" and not parameters & set(load_tables()["versions"]):
             self.by_name = "put"
         self.vague = not self.describes_surely and self.word not in SURE_READS
@@ -272,7 +272,7 @@ def _choose_described_behavior(verbs: Sequence[Verb]) -> str:
 
 def is_named_as_read(subject: ToolTexts) -> bool:
     """Whether the name of a tool says for certain that it reads."""
-    behavior, word = _choose_verb(subject.named)
+    behavior, word = _choose_verb(subject.name_verbs)
     return behavior == "read" and word in SURE_READS
 
 

@@ -45,14 +45,9 @@ def _decide_codex(hints: Hints) -> str:
         return "ask"
     if effective_hint(hints, "readOnlyHint"):
         return "run"
-    return (
-        "ask"
-        if any(
-            effective_hint(hints, f"{hint}Hint")
-            for hint in ("destructive", "openWorld")
-        )
-        else "run"
-    )
+    destroys = effective_hint(hints, "destructiveHint")
+    reaches_out = effective_hint(hints, "openWorldHint")
+    return "ask" if destroys or reaches_out else "run"
 
 
 CLIENTS = (

@@ -135,7 +135,9 @@ def audit_tools(
         is_repeated = finding.rule in MISSING_HINTS and finding.tool in named
         if not is_repeated or profile != "foreign":
             findings.append(finding)
-    order = {tool.name: place for place, tool in reversed(list(enumerate(tools)))}
+    order: dict[str, int] = {}
+    for place, tool in enumerate(tools):
+        order.setdefault(tool.name, place)
     findings.sort(key=lambda finding: order[finding.tool])
     return [replace(finding, server=server) for finding in findings], questions
 
@@ -207,7 +209,9 @@ def _compare_hint(tool: Tool, verdict: Verdict, hint: str) -> AuditFinding | Non
 
 def _find_typos(tool: Tool) -> list[str]:
     """Names among the annotations that were meant for a hint; others are somebody's own."""
-    hints = {name.lower().removesuffix(end) for name in HINTS for end in ("", "hint")}
+    hints: set[str] = set()
+    for hint in HINTS:
+        hints |= {hint.lower(), hint.lower().removesuffix("hint")}
     typos = []
     for annotation in tool.annotations.keys() - KNOWN_ANNOTATIONS:
         name = str(annotation)
