@@ -1,4 +1,4 @@
-"""Everything that an adoption writes, made in memory: the author's files edited, and ours beside them."""
+"""Plan an adoption in memory: edits of the author's files, and new files."""
 
 import re
 from collections.abc import Iterable
@@ -25,8 +25,8 @@ class Adoption:
 
     Attributes:
         edited: The author's files, with what is added to them.
-        files: Files of ours, by their path in the project.
-        by_hand: What is left to a person, by tool.
+        files: New files, by their path in the project.
+        by_hand: What is left to the user, by tool.
     """
 
     edited: list[Edited] = field(default_factory=list)
@@ -35,10 +35,10 @@ class Adoption:
 
 
 def load_adoption(root: Path) -> dict[str, Any]:
-    """The answers of a server that was adopted before; empty: it was not.
+    """Load the answers of an adopted server; empty if it was not adopted.
 
     Raises:
-        RefusedError: They are those of a project that came from a template.
+        RefusedError: The answers are those of a project from the template.
     """
     answers = read_answers(root / ANSWERS) if (root / ANSWERS).is_file() else {}
     if answers and not answers.get("adopted"):
@@ -55,7 +55,7 @@ def plan_adoption(
     ref: str | None,
     engine: str = "vendored",
 ) -> Adoption:
-    """What adopting a server writes, all of it in memory.
+    """Plan the files that the adoption of a server writes.
 
     Raises:
         RefusedError: A file is in the way, or the project came from a template.
@@ -114,7 +114,7 @@ def _plan_edits(
 
 
 def _add_probes(adoption: Adoption, chosen: Iterable[Proposal], root: Path) -> None:
-    """Add the skeleton of a proof for each tool that has none."""
+    """Add a proof skeleton for each tool without one."""
     for proposal in chosen:
         name = f"tests/tools/test_{proposal.tool.name}.py"
         if reason := skeletons.explain_unusable_name(proposal):
@@ -167,7 +167,7 @@ def _render_files(
     ref: str | None,
     engine: str,
 ) -> dict[str, bytes]:
-    """The files of the template for an adopted server."""
+    """Render the template's files for an adopted server."""
     root = survey.project.root
     project = dependencies.load_pyproject(root).get("project", {})
     version = find_recordable_version(origin.find_template(template, ref))
@@ -213,7 +213,7 @@ def _render_files(
 
 
 def _guess_subject(name: str) -> str:
-    """What a server is about, by its name: tickets of mcp-server-tickets; all of it where nothing is left."""
+    """The subject in a server's name, as `tickets` in mcp-server-tickets; else the whole name."""
     words = name.split("-")
     subject = [word for word in words if word not in ("mcp", "server", "fastmcp")]
     return "-".join(subject) or name

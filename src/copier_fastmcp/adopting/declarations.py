@@ -1,4 +1,4 @@
-"""Decorators for the tools of a server that was there before: what each does, and why."""
+"""Decorators for the tools of an existing server: the behavior and the reason."""
 
 import ast
 import json
@@ -30,7 +30,7 @@ WHY = {
 def add_declaration(
     proposal: Proposal, edits: dict[Path, Edited], package: str
 ) -> None:
-    """Put the decorator of a tool right above its function, below all that are there."""
+    """Insert the decorator of a tool right above its function, below the present ones."""
     function, home = proposal.tool.function, proposal.tool.home
     if function is None or home is None or is_declared(function, home, package):
         return
@@ -57,7 +57,7 @@ def add_declaration(
 
 
 def _select_kept_hints(proposal: Proposal) -> dict[str, bool]:
-    """The hints that the author wrote and that the behavior alone would change, by the names of decorators."""
+    """The author's hints that the behavior alone would change, by decorator argument."""
     if proposal.behavior == "read":
         return {}  # of a read the other hints mean nothing
     usual = behavior_hints(proposal.tool.name, proposal.behavior, proposal.exceptions)
@@ -70,7 +70,7 @@ def _select_kept_hints(proposal: Proposal) -> dict[str, bool]:
 
 
 def _format_kept_arguments(proposal: Proposal) -> list[str]:
-    """What an action's author declared of it, which the decorator takes as arguments."""
+    """The author's hints of an action, as arguments of the decorator."""
     if proposal.behavior != "action":
         return []
     return [f"{hint}={value}" for hint, value in _select_kept_hints(proposal).items()]
@@ -100,7 +100,7 @@ def _format_literal(value: object) -> str:
 
 
 def _format_call(call: str, arguments: list[Any]) -> list[str]:
-    """A call on one line where that is short, else as formatters spread it, at any width."""
+    """A call on one line if it is short, else spread over lines as formatters do."""
     plain = [argument for argument in arguments if isinstance(argument, str)]
     if plain == arguments and len(line := f"{call}({', '.join(plain)})") <= 75:
         return [line]
@@ -119,7 +119,7 @@ def _format_call(call: str, arguments: list[Any]) -> list[str]:
 
 
 def _explain_behavior(proposal: Proposal) -> str:
-    """One sentence that justifies the hints of a tool that writes: what its body does, and what follows."""
+    """One sentence that justifies the hints of a writing tool: the effect and its consequence."""
     if proposal.behavior == "read":
         return ""
     evidence_text = _find_effect_text(proposal.evidence)
@@ -141,7 +141,7 @@ def _find_effect_text(evidence: Iterable[str]) -> str:
 
 
 def is_declared(function: Function, home: Module, package: str) -> bool:
-    """Whether a function says already what it does, by a decorator of policy/ and not by one of that name."""
+    """Whether a function has a decorator of policy/ already; a namesake does not count."""
     for decorator in function.decorator_list:
         called = decorator.func if isinstance(decorator, ast.Call) else decorator
         first, *attributes = ast.unparse(called).split(".")
@@ -171,7 +171,7 @@ def add_policy_import(edited: Edited, package: str) -> str:
 
 
 def _list_bound_names(module: Module) -> Iterator[str]:
-    """Every name that something in a file may have, at whatever depth."""
+    """Every name that a file binds or uses, at any depth."""
     for node in module.nodes:
         for key in ("id", "arg", "name"):
             if isinstance(name := getattr(node, key, None), str):

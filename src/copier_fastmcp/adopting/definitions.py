@@ -1,4 +1,4 @@
-"""What the source of a tool shows of its definition: its name, its words, its parameters."""
+"""The definition of a tool as its source shows it: name, texts and parameters."""
 
 import ast
 from typing import Any
@@ -32,7 +32,7 @@ NEW = {
 
 
 def build_definition(tool: SourceTool) -> dict[str, Any]:
-    """As much of a tool's definition as its source shows."""
+    """Build the part of a tool's definition that its source shows."""
     if tool.low_level:
         listed_schema = {"type": "object", "properties": read_listed_parameters(tool)}
         return {
@@ -64,7 +64,7 @@ def _list_constants(expression: ast.expr) -> list[Any]:
 
 
 def edits_a_part(tool: SourceTool) -> bool:
-    """Whether a change is one of a part, by its parameters: the same call again changes more, or fails."""
+    """Whether the parameters select a part to edit: a second call changes more, or fails."""
     properties = build_definition(tool)["inputSchema"]["properties"]
     words = {"_".join(split_name(name)) for name in properties}
     adds = False

@@ -1,4 +1,4 @@
-"""What a server that was there before declares, and the policy's dependencies beside it."""
+"""The dependencies of an existing server, and those that the policy adds."""
 
 import re
 import tomllib
@@ -37,7 +37,7 @@ PORT = (
 
 
 def load_pyproject(root: Path) -> dict[str, Any]:
-    """What pyproject.toml says of a project; nothing where there is none.
+    """Load pyproject.toml; empty if there is none.
 
     Raises:
         RefusedError: It is not TOML.
@@ -53,7 +53,7 @@ def require_recent_fastmcp(root: Path, frameworks: set[str]) -> None:
     """Make sure that the server can run on FastMCP 4.1.
 
     Raises:
-        RefusedError: It is written for something older; the steps of porting it are named.
+        RefusedError: The server requires an older version; the message names the steps of porting it.
     """
     if "FastMCP" not in frameworks:
         names = " and ".join(sorted(frameworks)) or "no FastMCP"
@@ -109,7 +109,7 @@ def read_script_dependencies(path: Path) -> list[str]:
 
 
 def _convert_poetry_bounds(version: str) -> str:
-    """The bounds of a version as Poetry writes it, as everybody else does: `^2.3` is `>=2.3,<3`."""
+    """Convert version bounds of Poetry to the standard form: `^2.3` is `>=2.3,<3`."""
     bounds = []
     for part in version.replace(" ", "").split(","):
         if caret := re.fullmatch(r"\^(\d+)((?:\.\d+)*)", part):
@@ -125,10 +125,10 @@ def _convert_poetry_bounds(version: str) -> str:
 
 
 def add_dependencies(root: Path) -> tuple[str | None, str]:
-    """pyproject.toml with what the policy needs, and what is left to a person.
+    """Add the policy's dependencies to pyproject.toml.
 
     Returns:
-        Its new text, None where it stays; and what to add by hand, if anything.
+        The new text, None if unchanged; and what to add by hand, if anything.
     """
     path = root / "pyproject.toml"
     if not isinstance(
@@ -176,7 +176,7 @@ def add_dependencies(root: Path) -> tuple[str | None, str]:
 
 
 def _name_other_place(root: Path) -> str:
-    """Where a project without `[project] dependencies` declares them, in words."""
+    """Describe where a project without `[project] dependencies` declares them."""
     if load_pyproject(root).get("tool", {}).get("poetry", {}).get("dependencies"):
         return "[tool.poetry.dependencies] of pyproject.toml"
     for path in sorted(root.glob("*.py")):
@@ -186,7 +186,7 @@ def _name_other_place(root: Path) -> str:
 
 
 def list_raised_floors(root: Path) -> list[str]:
-    """The lower bounds that an adoption raises, each as it is and as it becomes.
+    """The lower bounds that an adoption raises, each with its old and new value.
 
     Args:
         root: The folder of the server.
@@ -212,7 +212,7 @@ def _accepts_any(requirement: Requirement, versions: Iterable[str]) -> bool:
 
 
 def _raise_floor(text: str) -> tuple[str, str]:
-    """A requirement of FastMCP that takes nothing before 4.1, and what only a person can change of it.
+    """A requirement of FastMCP 4.1 or later, and what the user has to change by hand.
 
     Its extras, its marker, what it leaves out and its upper bound stay.
     """

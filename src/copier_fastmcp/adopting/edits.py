@@ -1,4 +1,4 @@
-"""Edits of Python files by place: what is not edited keeps every byte, its comments and its line ends."""
+"""Edit Python files by offset and keep every other byte, comments and line ends included."""
 
 import ast
 import difflib
@@ -13,7 +13,7 @@ from ..sources.modules import FUNCTIONS, Module, detect_encoding
 
 @dataclass
 class Edited:
-    """A file with edits that are not written yet."""
+    """A file with pending edits."""
 
     module: Module
     edits: list[tuple[int, int, str]] = field(default_factory=list)
@@ -32,7 +32,7 @@ class Edited:
         return line_end[0] if line_end else "\n"
 
     def find_offset(self, line: int, column: int) -> int:
-        """The place of what a tree calls a line and a column, which counts bytes."""
+        """The offset in the text of a line and of a column, which the tree counts in bytes."""
         start = self.line_starts[line - 1]
         end = (
             self.line_starts[line]
@@ -48,11 +48,11 @@ class Edited:
         return self.find_offset(node.lineno, node.col_offset), end
 
     def replace_node(self, node: ast.expr, text: str) -> None:
-        """Write another expression in its place."""
+        """Replace an expression."""
         self.edits.append((*self.find_span(node), text))
 
     def add_arguments(self, call: ast.Call | ast.Dict, *texts: str) -> None:
-        """Add arguments behind those of a call, or pairs behind those of a mapping, in the form in which they stand."""
+        """Append arguments to a call, or pairs to a mapping, in the present layout."""
         _, end = self.find_span(call)
         inside, text = self.module.text[: end - 1], ", ".join(texts)
         keywords = call.keywords if isinstance(call, ast.Call) else []
@@ -80,7 +80,7 @@ class Edited:
             self.edits.append((place, place, f" {text}" if comma else f", {text}"))
 
     def insert_above(self, line: int, text: str) -> None:
-        """Put a line in front of another one, as far to the right as that."""
+        """Insert a line before another one, with the same indentation."""
         indent = re.match(r"[ \t]*", self._line(line))
         place = self.line_starts[line - 1]
         self.edits.append(
@@ -88,7 +88,7 @@ class Edited:
         )
 
     def insert_below(self, node: ast.stmt, text: str) -> None:
-        """Put a line behind a statement, as far to the right as that."""
+        """Insert a line after a statement, with the same indentation."""
         indent = re.match(r"[ \t]*", self._line(node.lineno))
         end = node.end_lineno or node.lineno
         place = (
@@ -103,7 +103,7 @@ class Edited:
         )
 
     def add_import(self, line: str) -> None:
-        """Import something once, behind the imports that the file begins with."""
+        """Add an import once, after the leading imports of the file."""
         if line not in self.imports and line not in self.module.text.splitlines():
             self.imports.append(line)
 
@@ -128,7 +128,7 @@ class Edited:
         return import_nodes
 
     def _place_import(self, line: str) -> tuple[int, str]:
-        """Where an import goes, and with which line ends: in order among those of the same package, else last."""
+        """The offset and the text of a new import: sorted among those of its package, else last."""
         nodes, new = (
             self._list_leading_imports(),
             _import_order(ast.parse(line).body[0]),
@@ -160,7 +160,7 @@ class Edited:
         return self._find_code_start(), text + self.newline * (1 + defines)
 
     def _find_code_start(self) -> int:
-        """Behind the comments that a file begins with: who may run it and how it is encoded stands there."""
+        """The offset after the leading comments, such as the interpreter and the encoding."""
         lines = self.module.text.splitlines(keepends=True)
         start = 0
         for line in lines:
@@ -170,7 +170,7 @@ class Edited:
         return start
 
     def _extend_import(self, line: str) -> tuple[int, int, str] | None:
-        """The names of an import of the same package on one line, with one more, in the order of linters."""
+        """An import of the same package on one line, with one more name in the order of linters."""
         new = ast.parse(line).body[0]
         for node in (
             self._list_leading_imports() if isinstance(new, ast.ImportFrom) else ()
@@ -204,7 +204,7 @@ class Edited:
 
     @property
     def text(self) -> str:
-        """The file as it is with the edits."""
+        """The text of the file with the edits."""
         edits: list[tuple[int, int, str]] = []
         for line in sorted(self.imports):
             if joined := self._extend_import(line):
@@ -228,7 +228,7 @@ class Edited:
         return text
 
     def diff(self, name: str) -> str:
-        """What the edits change, as a patch."""
+        """The edits as a patch."""
         pair = (self.module.text.splitlines(True), self.text.splitlines(True))
         lines = difflib.unified_diff(*pair, f"a/{name}", f"b/{name}")
         patch = ""
@@ -253,7 +253,7 @@ class Edited:
 
 
 def _find_end(text: str) -> int:
-    """Where the parentheses around a value end, by what stands behind it; comments may hold others."""
+    """The end of the parentheses around a value, from the text after it; those in comments do not count."""
     end = 0
     for token in re.finditer(r"#[^\r\n]*|\)", text):
         if token[0] == ")":
@@ -272,7 +272,7 @@ def _find_relative_import(
 
 
 def _import_order(node: ast.stmt) -> tuple[str, bool, str]:
-    """What an import is sorted by: its package, then `import` before `from`, then its name."""
+    """The sort key of an import: its package, then `import` before `from`, then its name."""
     if isinstance(node, ast.ImportFrom):
         name = f"{'.' * node.level}{node.module or ''}"
         return ("." * bool(node.level) or name.split(".")[0]), True, name.lower()

@@ -1,4 +1,4 @@
-"""Where a server that was there before keeps its things: its package, and what makes its server."""
+"""The layout of an existing server: its package, and the statements that create servers."""
 
 import ast
 import re
@@ -17,12 +17,12 @@ ENGINE_NAMES = ("engine", "policy_engine")
 
 @dataclass(frozen=True)
 class Server:
-    """A server that the project makes.
+    """A server that the project creates.
 
     Attributes:
         module: The file.
-        statement: The statement that makes it.
-        held: The name by which it is held there, as in `mcp` or `self.mcp`.
+        statement: The statement that creates it.
+        held: The expression that holds it, as `mcp` or `self.mcp`.
         entry_point: How the tests find it, as module:name; empty where they cannot.
     """
 
@@ -33,7 +33,7 @@ class Server:
 
 
 def find_servers(survey: Survey) -> list[Server]:
-    """Every server that the project makes and does not mount in another one."""
+    """List the servers that the project creates and does not mount in another one."""
     server_classes = _list_server_classes(survey)
     servers = []
     for module in survey.project.modules.values():
@@ -113,10 +113,10 @@ def _list_returned_texts(function: Function) -> set[str]:
 
 
 def choose_place(survey: Survey, servers: list[Server]) -> str:
-    """The folder that policy/ goes in: the deepest that holds the server and every tool.
+    """Choose the folder for policy/: the deepest one with the server and every tool.
 
     Raises:
-        RefusedError: Nothing here is a server's, or no folder of one package holds it all.
+        RefusedError: No server is found, or no folder of one package contains all of it.
     """
     root = survey.project.root
     folders: list[Path] = []
@@ -169,7 +169,7 @@ def choose_engine_name(folder: Path) -> str:
 
 
 def _is_package_of(survey: Survey, folder: Path, name: str) -> bool:
-    """Whether the files of a folder are imported by its name, and not started in it."""
+    """Whether a folder is a package, or imported by its name."""
     dotted = name.rpartition(".")[0]
     if (folder / "__init__.py").exists():
         return True

@@ -1,4 +1,4 @@
-"""A tool more in a server that was adopted: a file beside its author's, and a line that registers it."""
+"""Add a tool to an adopted server: a file next to the author's, and a line that registers it."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ def plan_new_tool(
     tool: Mapping[str, Any],
     written: Callable[[Path, str], Path],
 ) -> tuple[Path, dict[Path, bytes], str]:
-    """What a tool more comes to, in memory.
+    """Plan a new tool of an adopted server.
 
     Args:
         known: The answers of the project in this folder.
@@ -26,10 +26,10 @@ def plan_new_tool(
         written: Which file of a render is the tool's.
 
     Returns:
-        Its file, what every file becomes, and what is left to a person; empty: nothing.
+        The file of the tool, the new content of every file, and what is left to the user; empty if nothing.
 
     Raises:
-        RefusedError: There is such a tool, or a file or a name in the way.
+        RefusedError: The tool, a file or a name exists already.
     """
     root, name, place = Path.cwd(), str(tool["name"]), answers["adopted"]["place"]
     if tool.get("module") or tool.get("http"):

@@ -48,14 +48,14 @@ POPS = "It takes away another one with each call."
 
 @dataclass(frozen=True)
 class Proposal:
-    """What a tool is said to do.
+    """The proposed behavior of a tool.
 
     Attributes:
         tool: The tool as its source registers it.
         behavior: The proposed behavior; the cautious one where it is a question.
-        evidence: What speaks for it, and against it, the strongest first.
-        asked: Why only a person can say; empty where the collect_evidence agree.
-        choices: What a person may choose from then, the proposed behavior first.
+        evidence: Evidence for and against the behavior, the strongest first.
+        asked: The question to the user; empty where the evidence agrees.
+        choices: The answers to the question, the proposed behavior first.
         exceptions: Hints that differ from the behavior, each with its reason.
         kept_hints: Hints as their author wrote them, which the behavior alone would change.
     """

@@ -1,4 +1,4 @@
-"""What `adopt` and `annotate` begin with: a server's tools, a behavior for each, and what to ask."""
+"""Survey a server for `adopt` and `annotate`: its tools, a behavior for each, and the questions."""
 
 import sys
 from collections.abc import Iterable, Mapping
@@ -24,7 +24,7 @@ NONE = "no tool was found: no @mcp.tool, mcp.tool(...), add_tool or Tool.from_fu
 
 @dataclass(frozen=True)
 class Survey:
-    """A server as its source shows it; `unread` are tools that only the running server lists."""
+    """The tools of a server as its source shows them; only the running server lists `unread` tools."""
 
     project: Project
     frameworks: set[str]
@@ -34,7 +34,7 @@ class Survey:
     unread: tuple[str, ...] = ()
 
     def locate_tool(self, tool: SourceTool) -> str:
-        """The file of a tool's function, seen from the folder of the server."""
+        """The file of a tool's function, relative to the folder of the server."""
         path = (tool.home or tool.module).path
         return path.relative_to(self.project.root).as_posix()
 
@@ -86,7 +86,7 @@ class Survey:
         print(f"{counts}, {len(reasons)} not adoptable" if reasons else counts)
 
     def list_reasons(self) -> list[tuple[str, str]]:
-        """The tools that cannot be adopted, each with its reason."""
+        """List the tools that cannot be adopted, each with its reason."""
         reasons = [(tool.name, tool.reason) for tool in self.left]
         for name in self.unread:
             reasons.append((name, UNREAD))
@@ -131,10 +131,10 @@ def survey_server(folder: Path, *, low_level: bool = False) -> Survey:
 
 
 def answer_questions(survey: Survey, *, unattended: bool) -> list[Proposal]:
-    """The proposals, with what a person answered where the signals clash.
+    """Ask the user about contradicting signals, and return the decided proposals.
 
     Raises:
-        KeyboardInterrupt: They left.
+        KeyboardInterrupt: The user left.
     """
     questions = [proposal for proposal in survey.proposals if proposal.asked]
     if unattended or not questions:
@@ -182,7 +182,7 @@ def _ask_behavior(survey: Survey, proposal: Proposal) -> str:
 def print_remaining_work(
     survey: Survey, chosen: list[Proposal], by_hand: Iterable[tuple[str, str]]
 ) -> None:
-    """Say what needs a person: on stderr, a line for each tool."""
+    """Print what is left to the user: on stderr, a line for each tool."""
     for proposal in chosen:
         if proposal.asked:
             place = f"{survey.locate_tool(proposal.tool)}:{proposal.tool.line}"

@@ -1,4 +1,4 @@
-"""What is left to do after an adoption, in phases: the tools whose mistakes cost most come first."""
+"""The work after an adoption, in phases: tools with the most costly mistakes come first."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""What the arguments of a call say: how it opens a file, which method it sends, what it runs."""
+"""The arguments of a call: the mode of a file, the HTTP method, the statement that it runs."""
 
 import ast
 import re
@@ -37,7 +37,7 @@ METHOD = re.compile("GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS")
 def find_dispatched_method(
     function: ast.AST, call: ast.Call
 ) -> list[tuple[str, bool, str]] | None:
-    """What a call of a helper sends that can send anything, as request(url, method="DELETE"); None: it is not such a helper."""
+    """The methods that a call of a general helper sends, as request(url, method="DELETE"); None for any other function."""
     methods = {*load_vocabulary()["http"], "post"}
     sent: set[str] = set()
     for inner_call in list_calls(function):
@@ -51,7 +51,7 @@ def find_dispatched_method(
 def find_sent_methods(
     function: Function, call: ast.Call
 ) -> list[tuple[str, bool, str]]:
-    """What a helper sends that is told the method, as request("DELETE", url), or that has a usual one."""
+    """The method that a helper sends: its argument, as request("DELETE", url), or its default."""
     if not METHODS & list_parameter_names(function):
         return []
     default_method = _find_default_method(function)
@@ -78,7 +78,7 @@ def _find_default_method(function: Function) -> ast.expr | None:
 
 
 def find_open_mode(call: ast.Call) -> str:
-    """How a call opens a file, where that is to write."""
+    """The mode in which a call opens a file to write; empty if it only reads."""
     values = [*call.args, *list_keyword_values(call, "mode")]
     for value in values:
         if (
@@ -126,7 +126,7 @@ def find_passed_parameter(
 def _list_bare_parameters(
     value: ast.expr, scope: Scope, depth: int = 3
 ) -> Iterator[str]:
-    """The names that a text is, and not only has a part of."""
+    """The names whose whole value is passed, not just as part of a text."""
     if isinstance(value, ast.Name):
         yield value.id
         if depth and value.id in scope.assigned:
@@ -174,7 +174,7 @@ def list_passed_texts(call: ast.Call, scope: Scope) -> Iterator[str]:
 
 
 def find_argument(function: Function, call: ast.Call, name: str) -> ast.expr | None:
-    """What a call gives for a parameter of a function; None where it gives nothing that is seen."""
+    """The value that a call passes for a parameter; None where its source does not show one."""
     arguments = [*function.args.posonlyargs, *function.args.args]
     if arguments and arguments[0].arg in ("self", "cls"):
         arguments = arguments[1:]
@@ -189,7 +189,7 @@ def find_argument(function: Function, call: ast.Call, name: str) -> ast.expr | N
 def list_literal_parameters(
     function: Function, call: ast.Call, scope: Scope, literal_parameters: frozenset[str]
 ) -> frozenset[str]:
-    """The parameters of a function for which a call gives a text that its source shows."""
+    """The parameters of a function for which a call passes a text that its source shows."""
     arguments = [*function.args.posonlyargs, *function.args.args]
     if arguments and arguments[0].arg in ("self", "cls"):
         arguments = arguments[1:]
@@ -213,6 +213,6 @@ def list_literal_parameters(
 def _is_open_ended(
     value: ast.expr, scope: Scope, literal_parameters: frozenset[str]
 ) -> bool:
-    """Whether a value may be a text of whoever calls the tool."""
+    """Whether a value may be a text of the tool's caller."""
     open_parameters = scope.parameters - literal_parameters
     return not open_parameters.isdisjoint(_list_bare_parameters(value, scope))

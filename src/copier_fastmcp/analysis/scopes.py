@@ -1,4 +1,4 @@
-"""What the names in one function hold: parameters, what is assigned to them, what outlives a call."""
+"""The names in one function: parameters, assigned values, and objects that outlive a call."""
 
 import ast
 import re
@@ -37,10 +37,10 @@ MAPPED = re.compile(
 
 
 class Scope:
-    """What the names of one function hold."""
+    """The values of the names in one function."""
 
     def __init__(self, module: Module, function: Function) -> None:
-        """Read what its names are assigned."""
+        """Collect the assigned values."""
         self.module = module
         self.assigned: dict[str, ast.expr] = {}
         self.annotations: dict[str, ast.expr] = {}
@@ -74,7 +74,7 @@ class Scope:
         self.owner = module.find_enclosing_class(function)
 
     def is_lasting(self, held: ast.expr) -> bool:
-        """Whether an object is there before and after the call: a global one, or one of `self`."""
+        """Whether an object outlives the call: a global one, or an attribute of `self`."""
         origin = root_name(held)
         if is_temporary(ast.unparse(held)):
             return False
@@ -130,7 +130,7 @@ def _list_data_parameters(function: Function) -> Iterator[str]:
 
 
 def is_temporary(text: str) -> bool:
-    """Whether a text names what nobody counts as data: temporary files, caches, logs, counters."""
+    """Whether a text names temporary files, caches, logs or counters, which are no data."""
     words = re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", text)
     return not PASSING.isdisjoint(word.lower() for word in words)
 

@@ -37,10 +37,10 @@ OPERATORS = {"$inc", "$mul", "$push", "$bit"}
 
 
 class Stores:
-    """What one function stores."""
+    """The storage effects of one function."""
 
     def __init__(self, module: Module, function: Function) -> None:
-        """Read what its names hold, and which of them it adds to."""
+        """Collect the values of its names, and the names that it adds to."""
         self.module, self.function = module, function
         self.nodes: list[ast.AST] = []
         for statement in function.body:
@@ -70,7 +70,7 @@ class Stores:
             self.values.setdefault(target.id, []).append(value)
 
     def _list_guards(self) -> Iterator[tuple[str, str]]:
-        """What it makes sure is not there: a collection and a key, or a file and nothing."""
+        """The guards against existing data: a collection and a key, or a file and an empty key."""
         for node in self.nodes:
             if not isinstance(node, ast.If):
                 continue
@@ -102,7 +102,7 @@ class Stores:
                         yield (ast.unparse(called.args[0]) if called.args else held), ""
 
     def classify_key(self, target: ast.Subscript) -> str:
-        """How something is stored under a key: guarded, fresh, or set."""
+        """Classify how a value is stored under a key: guarded, fresh, or set."""
         key = (ast.unparse(target.value), ast.unparse(target.slice))
         if key in self.guards:
             return "guarded"
@@ -151,7 +151,7 @@ class Stores:
         return leaf in self._leaves[value]
 
     def is_durable(self, held: ast.AST, depth: int = 4) -> bool:
-        """Whether something is more than what this function made for itself."""
+        """Whether an object outlives this function."""
         name = root_name(held)
         if not name or not depth or is_temporary(ast.unparse(held)):
             return False
@@ -170,7 +170,7 @@ class Stores:
         return not values
 
     def list_storage(self) -> Iterator[tuple[str, str]]:
-        """What storing comes to, each as a kind (again, guarded, fresh, sets) and in words."""
+        """List storage effects, each as a kind (again, guarded, fresh, sets) and in words."""
         docs = ast.get_docstring(self.function, clean=False)
         for node in self.nodes:
             if isinstance(node, ast.AugAssign):
@@ -291,7 +291,7 @@ def _makes_new_value(value: ast.expr) -> bool:
 
 
 def _ends_in_refusal(body: list[ast.stmt]) -> bool:
-    """Whether statements end in saying that it is there."""
+    """Whether statements end in refusing because the data exists."""
     last = body[-1] if body else None
     if isinstance(last, ast.Raise):
         return True
