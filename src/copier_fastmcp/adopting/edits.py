@@ -8,7 +8,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ..errors import RefusedError
-from ..sources.modules import FUNCTIONS, Module, detect_encoding
+from ..sources.modules import (
+    FUNCTIONS,
+    Module,
+    detect_encoding,
+    list_passed_values,
+)
 
 
 @dataclass
@@ -55,17 +60,14 @@ class Edited:
         """Append arguments to a call, or pairs to a mapping, in the present layout."""
         _, end = self.find_span(call)
         inside, text = self.module.text[: end - 1], ", ".join(texts)
-        keywords = call.keywords if isinstance(call, ast.Call) else []
-        values = [*(word.value for word in keywords)]
-        values += call.args if isinstance(call, ast.Call) else call.values
+        values = list_passed_values(call) if isinstance(call, ast.Call) else call.values
         if not values:
             self.edits.append((end - 1, end - 1, text))
             return
         last = max(self.find_span(value)[1] for value in values)
         first = min(value.lineno for value in values)
-        spread = first > call.lineno and call.end_lineno != max(
-            value.end_lineno or 0 for value in values
-        )
+        last_line = max(value.end_lineno or 0 for value in values)
+        spread = first > call.lineno and call.end_lineno != last_line
         comma = re.match(r"[\s)]*,", self.module.text[last : end - 1])
         place = last + (
             comma.end() if comma else _find_end(self.module.text[last : end - 1])
