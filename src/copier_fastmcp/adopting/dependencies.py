@@ -149,11 +149,11 @@ def add_dependencies(root: Path) -> tuple[str | None, str]:
         if requirement:
             places[canonicalize_name(requirement.name)] = at
     by_hand = ""
-    place = places.get("fastmcp")
-    if place is not None:
-        raised, by_hand = _raise_floor(str(dependencies[place]))
-        if raised != str(dependencies[place]):
-            dependencies[place] = raised
+    position = places.get("fastmcp")
+    if position is not None:
+        raised, by_hand = _raise_floor(str(dependencies[position]))
+        if raised != str(dependencies[position]):
+            dependencies[position] = raised
     missing: list[str] = []
     for name, need in NEEDS.items():
         if canonicalize_name(name) not in places:

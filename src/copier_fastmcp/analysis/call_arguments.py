@@ -204,8 +204,10 @@ def list_literal_parameters(
         names = set(passed)
     literals: set[str] = set()
     for name in names:
-        value = passed.get(name)
-        if value is None or not _is_open_ended(value, scope, literal_parameters):
+        argument_value = passed.get(name)
+        if argument_value is None or not _is_open_ended(
+            argument_value, scope, literal_parameters
+        ):
             literals.add(name)
     return frozenset(literals)
 

@@ -117,8 +117,8 @@ class LowLevelTools(RegistrationArguments):
             if isinstance(test.ops[0], ast.Eq | ast.In):
                 sides = [test.left, *test.comparators]
                 for side in sides:
-                    for value in _list_elements(side):
-                        if self.resolve_constant(module, value) == name:
+                    for element in _list_elements(side):
+                        if self.resolve_constant(module, element) == name:
                             return node.body
         if isinstance(node, ast.match_case):
             patterns = [node.pattern]
