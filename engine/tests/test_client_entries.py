@@ -128,8 +128,8 @@ def test_our_own_entry_is_renewed(tmp_path: Path) -> None:
     connect_file(ENTRY, file, dry_run=False)
     changed = Entry("notes-mcp", "/opt/uv", ENTRY.arguments, {"A": "1"})
     assert "is changed" in connect_file(changed, file, dry_run=False)
-    known = json.loads(file.path.read_text())["mcpServers"]["notes-mcp"]
-    assert known == changed.to_json()
+    entry = json.loads(file.path.read_text())["mcpServers"]["notes-mcp"]
+    assert entry == changed.to_json()
 
 
 @pytest.mark.parametrize(

@@ -146,12 +146,12 @@ def within(server: FastMCP[Any], tool: str) -> tuple[FastMCP[Any], str]:
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("is_mounted", [False, True], ids=["itself", "mounted"])
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("serve", WAYS)
 async def test_every_tool_asks_before_it_runs(
-    way: Serve, is_mounted: bool, era: str
+    serve: Serve, is_mounted: bool, era: str
 ) -> None:
     server = make_server(POLICY)
-    tool = way(server)
+    tool = serve(server)
     if is_mounted:
         server, tool = within(server, tool)
     for agrees in (None, False):
@@ -164,10 +164,10 @@ async def test_every_tool_asks_before_it_runs(
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("way", WAYS)
-async def test_a_call_past_all_middleware_asks_too(way: Serve, era: str) -> None:
+@pytest.mark.parametrize("serve", WAYS)
+async def test_a_call_past_all_middleware_asks_too(serve: Serve, era: str) -> None:
     server = make_server(POLICY)
-    tool = way(server)
+    tool = serve(server)
 
     @read(title="Look")
     async def look(ctx: Context) -> None:

@@ -99,9 +99,9 @@ async def test_a_mounted_resource_names_its_own_address() -> None:
 async def test_a_mounted_template_names_its_own_address() -> None:
     parent = await _mounted()
     (template,) = await parent.list_resource_templates(run_middleware=False)
-    found: Any = await parent.get_resource_template("data://inner/x/all")
+    mounted_template: Any = await parent.get_resource_template("data://inner/x/all")
     assert template.uri_template == "data://inner/{name}/all"
-    assert private_api.original_template(found) == "data://{name}/all"
+    assert private_api.original_template(mounted_template) == "data://{name}/all"
 
 
 @pytest.mark.anyio
@@ -191,16 +191,16 @@ def test_a_catalog_is_switched_off() -> None:
 @pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
 async def test_a_body_sees_another_round(mode: str) -> None:
     server: FastMCP[Any] = FastMCP("rounds")
-    seen: list[object] = []
+    states: list[object] = []
 
     @server.tool
     async def look(ctx: Context) -> str:
         with private_api.replaced_round(ctx, {"requestState": "theirs"}):
-            seen.append(ctx.request_state)
-        seen.append(ctx.request_state)
+            states.append(ctx.request_state)
+        states.append(ctx.request_state)
         return "done"
 
     async with Client(server, mode=mode) as client:
         await client.call_tool("look", {})
-    assert seen[-1] is None
-    assert seen[0] == "theirs"
+    assert states[-1] is None
+    assert states[0] == "theirs"

@@ -58,7 +58,7 @@ def make_auth(kind: str, base: str) -> AuthProvider:
 async def served(
     monkeypatch: pytest.MonkeyPatch, kind: str, *, public: bool = True
 ) -> AsyncIterator[str]:
-    """The address of a server with these tools."""
+    """Serve these tools over HTTP; yield the server's address."""
 
     def make(base: str) -> FastMCP[Any]:
         def extend_server(mcp: FastMCP[Any]) -> None:
@@ -89,12 +89,13 @@ REQUESTS: dict[str, tuple[Any, list[int]]] = {
 async def test_who_needs_a_token_is_told_so_and_nobody_else(
     monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    statuses = {}
     async with served(monkeypatch, kind) as base:
-        for name, (body, _) in REQUESTS.items():
-            responses = [await post(base, body, token) for token in CALLERS]
-            statuses[name] = [response.status_code for response in responses]
-    assert statuses == {name: expected for name, (_, expected) in REQUESTS.items()}
+        for name, (body, expected) in REQUESTS.items():
+            statuses = []
+            for token in CALLERS:
+                response = await post(base, body, token)
+                statuses.append(response.status_code)
+            assert statuses == expected, name
 
 
 async def test_an_auth_provider_says_where_to_get_a_token(

@@ -78,17 +78,17 @@ def answering(
     *answers: dict[str, Any] | str,
 ) -> tuple[Callable[..., Any], list[str]]:
     """Return a user who gives these answers in turn, and the questions that they were asked."""
-    asked: list[str] = []
-    left = [*answers]
+    questions: list[str] = []
+    pending = [*answers]
 
     async def answer(message: str, *_: object) -> ElicitResult[Any]:
-        asked.append(message)
-        content = left.pop(0)
+        questions.append(message)
+        content = pending.pop(0)
         if isinstance(content, str):
             return ElicitResult(action=content)
         return ElicitResult(action="accept", content=content)
 
-    return answer, asked
+    return answer, questions
 
 
 def connect(era: str, handler: Callable[..., Any] | None, **fields: Any) -> Client[Any]:
@@ -98,14 +98,14 @@ def connect(era: str, handler: Callable[..., Any] | None, **fields: Any) -> Clie
 
 
 async def test_a_choice_is_asked(era: str) -> None:
-    handler, asked = answering({"answer": "back"})
+    handler, questions = answering({"answer": "back"})
     async with connect(era, handler) as client:
         result = await client.call_tool("file_note", {"note_id": 1})
     assert result.data == "back"
     assert DONE == [(1, "back")]
-    assert len(asked) == 1
-    assert "Which shelf?" in asked[0]
-    assert "note_id: 1" in asked[0]
+    assert len(questions) == 1
+    assert "Which shelf?" in questions[0]
+    assert "note_id: 1" in questions[0]
 
 
 async def test_a_model_is_a_form(era: str) -> None:
@@ -118,14 +118,14 @@ async def test_a_model_is_a_form(era: str) -> None:
 
 async def test_an_approval_and_earlier_answers_are_kept(era: str) -> None:
     answers = ({"confirm": True}, {"answer": "old"}, {"answer": "front"})
-    handler, asked = answering(*answers)
+    handler, questions = answering(*answers)
     async with connect(era, handler) as client:
         result = await client.call_tool("drop_note", {"note_id": 1})
     assert result.structured_content is not None
     assert result.structured_content["approved_by"] == "person"
     assert result.structured_content["outcome"] == "applied"
     assert DONE == [(1, "old", "front")]
-    assert [text.partition("asks: ")[2].partition("\n")[0] for text in asked] == [
+    assert [text.partition("asks: ")[2].partition("\n")[0] for text in questions] == [
         "Drop note 1?",
         "Why?",
         "Which shelf?",

@@ -101,11 +101,11 @@ async def test_text_is_text_and_empty_is_reported(
         (Reply(status=204), None, "GET /notes answered 204 No Content with an empty body."),
         (Reply(status=200, headers=JSON), None, "GET /notes answered 200 OK with an empty body."),
     ]  # fmt: skip
-    for reply, expected, shown in rows:
+    for reply, expected, text in rows:
         api.replies = [reply]
         result = await result_of(server, era)
         assert result.structured_content == {"result": expected}
-        assert result.content[0].text == shown
+        assert result.content[0].text == text
 
 
 @pytest.mark.parametrize("era", ["legacy", "2026-07-28"])
@@ -208,11 +208,11 @@ async def test_a_page_where_an_object_is_documented_names_the_address(
 ) -> None:
     page = Reply(body=b"<!doctype html>", headers={"Content-Type": "text/html"})
     missing = Reply(status=404, body=b"<html>", headers={"Content-Type": "text/html"})
-    for reply, said in ((page, "text/html"), (missing, "404 text/html")):
+    for reply, description in ((page, "text/html"), (missing, "404 text/html")):
         api.replies = [reply]
         result = await result_of(server_for(make_client(), Documented), "legacy")
         assert result.content[0].text == (
-            f"GET {api.address}/notes answered {said}: is NOTES_MCP_API right?"
+            f"GET {api.address}/notes answered {description}: is NOTES_MCP_API right?"
         )
 
 

@@ -1,4 +1,4 @@
-"""The file of an audit trail: whose it is, when it is full, torn, a link, a pipe, or cannot be written."""
+"""The audit log's file: its mode, a full disk, a torn line, a link, a pipe, a file that cannot be written."""
 
 import contextlib
 import json
@@ -30,6 +30,11 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "trail.jsonl"
 
 
+def tools_in(file: Path) -> list[str]:
+    """Return the tool of each line, the oldest first."""
+    return [line["tool"] for line in lines(file)]
+
+
 def test_the_file_is_its_owners_alone(file: Path) -> None:
     before = os.umask(0)
     try:
@@ -43,28 +48,28 @@ def test_nothing_is_lost_when_several_fill_it(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(trails, "MOST", 5000)
-    made = [
-        make_audit_log(str(file)) for _ in range(4)
-    ]  # as in four processes: they share nothing but the file
 
-    def fill(which: int) -> None:
+    def fill(writer: int) -> None:
+        audit_log = make_audit_log(str(file))  # as in a process of its own
         for number in range(200):
-            made[which].record("", tool=f"{which}-{number}")
+            audit_log.record("", tool=f"{writer}-{number}")
 
-    threads = [threading.Thread(target=fill, args=(which,)) for which in range(4)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
-    written = [each["tool"] for each in lines(file)]
-    assert sorted(written) == sorted(
-        f"{which}-{n}" for which in range(4) for n in range(200)
-    )
+    expected = []
+    threads = []
+    for writer in range(4):
+        threads.append(threading.Thread(target=fill, args=(writer,)))
+        for number in range(200):
+            expected.append(f"{writer}-{number}")
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(tools_in(file)) == sorted(expected)
     files = list(file.parent.iterdir())
     assert len(files) > 10
-    assert (
-        max(each.stat().st_size for each in files) <= 5000 + len(made) * 200
-    )  # lines that were on their way
+    largest = max(path.stat().st_size for path in files)
+    in_flight = len(threads) * 200  # lines written while the file was renamed
+    assert largest <= 5000 + in_flight
 
 
 @pytest.mark.skipif(
@@ -73,7 +78,8 @@ def test_nothing_is_lost_when_several_fill_it(
 def test_a_line_that_a_full_disk_tore_is_written_again(file: Path) -> None:
     import resource
 
-    trail, most = make_audit_log(str(file)), resource.getrlimit(resource.RLIMIT_FSIZE)
+    trail = make_audit_log(str(file))
+    most = resource.getrlimit(resource.RLIMIT_FSIZE)
     before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (100, most[1]))
@@ -87,14 +93,15 @@ def test_a_line_that_a_full_disk_tore_is_written_again(file: Path) -> None:
         signal.signal(signal.SIGXFSZ, before)
     make_audit_log(str(file)).record("", tool="other")  # another process
     trail.record("", tool="next")
-    assert [line["tool"] for line in lines(file)] == ["other", "torn", "next"]
+    assert tools_in(file) == ["other", "torn", "next"]
 
 
 def test_a_line_that_a_killed_process_tore_stands_alone(file: Path) -> None:
     file.write_text('{"event": "wr')
     make_audit_log(str(file)).record("", tool="next")
     torn, whole = file.read_text().splitlines()
-    assert (torn, json.loads(whole)["tool"]) == ('{"event": "wr', "next")
+    assert torn == '{"event": "wr'
+    assert json.loads(whole)["tool"] == "next"
 
 
 class Torn(FileIO):
@@ -110,7 +117,7 @@ class Torn(FileIO):
         return written
 
     def truncate(self, size: int | None = None) -> int:
-        """Take it back, where the file lets anybody."""
+        """Remove the half line unless the file is append-only."""
         if self.keeps:  # as chattr +a has it
             raise PermissionError(1, "Operation not permitted")
         return super().truncate(size)
@@ -122,7 +129,7 @@ def tears(
     *,
     keeps: bool = False,
 ) -> None:
-    """Tear the next line that is written."""
+    """Let the next write stop after half a line."""
     kinds: list[type[FileIO]] = [Torn]
     monkeypatch.setattr(Torn, "then", staticmethod(then))
     monkeypatch.setattr(Torn, "keeps", keeps)
@@ -142,21 +149,17 @@ def test_a_line_that_cannot_be_taken_back_stands_alone(
     trail.record("", tool="torn")
     trail.record("", tool="next")
     half, *whole = file.read_text().splitlines()
-    assert (half, [json.loads(line)["tool"] for line in whole]) == (
-        '{"event": "write", "',
-        ["torn", "next"],
-    )
+    assert half == '{"event": "write", "'
+    assert [json.loads(line)["tool"] for line in whole] == ["torn", "next"]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs locks of files")
 def test_nobody_writes_behind_half_a_line_that_is_taken_back(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    trail, other = (
-        make_audit_log(str(file)),
-        make_audit_log(str(file)),
-    )  # another process
-    writer = threading.Thread(target=lambda: other.record("", tool="other"))
+    trail = make_audit_log(str(file))
+    second_log = make_audit_log(str(file))  # as in another process
+    writer = threading.Thread(target=lambda: second_log.record("", tool="other"))
 
     def meanwhile() -> None:
         writer.start()
@@ -166,7 +169,7 @@ def test_nobody_writes_behind_half_a_line_that_is_taken_back(
     trail.record("", tool="torn")
     writer.join()
     trail.ready()
-    assert [line["tool"] for line in lines(file)] == ["other", "torn"]
+    assert tools_in(file) == ["other", "torn"]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs locks of files")
@@ -178,7 +181,7 @@ def test_a_process_that_stands_still_is_not_waited_for(
     with file.open() as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         trail.record("", tool="next")
-    assert [line["tool"] for line in lines(file)] == ["next"]
+    assert tools_in(file) == ["next"]
 
 
 def test_it_stays_where_it_was_wherever_a_tool_goes(
@@ -189,7 +192,7 @@ def test_it_stays_where_it_was_wherever_a_tool_goes(
     (tmp_path / "away").mkdir()
     monkeypatch.chdir(tmp_path / "away")
     trail.record("", tool="next")
-    assert [line["tool"] for line in lines(file)] == ["next"]
+    assert tools_in(file) == ["next"]
 
 
 @pytest.mark.skipif(
@@ -199,7 +202,7 @@ def test_it_may_only_be_written(file: Path) -> None:
     file.touch(0o200)
     make_audit_log(str(file)).record("", tool="next")
     file.chmod(0o600)
-    assert [line["tool"] for line in lines(file)] == ["next"]
+    assert tools_in(file) == ["next"]
 
 
 @pytest.mark.parametrize(

@@ -65,14 +65,16 @@ async def zz_fill(
 async def zz_pick(name: Name, ctx: Context) -> Wiped:
     """Set two, each if it may."""
     try:
-        answers = {
-            each: await require_confirmation(ctx, f"Set {each}?") for each in "ab"
-        }
+        answers = {}
+        for letter in "ab":
+            answers[letter] = await require_confirmation(ctx, f"Set {letter}?")
     except ToolError:
         if name == "x":
             raise
         answers = {}
-    DONE.extend(each for each, answer in answers.items() if answer == "confirmed")
+    for letter, answer in answers.items():
+        if answer == "confirmed":
+            DONE.append(letter)
     return Wiped(name=name)
 
 
@@ -82,8 +84,13 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "trail.jsonl"
 
 
+def values_of(file: Path, key: str) -> list[Any]:
+    """Return one field of each line, the oldest first."""
+    return [line[key] for line in lines(file)]
+
+
 def watched(file: Path, **settings: Any) -> FastMCP[Any]:
-    """A server with a trail, and a tool that nobody declared."""
+    """Return a server with an audit log and an undeclared tool."""
     changed = {"audit": str(file), **settings}
     server = serving(settings=SETTINGS.model_copy(update=changed))
     server.tool(destroy)
@@ -97,15 +104,13 @@ async def calls(
     answer: Message | None,
     *arguments: Message,
 ) -> list[str]:
-    """What some calls of one client come to."""
-    came = []
+    """Return the outcomes of one client's calls."""
+    outcomes = []
     async with connect(server, era, answer, can=ELICITS if answer else {}) as raw:
-        for each in arguments:
-            message = await raw.receive(
-                await raw.send("tools/call", name=tool, arguments=each)
-            )
-            came.append(outcome(message))
-    return came
+        for call in arguments:
+            number = await raw.send("tools/call", name=tool, arguments=call)
+            outcomes.append(outcome(await raw.receive(number)))
+    return outcomes
 
 
 @each_era
@@ -118,24 +123,20 @@ async def test_each_call_of_a_writing_tool_has_a_line(
         expected = [line for line in expected if not line.startswith("asked")]
     DONE.clear()
     await calls(watched(file), era, tool, answer, *arguments)
-    written = lines(file)
-    ends = [
-        f"{each['outcome']} {json.dumps(each['approved_by']).strip(chr(34))}"
-        for each in written
-    ]
-    assert ends == expected
-    assert {each["behavior"] for each in written} <= {BEHAVIORS.get(tool)}
-    assert len({each["arguments"] for each in written}) <= 1
+    endings = []
+    for line in lines(file):
+        endings.append(f"{line['outcome']} {line['approved_by'] or 'null'}")
+    assert endings == expected
+    assert set(values_of(file, "behavior")) <= {BEHAVIORS.get(tool)}
+    assert len(set(values_of(file, "arguments"))) <= 1
     assert SECRET not in file.read_text()
 
 
 async def test_a_tool_that_calls_another_leaves_a_line_for_each(file: Path) -> None:
     await calls(watched(file), LEGACY, "wipe_each", YES, {"names": ["a", "b"]})
-    written = [
-        (each["tool"], each["outcome"], each["approved_by"]) for each in lines(file)
-    ]
-    wiped = ("wipe", "applied", "person")
-    assert written == [wiped, wiped, ("wipe_each", "applied", None)]
+    assert values_of(file, "tool") == ["wipe", "wipe", "wipe_each"]
+    assert values_of(file, "outcome") == ["applied", "applied", "applied"]
+    assert values_of(file, "approved_by") == ["person", "person", None]
 
 
 async def test_a_caller_is_known_by_the_token_and_a_session_by_a_digest(
@@ -146,7 +147,7 @@ async def test_a_caller_is_known_by_the_token_and_a_session_by_a_digest(
         await calls(watched(file), MODERN, "create_note", None, note)
     for era in (LEGACY, MODERN):
         await calls(watched(file), era, "create_note", None, note)
-    ann, session, nobody = (each["caller"] for each in lines(file))
+    ann, session, nobody = values_of(file, "caller")
     assert ann["subject"] == "ann"
     assert len(session["session"]) == 16
     assert nobody == {}
@@ -159,11 +160,11 @@ def test_the_arguments_can_be_proven_with_the_key_and_not_be_found_without(
     for keys in ([key, "old" * 11], [], []):
         trail = make_audit_log(str(file), keys)
         trail.record(trail.seal(arguments), outcome="applied")
-    known, *unknown = (each["arguments"] for each in lines(file))
+    keyed, *unkeyed = values_of(file, "arguments")
     seal = hmac.digest(key.encode(), b"audit trail", "sha256")
     text = json.dumps(arguments, sort_keys=True).encode()
-    assert known == hmac.digest(seal, text, "sha256").hex()
-    assert len({known, *unknown}) == 3
+    assert keyed == hmac.digest(seal, text, "sha256").hex()
+    assert len({keyed, *unkeyed}) == 3
 
 
 @each_era
@@ -179,11 +180,13 @@ async def test_what_cannot_be_sealed_is_not_done(
     server.add_tool(built(zz_fill))
     data = {"a": json.loads("[" * depth + "]" * depth)}
     DONE.clear()
-    came = await calls(server, era, "zz_fill", None, {"data": data})
-    assert came + [each["outcome"] for each in lines(file)] == expected
+    outcomes = await calls(server, era, "zz_fill", None, {"data": data})
+    assert outcomes + values_of(file, "outcome") == expected
     assert len(DONE) == len(expected) - 1
-    seals = {make_audit_log("", ["k" * 32]).seal({"data": data})} if DONE else set()
-    assert {each["arguments"] for each in lines(file)} == seals
+    seals = []
+    if DONE:
+        seals.append(make_audit_log("", ["k" * 32]).seal({"data": data}))
+    assert values_of(file, "arguments") == seals
 
 
 @each_era
@@ -204,13 +207,16 @@ async def test_a_body_that_came_back_is_applied_whatever_it_was_answered(
     server.add_tool(built(zz_pick))
     DONE.clear()
     async with connect(server, era, *answers) as raw:
-        await raw.receive(
-            await raw.send("tools/call", name="zz_pick", arguments={"name": "x"})
-        )
+        number = await raw.send("tools/call", name="zz_pick", arguments={"name": "x"})
+        await raw.receive(number)
     assert expected == DONE
-    *asked, last = [(each["outcome"], each["approved_by"]) for each in lines(file)]
-    assert last == ("applied", "person" if expected else None)
-    assert set(asked) == ({("asked", None)} if era == MODERN else set())
+    *questions, last = lines(file)
+    assert last["outcome"] == "applied"
+    assert last["approved_by"] == ("person" if expected else None)
+    assert bool(questions) == (era == MODERN)
+    for line in questions:
+        assert line["outcome"] == "asked"
+        assert line["approved_by"] is None
 
 
 @pytest.mark.parametrize(
@@ -222,15 +228,16 @@ async def test_a_body_whose_question_nobody_could_be_asked(
     server = watched(file)
     server.add_tool(built(zz_pick))
     await calls(server, LEGACY, "zz_pick", None, {"name": name})
-    assert [each["outcome"] for each in lines(file)] == [expected]
+    assert values_of(file, "outcome") == [expected]
 
 
 async def test_nothing_more_is_changed_while_it_cannot_be_written(file: Path) -> None:
-    server, note = watched(file), {"title": "a", "content": "b"}
+    server = watched(file)
+    note = {"title": "a", "content": "b"}
     file.unlink()
     file.mkdir()
-    came = await calls(server, MODERN, "create_note", None, note, note, note)
-    assert came == ["None", "error", "error"]  # the first was on its way
+    outcomes = await calls(server, MODERN, "create_note", None, note, note, note)
+    assert outcomes == ["None", "error", "error"]  # the first passed the check before
     assert await calls(server, MODERN, "search_notes", None, {}) == ["None"]
     transport = httpx2.ASGITransport(server.http_app())
     async with httpx2.AsyncClient(
@@ -240,4 +247,4 @@ async def test_nothing_more_is_changed_while_it_cannot_be_written(file: Path) ->
         file.rmdir()
         assert (await client.get("/health")).json() == {"status": "ok"}
     await calls(server, MODERN, "create_note", None, note)
-    assert [each["outcome"] for each in lines(file)] == ["applied", "applied"]
+    assert values_of(file, "outcome") == ["applied", "applied"]

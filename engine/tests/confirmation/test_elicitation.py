@@ -81,6 +81,6 @@ async def test_that_a_client_cannot_be_asked_is_remembered_longer_than_a_questio
 def test_a_question_that_nobody_takes_over_says_what_it_is(
     instead: ToolResult, text: str
 ) -> None:
-    asked = Asked(instead)
-    assert str(asked) == text
-    assert asked.log_level == logging.DEBUG
+    question = Asked(instead)
+    assert str(question) == text
+    assert question.log_level == logging.DEBUG

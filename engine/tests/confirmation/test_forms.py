@@ -66,11 +66,11 @@ async def test_only_an_accepted_form_with_true_applies(
     async with connect(parent, era, answer) as raw:
         outcome = await call(raw, "wipe", name=wiped)
     assert outcome == (handshake if era == "legacy" else newest)
-    shown = f"a\ufffd[2J{'b' * 100}"
-    in_question = f"{shown[:79]}… (105 characters)"
+    visible_name = f"a\ufffd[2J{'b' * 100}"
+    in_question = f"{visible_name[:79]}… (105 characters)"
     assert raw.questions == [
         f"{server.name} asks: Wipe {in_question} of us?\n"
-        f"name: {shown}\ndone: []\nby⏎: \ufffd\ufffd{shown}"
+        f"name: {visible_name}\ndone: []\nby⏎: \ufffd\ufffd{visible_name}"
     ]
     assert ([wiped] if name == "accepts" else []) == DONE
 

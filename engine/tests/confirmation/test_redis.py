@@ -78,12 +78,12 @@ async def test_between_a_question_and_its_answer_nothing_is_applied(
     async with client_of(port, "2026-07-28", can=ELICITS) as raw:
         with redis_on(port, tmp_path):
             raw.answers = [None]
-            asked = await message_of(raw, "wipe", name="a")
+            question = await message_of(raw, "wipe", name="a")
         number = await raw.send(
             "tools/call",
             name="wipe",
             arguments={"name": "a"},
-            requestState=asked["result"]["requestState"],
+            requestState=question["result"]["requestState"],
             inputResponses={"confirmation": ACCEPT},
         )
         message = await raw.receive(number)

@@ -47,10 +47,10 @@ async def test_an_altered_state_is_refused(asking: Asking) -> None:
 
 
 async def test_a_state_is_of_its_arguments(asking: Asking) -> None:
-    more = asking.arguments
+    confirmation = asking.arguments
     async with connect(server_of(asking), ERA) as raw:
-        assert await call(raw, "wipe", name="a", **more) == "asked"
-        outcomes = await answer(raw, raw.states[0], "wipe", name="b", **more)
+        assert await call(raw, "wipe", name="a", **confirmation) == "asked"
+        outcomes = await answer(raw, raw.states[0], "wipe", name="b", **confirmation)
         assert outcomes == ["error"]
     assert DONE == []
 

@@ -63,7 +63,7 @@ async def erase(name: Text, ctx: Context) -> None:
 
 
 QUESTION = "notes-mcp asks: Change order 7 to st2 for none?\norder: 7\nstatus: st2"
-# what else is sent, and what else the person reads
+# Further arguments, and the lines that the question shows for them
 SHOWN: dict[str, tuple[Message, str]] = {
     "nothing-else": ({}, ""),
     "what-is-the-default": ({"comment": None, "public": False}, ""),
@@ -90,13 +90,14 @@ pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("era", [LEGACY, MODERN]
 async def called(
     era: str, tool: Any, policy: Policy = TWO_STEP, **arguments: object
 ) -> tuple[str, Message]:
-    """What the person of a client with forms reads, and what a client without gets."""
+    """Return the question in a client with forms, and the response to a client without."""
     server = serving(600, tool, settings=notes_settings(policy))
     call: Message = {"name": tool.__name__, "arguments": arguments}
     async with connect(server, era, {"action": "decline"}, can=ELICITS) as raw:
         await raw.receive(await raw.send("tools/call", **call))
-    async with connect(server, era, can={}) as other:
-        message = await other.receive(await other.send("tools/call", **call))
+    async with connect(server, era, can={}) as client_without_forms:
+        number = await client_without_forms.send("tools/call", **call)
+        message = await client_without_forms.receive(number)
     (question,) = raw.questions
     return question, message
 
@@ -104,13 +105,13 @@ async def called(
 @pytest.mark.parametrize("policy", [TWO_STEP, REFUSE], ids=["two-step", "refuse"])
 @pytest.mark.parametrize("name", SHOWN)
 async def test_it_shows_what_is_sent(name: str, policy: Policy, era: str) -> None:
-    sent, more = SHOWN[name]
+    sent, lines = SHOWN[name]
     arguments = {"order": 7, "status": "st2"} | sent
     question, message = await called(era, change_order, policy, **arguments)
-    assert question == QUESTION + more
+    assert question == QUESTION + lines
     if policy is TWO_STEP:
         text = message["result"]["content"][0]["text"]
-        assert text.startswith(QUESTION + more + "\n")
+        assert text.startswith(QUESTION + lines + "\n")
     else:
         assert outcome(message) == "error"
 

@@ -190,15 +190,15 @@ async def test_each_path_of_a_client(
     monkeypatch.setattr(pages, "WAIT", 0.6)
     monkeypatch.setattr(pages, "PACE", 0.02)
 
-    async def answer(*asked: object) -> ElicitResult[Any]:
+    async def answer(*_: object) -> ElicitResult[Any]:
         content = {"confirm": True} if path.answer == "accept" else None
         return ElicitResult(action=path.answer or "cancel", content=content)
 
     handler = answer if path.answer else None
     link = ""
     async with (
-        transport(over, path.policy, programs) as way,
-        Client(way, mode=era, elicitation_handler=handler) as client,
+        transport(over, path.policy, programs) as connection,
+        Client(connection, mode=era, elicitation_handler=handler) as client,
     ):
         for step in path.steps:
             if isinstance(step, Press):
@@ -212,7 +212,7 @@ async def test_each_path_of_a_client(
             assert content["outcome"] == step.outcome
             assert content.get("approved_by") == step.approved_by
             assert content.get("confirmed", False) == (step.outcome == "applied")
-            found = re.search(r"http://\S+?link=[\w-]+", str(content))
-            link = found[0] if found else link
+            if address := re.search(r"http://\S+?link=[\w-]+", str(content)):
+                link = address[0]
         wiped = (await client.call_tool("list_wiped", {})).structured_content
     assert wiped == {"result": list(path.wiped)}

@@ -101,10 +101,10 @@ async def test_a_preview_is_of_its_session() -> None:
     server = serving()
     async with (
         connect(server, "legacy", can=CANNOT_ASK) as raw,
-        connect(server, "legacy", can=CANNOT_ASK) as other,
+        connect(server, "legacy", can=CANNOT_ASK) as second_session,
     ):
         assert await call(raw, "wipe", name="a") == "preview"
-        assert await call(other, "wipe", name="a", confirm=True) == "error"
+        assert await call(second_session, "wipe", name="a", confirm=True) == "error"
     assert DONE == []
 
 

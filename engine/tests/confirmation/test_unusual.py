@@ -140,7 +140,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("era", [LEGACY, MODERN]
 def server() -> FastMCP:
     DONE.clear()
     QUESTIONS.clear()
-    made = create_server(SETTINGS)
+    notes_server = create_server(SETTINGS)
     for function in (
         injected,
         renamed,
@@ -150,8 +150,8 @@ def server() -> FastMCP:
         decorated,
         client_of_itself,
     ):
-        made.add_tool(built(function))
-    return made
+        notes_server.add_tool(built(function))
+    return notes_server
 
 
 @pytest.mark.parametrize("tool", CALLS)
@@ -180,11 +180,11 @@ async def test_a_secret_is_bound_but_not_shown(server: FastMCP, era: str) -> Non
     async with Client(server, mode=era) as client:
         first = (await client.call_tool("secret", {"name": "a"})).structured_content
         sent = {"name": "b", "confirm": True}
-        other = await client.call_tool("secret", sent, raise_on_error=False)
+        second = await client.call_tool("secret", sent, raise_on_error=False)
     assert first is not None
     assert first["preview"]["question"] == "Secret?"
     assert first["preview"]["arguments"] == {"name": "**********"}
-    assert other.is_error
+    assert second.is_error
     assert DONE == []
 
 

@@ -27,25 +27,26 @@ pytestmark = pytest.mark.anyio
 
 
 class Service:
-    """What a tool asks: it lets in who is not refused."""
+    """The service behind the tools: it accepts each token that is not refused."""
 
     def __init__(self) -> None:
-        """Refuse nobody, not even who brings nothing."""
+        """Refuse no request, also without a token."""
         self.seen: list[str | None] = []
         self.refused: set[str | None] = set()
 
     def __call__(self, request: httpx2.Request) -> httpx2.Response:
-        self.seen.append(token := request.headers.get("authorization"))
-        everybody = "everybody" in self.refused
-        return httpx2.Response(401 if everybody or token in self.refused else 200)
+        token = request.headers.get("authorization")
+        self.seen.append(token)
+        if "everybody" in self.refused or token in self.refused:
+            return httpx2.Response(401)
+        return httpx2.Response(200)
 
     async def ask(self) -> Held:
-        """One request, as the body of a tool sends it."""
+        """Send one request, as the body of a tool does; return the status."""
         transport = httpx2.MockTransport(self)
         async with httpx2.AsyncClient(auth=Granted(), transport=transport) as client:
-            return Held(
-                token=str((await client.get("http://service.invalid")).status_code)
-            )
+            response = await client.get("http://service.invalid")
+        return Held(token=str(response.status_code))
 
 
 @pytest.fixture
@@ -53,8 +54,8 @@ def service() -> Service:
     return Service()
 
 
-def asking(provider: Provider, service: Service, **more: object) -> FastMCP:
-    """A server with a tool that requires consent, and one that does not, before the same service."""
+def asking(provider: Provider, service: Service, **changes: object) -> FastMCP:
+    """Return a server in front of the service, with a tool that requires consent and one that does not."""
 
     @requires_consent
     async def zz_fetch() -> Held:
@@ -63,7 +64,7 @@ def asking(provider: Provider, service: Service, **more: object) -> FastMCP:
     async def zz_open() -> Held:
         return await service.ask()
 
-    server = serving(provider, **more)
+    server = serving(provider, **changes)
     for function in (zz_fetch, zz_open):
         add_tools(server, read(title=function.__name__)(function))
     return server
@@ -73,14 +74,17 @@ async def test_each_request_carries_the_token_of_who_calls(
     provider: Provider, browser: Browser, service: Service
 ) -> None:
     server = asking(provider, service)
-    for who in ("ann", "bob"):
-        async with calling(server, LEGACY, "none", who=who, tool="zz_fetch") as call:
+    for name in ("ann", "bob"):
+        async with calling(
+            server, LEGACY, "none", caller=name, tool="zz_fetch"
+        ) as call:
             assert service.seen == []
-            assert await browser.walk(call.link, who) == COMPLETE
+            assert await browser.walk(call.link, name) == COMPLETE
             assert text_of(await call.go_on()) == '{"token":"200"}'
-        by_itself = await flow.consent_of(server).fresh(User(f"user:{who}", who))
-        assert by_itself  # as work without a call gets it
-        assert service.seen == [f"Bearer {by_itself.access_token}"]
+        # As work outside of a call gets the grant
+        grant = await flow.consent_of(server).fresh(User(f"user:{name}", name))
+        assert grant
+        assert service.seen == [f"Bearer {grant.access_token}"]
         service.seen.clear()
 
 
@@ -112,7 +116,8 @@ async def test_who_withdrew_access_at_the_provider_is_asked_again(
     async with calling(server, era, tool="zz_fetch") as call:
         assert await browser.walk(call.link, "ann") == COMPLETE
         old = (await grant_of(server, "ann")).access_token
-        service.refused, provider.wrong["refuses"] = {f"Bearer {old}"}, "invalid_grant"
+        service.refused = {f"Bearer {old}"}
+        provider.wrong["refuses"] = "invalid_grant"
         link = (await call.begin()).link  # over stdio and HTTP alike: a link of its own
         assert await grant_of(server, "ann") is None
         del provider.wrong["refuses"]

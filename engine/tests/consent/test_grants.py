@@ -15,7 +15,6 @@ from fastmcp import FastMCP
 from fastmcp.exceptions import ToolError
 
 from copier_fastmcp_engine.consent.routes import cookie
-from copier_fastmcp_engine.guard import guard_of
 from engine.tests.consent.conftest import MOSTLY_ONE_POLICY
 from engine.tests.engine_support.granting import (
     COMPLETE,
@@ -25,10 +24,12 @@ from engine.tests.engine_support.granting import (
     REQUIRED,
     SECRET,
     calling,
+    close_stores,
     flow,
     grant_of,
     nothing,
     redis,
+    secrets_of,
     serving,
     text_of,
 )
@@ -74,9 +75,13 @@ async def test_many_calls_at_once_renew_a_token_once(
         assert await browser.walk(call.link, "ann") == COMPLETE
         provider.wrong.clear()
         before = provider.asked.count("/oauth2/token")
-        numbers = [await call.raw.send("tools/call", **call.whole) for _ in range(10)]
-        answers = [await call.raw.receive(number) for number in numbers]
-        assert len({text_of(message) for message in answers}) == 1
+        numbers = []
+        for _ in range(10):
+            numbers.append(await call.raw.send("tools/call", **call.whole))
+        texts = set()
+        for number in numbers:
+            texts.add(text_of(await call.raw.receive(number)))
+        assert len(texts) == 1
         assert provider.asked.count("/oauth2/token") == before + 1
 
 
@@ -96,13 +101,13 @@ async def test_without_a_refresh_token_a_grant_ends_with_its_access_token(
 async def test_a_grant_outlives_the_server(
     provider: Provider, browser: Browser, tmp_path: Path
 ) -> None:
-    kept = {"consent_database": str(tmp_path / "c.db"), "secret_keys": SECRET}
-    async with calling(serving(provider, **kept), LEGACY, "none") as call:
+    stored = {"consent_database": str(tmp_path / "c.db"), "secret_keys": SECRET}
+    async with calling(serving(provider, **stored), LEGACY, "none") as call:
         assert await browser.walk(call.link, "ann") == COMPLETE
-    newer = kept | {"secret_keys": f"{'n' * 32}, {SECRET}"}
+    newer = stored | {"secret_keys": f"{'n' * 32}, {SECRET}"}
     async with calling(serving(provider, **newer), LEGACY, "none") as call:
         assert "structuredContent" in call.message["result"]
-    lost = kept | {"secret_keys": "x" * 32}
+    lost = stored | {"secret_keys": "x" * 32}
     async with calling(serving(provider, **lost), LEGACY, "none") as call:
         assert text_of(call.message).startswith(REQUIRED)
 
@@ -114,27 +119,22 @@ async def test_replicas_share_links_and_grants(
     pytest.importorskip("redis")
     with redis(tmp_path) as address:
         shared = {"state": address, "secret_keys": SECRET, "state_keys": [SECRET]}
-        one, other = (serving(provider, **shared) for _ in range(2))
-        async with calling(one, MODERN) as call:
+        first = serving(provider, **shared)
+        second = serving(provider, **shared)
+        async with calling(first, MODERN) as call:
             link = httpx2.URL(call.link).params["elicitationId"]
-            begun = await flow.consent_of(other).start(link)
-            cookies = {cookie(begun.state): begun.secret}
-            back = httpx2.URL(
-                (await browser.get(begun.address, sub="ann")).headers["location"]
-            )
-            await flow.consent_of(one).finish(dict(back.params), cookies)
+            login = await flow.consent_of(second).start(link)
+            cookies = {cookie(login.state): login.secret}
+            response = await browser.get(login.address, sub="ann")
+            callback = httpx2.URL(response.headers["location"])
+            await flow.consent_of(first).finish(dict(callback.params), cookies)
             with pytest.raises(Exception, match="used already"):
-                await flow.consent_of(other).finish(dict(back.params), cookies)
-        async with calling(other, LEGACY) as call:
-            token = (await grant_of(one, "ann")).access_token
+                await flow.consent_of(second).finish(dict(callback.params), cookies)
+        async with calling(second, LEGACY) as call:
+            token = (await grant_of(first, "ann")).access_token
             assert call.message["result"]["structuredContent"] == {"token": token}
-        for server in (one, other):
-            stores: list[Any] = [
-                flow.consent_of(server).store._rows,
-                guard_of(server).gate.store,
-            ]
-            for store in stores:
-                await store.close()
+        for server in (first, second):
+            await close_stores(server)
 
 
 async def test_a_locked_store_grants_nothing_and_shows_nothing(
@@ -148,15 +148,15 @@ async def test_a_locked_store_grants_nothing_and_shows_nothing(
     server = serving(provider, consent_database=str(path), secret_keys=SECRET)
     async with calling(server, LEGACY, "none") as call:
         back = await browser.log_in(call.link, "ann")
-        other = sqlite3.connect(path, isolation_level=None)
-        other.execute("BEGIN EXCLUSIVE")
+        connection = sqlite3.connect(path, isolation_level=None)
+        connection.execute("BEGIN EXCLUSIVE")
         page = await browser.get(back)
         assert (heading(page), page.status_code) == (FAILED, 503)
         assert text_of(await call.go_on()).startswith(
             "what was granted cannot be looked up"
         )
-        other.execute("ROLLBACK")
-        other.close()
+        connection.execute("ROLLBACK")
+        connection.close()
         await nothing(server)
 
 
@@ -191,10 +191,9 @@ async def test_what_lies_on_the_disk_is_no_secret(
         link = httpx2.URL(call.link).params["elicitationId"]
         assert link.encode() not in path.read_bytes()
         assert await browser.walk(call.link, "ann") == COMPLETE
-    kept = path.read_bytes()
-    assert not [
-        secret for secret in [*provider.tokens, "ann"] if secret.encode() in kept
-    ]
+    content = path.read_bytes()
+    for secret in [*provider.tokens, "ann"]:
+        assert secret.encode() not in content
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     moved = sqlite3.connect(path)
     moved.execute("UPDATE rows SET key = 'x' WHERE collection = 'consent-grants'")
@@ -229,35 +228,32 @@ async def test_nothing_secret_is_logged(
         async with calling(server, MODERN) as call:
             assert await browser.walk(call.link, "ann") == COMPLETE
             await call.go_on()
-    theirs = (
-        "oidc",
-        "httpx",
-        "httpcore",
-        "authlib.oauth2.rfc6749",
-    )  # browser and provider
-    ours = [r.getMessage() for r in caplog.records if not r.name.startswith(theirs)]
-    used = [
-        v for page in browser.seen for v in httpx2.URL(str(page.url)).params.values()
-    ]
-    secrets = {value for value in [*used, *provider.tokens, SECRET] if len(value) > 15}
+    foreign = ("oidc", "httpx", "httpcore", "authlib.oauth2.rfc6749")
+    lines = []
+    for record in caplog.records:
+        if not record.name.startswith(foreign):  # the browser and the provider
+            lines.append(record.getMessage())
+    log = "\n".join(lines)
+    assert "GET /oauth/authorize" in log
+    assert '"event": "consent"' in log
+    secrets = {*secrets_of(provider, browser), SECRET}
     assert len(secrets) > 10
-    assert any("GET /oauth/authorize" in line for line in ours)
-    assert not [(secret, line) for line in ours for secret in secrets if secret in line]
-    assert any('"event": "consent"' in line for line in ours)
+    for secret in secrets:
+        assert secret not in log
 
 
 async def test_who_granted_fewer_scopes_is_asked_again(
     provider: Provider, browser: Browser, tmp_path: Path
 ) -> None:
-    kept = {"consent_database": str(tmp_path / "c.db"), "secret_keys": SECRET}
-    async with calling(serving(provider, **kept), LEGACY, "none") as call:
+    stored = {"consent_database": str(tmp_path / "c.db"), "secret_keys": SECRET}
+    async with calling(serving(provider, **stored), LEGACY, "none") as call:
         assert await browser.walk(call.link, "ann") == COMPLETE
-    wider = serving(provider, oidc_scopes="openid email", **kept)
+    wider = serving(provider, oidc_scopes="openid email", **stored)
     async with calling(wider, LEGACY, "none") as call:
         assert text_of(call.message).startswith(REQUIRED)
         assert await grant_of(wider, "ann") is None
         assert await browser.walk(call.link, "ann") == COMPLETE
         assert "email" in str(browser.seen[-2].url)
         assert "structuredContent" in (await call.go_on())["result"]
-    async with calling(serving(provider, **kept), LEGACY, "none") as call:
+    async with calling(serving(provider, **stored), LEGACY, "none") as call:
         assert "structuredContent" in call.message["result"]

@@ -41,7 +41,7 @@ async def test_a_code_of_another_login_is_refused(
 ) -> None:
     async with (
         calling(server, MODERN) as ann,
-        calling(server, MODERN, who="bob") as bob,
+        calling(server, MODERN, caller="bob") as bob,
     ):
         thief = Browser()
         stolen = httpx2.URL(await thief.log_in(bob.link, "ann")).params["code"]
@@ -112,15 +112,15 @@ async def test_nothing_in_a_link_decides_where_the_browser_goes(
 ) -> None:
     async with calling(server, MODERN) as call:
         evil = "https://example.com/steal"
-        more = {"redirect_uri": evil, "next": evil, "return_to": evil, "state": "mine"}
-        there = httpx2.URL(
-            (await browser.get(changed(call.link, **more))).headers["location"]
-        )
-        assert str(there).startswith(provider.issuer)
-        assert "example.com" not in str(there)
-        assert there.params["state"] != "mine"
-        done = await browser.get(str(there), sub="ann")
-        page = await browser.get(changed(done.headers["location"], next=evil))
+        parameters = {"redirect_uri": evil, "next": evil, "return_to": evil}
+        link = changed(call.link, state="mine", **parameters)
+        response = await browser.get(link)
+        login = httpx2.URL(response.headers["location"])
+        assert str(login).startswith(provider.issuer)
+        assert "example.com" not in str(login)
+        assert login.params["state"] != "mine"
+        response = await browser.get(str(login), sub="ann")
+        page = await browser.get(changed(response.headers["location"], next=evil))
         assert heading(page) == COMPLETE
         assert "location" not in page.headers
 
@@ -147,9 +147,9 @@ async def test_a_page_repeats_nothing(
 
 async def test_who_denies_grants_nothing(server: FastMCP, browser: Browser) -> None:
     async with calling(server, MODERN) as call:
-        there = (await browser.get(call.link)).headers["location"]
-        back = (await browser.get(there, action="deny")).headers["location"]
-        state = httpx2.URL(there).params["state"]
+        login = (await browser.get(call.link)).headers["location"]
+        back = (await browser.get(login, action="deny")).headers["location"]
+        state = httpx2.URL(login).params["state"]
         assert heading(await browser.get(changed(back, state=state))) == FAILED
         assert "did not grant access" in text_of(await call.go_on())
         await nothing(server)
@@ -223,12 +223,12 @@ async def test_an_id_token_that_does_not_hold_grants_nothing(
     async with calling(server, MODERN) as call:
         back = await browser.log_in(call.link, "ann")
         nonce = httpx2.URL(str(browser.seen[-1].url)).params["nonce"]
-        other = await provider.id_token_of(
+        foreign = await provider.id_token_of(
             "ann", audience="another-client", nonce=nonce
         )
         tokens = {
-            "unsigned": ".".join([ALG_NONE, other.split(".")[1], ""]),
-            "of another client": other,
+            "unsigned": ".".join([ALG_NONE, foreign.split(".")[1], ""]),
+            "of another client": foreign,
             "missing": "",
             "no token": "{}",
         }
@@ -270,7 +270,7 @@ async def dripping() -> AsyncIterator[str]:
 async def test_a_provider_that_drips_is_left_at_the_deadline(
     provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    known = await oauth.Provider(settings(provider)).metadata()
+    metadata = await oauth.Provider(settings(provider)).metadata()
     monkeypatch.setattr(oauth, "PATIENCE", 0.3)
     grant = Grant(subject="ann", access_token="a", expires_at=0, granted_at=0)
     async with dripping() as address:
@@ -280,7 +280,8 @@ async def test_a_provider_that_drips_is_left_at_the_deadline(
         with anyio.fail_after(PATIENCE), pytest.raises(ProviderError, match="reached"):
             await slow.metadata()
         endpoints = dict.fromkeys(["token_endpoint", "revocation_endpoint"], address)
-        slow._known, slow._until = {**known, **endpoints}, time.monotonic() + 60
+        slow._known = {**metadata, **endpoints}
+        slow._until = time.monotonic() + 60
         with anyio.fail_after(PATIENCE), pytest.raises(ProviderError, match="reached"):
             await slow.refresh(grant)
         with anyio.fail_after(PATIENCE):

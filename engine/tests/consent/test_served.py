@@ -59,8 +59,8 @@ def registered(server: FastMCP) -> Message:
 
 def template(server: FastMCP) -> Message:
     """A template, with the decorators the other way round."""
-    made = resource("mine://{name}", name="One", description="One.")(zz_of)
-    server.add_resource(requires_consent(made))
+    mine = resource("mine://{name}", name="One", description="One.")(zz_of)
+    server.add_resource(requires_consent(mine))
     return {"method": "resources/read", "uri": "mine://one"}
 
 
@@ -132,11 +132,14 @@ SERVED += [mounted_tool, foreign_tool, renamed, found, handled]
 
 
 async def sent(raw: Raw, what: Message) -> Message:
-    """What a request comes to, before anyone answers a question."""
-    number, asked = await raw.send(**what), len(raw.asked)
-    while number not in raw.came and len(raw.asked) == asked:
+    """Send a request; return its response, or the question that it causes."""
+    count = len(raw.asked)
+    number = await raw.send(**what)
+    while number not in raw.came and len(raw.asked) == count:
         await raw.next()
-    return raw.came.pop(number) if number in raw.came else raw.asked[-1]
+    if number in raw.came:
+        return raw.came.pop(number)
+    return raw.asked[-1]
 
 
 WAYS = [(serve, "url") for serve in SERVED] + [
@@ -146,24 +149,22 @@ WAYS = [(serve, "url") for serve in SERVED] + [
 
 
 @pytest.mark.parametrize("era", ERAS)
-@pytest.mark.parametrize(("serve", "way"), WAYS)
+@pytest.mark.parametrize(("serve", "mode"), WAYS)
 async def test_nothing_is_served_without_consent(
-    provider: Provider, browser: Browser, serve: Serve, way: str, era: str
+    provider: Provider, browser: Browser, serve: Serve, mode: str, era: str
 ) -> None:
     server = serving(provider)
     what = serve(server)
     with user("ann"):
-        async with connect(server, era, can=CAN[way]) as raw:
+        async with connect(server, era, can=CAN[mode]) as raw:
             message = await sent(raw, what)
             assert SECRET not in json.dumps(message)
-            if way == "url" and era == LEGACY:
+            if mode == "url" and era == LEGACY:
                 assert message["error"]["code"] == -32042, message
-            elif way != "none" and era == MODERN:
+            elif mode != "none" and era == MODERN:
                 assert "consent" in message["result"]["inputRequests"], message
             assert await browser.walk(link_in(message), "ann") == COMPLETE
-            if (
-                "method" in message
-            ):  # a form within the call, which the person closes now
+            if "method" in message:  # a form within the call, which the user closes now
                 accepted = {"action": "accept", "content": {"acknowledged": True}}
                 await raw.post(id=message["id"], result=accepted)
                 message = await raw.receive(len(raw.sent))

@@ -48,9 +48,9 @@ def test_a_file_that_is_no_store_stops_the_start(
 ) -> None:
     (tmp_path / "c.db").write_text("no database " * 100)
     (tmp_path / "c.db").chmod(0o600)
-    more = {"consent_database": str(tmp_path / "c.db"), "secret_keys": SECRET}
+    path = str(tmp_path / "c.db")
     with pytest.raises(Exception, match=f"^{PREFIX}CONSENT_DATABASE .*not a database$"):
-        serving(provider, **more)
+        serving(provider, consent_database=path, secret_keys=SECRET)
 
 
 KEPT = {"CONSENT_DATABASE": "/tmp/never/c.db"}
@@ -107,8 +107,8 @@ UNSAFE: dict[str, tuple[dict[str, str], str]] = {
 def test_unsafe_settings_stop_the_start_with_one_line(
     provider: Provider, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    more, reason = UNSAFE[name]
-    for variable, value in variables(provider, **more).items():
+    changes, reason = UNSAFE[name]
+    for variable, value in variables(provider, **changes).items():
         monkeypatch.setenv(variable, value)
     with pytest.raises(ValueError, match="^" + PREFIX) as stopped:
         flow.Consent(Settings())
@@ -167,20 +167,20 @@ def test_the_command_says_so_in_one_line(monkeypatch: pytest.MonkeyPatch) -> Non
     assert line == f"{POLICY.server_name}: {STRANGERS_ARE_REFUSED}"
 
 
-@pytest.mark.parametrize("known", [True, False])
-async def test_without_the_command_the_credentials_serve_who_is_known(
-    provider: Provider, known: bool
+@pytest.mark.parametrize("verifies", [True, False])
+async def test_without_the_command_the_credentials_need_a_verified_caller(
+    provider: Provider, verifies: bool
 ) -> None:
-    more = {"enable_offline_access": False, "static_credentials": "the only one"}
-    if not known:
-        more |= dict.fromkeys(["jwt_issuer", "jwt_audience", "jwt_jwks_uri"])
-    async with http(lambda base: serving(provider, **more)) as (base, _):
-        token = provider.token_of("ann", "zz:read") if known else None
+    fields = {"enable_offline_access": False, "static_credentials": "the only one"}
+    if not verifies:
+        fields |= dict.fromkeys(["jwt_issuer", "jwt_audience", "jwt_jwks_uri"])
+    async with http(lambda base: serving(provider, **fields)) as (base, _):
+        token = provider.token_of("ann", "zz:read") if verifies else None
         transport = StreamableHttpTransport(f"{base}/mcp", auth=token)
         async with Client(transport, mode=MODERN) as client:
             answer = await client.call_tool("zz_alone", {}, raise_on_error=False)
-    assert answer.is_error != known
-    assert ("the only one" in str(answer)) == known
+    assert answer.is_error != verifies
+    assert ("the only one" in str(answer)) == verifies
 
 
 @pytest.mark.skipif(os.name != "posix", reason="file modes are of POSIX")
@@ -200,15 +200,15 @@ def test_a_store_that_anybody_may_use_stops_the_start(
 class Ring(KeyringBackend):
     """A keyring in memory."""
 
-    kept: ClassVar[dict[tuple[str, str], str]] = {}
+    passwords: ClassVar[dict[tuple[str, str], str]] = {}
 
     def get_password(self, service: str, username: str) -> str | None:
-        """What is kept."""
-        return self.kept.get((service, username))
+        """Return a stored password."""
+        return self.passwords.get((service, username))
 
     def set_password(self, service: str, username: str, password: str) -> None:
-        """Keep it."""
-        self.kept[service, username] = password
+        """Store a password."""
+        self.passwords[service, username] = password
 
 
 @pytest.mark.parametrize("ring", [Ring, Fail])
@@ -217,18 +217,19 @@ def test_a_keyring_keeps_the_secret_where_there_is_one(
 ) -> None:
     before = keyring.get_keyring()
     keyring.set_keyring(ring())
-    more = {"consent_database": str(tmp_path / "c.db"), "secret_keyring": True}
+    fields = {"consent_database": str(tmp_path / "c.db"), "secret_keyring": True}
     try:
         if ring is Fail:
             with pytest.raises(
                 Exception, match="there is no keyring here; set SECRET_KEYS"
             ):
-                serving(provider, **more)
+                serving(provider, **fields)
             return
-        sealed = [flow.consent_of(serving(provider, **more)).store for _ in range(2)]
-        anyio.run(sealed[0].put, "grants", "a", {"x": 1}, 60)
-        assert anyio.run(sealed[1].get, "grants", "a") == {"x": 1}
-        (secret,) = Ring.kept.values()
+        first = flow.consent_of(serving(provider, **fields)).store
+        second = flow.consent_of(serving(provider, **fields)).store
+        anyio.run(first.put, "grants", "a", {"x": 1}, 60)
+        assert anyio.run(second.get, "grants", "a") == {"x": 1}
+        (secret,) = Ring.passwords.values()
         assert len(secret) == 64
     finally:
         keyring.set_keyring(before)

@@ -44,18 +44,18 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize("way", CAN)
+@pytest.mark.parametrize("mode", CAN)
 async def test_the_link_leads_to_the_provider_with_pkce(
-    provider: Provider, browser: Browser, way: str
+    provider: Provider, browser: Browser, mode: str
 ) -> None:
-    async with calling(serving(provider), LEGACY, way, tool="check_logged_in") as call:
-        there = (await browser.get(call.link)).headers["location"]
-        assert there.startswith(provider.issuer)
-        query = httpx2.URL(there).params
-        assert (query["response_type"], query["client_id"]) == ("code", "this-server")
-        assert (
-            query["redirect_uri"] == call.link.split("/oauth/")[0] + "/oauth/callback"
-        )
+    async with calling(serving(provider), LEGACY, mode, tool="check_logged_in") as call:
+        login = (await browser.get(call.link)).headers["location"]
+        assert login.startswith(provider.issuer)
+        query = httpx2.URL(login).params
+        assert query["response_type"] == "code"
+        assert query["client_id"] == "this-server"
+        base = call.link.split("/oauth/")[0]
+        assert query["redirect_uri"] == f"{base}/oauth/callback"
         assert query["scope"] == "openid offline_access"
         assert query["code_challenge_method"] == "S256"
         assert query["state"]
@@ -111,8 +111,8 @@ async def test_what_was_granted_is_taken_back(
         assert "result" in done
         assert sorted(provider.revoked) == sorted(provider.tokens)
         assert await grant_of(server, "ann") is None
-        again = await call.begin()
-        assert text_of(again.message).startswith(REQUIRED)
+        await call.begin()
+        assert text_of(call.message).startswith(REQUIRED)
 
 
 @pytest.mark.parametrize("name", ["check_provisioning_status", "list_tools"])
@@ -142,21 +142,22 @@ def test_the_one_user_of_stdio_has_commands(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    kept = {"CONSENT_DATABASE": str(tmp_path / "consent.db"), "SECRET_KEYS": SECRET}
-    for name, value in variables(provider, **kept).items():
+    database = str(tmp_path / "consent.db")
+    values = variables(provider, CONSENT_DATABASE=database, SECRET_KEYS=SECRET)
+    for name, value in values.items():
         monkeypatch.setenv(name, value)
-    path = {name.lower(): value for name, value in kept.items()}
-    consent = flow.consent_of(serving(provider, **path))
-    now = time.time()
-    made = Grant(
+    server = serving(provider, consent_database=database, secret_keys=SECRET)
+    consent = flow.consent_of(server)
+    granted_at = time.time()
+    grant = Grant(
         subject="ann",
         access_token="t",
         scope="openid",
-        expires_at=now + 60,
-        granted_at=now,
+        expires_at=granted_at + 60,
+        granted_at=granted_at,
     )
     commands.status()
-    anyio.run(consent.keep, flow.LOCAL, made)
+    anyio.run(consent.keep, flow.LOCAL, grant)
     commands.status()
     commands.revoke()
     commands.revoke()
@@ -173,8 +174,8 @@ def test_a_store_that_is_away_is_one_line(
     provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("redis")
-    kept = {"STATE": "redis://127.0.0.1:1/0", "SECRET_KEYS": SECRET}
-    for name, value in variables(provider, **kept).items():
+    values = variables(provider, STATE="redis://127.0.0.1:1/0", SECRET_KEYS=SECRET)
+    for name, value in values.items():
         monkeypatch.setenv(name, value)
     for command in (commands.status, commands.revoke):
         with pytest.raises(
@@ -258,8 +259,9 @@ async def test_below_a_path_a_login_completes_and_the_metadata_is_found(
             assert await browser.walk(link[0], "ann") == COMPLETE
             held = await client.call_tool("zz_look", {})
         assert held.structured_content == {"token": provider.tokens[0]}
-        other = StreamableHttpTransport(f"{base}/mcp", auth=provider.token_of("ann"))
-        async with Client(other, mode=MODERN) as client:
+        unscoped = provider.token_of("ann")
+        transport = StreamableHttpTransport(f"{base}/mcp", auth=unscoped)
+        async with Client(transport, mode=MODERN) as client:
             refusal = await client.call_tool("zz_look", {}, raise_on_error=False)
         challenge = (refusal.meta or {})["mcp/www_authenticate"][0]
         place = re.search('resource_metadata="(.*?)"', challenge)

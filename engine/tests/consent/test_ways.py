@@ -33,6 +33,7 @@ from engine.tests.engine_support.granting import (
     calling,
     grant_of,
     link_in,
+    secrets_of,
     serving,
     text_of,
     variables,
@@ -48,39 +49,41 @@ pytestmark = [
 
 
 @pytest.mark.parametrize("era", ERAS)
-@pytest.mark.parametrize("way", CAN)
+@pytest.mark.parametrize("mode", CAN)
 async def test_each_client_gets_the_link_its_own_way(
-    provider: Provider, browser: Browser, era: str, way: str
+    provider: Provider, browser: Browser, era: str, mode: str
 ) -> None:
     server = serving(provider)
-    async with calling(server, era, way) as call:
-        message, modern = call.message, era == MODERN
-        if way == "none":
+    completions: list[Message] = []  # expected notifications
+    async with calling(server, era, mode) as call:
+        message = call.message
+        if mode == "none":
             assert message["result"]["isError"] is True
             assert text_of(message).startswith(REQUIRED)
             assert "call zz_look again" in text_of(message)
-        elif modern:
-            asked = message["result"]["inputRequests"]["consent"]["params"]
-            assert asked["mode"] == way
-            assert "elicitationId" not in asked
-        elif way == "url":
+        elif era == MODERN:
+            question = message["result"]["inputRequests"]["consent"]["params"]
+            assert question["mode"] == mode
+            assert "elicitationId" not in question
+        elif mode == "url":
             error = message["error"]
             assert (error["code"], error["message"]) == (-32042, REQUIRED)
-            (asked,) = error["data"]["elicitations"]
-            assert asked["mode"] == "url"
-            assert asked["url"].endswith(f"?elicitationId={asked['elicitationId']}")
+            (question,) = error["data"]["elicitations"]
+            assert question["mode"] == "url"
+            identifier = question["elicitationId"]
+            assert question["url"].endswith(f"?elicitationId={identifier}")
+            completions = [{"elicitationId": identifier}]
         else:
-            asked = message["params"]
-            assert asked["message"].endswith("check the box below and click OK.")
-            assert list(asked["requestedSchema"]["properties"]) == ["acknowledged"]
+            question = message["params"]
+            assert question["message"].endswith("check the box below and click OK.")
+            assert list(question["requestedSchema"]["properties"]) == ["acknowledged"]
         assert await browser.walk(call.link, "ann") == COMPLETE
         done = await call.go_on()
         assert done["result"]["structuredContent"] == {"token": provider.tokens[0]}
-        heard = [
-            m["params"] for m in call.raw.heard if m["method"].endswith("/complete")
-        ]
-        told = (era, way) == (LEGACY, "url")
-        assert heard == ([{"elicitationId": asked["elicitationId"]}] if told else [])
+        for notification in call.raw.heard:
+            if notification["method"].endswith("/complete"):
+                assert notification["params"] == completions.pop()
+        assert completions == []
     assert (await grant_of(server, "ann")).subject == "ann"
 
 
@@ -142,9 +145,9 @@ async def test_agreeing_to_open_the_link_is_no_grant(
 ) -> None:
     monkeypatch.setattr("copier_fastmcp_engine.consent.asking.WAIT", 0.1)
     async with calling(serving(provider), MODERN) as call:
-        again = await call.go_on()
-        assert link_in(again) == call.link
-        call.message = again
+        message = await call.go_on()
+        assert link_in(message) == call.link
+        call.message = message
         assert await browser.walk(call.link, "ann") == COMPLETE
         assert "structuredContent" in (await call.go_on())["result"]
 
@@ -201,8 +204,8 @@ async def test_other_decorators_hide_no_consent(
 async def test_calls_of_one_user_share_a_link(provider: Provider) -> None:
     server = serving(provider)
     links = []
-    for who in ("ann", "ann", "bob"):
-        async with calling(server, MODERN, who=who) as call:
+    for caller in ("ann", "ann", "bob"):
+        async with calling(server, MODERN, caller=caller) as call:
             links.append(call.link)
     assert links[0] == links[1] != links[2]
 
@@ -245,37 +248,27 @@ async def test_over_stdio_a_listener_takes_the_browser_back(
         done.append(await browser.walk(params.url, "ann"))
         return ElicitResult(action="accept")
 
-    kept = {"CONSENT_DATABASE": str(tmp_path / "consent.db"), "SECRET_KEYS": SECRET}
-    environ = (
-        os.environ
-        | {"PYTHONPATH": os.pathsep.join(sys.path)}
-        | variables(provider, **kept)
-    )
+    database = str(tmp_path / "consent.db")
+    environ = {
+        **os.environ,
+        **variables(provider, CONSENT_DATABASE=database, SECRET_KEYS=SECRET),
+        "PYTHONPATH": os.pathsep.join(sys.path),
+    }
     log = tmp_path / "stderr"
     transport = StdioTransport(
         sys.executable, [*COMMAND, "run"], environ, keep_alive=False, log_file=log
     )
     async with Client(transport, mode=era, elicitation_handler=person) as client:
-        asked = await client.call_tool(f"request_{DOMAIN}_access", {})
-        again = await client.call_tool("check_logged_in", {})
-    assert [answer.structured_content for answer in (asked, again)] == [
-        {"status": "yes"}
-    ] * 2
+        first = await client.call_tool(f"request_{DOMAIN}_access", {})
+        second = await client.call_tool("check_logged_in", {})
+    assert first.structured_content == {"status": "yes"}
+    assert second.structured_content == {"status": "yes"}
     assert done == [COMPLETE]
     with pytest.raises(httpx2.ConnectError):
         await browser.get(str(browser.seen[0].url))
-    assert not leaks(log.read_text(), provider, browser)
-
-
-def leaks(text: str, provider: Provider, browser: Browser) -> list[str]:
-    """The secrets of a flow that a text holds."""
-    visited = [str(page.url) for page in browser.seen]
-    sent = [value for url in visited for value in httpx2.URL(url).params.values()]
-    return [
-        secret
-        for secret in {*sent, *provider.tokens}
-        if len(secret) > 15 and secret in text
-    ]
+    lines = log.read_text()
+    for secret in secrets_of(provider, browser):
+        assert secret not in lines
 
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome") or ""
@@ -302,9 +295,10 @@ async def test_a_real_browser_walks_the_way(provider: Provider, tmp_path: Path) 
             call.link,
         ]
         with anyio.fail_after(60):
-            seen = (await anyio.run_process(command)).stdout.decode()
-        assert f"<h1>{COMPLETE}</h1>" in seen
-        assert "You can close this window" in seen
+            process = await anyio.run_process(command)
+        page = process.stdout.decode()
+        assert f"<h1>{COMPLETE}</h1>" in page
+        assert "You can close this window" in page
         assert "structuredContent" in (await call.go_on())["result"]
     assert (await grant_of(server, "ann")).subject == "ann"
 

@@ -1,6 +1,6 @@
-"""What is served in another way than the registry serves it keeps its gate, or gets one.
+"""Tools that the registry did not build keep their gate, or get one.
 
-Each row was seen to run unasked, or to break, before what stops it was there.
+Each row ran without a question, or failed, before the check that stops it existed.
 """
 
 import json
@@ -46,13 +46,13 @@ pytestmark = pytest.mark.anyio
 
 
 @each_era
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("add_tool", WAYS)
 async def test_what_nobody_declared_is_asked_for(
-    way: Callable[[FastMCP], str], era: str
+    add_tool: Callable[[FastMCP], str], era: str
 ) -> None:
     server = serving()
-    tool = way(server)
-    argument = "title" if way is transformed else "name"
+    tool = add_tool(server)
+    argument = "title" if add_tool is transformed else "name"
     for answer in (None, NO, YES):
         message = await called(server, era, tool, answer, **{argument: "a"})
         assert bool(message["result"].get("isError")) is (answer is not YES), message
@@ -90,11 +90,12 @@ async def test_a_declared_name_has_its_hints_and_its_gate(era: str) -> None:
     server = serving()
     tool = mounted(server)
     declare(server, tool, "delete", title="Destroy", why="It is gone.")
-    seen = await wire(server, era, tool)
-    assert (seen["title"], seen["annotations"]["title"]) == ("Destroy", "Destroy")
-    assert seen["annotations"].get("destructiveHint") is True
-    assert "confirm" in seen["inputSchema"]["properties"]
-    assert {"confirmed", "outcome", "result"} <= seen["outputSchema"][
+    definition = await wire(server, era, tool)
+    assert definition["title"] == "Destroy"
+    assert definition["annotations"]["title"] == "Destroy"
+    assert definition["annotations"].get("destructiveHint") is True
+    assert "confirm" in definition["inputSchema"]["properties"]
+    assert {"confirmed", "outcome", "result"} <= definition["outputSchema"][
         "properties"
     ].keys()
     for answer, expected in ((NO, "declined"), (YES, "applied")):
@@ -121,13 +122,12 @@ async def test_its_own_read_only_hint_is_believed_where_the_settings_name_it(
 ) -> None:
     server = create_server(SETTINGS.model_copy(update={"trust_reads": ["dest*"]}))
     read_only(server)
-    assert (
-        text(await called(server, era, "destroy", None, name="a"))
-        == '{"destroyed":"a"}'
-    )
-    plain_one = create_server(SETTINGS.model_copy(update={"trust_reads": ["destroy"]}))
-    plain(plain_one)
-    assert outcome(await called(plain_one, era, "destroy", None, name="b")) == "error"
+    message = await called(server, era, "destroy", None, name="a")
+    assert text(message) == '{"destroyed":"a"}'
+    unhinted = create_server(SETTINGS.model_copy(update={"trust_reads": ["destroy"]}))
+    plain(unhinted)
+    message = await called(unhinted, era, "destroy", None, name="b")
+    assert outcome(message) == "error"
     assert DONE == ["a"]
 
 
@@ -138,10 +138,8 @@ async def test_search_and_renaming_keep_the_gate_and_its_second_step(era: str) -
     message = await called(server, era, "raze", None, name="a")
     assert outcome(message) == "preview"
     server.add_transform(RegexSearchTransform())
-    assert (
-        await in_two_steps(server, era, "raze", through="call_tool", name="b")
-        == TWO_STEPS
-    )
+    outcomes = await in_two_steps(server, era, "raze", through="call_tool", name="b")
+    assert outcomes == TWO_STEPS
     assert DONE == ["b"]
 
 
@@ -187,17 +185,12 @@ async def test_an_approval_is_of_one_version(era: str) -> None:
     declare(server, "versioned", "delete")
     async with connect(server, era, can={}) as raw:
         outcomes = []
-        for version, more in (
-            ("1", {}),
-            ("2", {"confirm": True}),
-            ("1", {"confirm": True}),
-        ):
+        for version, confirm in (("1", False), ("2", True), ("1", True)):
             raw.meta = {"fastmcp": {"version": version}}
-            call = {"name": "versioned", "arguments": {"name": "a", **more}}
-            outcomes.append(
-                outcome(await raw.receive(await raw.send("tools/call", **call)))
-            )
-    assert outcomes == (["preview", "error", "applied"])
+            arguments = {"name": "a", "confirm": confirm}
+            number = await raw.send("tools/call", name="versioned", arguments=arguments)
+            outcomes.append(outcome(await raw.receive(number)))
+    assert outcomes == ["preview", "error", "applied"]
     assert DONE == ["1"]
 
 
@@ -216,11 +209,11 @@ ODD: list[object] = [
 async def test_a_schema_of_others_may_be_odd(schema: object) -> None:
     server = serving()
     tool = Tool.from_function(destroy)
-    again = {"anyOf": [{"$ref": "#/$defs/again"}, {"type": "null"}]}
+    recursive = {"anyOf": [{"$ref": "#/$defs/again"}, {"type": "null"}]}
     tool.parameters = {
         "type": "object",
         "properties": {"name": schema},
-        "$defs": {"again": again},
+        "$defs": {"again": recursive},
     }
     server.add_tool(tool)
     message = await called(server, MODERN, "destroy", YES, name="a")

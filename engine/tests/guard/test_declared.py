@@ -32,6 +32,7 @@ from engine.tests.engine_support.notes.server import NotesSettings as Settings
 from engine.tests.engine_support.raw import MODERN, Message, connect, outcome
 from engine.tests.engine_support.targets import DONE, SETTINGS, built, serving, wipe
 
+SCOPED = resource("scoped://all", name="Scoped", description="All.", scopes=["zz:read"])
 READ_ONLY = "it may write, and this server is served read-only"
 pytestmark = pytest.mark.anyio
 
@@ -44,9 +45,9 @@ async def test_hints_changed_on_the_way_stop_the_start_and_are_put_right_when_la
 
     server = serving()
     add(server)
-    seen = await wire(server, MODERN, "raze")
-    own = await wire(server, MODERN, "wipe")
-    assert seen["annotations"] == own["annotations"]
+    copy = await wire(server, MODERN, "raze")
+    original = await wire(server, MODERN, "wipe")
+    assert copy["annotations"] == original["annotations"]
     monkeypatch.setattr(extend, "extend", add)
     with pytest.raises(
         StartError, match=r"raze is served with other hints than it declares: .*"
@@ -65,7 +66,7 @@ ALL = {
 
 
 @pytest.mark.parametrize(
-    ("settings", "wrong"),
+    ("settings", "refused_tool"),
     [
         ({}, "every tool"),
         (
@@ -82,15 +83,15 @@ ALL = {
     ids=["all", "a-write", "a-name-that-is-not-there", "a-read", "none"],
 )
 def test_a_cache_may_answer_for_declared_reads_alone(
-    settings: Message, wrong: str | None, monkeypatch: pytest.MonkeyPatch
+    settings: Message, refused_tool: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cache = ResponseCachingMiddleware(**settings)
     monkeypatch.setattr(extend, "extend", lambda server: server.add_middleware(cache))
-    if wrong is None:
+    if refused_tool is None:
         create_server(SETTINGS)
         return
     with pytest.raises(
-        StartError, match=rf"CachingMiddleware would answer for {wrong};"
+        StartError, match=rf"CachingMiddleware would answer for {refused_tool};"
     ):
         create_server(SETTINGS)
 
@@ -117,7 +118,7 @@ def calls(*names: str) -> Message:
 
 
 @pytest.mark.parametrize(
-    ("settings", "wrong"),
+    ("settings", "refused_tool"),
     [
         ({}, "every tool"),
         (calls("zz_look", "wipe"), "wipe"),
@@ -131,7 +132,10 @@ def calls(*names: str) -> Message:
 )
 @pytest.mark.parametrize("deep", [False, True], ids=["mounted", "deeper"])
 def test_so_may_that_of_a_mounted_server(
-    settings: Message, wrong: str | None, deep: bool, monkeypatch: pytest.MonkeyPatch
+    settings: Message,
+    refused_tool: str | None,
+    deep: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def extend_(server: FastMCP) -> None:
         between = FastMCP("between") if deep else server
@@ -142,11 +146,11 @@ def test_so_may_that_of_a_mounted_server(
             server.mount(between)
 
     monkeypatch.setattr(extend, "extend", extend_)
-    if wrong is None:
+    if refused_tool is None:
         create_server(SETTINGS)
         return
     with pytest.raises(
-        StartError, match=rf"CachingMiddleware would answer for {wrong};"
+        StartError, match=rf"CachingMiddleware would answer for {refused_tool};"
     ):
         create_server(SETTINGS)
 
@@ -170,10 +174,7 @@ def test_no_cache_answers_for_what_is_read_behind_scopes(
 
     def extend_(server: FastMCP) -> None:
         child = FastMCP("child")
-        made = resource(
-            "scoped://all", name="Scoped", description="All.", scopes=["zz:read"]
-        )
-        child.add_resource(made(zz_tell))
+        child.add_resource(SCOPED(zz_tell))
         server.mount(child, namespace="child")
         (server if where == "here" else child).add_middleware(cache)
 
@@ -201,9 +202,9 @@ async def test_no_tool_runs_in_the_background() -> None:
     task = Tool.from_function(asynchronous, task=True)
     server.add_tool(task)
     assert await server.get_tasks() == []
-    found = await server.get_tool("asynchronous")
-    assert found
-    assert found.task_config.mode == "forbidden"
+    tool = await server.get_tool("asynchronous")
+    assert tool
+    assert tool.task_config.mode == "forbidden"
 
 
 async def asynchronous(name: str) -> None:
@@ -216,10 +217,8 @@ async def test_what_nobody_declared_is_named_at_the_start(
 ) -> None:
     monkeypatch.setattr(extend, "extend", mounted)
     create_server(SETTINGS)
-    (line,) = [
-        each.getMessage() for each in caplog.records if each.levelno == logging.WARNING
-    ]
-    assert line.startswith(
+    (record,) = [line for line in caplog.records if line.levelno == logging.WARNING]
+    assert record.getMessage().startswith(
         "a person is asked before undeclared child_destroy: say what it does"
     )
     caplog.clear()
@@ -256,8 +255,8 @@ async def test_read_only_goes_by_the_declaration(era: str) -> None:
     server.add_tool(built(zz_look))
     server.add_tool(Tool.from_tool(built(wipe), name="raze", annotations=READS))
     async with connect(server, era, can={}) as raw:
-        listed = (await raw.receive(await raw.send("tools/list")))["result"]["tools"]
-    names = {each["name"] for each in listed}
+        message = await raw.receive(await raw.send("tools/list"))
+    names = {tool["name"] for tool in message["result"]["tools"]}
     assert "zz_look" in names
     assert names.isdisjoint({"destroy", "raze", "delete_note"})
     for tool in ("destroy", "raze"):
@@ -273,10 +272,7 @@ async def test_what_needs_scopes_that_nobody_can_have_is_named_when_served_over_
     server.http_app()
     assert caplog.records == []
     server.add_tool(built(read(title="Scoped", scopes=["zz:read"])(zz_scoped)))
-    made = resource(
-        "scoped://all", name="Scoped", description="All.", scopes=["zz:read"]
-    )
-    server.add_resource(made(zz_scoped))
+    server.add_resource(SCOPED(zz_scoped))
     server.http_app()
     (line,) = caplog.messages
     assert line.endswith("nobody can use over HTTP: zz_scoped, Scoped")
@@ -289,25 +285,22 @@ async def test_scopes_hold_through_a_mount_and_for_a_resource(era: str) -> None:
     scoped = built(read(title="Scoped", scopes=["zz:read"])(zz_scoped))
     child.add_tool(scoped.model_copy(update={"auth": None}))
     server.mount(child, namespace="child")
-    made = resource(
-        "scoped://all", name="Scoped", description="All.", scopes=["zz:read"]
-    )
-    server.add_resource(made(zz_scoped))
+    server.add_resource(SCOPED(zz_scoped))
     before = set_transport("streamable-http")
     try:
-        for scopes, said in (([], "error"), (["zz:read"], "result")):
+        for scopes, kind in (([], "error"), (["zz:read"], "result")):
             token = AccessToken(
                 token="t", client_id="app", scopes=scopes, subject="ann"
             )
             reset = auth_context_var.set(AuthenticatedUser(token))
             async with connect(server, era, can={}) as raw:
                 number = await raw.send("resources/read", uri="scoped://all")
-                assert said in await raw.receive(number)
+                assert kind in await raw.receive(number)
                 number = await raw.send(
                     "tools/call", name="child_zz_scoped", arguments={}
                 )
                 message = await raw.receive(number)
-                assert ("insufficient_scope" in text(message)) is (said == "error")
+                assert ("insufficient_scope" in text(message)) is (kind == "error")
             auth_context_var.reset(reset)
     finally:
         reset_transport(before)

@@ -29,7 +29,7 @@ from engine.tests.engine_support.composing import (
 from engine.tests.engine_support.composing import TWO_STEPS as STEPS
 from engine.tests.engine_support.notes import extend
 from engine.tests.engine_support.notes.server import PACKAGE, TWO_STEP, create_server
-from engine.tests.engine_support.raw import MODERN, Message, connect, outcome
+from engine.tests.engine_support.raw import MODERN, connect, outcome
 from engine.tests.engine_support.targets import (
     DONE,
     SETTINGS,
@@ -85,35 +85,36 @@ async def test_a_preview_is_of_one_tool_by_whatever_name_and_applied_once(
 ) -> None:
     outcomes = []
     async with connect(renamed(), era, can={}) as raw:
-        for name, more in (
-            ("zz_raze", {}),
-            ("zz_level", {"confirm": True}),
-            ("zz_raze", {"confirm": True}),
+        for name, confirm in (
+            ("zz_raze", False),
+            ("zz_level", True),
+            ("zz_raze", True),
         ):
-            call: Message = {"name": name, "arguments": {"name": "a"} | more}
-            outcomes.append(
-                outcome(await raw.receive(await raw.send("tools/call", **call)))
-            )
+            arguments = {"name": "a", "confirm": confirm}
+            number = await raw.send("tools/call", name=name, arguments=arguments)
+            outcomes.append(outcome(await raw.receive(number)))
     assert outcomes == ["preview", "applied", "error"]
     assert DONE == ["a"]
 
 
 @each_era
-@pytest.mark.parametrize(("scopes", "said"), [([], "error"), (["zz:read"], "None")])
+@pytest.mark.parametrize(("scopes", "expected"), [([], "error"), (["zz:read"], "None")])
 async def test_an_old_name_needs_the_scopes_of_the_new_one(
-    era: str, scopes: list[str], said: str
+    era: str, scopes: list[str], expected: str
 ) -> None:
     user = AuthenticatedUser(
         AccessToken(token="t", client_id="app", scopes=scopes, subject="ann")
     )
-    there, reset = set_transport("streamable-http"), auth_context_var.set(user)
+    transport = set_transport("streamable-http")
+    reset = auth_context_var.set(user)
     try:
         for name in ("zz_see", "zz_view"):
-            assert outcome(await called(renamed(), era, name, YES, name="a")) == said
+            message = await called(renamed(), era, name, YES, name="a")
+            assert outcome(message) == expected
     finally:
         auth_context_var.reset(reset)
-        reset_transport(there)
-    assert bool(DONE) is (said == "None")
+        reset_transport(transport)
+    assert bool(DONE) is (expected == "None")
 
 
 @each_era
@@ -158,18 +159,16 @@ async def test_what_is_deprecated_says_so_and_works(
         assert line.levelno == logging.WARNING
         assert json.loads(line.message)["deprecated"] == use
         assert DONE == ["a"]
-    seen = [await wire(server, era, "destroy"), await wire(renamed(), era, "zz_raze")]
-    assert seen[0]["description"].endswith(
+    destroy_tool = await wire(server, era, "destroy")
+    raze_tool = await wire(renamed(), era, "zz_raze")
+    assert destroy_tool["description"].endswith(
         "without a word to the policy. Two-step confirmation.\n\nDeprecated: Use wipe."
     )
-    assert (
-        seen[1]["description"]
-        == 'Raze one. Two-step confirmation.\n\nDeprecated: Use "wipe".'
+    assert raze_tool["description"] == (
+        'Raze one. Two-step confirmation.\n\nDeprecated: Use "wipe".'
     )
-    assert [tool["_meta"]["deprecated"] for tool in seen] == [
-        "Use wipe.",
-        'Use "wipe".',
-    ]
+    assert destroy_tool["_meta"]["deprecated"] == "Use wipe."
+    assert raze_tool["_meta"]["deprecated"] == 'Use "wipe".'
 
 
 @pytest.mark.parametrize("old", ["wipe", "zz_level", "zz_mine"])
@@ -181,8 +180,8 @@ async def test_a_name_is_of_one_tool(monkeypatch: pytest.MonkeyPatch, old: str) 
 
     server = renamed()
     server.add_tool(built(zz_mine))
-    why = f"(zz_mine|zz_raze) was formerly {old}, which is the name of another tool; take it out of"
-    with pytest.raises(StartError, match=why):
+    line = f"(zz_mine|zz_raze) was formerly {old}, which is the name of another tool; take it out of"
+    with pytest.raises(StartError, match=line):
         guard_of(server).check()
 
 
@@ -200,11 +199,11 @@ def test_a_text_is_no_list_of_names() -> None:
         read(title="x", formerly="zz_view")
 
 
-@pytest.mark.parametrize("more", ["", "  zz_raze: {title: Mine}\n"])
-async def test_a_users_file_may_have_the_old_name(tmp_path: Path, more: str) -> None:
+@pytest.mark.parametrize("entry", ["", "  zz_raze: {title: Mine}\n"])
+async def test_a_users_file_may_have_the_old_name(tmp_path: Path, entry: str) -> None:
     path = tmp_path / "metadata.yaml"
-    path.write_text(f"tools:\n{more}  zz_level: {{title: Old, description: Ours.}}\n")
+    path.write_text(f"tools:\n{entry}  zz_level: {{title: Old, description: Ours.}}\n")
     server = renamed()
     override(TWO_STEP, server, path, guard_of(server).formerly)
-    seen = await wire(server, MODERN, "zz_raze")
-    assert seen["title"] == ("Mine" if more else "Old")
+    tool = await wire(server, MODERN, "zz_raze")
+    assert tool["title"] == ("Mine" if entry else "Old")

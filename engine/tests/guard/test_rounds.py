@@ -32,7 +32,7 @@ SEEN: list[object] = []  # what the tool saw of the request, each time it ran
 
 
 def question(words: str, state: str | None) -> InputRequiredResult:
-    """A question of the tool's own."""
+    """Return a question of the tool itself."""
     params = ElicitRequestFormParams(message=words, requested_schema=FORM)
     return InputRequiredResult(
         input_requests={"how": ElicitRequest(params=params)}, request_state=state
@@ -56,14 +56,14 @@ async def weigh(
 
 
 def ours(server: FastMCP) -> str:
-    """A tool of the policy."""
+    """Add a declared tool."""
     server.add_tool(built(delete(title="Weigh")(weigh)))
     vars(weigh).pop("__declaration__")
     return "weigh"
 
 
 def mounted(server: FastMCP) -> str:
-    """In a server that is mounted."""
+    """Mount a server with the tool."""
     child = FastMCP("child")
     child.tool(weigh)
     server.mount(child)
@@ -71,13 +71,13 @@ def mounted(server: FastMCP) -> str:
 
 
 def declared(server: FastMCP[Any]) -> str:
-    """There, and declared by its name."""
+    """Mount a server with the tool, and declare its name."""
     declare(server, mounted(server), "delete")
     return "weigh"
 
 
 def proxied(server: FastMCP) -> str:
-    """Behind a proxy."""
+    """Mount a proxy of a server with the tool."""
     child = FastMCP("child")
     child.tool(weigh)
     server.mount(FastMCPProxy(client_factory=lambda: ProxyClient(child, mode=MODERN)))
@@ -94,32 +94,32 @@ def _seen() -> None:
 
 
 async def first(raw: Raw, **call: object) -> Message:
-    """What a call comes to, when nobody answers what it asks."""
+    """Return the response to a call, without an answer to its question."""
     number = await raw.send("tools/call", **call)
     while number not in raw.came:
         await raw.next()
     return raw.came.pop(number)
 
 
-async def answered(raw: Raw, asked: Message, **answers: Message) -> Message:
-    """What the first call comes to with answers to a question, when nobody answers what that asks."""
-    state = asked["result"]["requestState"]
+async def answered(raw: Raw, message: Message, **answers: Message) -> Message:
+    """Send the first call again with answers to a question; return the response."""
+    state = message["result"]["requestState"]
     return await first(raw, **raw.sent[0], requestState=state, inputResponses=answers)
 
 
 def asks(message: Message) -> list[str]:
-    """The names of the questions that a call came to."""
+    """Return the names of the questions in a response."""
     return sorted(message["result"]["inputRequests"])
 
 
 @pytest.mark.parametrize("arguments", STATES, ids=["state", "no-state"])
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("add_tool", WAYS)
 async def test_ours_is_asked_once_and_its_own_get_through(
-    way: object, arguments: Message
+    add_tool: object, arguments: Message
 ) -> None:
     server = serving()
-    assert callable(way)
-    tool = way(server)
+    assert callable(add_tool)
+    tool = add_tool(server)
     async with connect(server, MODERN, YES, THREE) as raw:
         number = await raw.send("tools/call", name=tool, arguments=arguments)
         message = await raw.receive(number)
@@ -130,28 +130,28 @@ async def test_ours_is_asked_once_and_its_own_get_through(
     assert raw.questions[1:] == ["How many?", "Really?"][: len(expected)]
     assert raw.questions[0].lower().startswith("notes-mcp asks: weigh?")
     assert DONE == ["a3"]
-    assert outcome(message) == ("applied" if way in (ours, declared) else "None")
+    assert outcome(message) == ("applied" if add_tool in (ours, declared) else "None")
     assert "weighed" in text(message)
 
 
-@pytest.mark.parametrize("way", [ours, mounted])
-async def test_an_approval_passes_one_round_of_one_call(way: object) -> None:
+@pytest.mark.parametrize("add_tool", [ours, mounted])
+async def test_an_approval_passes_one_round_of_one_call(add_tool: object) -> None:
     server = serving()
-    assert callable(way)
+    assert callable(add_tool)
     call: Message = {
-        "name": way(server),
+        "name": add_tool(server),
         "arguments": {"name": "a"},
     }
     async with connect(server, MODERN, YES) as raw:
         question = await first(raw, **call)
-        theirs = await answered(raw, question, confirmation=YES)
-        assert asks(theirs) == ["how"]
+        tool_question = await answered(raw, question, confirmation=YES)
+        assert asks(tool_question) == ["how"]
         assert asks(await answered(raw, question, confirmation=YES)) == ["confirmation"]
-        assert asks(await answered(raw, theirs, how=THREE)) == ["how"]
-        assert asks(await answered(raw, theirs, how=THREE)) == ["confirmation"]
+        assert asks(await answered(raw, tool_question, how=THREE)) == ["how"]
+        assert asks(await answered(raw, tool_question, how=THREE)) == ["confirmation"]
         assert asks(await first(raw, **call)) == ["confirmation"]
         elsewhere: Message = {**call, "arguments": {**call["arguments"], "name": "b"}}
-        state = theirs["result"]["requestState"]
+        state = tool_question["result"]["requestState"]
         assert "error" in await first(raw, **elsewhere, requestState=state)
     assert DONE == []
 
@@ -164,10 +164,9 @@ async def test_it_is_applied_once_in_two_steps_too() -> None:
         message = await raw.receive(await raw.send("tools/call", **call))
         assert outcome(message) == "applied"
         assert message["result"]["structuredContent"]["approved_by"] == "client"
-        again = await first(raw, **call)
-    assert (
-        text(again)
-        == "weigh was applied before with these arguments, and is not applied twice"
+        message = await first(raw, **call)
+    assert text(message) == (
+        "weigh was applied before with these arguments, and is not applied twice"
     )
     assert DONE == ["a3"]
 

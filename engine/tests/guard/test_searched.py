@@ -45,15 +45,14 @@ def server(**settings: object) -> FastMCP[Any]:
 
 
 async def found(part: FastMCP, era: str) -> dict[str, Message]:
-    """What the search finds, by name."""
+    """Return the tools that the search finds, by name."""
     async with connect(part, era, can={}) as raw:
-        sent = await raw.send(
+        number = await raw.send(
             "tools/call", name="my_search_tools", arguments={"pattern": "note|wipe"}
         )
-        message = await raw.receive(sent)
-    return {
-        tool["name"]: tool for tool in message["result"]["structuredContent"]["result"]
-    }
+        message = await raw.receive(number)
+    content = message["result"]["structuredContent"]
+    return {tool["name"]: tool for tool in content["result"]}
 
 
 @each_era
@@ -65,26 +64,21 @@ async def test_what_is_found_is_what_a_list_without_a_search_has(
     texts = {"my_get_note": {"title": "Mine", "description": "Zebra."}}
     path.write_text(json.dumps({"tools": texts}))
     part = server(metadata=path)
-    (search,) = [
-        each for each in part.transforms if isinstance(each, RegexSearchTransform)
-    ]
+    for transform in part.transforms:
+        if isinstance(transform, RegexSearchTransform):
+            search = transform
     search._max_results = 50
-    seen = await found(part, era)
-    assert (
-        seen["my_get_note"]["title"]
-        == seen["my_get_note"]["annotations"]["title"]
-        == "Mine"
-    )
-    assert seen["my_get_note"]["description"] == "Zebra."
+    matches = await found(part, era)
+    assert matches["my_get_note"]["title"] == "Mine"
+    assert matches["my_get_note"]["annotations"]["title"] == "Mine"
+    assert matches["my_get_note"]["description"] == "Zebra."
     async with Client(part, mode=era) as client:
-        assert {tool.name for tool in await client.list_tools()} == {
-            "my_search_tools",
-            "my_call_tool",
-        }
+        names = {tool.name for tool in await client.list_tools()}
+    assert names == {"my_search_tools", "my_call_tool"}
     part._transforms.remove(search)
     async with connect(part, era, can={}) as raw:
-        listed = (await raw.receive(await raw.send("tools/list")))["result"]["tools"]
-    assert seen == {tool["name"]: tool for tool in listed}
+        message = await raw.receive(await raw.send("tools/list"))
+    assert matches == {tool["name"]: tool for tool in message["result"]["tools"]}
 
 
 @each_era
@@ -105,13 +99,10 @@ async def test_a_gated_call_through_the_search_is_asked_for(era: str) -> None:
 async def test_a_part_is_a_part_behind_the_search(era: str) -> None:
     part = server(tools=["my_get_note"])
     assert {*await found(part, era)} == {"my_get_note"}
-    for name, through in (("my_wipe", True), ("my_wipe", False)):
-        inner: Message = (
-            {"name": name, "arguments": {"name": "a"}} if through else {"name": "a"}
-        )
-        message = await called(
-            part, era, "my_call_tool" if through else name, YES, **inner
-        )
+    direct: Message = {"name": "a"}
+    indirect: Message = {"name": "my_wipe", "arguments": direct}
+    for tool, arguments in (("my_wipe", direct), ("my_call_tool", indirect)):
+        message = await called(part, era, tool, YES, **arguments)
         assert message["result"]["isError"], message
     assert DONE == []
 

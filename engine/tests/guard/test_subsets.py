@@ -20,15 +20,15 @@ from engine.tests.engine_support.targets import SETTINGS, declare
 
 pytestmark = pytest.mark.anyio
 EVERY = {
-    *(
-        "search_notes",
-        "get_note",
-        "create_note",
-        "ensure_note",
-        "append_note",
-        "update_note",
-    ),
-    *("archive_note", "delete_note", "send_note"),
+    "search_notes",
+    "get_note",
+    "create_note",
+    "ensure_note",
+    "append_note",
+    "update_note",
+    "archive_note",
+    "delete_note",
+    "send_note",
 }
 READS = {"search_notes", "get_note"}
 FOLDER = {"get_note", "delete_note"}  # the files of these two are in a folder
@@ -173,10 +173,8 @@ async def test_a_client_narrows_what_it_is_served(era: str) -> None:
             ("/mcp", {"X_MCP_Toolsets": "filed:, :readonly"}, set()),
         ]:
             async with connect(path, era, **headers) as client:
-                assert {tool.name for tool in await client.list_tools()} == expected, (
-                    path,
-                    headers,
-                )
+                names = {tool.name for tool in await client.list_tools()}
+                assert names == expected, (path, headers)
                 with pytest.raises(
                     ToolError, match="search_notes cannot be called here"
                 ):
@@ -207,11 +205,10 @@ async def test_a_header_that_comes_twice_leaves_what_both_leave(
 def test_no_cache_answers_one_client_with_the_part_of_another(where: str) -> None:
     part, child = server(), server()
     for cached in (False, True):
-        kept = {
-            "call_tool_settings": {"enabled": False},
-            "list_tools_settings": {"enabled": cached},
-        }
-        caching = ResponseCachingMiddleware(**kept)  # type: ignore[arg-type]
+        caching = ResponseCachingMiddleware(
+            call_tool_settings={"enabled": False},
+            list_tools_settings={"enabled": cached},
+        )
         (part if where == "here" else child).add_middleware(caching)
         part.mount(child, namespace="child")
         if not cached:

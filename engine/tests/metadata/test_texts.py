@@ -33,29 +33,30 @@ def overridden(path: Path, texts: object, mode: int = 0o600) -> FastMCP:
 
 
 async def wire(mcp: FastMCP, era: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Every text that a client reads in the form of a metadata file, and the hints by tool."""
+    """Return each client-facing text in the form of a metadata file, and the hints by tool."""
     texts: dict[str, Any] = {"tools": {}, "resources": {}, "resource_templates": {}}
     async with Client(mcp, mode=era) as client:
         tools = await client.list_tools()
-        for one in await client.list_resources():
-            texts["resources"][str(one.uri)] = {
-                "name": one.name,
-                "description": one.description,
-            }
-        for each in await client.list_resource_templates():
-            about = {"name": each.name, "description": each.description}
-            texts["resource_templates"][each.uri_template] = about
+        resources = await client.list_resources()
+        templates = await client.list_resource_templates()
+    for resource in resources:
+        fields = {"name": resource.name, "description": resource.description}
+        texts["resources"][str(resource.uri)] = fields
+    for template in templates:
+        fields = {"name": template.name, "description": template.description}
+        texts["resource_templates"][template.uri_template] = fields
+    hints = {}
     for tool in tools:
-        schemas = tool.input_schema["properties"].items()
-        arguments = {
-            name: {"description": it.get("description")} for name, it in schemas
+        arguments = {}
+        for name, schema in tool.input_schema["properties"].items():
+            arguments[name] = {"description": schema.get("description")}
+        texts["tools"][tool.name] = {
+            "title": tool.title,
+            "description": tool.description,
+            "arguments": arguments,
         }
-        about = {"title": tool.title, "description": tool.description}
-        texts["tools"][tool.name] = about | {"arguments": arguments}
-    hints = {tool.name: dict(tool.annotations or {}) for tool in tools}
-    assert [hints[tool.name].pop("title") for tool in tools] == [
-        tool.title for tool in tools
-    ]
+        hints[tool.name] = dict(tool.annotations or {})
+        assert hints[tool.name].pop("title") == tool.title
     return texts, hints
 
 
@@ -63,19 +64,17 @@ async def wire(mcp: FastMCP, era: str) -> tuple[dict[str, Any], dict[str, Any]]:
 async def test_every_text_can_be_overridden_and_no_hint_moves(
     tmp_path: Path, era: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        metadata, "MOST_BYTES", 2**24
-    )  # for servers with hundreds of tools
+    # For servers with hundreds of tools
+    monkeypatch.setattr(metadata, "MOST_BYTES", 2**24)
     before, hints = await wire(SERVER, era)
     numbers = count()
 
-    def renamed(texts: Any) -> Any:
-        nested = isinstance(texts, dict) and {
-            key: renamed(text) for key, text in texts.items()
-        }
-        return f"Text {next(numbers)}" if nested is False else nested
+    def number_texts(texts: Any) -> Any:
+        if not isinstance(texts, dict):
+            return f"Text {next(numbers)}"
+        return {key: number_texts(text) for key, text in texts.items()}
 
-    texts = renamed(before)
+    texts = number_texts(before)
     assert await wire(overridden(tmp_path / "texts.yaml", texts), era) == (texts, hints)
 
 
@@ -128,6 +127,6 @@ async def test_a_layer_replaces_single_fields_and_takes_a_tool_away(
     )
     about = (await wire(mixed, era))[0]["tools"][TOOL]
     assert (about["title"], about["description"]) == ("B", "Kept")
-    gone = overridden(upper, {"tools": {TOOL: {"enabled": False}}})
-    assert TOOL not in (await wire(gone, era))[0]["tools"]
-    assert await gone.get_tool(TOOL) is None
+    disabled = overridden(upper, {"tools": {TOOL: {"enabled": False}}})
+    assert TOOL not in (await wire(disabled, era))[0]["tools"]
+    assert await disabled.get_tool(TOOL) is None

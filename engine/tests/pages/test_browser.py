@@ -48,9 +48,9 @@ class Tab:
                 return message["result"]
 
     async def look(self, script: str) -> Any:
-        """What an expression is in the page."""
-        found = await self.do("Runtime.evaluate", expression=script, returnByValue=True)
-        return found["result"].get("value")
+        """Return the value of an expression in the page."""
+        reply = await self.do("Runtime.evaluate", expression=script, returnByValue=True)
+        return reply["result"].get("value")
 
 
 @asynccontextmanager
@@ -124,8 +124,8 @@ async def shows(tab: Tab, what: str, text: str = "") -> None:
     script = f"document.querySelector({what!r})?.innerText ?? null"
     last = anyio.current_time() + PATIENCE
     while anyio.current_time() < last:
-        found = await tab.look(script)
-        if found is not None and text in found:
+        content = await tab.look(script)
+        if content is not None and text in content:
             return
         await anyio.sleep(0.05)
     pytest.fail(

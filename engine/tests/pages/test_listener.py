@@ -42,7 +42,7 @@ async def test_the_access_log_of_others_stays_and_the_own_has_no_line(
             assert (await browser.get(base, params={"link": "secret"})).text == "told"
             assert handler in log.handlers
             assert log.propagate
-            assert [each for each in caplog.messages if "secret" in each] == []
+            assert "secret" not in caplog.text
     finally:
         listener.close()
         log.removeHandler(handler)

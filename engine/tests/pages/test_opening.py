@@ -32,17 +32,17 @@ pytestmark = [
 
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """The addresses that a browser was told to open."""
-    told: list[str] = []
+    """The addresses that a browser was asked to open."""
+    addresses: list[str] = []
     monkeypatch.setenv("DISPLAY", ":0")
 
-    def tell(address: str) -> bool:
-        told.append(address)
+    def open_address(address: str) -> bool:
+        addresses.append(address)
         return True
 
-    monkeypatch.setattr(webbrowser, "open", tell)
-    yield told
-    for address in told:
+    monkeypatch.setattr(webbrowser, "open", open_address)
+    yield addresses
+    for address in addresses:
         Path(unquote(urlsplit(address).path)).unlink(missing_ok=True)
 
 
@@ -66,10 +66,10 @@ async def test_three_pages_a_minute_open_by_themselves(
 ) -> None:
     names = ["a", "b", "c", "d"] if era == MODERN else ["a", "b", "c"]
     async with connect(serving_pages(), era, can={}) as raw:
-        waiting = [await call(raw, arguments={"name": name}) for name in names]
+        for name in names:
+            message = await call(raw, arguments={"name": name})
+            assert ("link=" in str(message)) == (name == "d")
     assert len(opened) == 3
-    links = ["link=" in str(message) for message in waiting]
-    assert links == [name == "d" for name in names]
 
 
 @pytest.mark.parametrize("fails", [False, None], ids=["says-no", "raises"])
@@ -116,10 +116,8 @@ async def test_a_client_that_shows_links_shows_this_one(
     browser: httpx2.AsyncClient, word: str, era: str
 ) -> None:
     async with connect(serving_pages(), era, {"action": "accept"}, can=URL) as raw:
-        seen = []
 
         def say(question: str) -> Message:
-            seen.append(question)
             return {"action": "accept"}
 
         raw.say = say  # type: ignore[method-assign]
@@ -130,8 +128,8 @@ async def test_a_client_that_shows_links_shows_this_one(
         else:
             while number not in raw.came:
                 await raw.next()
-            ((_, asked),) = raw.came[number]["result"]["inputRequests"].items()
-            link = asked["params"]["url"]
+            (question,) = raw.came[number]["result"]["inputRequests"].values()
+            link = question["params"]["url"]
         assert DONE == []
         if word != "nothing":
             assert await answer(browser, link, word) == 200

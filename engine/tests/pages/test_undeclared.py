@@ -25,12 +25,10 @@ async def test_what_nobody_declared_asks_on_the_page(era: str) -> None:
         assert first["result"]["isError"]
         assert DONE == []
         assert await answer(browser, link_in(first)) == 200
-        assert (
-            text(await raw.receive(await raw.send("tools/call", **call)))
-            == '{"destroyed":"a"}'
-        )
-        again = await raw.receive(await raw.send("tools/call", **call))
-        assert again["result"]["isError"]
+        second = await raw.receive(await raw.send("tools/call", **call))
+        assert text(second) == '{"destroyed":"a"}'
+        third = await raw.receive(await raw.send("tools/call", **call))
+        assert third["result"]["isError"]
     assert DONE == ["a"]
 
 
@@ -38,22 +36,25 @@ async def test_it_sees_nothing_of_a_link_that_the_client_showed(
     browser: httpx2.AsyncClient,
 ) -> None:
     """Its state is ours: a proxied server would refuse it."""
-    server, seen = serving_pages(), list[object]()
+    server = serving_pages()
+    rounds: list[object] = []
 
     @server.tool
     def watch(name: str, ctx: Context) -> None:
-        seen.append((ctx.input_responses, ctx.request_state))
+        rounds.append((ctx.input_responses, ctx.request_state))
 
     async with connect(server, MODERN, can={"elicitation": {"url": {}}}) as raw:
         number = await raw.send("tools/call", name="watch", arguments={"name": "a"})
         while number not in raw.came:
             await raw.next()
-        asked = raw.came[number]["result"]
-        ((name, question),) = asked["inputRequests"].items()
+        result = raw.came[number]["result"]
+        ((name, question),) = result["inputRequests"].items()
         assert await answer(browser, question["params"]["url"]) == 200
-        more = {
-            "requestState": asked["requestState"],
-            "inputResponses": {name: {"action": "accept"}},
-        }
-        await raw.receive(await raw.send("tools/call", **raw.sent[0], **more))
-    assert seen == [(None, None)]
+        number = await raw.send(
+            "tools/call",
+            **raw.sent[0],
+            requestState=result["requestState"],
+            inputResponses={name: {"action": "accept"}},
+        )
+        await raw.receive(number)
+    assert rounds == [(None, None)]

@@ -40,5 +40,7 @@ def test_the_plugin_loads_no_run_time_half() -> None:
     loaded = set(done.stdout.split())
     assert f"{TESTING}.plugin" in loaded
     assert not {"fastmcp", "pydantic", "mcp"} & loaded
-    ours = {name for name in loaded if name.startswith("copier_fastmcp_engine.")}
-    assert all(name.startswith(TESTING) for name in ours)
+    engine_modules = {
+        name for name in loaded if name.startswith("copier_fastmcp_engine.")
+    }
+    assert all(name.startswith(TESTING) for name in engine_modules)

@@ -116,8 +116,8 @@ def test_a_change_for_the_worse_is_relaxed(
     new = FULL | change
     if "unprobed" in new:
         new = {"digest": "a", **change}
-    found = lock.format_differences(lock_of(FULL), lock_of(new))
-    assert found == [f"get_note: {line}" for line in lines]
+    differences = lock.format_differences(lock_of(FULL), lock_of(new))
+    assert differences == [f"get_note: {line}" for line in lines]
 
 
 def test_a_lock_without_proofs_is_compared_as_before() -> None:
