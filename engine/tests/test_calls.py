@@ -22,7 +22,7 @@ from copier_fastmcp_engine.guard import guard_of
 from copier_fastmcp_engine.http import listen
 from engine.tests.engine_support.notes.server import PACKAGE, TWO_STEP, create_server
 from engine.tests.engine_support.notes.server import NotesSettings as Settings
-from engine.tests.engine_support.targets import SETTINGS, built
+from engine.tests.engine_support.targets import SETTINGS, build_policy_tool
 
 pytestmark = pytest.mark.anyio
 Notes = Client[Any]
@@ -53,7 +53,7 @@ async def zz_tell(ctx: Context) -> Answer:
     ],
     ids=["password", "address", "path", "names"],
 )
-def test_no_password_is_said_at_the_start(database: str, expected: str) -> None:
+def test_no_password_is_in_a_start_error(database: str, expected: str) -> None:
     connect = Mock(side_effect=OSError(f"lost {database}"))
     with pytest.raises(StartError) as error:
         create_server(connect=connect, database=database)
@@ -89,7 +89,7 @@ class Strict(Settings):
     ],
     ids=["missing", "together", "address", "named", "plain"],
 )
-def test_a_wrong_setting_says_no_other(
+def test_an_invalid_setting_reveals_no_other_value(
     monkeypatch: pytest.MonkeyPatch, values: dict[str, Any], expected: str
 ) -> None:
     monkeypatch.setenv("NOTES_MCP_STATE_KEYS", "hunter2" * 6)
@@ -129,16 +129,16 @@ async def error(client: Notes, tool: str, **arguments: object) -> str:
     return str(raised.value)
 
 
-async def test_a_context_parameter_is_given_and_not_in_the_schema() -> None:
+async def test_a_context_parameter_is_injected_and_not_in_the_schema() -> None:
     server = create_server(SETTINGS)
-    server.add_tool(built(zz_tell))
+    server.add_tool(build_policy_tool(zz_tell))
     async with Client(server) as client:
         tools = {tool.name: tool for tool in await client.list_tools()}
         assert tools["zz_tell"].input_schema.get("properties") == {}
         assert await content(client, "zz_tell") == {"has_request": True}
 
 
-async def test_read_only_serves_only_what_says_so() -> None:
+async def test_read_only_serves_only_declared_reads() -> None:
     settings = SETTINGS.model_copy(update={"read_only": True})
     async with Client(create_server(settings)) as client:
         names = {tool.name for tool in await client.list_tools()}
@@ -187,9 +187,7 @@ def test_over_http_no_answer_waits_for_the_client(
     assert delayed == [False]
 
 
-async def test_whoever_serves_it_a_page_in_a_browser_reaches_it_by_no_other_name() -> (
-    None
-):
+async def test_http_app_refuses_foreign_host_headers() -> None:
     """As `fastmcp run` and an ASGI server do, which leave hosts unchecked: DNS rebinding."""
     app = create_server(SETTINGS).http_app()
     statuses = []

@@ -150,7 +150,7 @@ def test_the_entry_of_another_and_other_files_stay(tmp_path: Path, text: str) ->
     assert file.path.read_text() == text
 
 
-def test_claude_code_adds_it_itself(
+def test_claude_code_adds_the_entry_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     command = "claude mcp add --scope user notes-mcp -- /bin/uv --directory /p run notes-mcp run"

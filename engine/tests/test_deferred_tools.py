@@ -140,7 +140,7 @@ async def test_a_deferred_tool_is_found_checked_gated_and_called(
         ("return WipeResult(name=name)\n", "return 1\n\n\nwipe_thing = 3\n", "hidden"),
     ],
 )
-def test_what_a_start_refuses_it_still_refuses(
+def test_a_deferred_tool_file_with_an_error_stops_the_start(
     old: str, new: str, message: str, package: Path
 ) -> None:
     path = package / "wipe_thing.py"

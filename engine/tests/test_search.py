@@ -30,7 +30,7 @@ async def get_note(name: str) -> str:
     return name
 
 
-def make_searched(*, read_only: bool = False) -> Any:
+def make_search_server(*, read_only: bool = False) -> Any:
     """Return a server that lists a search."""
     DONE.clear()
     server = make_server(make_policy("notes-mcp"), wipe_note, get_note)
@@ -45,7 +45,7 @@ async def list_tools(client: Client[Any]) -> dict[str, Any]:
 
 @pytest.mark.anyio
 async def test_two_tools_are_listed_with_hints_that_hold(era: str) -> None:
-    async with client_of(make_searched(), era) as client:
+    async with client_of(make_search_server(), era) as client:
         tools = await list_tools(client)
     assert tools.keys() == {"search_tools", "call_tool"}
     search, call = tools["search_tools"], tools["call_tool"]
@@ -59,7 +59,7 @@ async def test_two_tools_are_listed_with_hints_that_hold(era: str) -> None:
 
 @pytest.mark.anyio
 async def test_a_search_of_reads_calls_reads_only(era: str) -> None:
-    async with client_of(make_searched(read_only=True), era) as client:
+    async with client_of(make_search_server(read_only=True), era) as client:
         tools = await list_tools(client)
     assert tools["call_tool"].annotations.read_only_hint is True
 
@@ -67,17 +67,17 @@ async def test_a_search_of_reads_calls_reads_only(era: str) -> None:
 @pytest.mark.anyio
 async def test_a_delete_behind_the_search_asks(era: str) -> None:
     call = {"name": "wipe_note", "arguments": {"name": "a"}}
-    async with client_of(make_searched(), era, agrees=False) as client:
+    async with client_of(make_search_server(), era, agrees=False) as client:
         assert await outcome_of(client, "call_tool", **call) == "declined"
     assert DONE == []
-    async with client_of(make_searched(), era, agrees=True) as client:
+    async with client_of(make_search_server(), era, agrees=True) as client:
         assert await outcome_of(client, "call_tool", **call) == "applied"
     assert DONE == ["a"]
 
 
 @pytest.mark.anyio
-async def test_a_tool_is_found_by_what_it_does_and_called(era: str) -> None:
-    async with client_of(make_searched(), era) as client:
+async def test_a_search_finds_a_tool_by_its_description(era: str) -> None:
+    async with client_of(make_search_server(), era) as client:
         matches = await client.call_tool("search_tools", {"query": "wipe from board"})
         call = {"name": "get_note", "arguments": {"name": "a"}}
         result = await client.call_tool("call_tool", call)

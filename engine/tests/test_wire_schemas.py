@@ -11,7 +11,7 @@ from copier_fastmcp_engine.wire_schemas import (
     shorten_input_schema,
     shorten_output_schema,
 )
-from engine.tests.engine_support.composing import YES, called, each_era
+from engine.tests.engine_support.composing import YES, call_tool, each_era
 from engine.tests.engine_support.notes.server import create_server
 from engine.tests.engine_support.raw import ELICITS, Message, connect
 from engine.tests.engine_support.targets import SETTINGS
@@ -66,7 +66,9 @@ PARTS: list[tuple[Any, Any]] = [
 
 
 @pytest.mark.parametrize(("part", "shorter"), PARTS, ids=str)
-def test_a_result_is_described_in_fewer_words(part: Any, shorter: Any) -> None:
+def test_a_shortened_output_schema_accepts_the_same_values(
+    part: Any, shorter: Any
+) -> None:
     before = {"type": "object", "properties": {"part": part}, "required": ["part"]}
     after = shorten_output_schema(before, {"get", "note"})
     assert after["properties"]["part"] == (part if shorter is None else shorter)
@@ -102,7 +104,7 @@ def test_an_argument_that_may_be_left_out_is_not_also_null(
 
 
 @each_era
-async def test_a_client_that_checks_results_takes_every_one(era: str) -> None:
+async def test_a_client_that_validates_results_accepts_every_result(era: str) -> None:
     async with Client(create_server(SETTINGS), mode=era) as client:
         note = {"title": "a", "content": "b"}
         created = (await client.call_tool("create_note", note)).data
@@ -119,7 +121,7 @@ async def test_a_client_that_checks_results_takes_every_one(era: str) -> None:
 
 
 @each_era
-async def test_no_tool_says_what_says_nothing(era: str) -> None:
+async def test_no_definition_has_redundant_metadata(era: str) -> None:
     async with connect(create_server(SETTINGS), era, can=ELICITS) as raw:
         message = await raw.receive(await raw.send("tools/list"))
     tools: dict[str, Message] = {}
@@ -129,7 +131,7 @@ async def test_no_tool_says_what_says_nothing(era: str) -> None:
         tools[tool["name"]] = tool
     properties = tools["update_note"]["inputSchema"]["properties"]
     assert properties["title"]["type"] == "string"
-    message = await called(
+    message = await call_tool(
         create_server(SETTINGS),
         era,
         "update_note",

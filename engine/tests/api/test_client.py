@@ -43,7 +43,7 @@ def busy(status: int = 503, **headers: str) -> Reply:
         ("DELETE", False, 1),
     ],
 )
-async def test_only_what_is_safe_is_sent_again(
+async def test_only_safe_requests_are_sent_again(
     api: Api,
     make_client: Callable[..., ApiClient],
     method: str,
@@ -145,7 +145,7 @@ async def test_a_large_response_costs_no_more_than_its_limit(
     assert peak < 30_000_000
 
 
-async def test_what_is_not_gzip_is_one_line(
+async def test_an_undecodable_response_is_one_line(
     api: Api, make_client: Callable[..., ApiClient]
 ) -> None:
     for body, coding in (
@@ -221,7 +221,7 @@ SPELLINGS = [
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
 @pytest.mark.parametrize("status", [200, 422, 500])
-async def test_no_spelling_of_the_token_leaves(
+async def test_no_encoding_of_the_token_is_returned(
     api: Api, make_client: Callable[..., ApiClient], spelling: str, status: int
 ) -> None:
     body = json.dumps({"message": f"Bad {spelling}!"}).encode()

@@ -165,7 +165,7 @@ async def test_the_schema_describes_and_promises_nothing(
         assert f'"{keyword}"' not in text
 
 
-async def test_what_does_not_fit_is_one_line_in_the_log(
+async def test_a_mismatch_with_the_schema_is_one_log_line(
     api: Api, make_client: Callable[..., ApiClient], caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "api")
@@ -178,7 +178,7 @@ async def test_what_does_not_fit_is_one_line_in_the_log(
     ]
 
 
-async def test_what_only_headers_have_is_added_where_it_is_documented(
+async def test_documented_fields_are_filled_from_headers(
     api: Api, make_client: Callable[..., ApiClient]
 ) -> None:
     class Versioned(ApiResult):
@@ -216,7 +216,7 @@ async def test_a_page_where_an_object_is_documented_names_the_address(
         )
 
 
-async def test_a_cut_response_says_what_was_cut_and_how_to_get_it(
+async def test_a_cut_response_names_its_limit_and_the_setting(
     api: Api, make_client: Callable[..., ApiClient]
 ) -> None:
     notes = [{"id": n, "text": "x" * 100} for n in range(100)]

@@ -36,16 +36,16 @@ def _no_log() -> Iterator[None]:
     logging.disable(logging.NOTSET)
 
 
-async def person(message: str, *_: object) -> ElicitResult[dict[str, bool]]:
+async def answer_by_number(message: str, *_: object) -> ElicitResult[dict[str, bool]]:
     """Answer by the number in the question, some sooner than others."""
     number = int(message.split("note_id: ")[1])
     await asyncio.sleep(number % 7 / 100)
     return ANSWERS[number % 4]
 
 
-async def crowd(server: FastMCP[Any], era: str) -> int:
+async def ask_crowd(server: FastMCP[Any], era: str) -> int:
     """Ask every question at once; return how many objects Python keeps afterwards."""
-    async with Client(server, mode=era, elicitation_handler=person) as client:
+    async with Client(server, mode=era, elicitation_handler=answer_by_number) as client:
         calls = [
             client.call_tool("send_note", {"note_id": number}) for number in NUMBERS
         ]
@@ -65,7 +65,7 @@ async def crowd(server: FastMCP[Any], era: str) -> int:
 @pytest.mark.parametrize("era", [LEGACY, MODERN])
 async def test_each_call_gets_its_own_answer(era: str) -> None:
     server = create_server(SETTINGS)
-    await crowd(server, era)
-    before = await crowd(server, era)
-    after = await crowd(server, era)
+    await ask_crowd(server, era)
+    before = await ask_crowd(server, era)
+    after = await ask_crowd(server, era)
     assert after - before < len(NUMBERS)  # less than one object for each question

@@ -15,7 +15,13 @@ from pydantic import BaseModel, Field
 from copier_fastmcp_engine.declarations import delete
 from engine.tests.engine_support.notes.server import create_server
 from engine.tests.engine_support.raw import LEGACY, MODERN, Message, connect, outcome
-from engine.tests.engine_support.targets import DONE, SETTINGS, built, declare, serving
+from engine.tests.engine_support.targets import (
+    DONE,
+    SETTINGS,
+    build_policy_tool,
+    declare,
+    make_target_server,
+)
 
 YES: Message = {"action": "accept", "content": {"confirm": True}}
 BYTES = b"\x89\xff"
@@ -147,7 +153,9 @@ TOLD = {
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("era", [LEGACY, MODERN])]
 
 
-async def agreed(server: FastMCP, era: str, tool: str) -> tuple[Message, Message]:
+async def call_and_approve(
+    server: FastMCP, era: str, tool: str
+) -> tuple[Message, Message]:
     """Return the definition of a tool, and the response to a call that the user approves."""
     async with connect(server, era, YES) as client:
         number = await client.send("tools/list")
@@ -169,14 +177,14 @@ async def test_the_result_is_returned_with_the_envelope(
     server = create_server(SETTINGS)
     if declared:
         function = delete(title="Answer")(function)
-        server.add_tool(built(function))
+        server.add_tool(build_policy_tool(function))
     else:
         child = FastMCP("child")
         child.tool(function)
         server.mount(child)
         declare(server, function.__name__, "delete")
     try:
-        definition, message = await agreed(server, era, function.__name__)
+        definition, message = await call_and_approve(server, era, function.__name__)
     finally:
         vars(function).pop("__declaration__", None)
     if kind == "not-json" and not declared:
@@ -187,10 +195,10 @@ async def test_the_result_is_returned_with_the_envelope(
     assert answer["structuredContent"]["result"] == result
     validator = Draft202012Validator(definition["outputSchema"])
     validator.validate(answer["structuredContent"])
-    first, *others = answer["content"]
+    first, *blocks_after = answer["content"]
     assert first["text"].startswith(f"{function.__name__} was applied")
     assert first["text"].partition(": ")[2].startswith(TOLD.get(kind, ""))
-    assert [block["type"] for block in others] == blocks
+    assert [block["type"] for block in blocks_after] == blocks
     meta = answer.get("_meta") or {}
     assert meta.get("mine") == (1 if kind == "tool-result" else None)
     assert "wrap_result" not in str(meta)
@@ -203,9 +211,9 @@ async def refused() -> ToolResult:
 
 
 async def test_an_error_result_is_not_reported_as_applied(era: str) -> None:
-    server = serving()
-    server.add_tool(built(delete(title="Refused")(refused)))
-    _, message = await agreed(server, era, "refused")
+    server = make_target_server()
+    server.add_tool(build_policy_tool(delete(title="Refused")(refused)))
+    _, message = await call_and_approve(server, era, "refused")
     assert message["result"]["isError"]
     assert message["result"]["content"][0]["text"] == "it would not go"
     assert "structuredContent" not in message["result"]

@@ -39,7 +39,7 @@ async def test_a_store_that_is_away_lets_nothing_through(
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs modes")
-def test_a_folder_of_questions_is_its_owners_alone(tmp_path: Path) -> None:
+def test_only_the_owner_can_read_a_folder_of_confirmations(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
         create_server(SETTINGS.model_copy(update={"state": str(tmp_path / "state")}))
@@ -84,7 +84,7 @@ async def test_all_that_is_pending_has_one_budget_of_bytes(
 
 
 @pytest.mark.anyio
-async def test_what_was_taken_or_is_over_takes_no_room(
+async def test_taken_and_expired_entries_free_their_space(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(pending, "MAX_BYTES", 35_000)

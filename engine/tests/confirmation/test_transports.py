@@ -23,7 +23,7 @@ from listening import PATIENCE
 
 from copier_fastmcp_engine.pages import pages
 from copier_fastmcp_engine.policy import Policy
-from engine.tests.engine_support.http_serving import http
+from engine.tests.engine_support.http_serving import serve_http
 from engine.tests.engine_support.notes.server import (
     PAGE,
     PREVIEW_FIRST,
@@ -31,7 +31,7 @@ from engine.tests.engine_support.notes.server import (
     TWO_STEP,
     notes_settings,
 )
-from engine.tests.engine_support.targets import serving
+from engine.tests.engine_support.targets import make_target_server
 
 Action = Literal["accept", "decline", "cancel"]
 POLICIES = {
@@ -131,7 +131,7 @@ def let_pages_be_seen() -> None:
 def serve_stdio(policy: Policy, _words: list[str]) -> None:
     """Serve over stdio, in a process of its own."""
     let_pages_be_seen()
-    server = serving(settings=notes_settings(policy, browser="never"))
+    server = make_target_server(settings=notes_settings(policy, browser="never"))
     server.run("stdio", show_banner=False)
 
 
@@ -156,7 +156,10 @@ async def transport(
         yield StdioTransport(program, words, dict(os.environ), keep_alive=False)
         return
     settings = notes_settings(POLICIES[policy], browser="never")
-    async with http(lambda base: serving(settings=settings)) as (base, _):
+    async with serve_http(lambda base: make_target_server(settings=settings)) as (
+        base,
+        _,
+    ):
         yield StreamableHttpTransport(f"{base}/mcp")
 
 

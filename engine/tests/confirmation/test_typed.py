@@ -7,7 +7,11 @@ from pydantic import BaseModel, Field
 
 from copier_fastmcp_engine.declarations import Exemption, create, delete
 from engine.tests.engine_support.raw import LEGACY, MODERN, Message, connect, outcome
-from engine.tests.engine_support.targets import DONE, built, serving
+from engine.tests.engine_support.targets import (
+    DONE,
+    build_policy_tool,
+    make_target_server,
+)
 
 YES: Message = {"action": "accept", "content": {"confirm": True}}
 
@@ -80,10 +84,12 @@ SENT: dict[str, tuple[Message, str]] = {
 @pytest.mark.anyio
 @pytest.mark.parametrize("era", [LEGACY, MODERN])
 @pytest.mark.parametrize("name", SENT)
-async def test_booleans_and_numbers_are_two_things(name: str, era: str) -> None:
+async def test_a_boolean_is_no_number_and_a_number_no_boolean(
+    name: str, era: str
+) -> None:
     sent, error = SENT[name]
-    server = serving()
-    server.add_tool(built(zz_drop))
+    server = make_target_server()
+    server.add_tool(build_policy_tool(zz_drop))
     async with connect(server, era, YES) as raw:
         call: Message = {"name": "zz_drop", "arguments": {"order": 7} | sent}
         message = await raw.receive(await raw.send("tools/call", **call))
@@ -95,9 +101,9 @@ async def test_booleans_and_numbers_are_two_things(name: str, era: str) -> None:
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("era", [LEGACY, MODERN])
-async def test_it_holds_for_a_tool_without_a_gate(era: str) -> None:
-    server = serving()
-    server.add_tool(built(zz_add))
+async def test_a_boolean_is_no_number_in_a_tool_without_a_gate(era: str) -> None:
+    server = make_target_server()
+    server.add_tool(build_policy_tool(zz_add))
     async with connect(server, era) as raw:
         for order in (True, "7"):
             call: Message = {"name": "zz_add", "arguments": {"order": order}}

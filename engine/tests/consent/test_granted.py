@@ -14,10 +14,10 @@ from engine.tests.engine_support.granting import (
     REQUIRED,
     Held,
     add_tools,
-    calling,
+    begin_call,
     flow,
-    grant_of,
-    serving,
+    load_grant,
+    make_cloud_server,
     text_of,
 )
 from engine.tests.engine_support.provider import Browser, Provider
@@ -54,7 +54,9 @@ def service() -> Service:
     return Service()
 
 
-def asking(provider: Provider, service: Service, **changes: object) -> FastMCP:
+def make_service_server(
+    provider: Provider, service: Service, **changes: object
+) -> FastMCP:
     """Return a server in front of the service, with a tool that requires consent and one that does not."""
 
     @requires_consent
@@ -64,18 +66,18 @@ def asking(provider: Provider, service: Service, **changes: object) -> FastMCP:
     async def zz_open() -> Held:
         return await service.ask()
 
-    server = serving(provider, **changes)
+    server = make_cloud_server(provider, **changes)
     for function in (zz_fetch, zz_open):
         add_tools(server, read(title=function.__name__)(function))
     return server
 
 
-async def test_each_request_carries_the_token_of_who_calls(
+async def test_each_request_carries_the_token_of_its_caller(
     provider: Provider, browser: Browser, service: Service
 ) -> None:
-    server = asking(provider, service)
+    server = make_service_server(provider, service)
     for name in ("ann", "bob"):
-        async with calling(
+        async with begin_call(
             server, LEGACY, "none", caller=name, tool="zz_fetch"
         ) as call:
             assert service.seen == []
@@ -92,13 +94,13 @@ async def test_each_request_carries_the_token_of_who_calls(
 async def test_a_token_that_is_refused_is_renewed_once(
     provider: Provider, browser: Browser, service: Service, era: str
 ) -> None:
-    server = asking(provider, service)
-    async with calling(server, era, "none", tool="zz_fetch") as call:
+    server = make_service_server(provider, service)
+    async with begin_call(server, era, "none", tool="zz_fetch") as call:
         assert await browser.walk(call.link, "ann") == COMPLETE
-        old = (await grant_of(server, "ann")).access_token
+        old = (await load_grant(server, "ann")).access_token
         service.refused = {f"Bearer {old}"}
         assert text_of(await call.go_on()) == '{"token":"200"}'
-        new = (await grant_of(server, "ann")).access_token
+        new = (await load_grant(server, "ann")).access_token
         assert service.seen == [f"Bearer {old}", f"Bearer {new}"]
         service.refused = {"everybody"}
         assert text_of(await call.go_on()) == '{"token":"401"}'
@@ -107,19 +109,19 @@ async def test_a_token_that_is_refused_is_renewed_once(
 
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("renews", [True, False])
-async def test_who_withdrew_access_at_the_provider_is_asked_again(
+async def test_access_withdrawn_at_the_provider_is_asked_for_again(
     provider: Provider, browser: Browser, service: Service, era: str, renews: bool
 ) -> None:
     if not renews:
         provider.wrong["without"] = ["refresh_token"]
-    server = asking(provider, service)
-    async with calling(server, era, tool="zz_fetch") as call:
+    server = make_service_server(provider, service)
+    async with begin_call(server, era, tool="zz_fetch") as call:
         assert await browser.walk(call.link, "ann") == COMPLETE
-        old = (await grant_of(server, "ann")).access_token
+        old = (await load_grant(server, "ann")).access_token
         service.refused = {f"Bearer {old}"}
         provider.wrong["refuses"] = "invalid_grant"
         link = (await call.begin()).link  # over stdio and HTTP alike: a link of its own
-        assert await grant_of(server, "ann") is None
+        assert await load_grant(server, "ann") is None
         del provider.wrong["refuses"]
         assert await browser.walk(link, "ann") == COMPLETE
         assert (await call.go_on())["result"]["structuredContent"] == {"token": "200"}
@@ -128,8 +130,8 @@ async def test_who_withdrew_access_at_the_provider_is_asked_again(
 async def test_a_tool_without_consent_asks_when_the_service_does(
     provider: Provider, browser: Browser, service: Service
 ) -> None:
-    async with calling(
-        asking(provider, service), LEGACY, "none", tool="zz_open"
+    async with begin_call(
+        make_service_server(provider, service), LEGACY, "none", tool="zz_open"
     ) as call:
         assert text_of(call.message) == '{"token":"200"}'
         assert service.seen == [None]
@@ -144,11 +146,13 @@ async def test_without_offline_access_no_token_is_made_up(
     provider: Provider, service: Service
 ) -> None:
     service.refused = {None, "Bearer the only one"}
-    async with Client(asking(provider, service, enable_offline_access=False)) as client:
+    async with Client(
+        make_service_server(provider, service, enable_offline_access=False)
+    ) as client:
         with pytest.raises(ToolError, match="keeps no tokens"):
             await client.call_tool("zz_fetch", {})
     single = {"enable_offline_access": False, "static_credentials": "the only one"}
-    async with Client(asking(provider, service, **single)) as client:
+    async with Client(make_service_server(provider, service, **single)) as client:
         answer = await client.call_tool("zz_fetch", {})
     assert answer.structured_content == {"token": "401"}
     assert service.seen == [None, "Bearer the only one"]

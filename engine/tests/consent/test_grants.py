@@ -23,17 +23,17 @@ from engine.tests.engine_support.granting import (
     OURS,
     REQUIRED,
     SECRET,
-    calling,
+    assert_no_grant,
+    begin_call,
     close_stores,
+    collect_secrets,
     flow,
-    grant_of,
-    nothing,
+    load_grant,
+    make_cloud_server,
     redis,
-    secrets_of,
-    serving,
     text_of,
 )
-from engine.tests.engine_support.provider import Browser, Provider, heading, http
+from engine.tests.engine_support.provider import Browser, Provider, heading, serve_http
 from engine.tests.engine_support.raw import LEGACY, MODERN
 
 pytestmark = [
@@ -47,8 +47,8 @@ async def test_a_token_is_renewed_when_it_ends_and_asked_for_when_it_is_withdraw
     provider: Provider, browser: Browser
 ) -> None:
     provider.wrong["token"] = {"expires_in": 1}
-    server = serving(provider)
-    async with calling(server, LEGACY, "none") as call:
+    server = make_cloud_server(provider)
+    async with begin_call(server, LEGACY, "none") as call:
         assert await browser.walk(call.link, "ann") == COMPLETE
         first = (await call.go_on())["result"]["structuredContent"]["token"]
         assert first not in provider.tokens[:1]
@@ -58,20 +58,20 @@ async def test_a_token_is_renewed_when_it_ends_and_asked_for_when_it_is_withdraw
             text_of(await call.go_on())
             == "the provider cannot be reached; try again later"
         )
-        assert await grant_of(server, "ann") is not None
+        assert await load_grant(server, "ann") is not None
         provider.wrong.clear()
         async with httpx2.AsyncClient() as client:
             await client.post(f"{provider.issuer}/users/ann/revoke-tokens")
         assert text_of(await call.go_on()).startswith(REQUIRED)
-        assert await grant_of(server, "ann") is None
+        assert await load_grant(server, "ann") is None
 
 
 async def test_many_calls_at_once_renew_a_token_once(
     provider: Provider, browser: Browser
 ) -> None:
     provider.wrong["token"] = {"expires_in": 1}
-    server = serving(provider)
-    async with calling(server, LEGACY, "none") as call:
+    server = make_cloud_server(provider)
+    async with begin_call(server, LEGACY, "none") as call:
         assert await browser.walk(call.link, "ann") == COMPLETE
         provider.wrong.clear()
         before = provider.asked.count("/oauth2/token")
@@ -89,26 +89,28 @@ async def test_without_a_refresh_token_a_grant_ends_with_its_access_token(
     provider: Provider, browser: Browser
 ) -> None:
     provider.wrong |= {"token": {"expires_in": 2}, "without": ["refresh_token"]}
-    server = serving(provider)
-    async with calling(server, LEGACY, "none") as call:
+    server = make_cloud_server(provider)
+    async with begin_call(server, LEGACY, "none") as call:
         assert await browser.walk(call.link, "ann") == COMPLETE
-        ends = (await grant_of(server, "ann")).expires_at
+        ends = (await load_grant(server, "ann")).expires_at
         await anyio.sleep(max(0, ends - time.time()) + 0.1)
         assert text_of(await call.go_on()).startswith(REQUIRED)
-        assert await grant_of(server, "ann") is None
+        assert await load_grant(server, "ann") is None
 
 
 async def test_a_grant_outlives_the_server(
     provider: Provider, browser: Browser, tmp_path: Path
 ) -> None:
     stored = {"consent_database": str(tmp_path / "c.db"), "secret_keys": SECRET}
-    async with calling(serving(provider, **stored), LEGACY, "none") as call:
+    async with begin_call(
+        make_cloud_server(provider, **stored), LEGACY, "none"
+    ) as call:
         assert await browser.walk(call.link, "ann") == COMPLETE
     newer = stored | {"secret_keys": f"{'n' * 32}, {SECRET}"}
-    async with calling(serving(provider, **newer), LEGACY, "none") as call:
+    async with begin_call(make_cloud_server(provider, **newer), LEGACY, "none") as call:
         assert "structuredContent" in call.message["result"]
     lost = stored | {"secret_keys": "x" * 32}
-    async with calling(serving(provider, **lost), LEGACY, "none") as call:
+    async with begin_call(make_cloud_server(provider, **lost), LEGACY, "none") as call:
         assert text_of(call.message).startswith(REQUIRED)
 
 
@@ -119,9 +121,9 @@ async def test_replicas_share_links_and_grants(
     pytest.importorskip("redis")
     with redis(tmp_path) as address:
         shared = {"state": address, "secret_keys": SECRET, "state_keys": [SECRET]}
-        first = serving(provider, **shared)
-        second = serving(provider, **shared)
-        async with calling(first, MODERN) as call:
+        first = make_cloud_server(provider, **shared)
+        second = make_cloud_server(provider, **shared)
+        async with begin_call(first, MODERN) as call:
             link = httpx2.URL(call.link).params["elicitationId"]
             login = await flow.consent_of(second).start(link)
             cookies = {cookie(login.state): login.secret}
@@ -130,8 +132,8 @@ async def test_replicas_share_links_and_grants(
             await flow.consent_of(first).finish(dict(callback.params), cookies)
             with pytest.raises(Exception, match="used already"):
                 await flow.consent_of(second).finish(dict(callback.params), cookies)
-        async with calling(second, LEGACY) as call:
-            token = (await grant_of(first, "ann")).access_token
+        async with begin_call(second, LEGACY) as call:
+            token = (await load_grant(first, "ann")).access_token
             assert call.message["result"]["structuredContent"] == {"token": token}
         for server in (first, second):
             await close_stores(server)
@@ -145,8 +147,8 @@ async def test_a_locked_store_grants_nothing_and_shows_nothing(
 ) -> None:
     monkeypatch.setattr("copier_fastmcp_engine.consent.rows.LOCKED", 0.1)
     path = tmp_path / "c.db"
-    server = serving(provider, consent_database=str(path), secret_keys=SECRET)
-    async with calling(server, LEGACY, "none") as call:
+    server = make_cloud_server(provider, consent_database=str(path), secret_keys=SECRET)
+    async with begin_call(server, LEGACY, "none") as call:
         back = await browser.log_in(call.link, "ann")
         connection = sqlite3.connect(path, isolation_level=None)
         connection.execute("BEGIN EXCLUSIVE")
@@ -157,7 +159,7 @@ async def test_a_locked_store_grants_nothing_and_shows_nothing(
         )
         connection.execute("ROLLBACK")
         connection.close()
-        await nothing(server)
+        await assert_no_grant(server)
 
 
 async def test_tokens_that_cannot_be_kept_are_revoked(
@@ -175,19 +177,19 @@ async def test_tokens_that_cannot_be_kept_are_revoked(
         await real(collection, *row)
 
     monkeypatch.setattr(store, "put", put)
-    async with calling(server, MODERN) as call:
+    async with begin_call(server, MODERN) as call:
         back = await browser.log_in(call.link, "ann")
         assert (await browser.get(back)).status_code == 503
         assert sorted(provider.revoked) == sorted(provider.tokens) != []
-        await nothing(server)
+        await assert_no_grant(server)
 
 
-async def test_what_lies_on_the_disk_is_no_secret(
+async def test_the_database_file_contains_no_secret(
     provider: Provider, browser: Browser, tmp_path: Path
 ) -> None:
     path = tmp_path / "deep" / "c.db"
-    server = serving(provider, consent_database=str(path), secret_keys=SECRET)
-    async with calling(server, MODERN) as call:
+    server = make_cloud_server(provider, consent_database=str(path), secret_keys=SECRET)
+    async with begin_call(server, MODERN) as call:
         link = httpx2.URL(call.link).params["elicitationId"]
         assert link.encode() not in path.read_bytes()
         assert await browser.walk(call.link, "ann") == COMPLETE
@@ -203,8 +205,8 @@ async def test_what_lies_on_the_disk_is_no_secret(
     assert store._cipher.open("grants/x", json.loads(value)["sealed"]) is None
 
 
-async def test_what_is_over_is_cleaned_up(provider: Provider) -> None:
-    store: Any = flow.consent_of(serving(provider)).store
+async def test_expired_rows_are_removed(provider: Provider) -> None:
+    store: Any = flow.consent_of(make_cloud_server(provider)).store
     await store.put("states", "a", {"x": 1}, 0.05)
     await anyio.sleep(0.06)
     assert await store.get("states", "a") is None
@@ -219,13 +221,15 @@ async def test_nothing_secret_is_logged(
     caplog.set_level(logging.DEBUG)
     for name in (OURS, "uvicorn", "fastmcp", "mcp", "authlib"):
         caplog.set_level(logging.DEBUG, name)
-    async with http(lambda base: serving(provider, server_url=base)) as (base, server):
-        async with calling(server, MODERN) as call:
+    async with serve_http(
+        lambda base: make_cloud_server(provider, server_url=base)
+    ) as (base, server):
+        async with begin_call(server, MODERN) as call:
             # The listener on loopback keeps no access log, and so turns off that of its whole process
             logging.getLogger("uvicorn.access").propagate = True
             link = base + call.link[call.link.index("/oauth/") :]
             assert await browser.walk(link, "bob") == FAILED
-        async with calling(server, MODERN) as call:
+        async with begin_call(server, MODERN) as call:
             assert await browser.walk(call.link, "ann") == COMPLETE
             await call.go_on()
     foreign = ("oidc", "httpx", "httpcore", "authlib.oauth2.rfc6749")
@@ -236,24 +240,28 @@ async def test_nothing_secret_is_logged(
     log = "\n".join(lines)
     assert "GET /oauth/authorize" in log
     assert '"event": "consent"' in log
-    secrets = {*secrets_of(provider, browser), SECRET}
+    secrets = {*collect_secrets(provider, browser), SECRET}
     assert len(secrets) > 10
     for secret in secrets:
         assert secret not in log
 
 
-async def test_who_granted_fewer_scopes_is_asked_again(
+async def test_a_grant_with_fewer_scopes_is_asked_for_again(
     provider: Provider, browser: Browser, tmp_path: Path
 ) -> None:
     stored = {"consent_database": str(tmp_path / "c.db"), "secret_keys": SECRET}
-    async with calling(serving(provider, **stored), LEGACY, "none") as call:
+    async with begin_call(
+        make_cloud_server(provider, **stored), LEGACY, "none"
+    ) as call:
         assert await browser.walk(call.link, "ann") == COMPLETE
-    wider = serving(provider, oidc_scopes="openid email", **stored)
-    async with calling(wider, LEGACY, "none") as call:
+    wider = make_cloud_server(provider, oidc_scopes="openid email", **stored)
+    async with begin_call(wider, LEGACY, "none") as call:
         assert text_of(call.message).startswith(REQUIRED)
-        assert await grant_of(wider, "ann") is None
+        assert await load_grant(wider, "ann") is None
         assert await browser.walk(call.link, "ann") == COMPLETE
         assert "email" in str(browser.seen[-2].url)
         assert "structuredContent" in (await call.go_on())["result"]
-    async with calling(serving(provider, **stored), LEGACY, "none") as call:
+    async with begin_call(
+        make_cloud_server(provider, **stored), LEGACY, "none"
+    ) as call:
         assert "structuredContent" in call.message["result"]

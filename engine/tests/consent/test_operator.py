@@ -12,12 +12,12 @@ from engine.tests.engine_support.granting import (
     FAILED,
     LATER,
     TOKEN,
-    calling,
-    changed,
-    secrets_of,
-    serving,
+    begin_call,
+    change_parameters,
+    collect_secrets,
+    make_cloud_server,
 )
-from engine.tests.engine_support.provider import Browser, Provider, heading, http
+from engine.tests.engine_support.provider import Browser, Provider, heading, serve_http
 from engine.tests.engine_support.raw import LEGACY, MODERN
 
 pytestmark = pytest.mark.anyio
@@ -50,7 +50,7 @@ FAILURES: dict[str, tuple[str, str]] = {
 }
 
 
-def failure_in(caplog: pytest.LogCaptureFixture) -> dict[str, Any]:
+def read_failure(caplog: pytest.LogCaptureFixture) -> dict[str, Any]:
     """Return the one log line of a failed login."""
     (line,) = [line for line in caplog.messages if '"outcome": "failed"' in line]
     fields: dict[str, Any] = json.loads(line)
@@ -72,23 +72,23 @@ async def test_each_failure_of_the_provider_is_one_line(
         provider.wrong["down"] = [TOKEN]
     if kind in ("invalid_client", "made up"):
         provider.wrong["refuses"] = kind
-    server = serving(provider, oidc_issuer=issuer, jwt_issuer=issuer)
-    async with calling(server, MODERN) as call:
+    server = make_cloud_server(provider, oidc_issuer=issuer, jwt_issuer=issuer)
+    async with begin_call(server, MODERN) as call:
         if kind in (*issuers, "wrong port"):
             assert heading(await browser.get(call.link)) == LATER
         else:
             back = await browser.log_in(call.link, user)
             if kind == "access_denied":
                 without_code = httpx2.URL(back).copy_remove_param("code")
-                back = changed(str(without_code), error=kind)
+                back = change_parameters(str(without_code), error=kind)
             if kind == "refused code":
-                back = changed(back, code="another")
+                back = change_parameters(back, code="another")
             assert heading(await browser.get(back)) == FAILED
-    line = failure_in(caplog)
+    line = read_failure(caplog)
     reason, cause = FAILURES[kind]
     assert line["why"] == reason
     assert cause in line["cause"]
-    for secret in secrets_of(provider, browser):
+    for secret in collect_secrets(provider, browser):
         assert secret not in json.dumps(line)
 
 
@@ -96,11 +96,11 @@ async def test_a_renewal_that_is_refused_is_one_line(
     provider: Provider, browser: Browser, caplog: pytest.LogCaptureFixture
 ) -> None:
     provider.wrong["token"] = {"expires_in": 1}
-    async with calling(serving(provider), LEGACY, "none") as call:
+    async with begin_call(make_cloud_server(provider), LEGACY, "none") as call:
         assert await browser.walk(call.link, "ann") == COMPLETE
         provider.wrong["refuses"] = "invalid_grant"
         await call.go_on()
-    assert failure_in(caplog)["why"] == "the provider ended the grant"
+    assert read_failure(caplog)["why"] == "the provider ended the grant"
 
 
 async def test_keys_that_cannot_be_had_are_one_line(
@@ -108,7 +108,9 @@ async def test_keys_that_cannot_be_had_are_one_line(
 ) -> None:
     settings = {"jwt_jwks_uri": "http://127.0.0.1:1/jwks"}
     async with (
-        http(lambda base: serving(provider, server_url=base, **settings)) as (base, _),
+        serve_http(
+            lambda base: make_cloud_server(provider, server_url=base, **settings)
+        ) as (base, _),
         httpx2.AsyncClient() as client,
     ):
         headers = {"Authorization": f"Bearer {provider.token_of('ann', 'zz:read')}"}
@@ -122,7 +124,10 @@ async def test_a_token_in_an_address_is_not_in_the_access_log(
 ) -> None:
     caplog.set_level("INFO", "uvicorn.access")
     async with (
-        http(lambda base: serving(provider, server_url=base)) as (base, _),
+        serve_http(lambda base: make_cloud_server(provider, server_url=base)) as (
+            base,
+            _,
+        ),
         httpx2.AsyncClient() as client,
     ):
         await client.post(f"{base}/mcp", params={"access_token": "secret"}, json={})
@@ -144,7 +149,7 @@ async def test_a_provider_that_names_itself_must_do_so_each_time(
     provider.wrong["discovery"] = {
         "authorization_response_iss_parameter_supported": True
     }
-    async with calling(serving(provider), MODERN) as call:
+    async with begin_call(make_cloud_server(provider), MODERN) as call:
         back = await browser.log_in(call.link, "ann")
-        back = changed(back, iss=provider.issuer) if named else back
+        back = change_parameters(back, iss=provider.issuer) if named else back
         assert heading(await browser.get(back)) == (COMPLETE if named else FAILED)

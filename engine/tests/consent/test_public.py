@@ -17,8 +17,8 @@ from copier_fastmcp_engine.registry import resource
 from copier_fastmcp_engine.tools import build_tool
 from engine.tests.engine_support.cloud.server import create_server
 from engine.tests.engine_support.cloud.settings import POLICY
-from engine.tests.engine_support.granting import ERAS, Held, settings
-from engine.tests.engine_support.provider import Provider, http
+from engine.tests.engine_support.granting import ERAS, Held, make_settings
+from engine.tests.engine_support.provider import Provider, serve_http
 from engine.tests.engine_support.raw import MODERN, Message
 
 pytestmark = pytest.mark.anyio
@@ -59,11 +59,11 @@ def scoped_resource(name: str) -> str:
 
 
 @asynccontextmanager
-async def served(provider: Provider, **changes: Any) -> AsyncIterator[str]:
+async def serve_tools(provider: Provider, **changes: Any) -> AsyncIterator[str]:
     """Serve these tools over HTTP, one in a mounted server; yield the address."""
 
     def make(base: str) -> FastMCP[Any]:
-        server = create_server(settings(provider, server_url=base, **changes))
+        server = create_server(make_settings(provider, server_url=base, **changes))
         inner: FastMCP[Any] = FastMCP("inner")
         for function in (zz_open, zz_scoped, zz_account):
             declaration = declaration_of(function)
@@ -77,11 +77,11 @@ async def served(provider: Provider, **changes: Any) -> AsyncIterator[str]:
         server.add_resource(scoped_resource)
         return server
 
-    async with http(make) as (base, _):
+    async with serve_http(make) as (base, _):
         yield base
 
 
-def tokens(provider: Provider) -> dict[str, str]:
+def make_headers(provider: Provider) -> dict[str, str]:
     """Return the header of each caller: no token, a broken one, one without the scope, one with it."""
     return {
         "": "",
@@ -91,7 +91,7 @@ def tokens(provider: Provider) -> dict[str, str]:
     }
 
 
-def asked(method: str, **params: Any) -> Message:
+def build_request(method: str, **params: Any) -> Message:
     """Return a request of the newest era."""
     params["_meta"] = {
         "io.modelcontextprotocol/protocolVersion": MODERN,
@@ -123,41 +123,47 @@ async def post(
         )
 
 
-def call(name: str) -> Message:
-    return asked("tools/call", name=name, arguments={})
+def build_call(name: str) -> Message:
+    return build_request("tools/call", name=name, arguments={})
 
 
 # The request, and the status for each caller: without a token, a broken one, one without the scope, one with it.
 ROWS: dict[str, tuple[Any, tuple[int, int, int, int]]] = {
-    "list": (asked("tools/list"), (200, 401, 200, 200)),
-    "open tool": (call("zz_open"), (200, 401, 200, 200)),
-    "scoped tool": (call("zz_scoped"), (401, 401, 403, 200)),
-    "mounted scoped tool": (call("in_zz_scoped"), (401, 401, 403, 200)),
-    "mounted tool that needs consent": (call("in_zz_account"), (401, 401, 200, 200)),
-    "open resource": (asked("resources/read", uri="zz://open"), (200, 401, 200, 200)),
+    "list": (build_request("tools/list"), (200, 401, 200, 200)),
+    "open tool": (build_call("zz_open"), (200, 401, 200, 200)),
+    "scoped tool": (build_call("zz_scoped"), (401, 401, 403, 200)),
+    "mounted scoped tool": (build_call("in_zz_scoped"), (401, 401, 403, 200)),
+    "mounted tool that needs consent": (
+        build_call("in_zz_account"),
+        (401, 401, 200, 200),
+    ),
+    "open resource": (
+        build_request("resources/read", uri="zz://open"),
+        (200, 401, 200, 200),
+    ),
     "scoped resource": (
-        asked("resources/read", uri="zz://scoped/a"),
+        build_request("resources/read", uri="zz://scoped/a"),
         (401, 401, 403, 200),
     ),
-    "batch": ([call("zz_open")], (401, 401, 400, 400)),
+    "batch": ([build_call("zz_open")], (401, 401, 400, 400)),
     "garbage": (b"{", (401, 401, 400, 400)),
     "nothing": (b"", (401, 401, 400, 400)),
     "deep": (b"[" * 100_000, (401, 401, 400, 400)),
     "too long": (b'{"x": "' + b"x" * 5_000_000 + b'"}', (401, 401, 413, 413)),
     "a name that is none": (
-        asked("tools/call", name=["zz_scoped"]),
+        build_request("tools/call", name=["zz_scoped"]),
         (401, 401, 400, 400),
     ),
     "parameters that are none": (
-        asked("tools/call") | {"params": []},
+        build_request("tools/call") | {"params": []},
         (401, 401, 400, 400),
     ),
 }
 
 
-async def test_who_needs_a_token_is_told_so_and_nobody_else(provider: Provider) -> None:
-    async with served(provider, public=True) as base:
-        callers = tokens(provider)
+async def test_each_caller_gets_the_expected_status(provider: Provider) -> None:
+    async with serve_tools(provider, public=True) as base:
+        callers = make_headers(provider)
         for name, (body, expected) in ROWS.items():
             statuses = []
             for token in callers.values():
@@ -166,12 +172,15 @@ async def test_who_needs_a_token_is_told_so_and_nobody_else(provider: Provider) 
             assert tuple(statuses) == expected, name
 
 
-async def test_a_refusal_says_what_is_needed_and_where_to_get_it(
+async def test_a_refusal_names_the_scope_and_the_metadata(
     provider: Provider,
 ) -> None:
-    async with served(provider, public=True) as base:
-        callers = tokens(provider)
-        for body in (call("zz_scoped"), asked("resources/read", uri="zz://scoped/a")):
+    async with serve_tools(provider, public=True) as base:
+        callers = make_headers(provider)
+        for body in (
+            build_call("zz_scoped"),
+            build_request("resources/read", uri="zz://scoped/a"),
+        ):
             for caller in ("", "plain"):
                 response = await post(base, body, callers[caller])
                 challenge = response.headers["www-authenticate"]
@@ -181,11 +190,11 @@ async def test_a_refusal_says_what_is_needed_and_where_to_get_it(
                     assert 'error="insufficient_scope"' in challenge
 
 
-async def test_nobody_is_given_a_token(provider: Provider) -> None:
-    async with served(provider, public=True) as base:
-        callers = tokens(provider)
-        anonymous = await post(base, call("zz_open"), callers[""])
-        plain = await post(base, call("zz_open"), callers["plain"])
+async def test_a_caller_without_a_token_stays_anonymous(provider: Provider) -> None:
+    async with serve_tools(provider, public=True) as base:
+        callers = make_headers(provider)
+        anonymous = await post(base, build_call("zz_open"), callers[""])
+        plain = await post(base, build_call("zz_open"), callers["plain"])
     assert '"token":"nobody"' in anonymous.text
     assert '"token":"plain"' in plain.text
 
@@ -201,8 +210,8 @@ async def test_a_session_belongs_to_the_caller_who_opened_it(
     initialize: Message = {"jsonrpc": "2.0", "id": 1, "method": "initialize"}
     content = json.dumps(initialize | {"params": params}).encode()
     listing = b'{"jsonrpc":"2.0","id":2,"method":"tools/list"}'
-    async with served(provider, public=True) as base:
-        able = tokens(provider)["able"]
+    async with serve_tools(provider, public=True) as base:
+        able = make_headers(provider)["able"]
         opened = await post(base, content, able)
         session = {"Mcp-Session-Id": opened.headers["mcp-session-id"]}
         anonymous = await post(base, listing, "", **session)
@@ -222,7 +231,7 @@ async def test_a_client_without_a_token_lists_all_and_calls_what_is_open(
     provider: Provider, era: str
 ) -> None:
     async with (
-        served(provider, public=True) as base,
+        serve_tools(provider, public=True) as base,
         Client[Any](f"{base}/mcp", mode=era) as client,
     ):
         names = {tool.name for tool in await client.list_tools()}
@@ -234,13 +243,15 @@ async def test_a_client_without_a_token_lists_all_and_calls_what_is_open(
         assert contents[0].text == "open"
 
 
-async def test_otherwise_every_request_needs_a_token(provider: Provider) -> None:
-    async with served(provider) as base:
+async def test_without_the_setting_every_request_needs_a_token(
+    provider: Provider,
+) -> None:
+    async with serve_tools(provider) as base:
         for body, _ in ROWS.values():
             assert (await post(base, body)).status_code == 401
 
 
-async def test_it_opens_a_part_of_what_a_verifier_closes(provider: Provider) -> None:
+async def test_public_needs_a_token_verifier(provider: Provider) -> None:
     fields = dict.fromkeys(["jwt_issuer", "jwt_audience", "jwt_jwks_uri"])
     with pytest.raises(Exception, match=r"PUBLIC opens a part of what .*JWT_ISSUER"):
-        create_server(settings(provider, public=True, **fields))
+        create_server(make_settings(provider, public=True, **fields))

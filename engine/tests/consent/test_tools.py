@@ -25,16 +25,16 @@ from engine.tests.engine_support.granting import (
     TIMED_OUT,
     YES,
     Grant,
-    calling,
+    begin_call,
     commands,
-    end,
+    expire_link,
     flow,
-    grant_of,
-    serving,
+    load_grant,
+    make_cloud_server,
+    make_environment,
     text_of,
-    variables,
 )
-from engine.tests.engine_support.provider import Browser, Provider, http
+from engine.tests.engine_support.provider import Browser, Provider, serve_http
 from engine.tests.engine_support.raw import LEGACY, MODERN, Message, connect, user
 
 pytestmark = [
@@ -48,7 +48,9 @@ pytestmark = [
 async def test_the_link_leads_to_the_provider_with_pkce(
     provider: Provider, browser: Browser, mode: str
 ) -> None:
-    async with calling(serving(provider), LEGACY, mode, tool="check_logged_in") as call:
+    async with begin_call(
+        make_cloud_server(provider), LEGACY, mode, tool="check_logged_in"
+    ) as call:
         login = (await browser.get(call.link)).headers["location"]
         assert login.startswith(provider.issuer)
         query = httpx2.URL(login).params
@@ -62,9 +64,9 @@ async def test_the_link_leads_to_the_provider_with_pkce(
         assert query["nonce"]
 
 
-async def test_who_answers_after_the_link_has_ended_is_told_so(server: FastMCP) -> None:
-    async with calling(server, MODERN) as call:
-        await end(server, call.link)
+async def test_an_answer_after_the_link_expired_is_reported(server: FastMCP) -> None:
+    async with begin_call(server, MODERN) as call:
+        await expire_link(server, call.link)
         assert text_of(await call.go_on()) == TIMED_OUT
 
 
@@ -86,8 +88,8 @@ async def test_check_logged_in_has_four_answers(
     status: str,
 ) -> None:
     monkeypatch.setattr("copier_fastmcp_engine.consent.asking.SETTLE", 0.1)
-    server = serving(provider)
-    async with calling(server, era, "form", tool="check_logged_in") as call:
+    server = make_cloud_server(provider)
+    async with begin_call(server, era, "form", tool="check_logged_in") as call:
         done = await call.go_on(reply)
         assert done["result"]["structuredContent"] == {"status": status}
         await call.begin()
@@ -95,12 +97,10 @@ async def test_check_logged_in_has_four_answers(
         assert (await call.go_on())["result"]["structuredContent"] == {"status": "yes"}
 
 
-async def test_what_was_granted_is_taken_back(
-    provider: Provider, browser: Browser
-) -> None:
-    server = serving(provider)
+async def test_a_grant_can_be_revoked(provider: Provider, browser: Browser) -> None:
+    server = make_cloud_server(provider)
     revoke = f"revoke_{DOMAIN}_access"
-    async with calling(server, LEGACY, "none") as call:
+    async with begin_call(server, LEGACY, "none") as call:
         assert await browser.walk(call.link, "ann") == COMPLETE
         yes = {"action": "accept", "content": {"confirm": True}}
         with user("ann"):
@@ -110,16 +110,14 @@ async def test_what_was_granted_is_taken_back(
                     done = await raw.receive(await raw.send("tools/call", **arguments))
         assert "result" in done
         assert sorted(provider.revoked) == sorted(provider.tokens)
-        assert await grant_of(server, "ann") is None
+        assert await load_grant(server, "ann") is None
         await call.begin()
         assert text_of(call.message).startswith(REQUIRED)
 
 
 @pytest.mark.parametrize("name", ["check_provisioning_status", "list_tools"])
-async def test_what_says_read_only_starts_nothing(
-    provider: Provider, name: str
-) -> None:
-    server = serving(provider)
+async def test_read_only_calls_start_no_login(provider: Provider, name: str) -> None:
+    server = make_cloud_server(provider)
     rows: Any = flow.consent_of(server).store
     before = rows._rows._run("SELECT * FROM rows")
     async with Client(server, mode=MODERN) as client:
@@ -143,10 +141,10 @@ def test_the_one_user_of_stdio_has_commands(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     database = str(tmp_path / "consent.db")
-    values = variables(provider, CONSENT_DATABASE=database, SECRET_KEYS=SECRET)
+    values = make_environment(provider, CONSENT_DATABASE=database, SECRET_KEYS=SECRET)
     for name, value in values.items():
         monkeypatch.setenv(name, value)
-    server = serving(provider, consent_database=database, secret_keys=SECRET)
+    server = make_cloud_server(provider, consent_database=database, secret_keys=SECRET)
     consent = flow.consent_of(server)
     granted_at = time.time()
     grant = Grant(
@@ -174,7 +172,9 @@ def test_a_store_that_is_away_is_one_line(
     provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("redis")
-    values = variables(provider, STATE="redis://127.0.0.1:1/0", SECRET_KEYS=SECRET)
+    values = make_environment(
+        provider, STATE="redis://127.0.0.1:1/0", SECRET_KEYS=SECRET
+    )
     for name, value in values.items():
         monkeypatch.setenv(name, value)
     for command in (commands.status, commands.revoke):
@@ -187,7 +187,7 @@ def test_a_store_that_is_away_is_one_line(
 async def test_in_pass_through_mode_nothing_is_kept_nor_served_for_it(
     provider: Provider,
 ) -> None:
-    server = serving(provider, enable_offline_access=False)
+    server = make_cloud_server(provider, enable_offline_access=False)
     async with Client(server, mode=MODERN) as client:
         names = {tool.name for tool in await client.list_tools()}
         assert names.isdisjoint({"check_logged_in", f"request_{DOMAIN}_access"})
@@ -197,7 +197,7 @@ async def test_in_pass_through_mode_nothing_is_kept_nor_served_for_it(
 
 async def test_a_single_user_is_never_asked(provider: Provider) -> None:
     single = {"enable_offline_access": False, "static_credentials": "the only one"}
-    async with Client(serving(provider, **single), mode=MODERN) as client:
+    async with Client(make_cloud_server(provider, **single), mode=MODERN) as client:
         held = await client.call_tool("zz_look", {})
     assert held.structured_content == {"token": "the only one"}
 
@@ -205,7 +205,9 @@ async def test_a_single_user_is_never_asked(provider: Provider) -> None:
 async def test_over_http_a_missing_scope_is_named_and_its_tool_listed(
     provider: Provider,
 ) -> None:
-    async with http(lambda base: serving(provider, server_url=base)) as (base, _):
+    async with serve_http(
+        lambda base: make_cloud_server(provider, server_url=base)
+    ) as (base, _):
         token = provider.token_of("ann", "other:read")
         transport = StreamableHttpTransport(f"{base}/mcp", auth=token)
         async with Client(transport, mode=MODERN) as client:
@@ -229,7 +231,9 @@ async def test_over_http_a_scope_that_all_need_is_refused_by_its_status(
     provider: Provider,
 ) -> None:
     make = {"jwt_scopes": "all:need"}
-    async with http(lambda base: serving(provider, server_url=base, **make)) as (
+    async with serve_http(
+        lambda base: make_cloud_server(provider, server_url=base, **make)
+    ) as (
         base,
         _,
     ):
@@ -243,7 +247,9 @@ async def test_over_http_a_scope_that_all_need_is_refused_by_its_status(
 async def test_below_a_path_a_login_completes_and_the_metadata_is_found(
     provider: Provider, browser: Browser
 ) -> None:
-    async with http(lambda base: serving(provider, server_url=base), "/notes") as (
+    async with serve_http(
+        lambda base: make_cloud_server(provider, server_url=base), "/notes"
+    ) as (
         base,
         _,
     ):

@@ -14,13 +14,13 @@ from engine.tests.engine_support.granting import (
     FAILED,
     STALE,
     TOKEN,
-    calling,
+    assert_no_grant,
+    begin_call,
     flow,
-    grant_of,
-    nothing,
-    serving,
+    load_grant,
+    make_cloud_server,
 )
-from engine.tests.engine_support.provider import Browser, Provider, heading, http
+from engine.tests.engine_support.provider import Browser, Provider, heading, serve_http
 from engine.tests.engine_support.raw import MODERN, user
 
 pytestmark = pytest.mark.anyio
@@ -30,11 +30,11 @@ pytestmark = pytest.mark.anyio
 async def test_a_forwarded_link_grants_nothing_to_anybody(
     provider: Provider, server: FastMCP, browser: Browser, era: str
 ) -> None:
-    async with calling(server, era, caller="ann") as call:
+    async with begin_call(server, era, caller="ann") as call:
         assert await browser.walk(call.link, "bob") == FAILED
         assert "Another account" in browser.seen[-1].text
         assert sorted(provider.revoked) == sorted(provider.tokens) != []
-        await nothing(server)
+        await assert_no_grant(server)
         after = await call.go_on()
         assert "structuredContent" not in after.get("result", {})
 
@@ -42,45 +42,49 @@ async def test_a_forwarded_link_grants_nothing_to_anybody(
 async def test_a_login_page_forwarded_by_its_starter_is_refused_in_the_other_browser(
     provider: Provider, server: FastMCP, browser: Browser
 ) -> None:
-    async with calling(server, MODERN) as call:
+    async with begin_call(server, MODERN) as call:
         login = (await browser.get(call.link)).headers["location"]
         victim = Browser()
         back = str((await victim.get(login, sub="ann")).headers["location"])
         assert heading(await victim.get(back)) == STALE
         assert TOKEN not in provider.asked
-        await nothing(server)
+        await assert_no_grant(server)
 
 
 async def test_users_are_not_mixed_up(
     provider: Provider, server: FastMCP, browser: Browser
 ) -> None:
     async with (
-        calling(server, MODERN) as ann,
-        calling(server, MODERN, caller="bob") as bob,
+        begin_call(server, MODERN) as ann,
+        begin_call(server, MODERN, caller="bob") as bob,
     ):
         assert await browser.walk(ann.link, "ann") == COMPLETE
         assert await Browser().walk(bob.link, "bob") == COMPLETE
         for name, call in (("ann", ann), ("bob", bob)):
             with user(name):
                 message = await call.go_on()
-            grant = await grant_of(server, name)
+            grant = await load_grant(server, name)
             assert grant.subject == name
             token = grant.access_token
             assert message["result"]["structuredContent"] == {"token": token}
 
 
 async def test_an_argument_names_no_user(server: FastMCP, browser: Browser) -> None:
-    async with calling(server, MODERN) as call:
+    async with begin_call(server, MODERN) as call:
         assert await browser.walk(call.link, "ann") == COMPLETE
     for name in ("user_id", "user", "subject"):
         parameters = {"tool": "check_provisioning_status", name: "ann"}
-        async with calling(server, MODERN, caller="bob", **parameters) as call:
+        async with begin_call(server, MODERN, caller="bob", **parameters) as call:
             assert "structuredContent" not in call.message.get("result", {})
 
 
-async def test_over_http_nobody_is_no_user(provider: Provider) -> None:
+async def test_over_http_a_caller_without_a_token_is_refused(
+    provider: Provider,
+) -> None:
     none = {"jwt_issuer": None, "jwt_audience": None, "jwt_jwks_uri": None}
-    async with http(lambda base: serving(provider, server_url=base, **none)) as (
+    async with serve_http(
+        lambda base: make_cloud_server(provider, server_url=base, **none)
+    ) as (
         base,
         server,
     ):
@@ -90,7 +94,7 @@ async def test_over_http_nobody_is_no_user(provider: Provider) -> None:
             )
         assert refusal.is_error
         assert "no verified token" in getattr(refusal.content[0], "text", "")
-        await nothing(server)
+        await assert_no_grant(server)
 
 
 @pytest.mark.parametrize("which", ["audience", "issuer", "none"])
@@ -102,9 +106,9 @@ async def test_a_token_for_somebody_else_is_refused(
         issuers = dict.fromkeys(["jwt_issuer", "oidc_issuer"], "https://example.com")
 
     def make(base: str) -> FastMCP:
-        return serving(provider, server_url=base, **issuers)
+        return make_cloud_server(provider, server_url=base, **issuers)
 
-    async with http(make) as (base, _):
+    async with serve_http(make) as (base, _):
         audience = "another-server" if which == "audience" else "the-client"
         token = provider.token_of("ann", "zz:read", audience=audience)
         if which == "none":
@@ -135,7 +139,9 @@ GOOD: dict[str, dict[str, Any]] = {
 async def test_only_an_access_token_that_holds_now_is_taken(
     provider: Provider, kind: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with http(lambda base: serving(provider, server_url=base)) as (base, _):
+    async with serve_http(
+        lambda base: make_cloud_server(provider, server_url=base)
+    ) as (base, _):
         if kind == "of the provider":
             token = await provider.id_token_of("ann")
         else:
@@ -154,7 +160,7 @@ async def test_the_cookie_of_a_browser_is_for_our_pages_alone(
     provider: Provider, server: FastMCP, browser: Browser, https: bool
 ) -> None:
     consent = flow.consent_of(server)
-    async with calling(server, MODERN) as call:
+    async with begin_call(server, MODERN) as call:
         link = httpx2.URL(call.link).params["elicitationId"]
         if https:  # behind a proxy that has the certificate
             elicitation = await consent.elicitation(link)

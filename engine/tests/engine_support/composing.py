@@ -19,7 +19,7 @@ from engine.tests.engine_support.raw import (
     connect,
     outcome,
 )
-from engine.tests.engine_support.targets import DONE, Name, Wiped, built
+from engine.tests.engine_support.targets import DONE, Name, Wiped, build_policy_tool
 
 YES: Message = {"action": "accept", "content": {"confirm": True}}
 NO: Message = {"action": "decline"}
@@ -35,7 +35,7 @@ def destroy(name: str) -> Message:
     return {"destroyed": name}
 
 
-async def called(
+async def call_tool(
     server: FastMCP, era: str, tool: str, answer: Message | None, **arguments: object
 ) -> Message:
     """Return the response to a call; without an answer the client cannot be asked."""
@@ -46,7 +46,7 @@ async def called(
     return message
 
 
-async def in_two_steps(
+async def call_in_two_steps(
     server: FastMCP, era: str, tool: str, through: str = "", **arguments: object
 ) -> list[str]:
     """Return the outcomes of a call without and with `confirm`, of a client that cannot be asked.
@@ -69,7 +69,7 @@ async def in_two_steps(
     return outcomes
 
 
-async def wire(server: FastMCP, era: str, name: str) -> Message:
+async def fetch_definition(server: FastMCP, era: str, name: str) -> Message:
     """Return the definition of a tool that a client gets."""
     async with connect(server, era, can={}) as raw:
         message = await raw.receive(await raw.send("tools/list"))
@@ -79,7 +79,7 @@ async def wire(server: FastMCP, era: str, name: str) -> Message:
     return definitions[name]
 
 
-def lines(file: Path) -> list[Message]:
+def read_audit_log(file: Path) -> list[Message]:
     """Return the lines of an audit log, its oldest file first."""
     entries = []
     for path in [*sorted(file.parent.glob(f"{file.name}.*")), file]:
@@ -88,18 +88,18 @@ def lines(file: Path) -> list[Message]:
     return entries
 
 
-def text(message: Message) -> str:
+def text_of(message: Message) -> str:
     """Return the first text of a result."""
     return str(message["result"]["content"][0]["text"])
 
 
-def plain(server: FastMCP) -> str:
+def add_plain(server: FastMCP) -> str:
     """Add an undeclared tool to the server itself, late."""
     server.tool(destroy)
     return "destroy"
 
 
-def mounted(server: FastMCP) -> str:
+def add_mounted(server: FastMCP) -> str:
     """Mount a server with an undeclared tool."""
     child = FastMCP("child")
     child.tool(destroy)
@@ -107,30 +107,30 @@ def mounted(server: FastMCP) -> str:
     return "child_destroy"
 
 
-def read_only(server: FastMCP) -> str:
+def add_read_only(server: FastMCP) -> str:
     """Add an undeclared tool that claims to be read-only."""
     server.tool(destroy, annotations=READS)
     return "destroy"
 
 
-def injected(server: FastMCP) -> str:
+def add_injected(server: FastMCP) -> str:
     """Inject an undeclared tool with a middleware."""
     server.add_middleware(ToolInjectionMiddleware([Tool.from_function(destroy)]))
     return "destroy"
 
 
-def transformed(server: FastMCP) -> str:
+def add_transformed(server: FastMCP) -> str:
     """Transform a declared read into an undeclared tool."""
 
     async def destroying(title: str) -> Message:
         return destroy(title)
 
-    look = built(zz_look)
+    look = build_policy_tool(zz_look)
     server.add_tool(Tool.from_tool(look, name="destroy", transform_fn=destroying))
     return "destroy"
 
 
-def openapi(server: FastMCP) -> str:
+def add_openapi(server: FastMCP) -> str:
     """Mount the server of an OpenAPI document, whose DELETE has no hint."""
     parameter = {
         "name": "name",
@@ -179,4 +179,11 @@ def raze(name: str) -> Message:
     return destroy(name)
 
 
-WAYS = [plain, mounted, read_only, injected, transformed, openapi]
+WAYS = [
+    add_plain,
+    add_mounted,
+    add_read_only,
+    add_injected,
+    add_transformed,
+    add_openapi,
+]

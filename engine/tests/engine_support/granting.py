@@ -97,7 +97,7 @@ async def zz_outer(ctx: Context) -> Held:
 policy_in_use = [POLICY]
 
 
-def variables(provider: Provider, **changes: str) -> dict[str, str]:
+def make_environment(provider: Provider, **changes: str) -> dict[str, str]:
     """Return the environment of a server that stores the grants of this provider."""
     values = {
         "DATABASE": ":memory:",
@@ -114,10 +114,10 @@ def variables(provider: Provider, **changes: str) -> dict[str, str]:
     return {PREFIX + name: value for name, value in (values | changes).items()}
 
 
-def settings(provider: Provider, **changes: Any) -> Settings:
+def make_settings(provider: Provider, **changes: Any) -> Settings:
     """Return the same as settings, with some changes."""
     fields: Message = {}
-    for name, value in variables(provider).items():
+    for name, value in make_environment(provider).items():
         fields[name.removeprefix(PREFIX).lower()] = value
     fields["metadata"] = Path("none")
     make: type[Settings] = settings_class(policy_in_use[-1])
@@ -132,14 +132,14 @@ def add_tools(server: FastMCP[Any], *functions: Callable[..., Any]) -> None:
         server.add_tool(build_tool(guard_of(server).policy, function, declaration))
 
 
-def serving(provider: Provider, **changes: Any) -> FastMCP:
+def make_cloud_server(provider: Provider, **changes: Any) -> FastMCP:
     """Return the cloud server with the tools above."""
-    server = create_server(settings(provider, **changes))
+    server = create_server(make_settings(provider, **changes))
     add_tools(server, zz_look, zz_alone, zz_drop, zz_outer)
     return server
 
 
-def link_in(message: object) -> str:
+def find_link(message: object) -> str:
     """Return the link to the server's page in a message."""
     place = rf"http://127.0.0.1:\d+/oauth/authorize-{DOMAIN}\?elicitationId=[\w-]+"
     link = re.search(place, json.dumps(message))
@@ -178,7 +178,7 @@ class Call:
     @property
     def link(self) -> str:
         """The link that the user has to open."""
-        return link_in(self.message)
+        return find_link(self.message)
 
     async def go_on(self, reply: Message = YES) -> Message:
         """Answer the question if there is one; otherwise call again."""
@@ -195,7 +195,7 @@ class Call:
 
 
 @asynccontextmanager
-async def calling(
+async def begin_call(
     server: FastMCP,
     era: str,
     mode: str = "url",
@@ -211,7 +211,7 @@ async def calling(
     flow.consent_of(server).listener.close()
 
 
-async def grant_of(server: FastMCP, subject: str) -> Any:
+async def load_grant(server: FastMCP, subject: str) -> Any:
     """Return the stored grant of a user."""
     owner = flow.LOCAL
     if subject:
@@ -219,13 +219,13 @@ async def grant_of(server: FastMCP, subject: str) -> Any:
     return await flow.consent_of(server).grant(owner)
 
 
-async def nothing(server: FastMCP, *names: str) -> None:
+async def assert_no_grant(server: FastMCP, *names: str) -> None:
     """Assert that no user has granted access."""
     for name in names or ("ann", "bob", ""):
-        assert await grant_of(server, name) is None
+        assert await load_grant(server, name) is None
 
 
-async def end(server: FastMCP, link: str) -> None:
+async def expire_link(server: FastMCP, link: str) -> None:
     """Let a link expire, however fast this machine is."""
     consent = flow.consent_of(server)
     elicitation = await consent.elicitation(httpx2.URL(link).params["elicitationId"])
@@ -244,7 +244,7 @@ async def close_stores(server: FastMCP) -> None:
         await store.close()
 
 
-def secrets_of(provider: Provider, browser: Browser) -> set[str]:
+def collect_secrets(provider: Provider, browser: Browser) -> set[str]:
     """Return the tokens of a provider, and the long parameters of the addresses that a browser opened."""
     secrets = {*provider.tokens}
     for page in browser.seen:
@@ -252,6 +252,6 @@ def secrets_of(provider: Provider, browser: Browser) -> set[str]:
     return {secret for secret in secrets if len(secret) > 15}
 
 
-def changed(address: str, **params: str) -> str:
+def change_parameters(address: str, **params: str) -> str:
     """Return an address with other parameters."""
     return str(httpx2.URL(address).copy_merge_params(params))

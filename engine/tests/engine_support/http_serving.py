@@ -34,7 +34,7 @@ class _Whole:
 
 
 @contextlib.asynccontextmanager
-async def http(
+async def serve_http(
     make: Callable[[str], Served], prefix: str = ""
 ) -> AsyncIterator[tuple[str, Served]]:
     """Serve a server on a free port; yield its address and the server.

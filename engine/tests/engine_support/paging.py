@@ -10,21 +10,21 @@ from fastmcp import FastMCP
 
 from engine.tests.engine_support.notes.server import PAGE, NotesSettings, notes_settings
 from engine.tests.engine_support.raw import Message, Raw
-from engine.tests.engine_support.targets import serving
+from engine.tests.engine_support.targets import make_target_server
 
 page: Any = import_module("copier_fastmcp_engine.pages.pages")
 PAGE_SETTINGS = notes_settings(PAGE)
 CALL: Message = {"name": "wipe", "arguments": {"name": "a"}}
 
 
-def serving_pages(
+def make_page_server(
     seconds: float = 600, settings: NotesSettings = PAGE_SETTINGS
 ) -> FastMCP[Any]:
     """Return a server that asks on a page."""
-    return serving(seconds, settings=settings)
+    return make_target_server(seconds, settings=settings)
 
 
-async def call(raw: Raw, **changes: Any) -> Message:
+async def call_wipe(raw: Raw, **changes: Any) -> Message:
     """Return the response to CALL, with some changes."""
     return await raw.receive(await raw.send("tools/call", **(CALL | changes)))
 
@@ -33,13 +33,13 @@ def text_of(message: Message) -> str:
     return str(message["result"]["content"][0]["text"])
 
 
-def link_in(message: object) -> str:
+def find_link(message: object) -> str:
     link = re.search(r"http://127\.0\.0\.1:\d+/confirm\?link=[\w-]+", str(message))
     assert link, message
     return link[0]
 
 
-async def answer(
+async def answer_page(
     browser: httpx2.AsyncClient, link: str, word: str = "approve", **changes: Any
 ) -> int:
     """Open the page of a link and press a button; return the HTTP status.

@@ -24,7 +24,7 @@ from joserfc.jwk import RSAKey
 from listening import PATIENCE
 from werkzeug.serving import make_server
 
-from engine.tests.engine_support.http_serving import http as http
+from engine.tests.engine_support.http_serving import serve_http as serve_http
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # it uses what Authlib deprecates
@@ -90,20 +90,20 @@ class Provider:
             start("500 Down", [("Content-Type", "text/plain")])
             return [b"<script>alert(1)</script>"]
         if path == "/revoke":
-            self.revoked += parse_qs(self._form(environ)).get("token", [])
+            self.revoked += parse_qs(self._read_form(environ)).get("token", [])
             start("200 OK", [])
             return [b""]
         if path == "/oauth2/token" and "refuses" in self.wrong:
             start("401 Unauthorized", [("Content-Type", "application/json")])
             return [json.dumps({"error": self.wrong["refuses"]}).encode()]
         if path == "/oauth2/token" and not (
-            self._proven(environ) and self._newest(environ)
+            self._is_proven(environ) and self._is_newest(environ)
         ):
             start("400 Bad Request", [("Content-Type", "application/json")])
             return [b'{"error": "invalid_grant"}']
-        return self._passed(environ, start, path)
+        return self._pass_on(environ, start, path)
 
-    def _passed(self, environ: Environ, start: Answer, path: str) -> Iterable[bytes]:
+    def _pass_on(self, environ: Environ, start: Answer, path: str) -> Iterable[bytes]:
         start_arguments: list[Any] = []
 
         def catch(status: str, headers: list[tuple[str, str]], *_: object) -> None:
@@ -143,23 +143,23 @@ class Provider:
             if name in response:
                 self.tokens.append(response[name])
 
-    def _form(self, environ: Environ) -> str:
+    def _read_form(self, environ: Environ) -> str:
         body: bytes = environ["wsgi.input"].read(
             int(environ.get("CONTENT_LENGTH") or 0)
         )
         environ["wsgi.input"] = io.BytesIO(body)
         return body.decode()
 
-    def _proven(self, environ: Environ) -> bool:
-        form = parse_qs(self._form(environ))
+    def _is_proven(self, environ: Environ) -> bool:
+        form = parse_qs(self._read_form(environ))
         challenge = self.challenges.pop(form.get("code", [""])[0], "")
         verifier = form.get("code_verifier", [""])[0]
         digest = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest())
         return not challenge or digest.rstrip(b"=").decode() == challenge
 
-    def _newest(self, environ: Environ) -> bool:
+    def _is_newest(self, environ: Environ) -> bool:
         """Whether a refresh token that rotates is the newest; an older one ends the login (RFC 9700, 4.14.2)."""
-        form = parse_qs(self._form(environ))
+        form = parse_qs(self._read_form(environ))
         family, _, number = form.get("refresh_token", [""])[0].partition("~")
         if not number:
             return True

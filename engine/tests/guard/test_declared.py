@@ -18,19 +18,25 @@ from copier_fastmcp_engine.errors import StartError
 from copier_fastmcp_engine.registry import resource
 from engine.tests.engine_support.composing import (
     READS,
-    called,
+    add_mounted,
+    add_read_only,
+    call_tool,
     each_era,
-    mounted,
-    read_only,
-    text,
-    wire,
+    fetch_definition,
+    text_of,
     zz_look,
 )
 from engine.tests.engine_support.notes import extend
 from engine.tests.engine_support.notes.server import TWO_STEP, create_server
 from engine.tests.engine_support.notes.server import NotesSettings as Settings
 from engine.tests.engine_support.raw import MODERN, Message, connect, outcome
-from engine.tests.engine_support.targets import DONE, SETTINGS, built, serving, wipe
+from engine.tests.engine_support.targets import (
+    DONE,
+    SETTINGS,
+    build_policy_tool,
+    make_target_server,
+    wipe,
+)
 
 SCOPED = resource("scoped://all", name="Scoped", description="All.", scopes=["zz:read"])
 READ_ONLY = "it may write, and this server is served read-only"
@@ -41,12 +47,14 @@ async def test_hints_changed_on_the_way_stop_the_start_and_are_put_right_when_la
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def add(server: FastMCP) -> None:
-        server.add_tool(Tool.from_tool(built(wipe), name="raze", annotations=READS))
+        server.add_tool(
+            Tool.from_tool(build_policy_tool(wipe), name="raze", annotations=READS)
+        )
 
-    server = serving()
+    server = make_target_server()
     add(server)
-    copy = await wire(server, MODERN, "raze")
-    original = await wire(server, MODERN, "wipe")
+    copy = await fetch_definition(server, MODERN, "raze")
+    original = await fetch_definition(server, MODERN, "wipe")
     assert copy["annotations"] == original["annotations"]
     monkeypatch.setattr(extend, "extend", add)
     with pytest.raises(
@@ -101,16 +109,16 @@ async def zz_tell() -> Message:
     return {"told": True}
 
 
-def child_with(settings: Message) -> FastMCP:
+def make_child(settings: Message) -> FastMCP:
     """A server with a read, a write and what nobody declared, and a cache for some of them."""
     child = FastMCP("child", middleware=[ResponseCachingMiddleware(**settings)])
-    child.add_tool(built(zz_look))
-    child.add_tool(built(wipe))
+    child.add_tool(build_policy_tool(zz_look))
+    child.add_tool(build_policy_tool(wipe))
     child.tool(zz_tell)
     return child
 
 
-def calls(*names: str) -> Message:
+def cache_calls(*names: str) -> Message:
     """Settings of a cache that answers for calls of some tools, and for nothing that is read."""
     off = {"enabled": False}
     included = {"included_tools": [*names]} if names else off
@@ -121,17 +129,17 @@ def calls(*names: str) -> Message:
     ("settings", "refused_tool"),
     [
         ({}, "every tool"),
-        (calls("zz_look", "wipe"), "wipe"),
-        (calls("zz_tell"), "zz_tell"),
-        (calls("zz_look", "child_zz_look"), "child_zz_look"),
-        (calls("zz_look"), None),
-        (calls("zz_look", "zz_told"), "zz_told"),
-        (calls(), None),
+        (cache_calls("zz_look", "wipe"), "wipe"),
+        (cache_calls("zz_tell"), "zz_tell"),
+        (cache_calls("zz_look", "child_zz_look"), "child_zz_look"),
+        (cache_calls("zz_look"), None),
+        (cache_calls("zz_look", "zz_told"), "zz_told"),
+        (cache_calls(), None),
     ],
     ids=["all", "a-write", "undeclared", "another-name", "a-read", "not-there", "none"],
 )
 @pytest.mark.parametrize("deep", [False, True], ids=["mounted", "deeper"])
-def test_so_may_that_of_a_mounted_server(
+def test_a_mounted_cache_may_answer_for_declared_reads_alone(
     settings: Message,
     refused_tool: str | None,
     deep: bool,
@@ -140,7 +148,7 @@ def test_so_may_that_of_a_mounted_server(
     def extend_(server: FastMCP) -> None:
         between = FastMCP("between") if deep else server
         between.mount(
-            child_with(settings), namespace="child", tool_names={"zz_tell": "told"}
+            make_child(settings), namespace="child", tool_names={"zz_tell": "told"}
         )
         if deep:
             server.mount(between)
@@ -159,7 +167,7 @@ def test_a_cache_knows_a_declared_tool_by_its_own_name(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def extend_(server: FastMCP) -> None:
-        server.mount(child_with(calls("zz_tell")), namespace="child")
+        server.mount(make_child(cache_calls("zz_tell")), namespace="child")
         declare("child_zz_tell", "read")
 
     monkeypatch.setattr(extend, "extend", extend_)
@@ -167,7 +175,7 @@ def test_a_cache_knows_a_declared_tool_by_its_own_name(
 
 
 @pytest.mark.parametrize("where", ["child", "here"])
-def test_no_cache_answers_for_what_is_read_behind_scopes(
+def test_no_cache_answers_for_a_resource_with_scopes(
     where: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cache = ResponseCachingMiddleware(call_tool_settings={"enabled": False})
@@ -188,7 +196,7 @@ def test_no_cache_answers_for_a_tool_that_calls_others(
 ) -> None:
     def extend_(server: FastMCP) -> None:
         server.add_transform(RegexSearchTransform())
-        server.add_middleware(ResponseCachingMiddleware(**calls("call_tool")))
+        server.add_middleware(ResponseCachingMiddleware(**cache_calls("call_tool")))
 
     monkeypatch.setattr(extend, "extend", extend_)
     with pytest.raises(
@@ -198,7 +206,7 @@ def test_no_cache_answers_for_a_tool_that_calls_others(
 
 
 async def test_no_tool_runs_in_the_background() -> None:
-    server = serving()
+    server = make_target_server()
     task = Tool.from_function(asynchronous, task=True)
     server.add_tool(task)
     assert await server.get_tasks() == []
@@ -212,10 +220,10 @@ async def asynchronous(name: str) -> None:
     DONE.append(name)
 
 
-async def test_what_nobody_declared_is_named_at_the_start(
+async def test_an_undeclared_tool_is_named_at_the_start(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(extend, "extend", mounted)
+    monkeypatch.setattr(extend, "extend", add_mounted)
     create_server(SETTINGS)
     (record,) = [line for line in caplog.records if line.levelno == logging.WARNING]
     assert record.getMessage().startswith(
@@ -224,7 +232,7 @@ async def test_what_nobody_declared_is_named_at_the_start(
     caplog.clear()
 
     def extended(server: FastMCP) -> None:
-        mounted(server)
+        add_mounted(server)
         declare("child_destroy", "read")
 
     monkeypatch.setattr(extend, "extend", extended)
@@ -233,45 +241,51 @@ async def test_what_nobody_declared_is_named_at_the_start(
 
 
 @each_era
-async def test_where_the_profile_confirms_nothing_it_is_served_and_named(
+async def test_without_confirmation_an_undeclared_tool_is_served_and_named(
     era: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     class Asking(Settings):
         policy = dataclasses.replace(TWO_STEP, confirm="none")
 
-    monkeypatch.setattr(extend, "extend", mounted)
+    monkeypatch.setattr(extend, "extend", add_mounted)
     server = create_server(Asking(**SETTINGS.model_dump()))
     assert caplog.messages[0].startswith(
         "nobody is asked before undeclared child_destroy: "
     )
-    assert outcome(await called(server, era, "child_destroy", None, name="a")) == "None"
+    assert (
+        outcome(await call_tool(server, era, "child_destroy", None, name="a")) == "None"
+    )
     assert DONE == ["a"]
 
 
 @each_era
 async def test_read_only_goes_by_the_declaration(era: str) -> None:
     server = create_server(SETTINGS.model_copy(update={"read_only": True}))
-    read_only(server)
-    server.add_tool(built(zz_look))
-    server.add_tool(Tool.from_tool(built(wipe), name="raze", annotations=READS))
+    add_read_only(server)
+    server.add_tool(build_policy_tool(zz_look))
+    server.add_tool(
+        Tool.from_tool(build_policy_tool(wipe), name="raze", annotations=READS)
+    )
     async with connect(server, era, can={}) as raw:
         message = await raw.receive(await raw.send("tools/list"))
     names = {tool["name"] for tool in message["result"]["tools"]}
     assert "zz_look" in names
     assert names.isdisjoint({"destroy", "raze", "delete_note"})
     for tool in ("destroy", "raze"):
-        refused = text(await called(server, era, tool, None, name="a"))
+        refused = text_of(await call_tool(server, era, tool, None, name="a"))
         assert refused == f"{tool} cannot be called here: {READ_ONLY}"
     assert DONE == []
 
 
-async def test_what_needs_scopes_that_nobody_can_have_is_named_when_served_over_http(
+async def test_scopes_without_a_verifier_are_reported_over_http(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     server = create_server(SETTINGS)
     server.http_app()
     assert caplog.records == []
-    server.add_tool(built(read(title="Scoped", scopes=["zz:read"])(zz_scoped)))
+    server.add_tool(
+        build_policy_tool(read(title="Scoped", scopes=["zz:read"])(zz_scoped))
+    )
     server.add_resource(SCOPED(zz_scoped))
     server.http_app()
     (line,) = caplog.messages
@@ -281,8 +295,8 @@ async def test_what_needs_scopes_that_nobody_can_have_is_named_when_served_over_
 @each_era
 async def test_scopes_hold_through_a_mount_and_for_a_resource(era: str) -> None:
     """Also where a transform on the way drops what FastMCP hides the tool by."""
-    server, child = serving(), FastMCP("child")
-    scoped = built(read(title="Scoped", scopes=["zz:read"])(zz_scoped))
+    server, child = make_target_server(), FastMCP("child")
+    scoped = build_policy_tool(read(title="Scoped", scopes=["zz:read"])(zz_scoped))
     child.add_tool(scoped.model_copy(update={"auth": None}))
     server.mount(child, namespace="child")
     server.add_resource(SCOPED(zz_scoped))
@@ -300,7 +314,7 @@ async def test_scopes_hold_through_a_mount_and_for_a_resource(era: str) -> None:
                     "tools/call", name="child_zz_scoped", arguments={}
                 )
                 message = await raw.receive(number)
-                assert ("insufficient_scope" in text(message)) is (kind == "error")
+                assert ("insufficient_scope" in text_of(message)) is (kind == "error")
             auth_context_var.reset(reset)
     finally:
         reset_transport(before)

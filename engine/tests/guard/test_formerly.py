@@ -20,11 +20,11 @@ from copier_fastmcp_engine.subsets import Facts, Subset
 from engine.tests.engine_support.composing import (
     NO,
     YES,
-    called,
+    call_in_two_steps,
+    call_tool,
     destroy,
     each_era,
-    in_two_steps,
-    wire,
+    fetch_definition,
 )
 from engine.tests.engine_support.composing import TWO_STEPS as STEPS
 from engine.tests.engine_support.notes import extend
@@ -35,8 +35,8 @@ from engine.tests.engine_support.targets import (
     SETTINGS,
     Name,
     Wiped,
-    built,
-    serving,
+    build_policy_tool,
+    make_target_server,
 )
 
 pytestmark = pytest.mark.anyio
@@ -56,26 +56,26 @@ async def zz_see(name: Name) -> Wiped:
     return Wiped(name=name)
 
 
-def renamed(**settings: object) -> FastMCP[Any]:
+def make_renamed_server(**settings: object) -> FastMCP[Any]:
     """A server with tools that had other names."""
-    server = serving(settings=SETTINGS.model_copy(update=settings))
+    server = make_target_server(settings=SETTINGS.model_copy(update=settings))
     for function in (zz_raze, zz_see):
-        server.add_tool(built(function))
+        server.add_tool(build_policy_tool(function))
     guard_of(server).check()
     return server
 
 
 @each_era
 async def test_an_old_name_is_gated_like_the_new_one(era: str) -> None:
-    server = renamed()
+    server = make_renamed_server()
     for name in ("zz_raze", "zz_level", "zz_flatten"):
         DONE.clear()
-        assert outcome(await called(server, era, name, NO, name="a")) == "declined"
-        assert await in_two_steps(server, era, name, name="b") == STEPS
+        assert outcome(await call_tool(server, era, name, NO, name="a")) == "declined"
+        assert await call_in_two_steps(server, era, name, name="b") == STEPS
         assert "b" in DONE
-        first = await called(server, era, name, None, name="c", confirm=True)
+        first = await call_tool(server, era, name, None, name="c", confirm=True)
         assert outcome(first) == "error"
-        assert outcome(await called(server, era, name, YES, name="d")) == "applied"
+        assert outcome(await call_tool(server, era, name, YES, name="d")) == "applied"
         assert DONE == ["b", "d"]
 
 
@@ -84,13 +84,15 @@ async def test_a_preview_is_of_one_tool_by_whatever_name_and_applied_once(
     era: str,
 ) -> None:
     outcomes = []
-    async with connect(renamed(), era, can={}) as raw:
+    async with connect(make_renamed_server(), era, can={}) as raw:
         for name, confirm in (
             ("zz_raze", False),
             ("zz_level", True),
             ("zz_raze", True),
         ):
-            arguments = {"name": "a", "confirm": confirm}
+            arguments: dict[str, object] = {"name": "a"}
+            if confirm:
+                arguments["confirm"] = True
             number = await raw.send("tools/call", name=name, arguments=arguments)
             outcomes.append(outcome(await raw.receive(number)))
     assert outcomes == ["preview", "applied", "error"]
@@ -109,7 +111,7 @@ async def test_an_old_name_needs_the_scopes_of_the_new_one(
     reset = auth_context_var.set(user)
     try:
         for name in ("zz_see", "zz_view"):
-            message = await called(renamed(), era, name, YES, name="a")
+            message = await call_tool(make_renamed_server(), era, name, YES, name="a")
             assert outcome(message) == expected
     finally:
         auth_context_var.reset(reset)
@@ -121,14 +123,14 @@ async def test_an_old_name_needs_the_scopes_of_the_new_one(
 async def test_an_old_name_is_not_listed_and_writes_nothing_where_only_reads_are_served(
     era: str,
 ) -> None:
-    async with connect(renamed(), era, can={}) as raw:
+    async with connect(make_renamed_server(), era, can={}) as raw:
         message = await raw.receive(await raw.send("tools/list"))
     names = [tool["name"] for tool in message["result"]["tools"]]
     assert {"zz_raze", "zz_see"} <= {*names}
     assert not {"zz_level", "zz_flatten", "zz_view"} & {*names}
     for part in ({"read_only": True}, {"no_destructive": True}):
-        refused = await called(
-            renamed(**part), era, "zz_level", YES, name="a", confirm=True
+        refused = await call_tool(
+            make_renamed_server(**part), era, "zz_level", YES, name="a", confirm=True
         )
         assert "zz_raze cannot be called here" in str(refused)
     assert DONE == []
@@ -142,7 +144,7 @@ def test_a_pattern_with_an_old_name_still_leaves_the_tool_out() -> None:
 
 
 @each_era
-async def test_what_is_deprecated_says_so_and_works(
+async def test_a_deprecated_tool_works_and_is_marked(
     era: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def extended(server: FastMCP) -> None:
@@ -150,17 +152,19 @@ async def test_what_is_deprecated_says_so_and_works(
         declare("destroy", "delete", deprecated="Use wipe.", formerly=["zz_end"])
 
     monkeypatch.setattr(extend, "extend", extended)
-    server = serving()
+    server = make_target_server()
     for name, use in (("destroy", "Use wipe."), ("zz_end", "Use wipe.")):
         DONE.clear()
         with caplog.at_level(logging.INFO, f"{PACKAGE}.process"):
-            assert outcome(await called(server, era, name, YES, name="a")) == "applied"
+            assert (
+                outcome(await call_tool(server, era, name, YES, name="a")) == "applied"
+            )
         line = caplog.records[-1]
         assert line.levelno == logging.WARNING
         assert json.loads(line.message)["deprecated"] == use
         assert DONE == ["a"]
-    destroy_tool = await wire(server, era, "destroy")
-    raze_tool = await wire(renamed(), era, "zz_raze")
+    destroy_tool = await fetch_definition(server, era, "destroy")
+    raze_tool = await fetch_definition(make_renamed_server(), era, "zz_raze")
     assert destroy_tool["description"].endswith(
         "without a word to the policy. Two-step confirmation.\n\nDeprecated: Use wipe."
     )
@@ -172,14 +176,16 @@ async def test_what_is_deprecated_says_so_and_works(
 
 
 @pytest.mark.parametrize("old", ["wipe", "zz_level", "zz_mine"])
-async def test_a_name_is_of_one_tool(monkeypatch: pytest.MonkeyPatch, old: str) -> None:
+async def test_an_old_name_of_another_tool_stops_the_start(
+    monkeypatch: pytest.MonkeyPatch, old: str
+) -> None:
     @read(title="Mine", formerly=[old])
     async def zz_mine(name: Name) -> Wiped:
         """Mine."""
         return Wiped(name=name)
 
-    server = renamed()
-    server.add_tool(built(zz_mine))
+    server = make_renamed_server()
+    server.add_tool(build_policy_tool(zz_mine))
     line = f"(zz_mine|zz_raze) was formerly {old}, which is the name of another tool; take it out of"
     with pytest.raises(StartError, match=line):
         guard_of(server).check()
@@ -187,14 +193,15 @@ async def test_a_name_is_of_one_tool(monkeypatch: pytest.MonkeyPatch, old: str) 
 
 async def test_a_mounted_server_answers_to_old_names_behind_its_namespace() -> None:
     outer = create_server()
-    outer.mount(renamed(), namespace="in")
+    outer.mount(make_renamed_server(), namespace="in")
     assert (
-        outcome(await called(outer, MODERN, "in_zz_level", NO, name="a")) == "declined"
+        outcome(await call_tool(outer, MODERN, "in_zz_level", NO, name="a"))
+        == "declined"
     )
     assert DONE == []
 
 
-def test_a_text_is_no_list_of_names() -> None:
+def test_formerly_must_be_a_list() -> None:
     with pytest.raises(TypeError, match="formerly is a list"):
         read(title="x", formerly="zz_view")
 
@@ -203,7 +210,7 @@ def test_a_text_is_no_list_of_names() -> None:
 async def test_a_users_file_may_have_the_old_name(tmp_path: Path, entry: str) -> None:
     path = tmp_path / "metadata.yaml"
     path.write_text(f"tools:\n{entry}  zz_level: {{title: Old, description: Ours.}}\n")
-    server = renamed()
+    server = make_renamed_server()
     override(TWO_STEP, server, path, guard_of(server).formerly)
-    tool = await wire(server, MODERN, "zz_raze")
+    tool = await fetch_definition(server, MODERN, "zz_raze")
     assert tool["title"] == ("Mine" if entry else "Old")

@@ -8,7 +8,7 @@ from mcp_types import ToolAnnotations
 
 from copier_fastmcp_engine.errors import StartError
 from engine.tests.engine_support.notes import extend
-from engine.tests.engine_support.targets import DONE, serving
+from engine.tests.engine_support.targets import DONE, make_target_server
 
 
 @pytest.mark.anyio
@@ -33,9 +33,9 @@ async def test_an_undeclared_destructive_tool_does_not_run(
         with pytest.raises(
             StartError, match=r"\A.*: the destructive tool destroy has no gate.*\Z"
         ):
-            serving()
+            make_target_server()
         return
-    server = serving()
+    server = make_target_server()
     add(server)
     async with Client(server) as client:
         with pytest.raises(ToolError, match="destroy needs a person's confirmation"):

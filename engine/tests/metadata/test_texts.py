@@ -25,14 +25,14 @@ def era(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def overridden(path: Path, texts: object, mode: int = 0o600) -> FastMCP:
+def create_overridden_server(path: Path, texts: object, mode: int = 0o600) -> FastMCP:
     written = texts if isinstance(texts, str) else json.dumps(texts)
     path.write_text(written, encoding="utf-8")
     path.chmod(mode)
     return create_server(SETTINGS.model_copy(update={"metadata": path}))
 
 
-async def wire(mcp: FastMCP, era: str) -> tuple[dict[str, Any], dict[str, Any]]:
+async def read_texts(mcp: FastMCP, era: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return each client-facing text in the form of a metadata file, and the hints by tool."""
     texts: dict[str, Any] = {"tools": {}, "resources": {}, "resource_templates": {}}
     async with Client(mcp, mode=era) as client:
@@ -66,7 +66,7 @@ async def test_every_text_can_be_overridden_and_no_hint_moves(
 ) -> None:
     # For servers with hundreds of tools
     monkeypatch.setattr(metadata, "MOST_BYTES", 2**24)
-    before, hints = await wire(SERVER, era)
+    before, hints = await read_texts(SERVER, era)
     numbers = count()
 
     def number_texts(texts: Any) -> Any:
@@ -75,7 +75,9 @@ async def test_every_text_can_be_overridden_and_no_hint_moves(
         return {key: number_texts(text) for key, text in texts.items()}
 
     texts = number_texts(before)
-    assert await wire(overridden(tmp_path / "texts.yaml", texts), era) == (texts, hints)
+    assert await read_texts(
+        create_overridden_server(tmp_path / "texts.yaml", texts), era
+    ) == (texts, hints)
 
 
 FAULTS = {  # what a file must not say, and what the one line that stops the start says of it
@@ -104,7 +106,7 @@ def test_a_file_that_is_wrong_stops_the_start(
     tmp_path: Path, text: str, line: str
 ) -> None:
     with pytest.raises(StartError, match=re.escape(line)):
-        overridden(tmp_path / "texts.yaml", text.replace("TOOL", TOOL))
+        create_overridden_server(tmp_path / "texts.yaml", text.replace("TOOL", TOOL))
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs file modes")
@@ -112,7 +114,7 @@ def test_a_file_that_others_can_change_stops_the_start(tmp_path: Path) -> None:
     for file, folder in ((0o666, 0o700), (0o600, 0o777)):
         tmp_path.chmod(folder)
         with pytest.raises(StartError, match="by others"):
-            overridden(tmp_path / "texts.yaml", "version: 1", file)
+            create_overridden_server(tmp_path / "texts.yaml", "version: 1", file)
 
 
 @pytest.mark.anyio
@@ -120,13 +122,15 @@ async def test_a_layer_replaces_single_fields_and_takes_a_tool_away(
     tmp_path: Path, era: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     upper, lower = tmp_path / "upper.yaml", tmp_path / "lower.yaml"
-    overridden(lower, {"tools": {TOOL: {"title": "A", "description": "Kept"}}})
+    create_overridden_server(
+        lower, {"tools": {TOOL: {"title": "A", "description": "Kept"}}}
+    )
     monkeypatch.setattr(metadata, "packaged_file", lambda policy: lower)
-    mixed = overridden(
+    mixed = create_overridden_server(
         upper, {"strict": False, "tools": {"none": {}, TOOL: {"title": "B"}}}
     )
-    about = (await wire(mixed, era))[0]["tools"][TOOL]
+    about = (await read_texts(mixed, era))[0]["tools"][TOOL]
     assert (about["title"], about["description"]) == ("B", "Kept")
-    disabled = overridden(upper, {"tools": {TOOL: {"enabled": False}}})
-    assert TOOL not in (await wire(disabled, era))[0]["tools"]
+    disabled = create_overridden_server(upper, {"tools": {TOOL: {"enabled": False}}})
+    assert TOOL not in (await read_texts(disabled, era))[0]["tools"]
     assert await disabled.get_tool(TOOL) is None

@@ -15,7 +15,12 @@ from listening import PATIENCE
 from websockets.asyncio.client import ClientConnection
 from websockets.asyncio.client import connect as websocket
 
-from engine.tests.engine_support.paging import call, link_in, page, serving_pages
+from engine.tests.engine_support.paging import (
+    call_wipe,
+    find_link,
+    make_page_server,
+    page,
+)
 from engine.tests.engine_support.raw import MODERN, connect, outcome
 from engine.tests.engine_support.targets import DONE
 
@@ -87,7 +92,7 @@ async def test_a_real_browser_decides(
     arguments = {"name": name, "owner": "them"}
     async with (
         chromium(tmp_path / "browser") as tab,
-        connect(serving_pages(), MODERN, can={}) as raw,
+        connect(make_page_server(), MODERN, can={}) as raw,
     ):
         await tab.do("Emulation.setDeviceMetricsOverride", **PHONE)
         for word, title, came in (
@@ -95,9 +100,9 @@ async def test_a_real_browser_decides(
             ("approve", "Approved", "applied"),
         ):
             sent = arguments | {"owner": word}
-            link = link_in(await call(raw, arguments=sent))
+            link = find_link(await call_wipe(raw, arguments=sent))
             await tab.do("Page.navigate", url=link)
-            await shows(tab, "button")
+            await wait_for_text(tab, "button")
             assert await tab.look(
                 "[...document.querySelectorAll('dd')].map(e=>e.innerText)"
             ) == [
@@ -114,12 +119,12 @@ async def test_a_real_browser_decides(
                 "Runtime.evaluate",
                 expression=f"document.querySelector('[value={word}]').click()",
             )
-            await shows(tab, "h1", title)
-            assert outcome(await call(raw, arguments=sent)) == came
+            await wait_for_text(tab, "h1", title)
+            assert outcome(await call_wipe(raw, arguments=sent)) == came
     assert [name] == DONE
 
 
-async def shows(tab: Tab, what: str, text: str = "") -> None:
+async def wait_for_text(tab: Tab, what: str, text: str = "") -> None:
     """Wait until the page has an element with a text."""
     script = f"document.querySelector({what!r})?.innerText ?? null"
     last = anyio.current_time() + PATIENCE

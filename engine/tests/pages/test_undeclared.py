@@ -5,8 +5,8 @@ import pytest
 from fastmcp import Context
 from listening import PATIENCE
 
-from engine.tests.engine_support.composing import mounted, text
-from engine.tests.engine_support.paging import answer, link_in, serving_pages
+from engine.tests.engine_support.composing import add_mounted, text_of
+from engine.tests.engine_support.paging import answer_page, find_link, make_page_server
 from engine.tests.engine_support.raw import LEGACY, MODERN, Message, connect
 from engine.tests.engine_support.targets import DONE
 
@@ -14,9 +14,9 @@ pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("here")]
 
 
 @pytest.mark.parametrize("era", [LEGACY, MODERN])
-async def test_what_nobody_declared_asks_on_the_page(era: str) -> None:
-    server = serving_pages()
-    call: Message = {"name": mounted(server), "arguments": {"name": "a"}}
+async def test_an_undeclared_tool_asks_on_the_page(era: str) -> None:
+    server = make_page_server()
+    call: Message = {"name": add_mounted(server), "arguments": {"name": "a"}}
     async with (
         connect(server, era, can={}) as raw,
         httpx2.AsyncClient(timeout=PATIENCE) as browser,
@@ -24,19 +24,19 @@ async def test_what_nobody_declared_asks_on_the_page(era: str) -> None:
         first = await raw.receive(await raw.send("tools/call", **call))
         assert first["result"]["isError"]
         assert DONE == []
-        assert await answer(browser, link_in(first)) == 200
+        assert await answer_page(browser, find_link(first)) == 200
         second = await raw.receive(await raw.send("tools/call", **call))
-        assert text(second) == '{"destroyed":"a"}'
+        assert text_of(second) == '{"destroyed":"a"}'
         third = await raw.receive(await raw.send("tools/call", **call))
         assert third["result"]["isError"]
     assert DONE == ["a"]
 
 
-async def test_it_sees_nothing_of_a_link_that_the_client_showed(
+async def test_an_undeclared_tool_does_not_see_the_link_and_its_state(
     browser: httpx2.AsyncClient,
 ) -> None:
     """Its state is ours: a proxied server would refuse it."""
-    server = serving_pages()
+    server = make_page_server()
     rounds: list[object] = []
 
     @server.tool
@@ -49,7 +49,7 @@ async def test_it_sees_nothing_of_a_link_that_the_client_showed(
             await raw.next()
         result = raw.came[number]["result"]
         ((name, question),) = result["inputRequests"].items()
-        assert await answer(browser, question["params"]["url"]) == 200
+        assert await answer_page(browser, question["params"]["url"]) == 200
         number = await raw.send(
             "tools/call",
             **raw.sent[0],

@@ -42,7 +42,7 @@ def test_another_identity_is_of_the_same_kind(
     assert other_identity(value, BEHIND) == after
 
 
-def test_an_absent_identity_is_another_one() -> None:
+def test_an_absent_identity_differs_from_the_value() -> None:
     assert other_identity("a", ABSENT) == "a9999"
 
 
@@ -53,7 +53,7 @@ def test_plain_arguments_and_lists_of_them_are_cases() -> None:
 
 
 @pytest.mark.parametrize("arranged", [None, [], "a", [None], [["a"]]])
-def test_anything_else_is_refused(arranged: object) -> None:
+def test_other_results_of_arrange_are_refused(arranged: object) -> None:
     with pytest.raises(
         TypeError, match="has to return its arguments, a Case, or a list of these"
     ):

@@ -131,7 +131,7 @@ def expire(store, note_id):
     return module
 
 
-async def test_what_expires_is_found(tmp_path: Path, clocked: ModuleType) -> None:
+async def test_an_expiring_record_is_found(tmp_path: Path, clocked: ModuleType) -> None:
     async def arrange_slot(store: Store, note_id: int = 5) -> dict[str, Any]:
         store.notes["slot"] = {"ends": time.time() + 3600}
         return await arrange(store, note_id)
@@ -236,7 +236,7 @@ def worker() -> Iterator[None]:
     "body", [read_with_timer, read_with_task, read_with_pool, read_with_worker]
 )
 @pytest.mark.usefixtures("worker")
-async def test_what_is_written_later_is_awaited(tmp_path: Path, body: Body) -> None:
+async def test_a_delayed_write_is_found(tmp_path: Path, body: Body) -> None:
     suite = suite_of(tmp_path, "read", body)
     suite.project.source = Path(__file__).parent
     finding = await find(suite)

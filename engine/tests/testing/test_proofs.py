@@ -59,7 +59,7 @@ def test_a_probe_is_recorded_without_running_it(tmp_path: Path) -> None:
         ("patch('notes_mcp.backend.snapshot')", "replaces", ["snapshot"]),
     ],
 )
-def test_what_is_computed_is_recorded_as_anything(
+def test_a_computed_value_is_recorded_as_a_wildcard(
     tmp_path: Path, text: str, key: str, recorded: object
 ) -> None:
     assert describe(tmp_path, text)[key] == recorded
