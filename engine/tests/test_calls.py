@@ -1,4 +1,4 @@
-"""What a client of the default server gets: parameters, pages, stale updates, read-only, log lines."""
+"""Calls of the default server: parameters, read-only, log lines, hosts."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""`connect`: what each client's file gets, and what is left alone."""
+"""`connect`: the entry in each client's file, and the entries that it keeps."""
 
 import json
 import shutil

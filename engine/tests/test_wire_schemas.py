@@ -1,4 +1,4 @@
-"""A definition in fewer words: the same values are valid, and a client that checks results takes each one."""
+"""A shortened definition accepts the same values, and clients that validate results accept each result."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Which requests are sent again, what a failure is called, and that no value leaves its place."""
+"""Repeated requests, the lines of failures, and values that stay in their place."""
 
 import logging
 import time

@@ -1,4 +1,4 @@
-"""What the client sends, when it sends again, and what it reports."""
+"""Requests of the client, their repetition, and its errors."""
 
 import asyncio
 import gzip

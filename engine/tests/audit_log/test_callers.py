@@ -1,4 +1,4 @@
-"""Whom a line of the audit log names: the client, issuer and subject of a token, else the session."""
+"""The caller in a line of the audit log: client, issuer and subject of a token, otherwise the session."""
 
 from types import SimpleNamespace
 from typing import Any

@@ -30,7 +30,7 @@ with contextlib.suppress(ImportError):  # on Windows there is none
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """Where the trail is."""
+    """The path of the audit log."""
     return tmp_path / "trail.jsonl"
 
 

@@ -1,4 +1,4 @@
-"""The audit trail has a line for every call that may change something, and no value of its arguments."""
+"""The audit log has a line for each call that may write, without argument values."""
 
 import hmac
 import json
@@ -86,7 +86,7 @@ async def zz_pick(name: Name, ctx: Context) -> Wiped:
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """Where the trail is."""
+    """The path of the audit log."""
     return tmp_path / "trail.jsonl"
 
 

@@ -1,4 +1,4 @@
-"""A client that shows forms: only an accepted form with the boolean true applies, and what it shows is asked."""
+"""A client that supports forms: only an accepted form with the boolean true applies the call."""
 
 from typing import Any
 

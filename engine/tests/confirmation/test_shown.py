@@ -1,4 +1,4 @@
-"""A person sees every argument that is not the default, whatever the question of the author says."""
+"""A question shows every argument that is not the default, whatever its author wrote."""
 
 from typing import Annotated, Any
 

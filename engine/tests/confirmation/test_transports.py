@@ -1,4 +1,4 @@
-"""What each kind of client gets, call by call: over stdio and over HTTP, in both eras, under each policy."""
+"""The outcome of each call for each kind of client, over stdio and HTTP, in both eras, under each policy."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""What is kept: renewed, withdrawn, shared by replicas, never readable, never logged."""
+"""Stored grants: renewed, withdrawn, shared by replicas, encrypted, never logged."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""A link or a state that is guessed, replayed, late or somebody else's is worth nothing."""
+"""A link or state that is guessed, replayed, expired or another user's grants nothing."""
 
 import anyio
 import httpx2

@@ -1,4 +1,4 @@
-"""A provider that lies, lags, fails or is replaced, and pages that repeat nothing of what they are sent."""
+"""A provider that lies, lags or fails, and pages that do not repeat their parameters."""
 
 import asyncio
 import contextlib

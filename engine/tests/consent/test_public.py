@@ -1,4 +1,4 @@
-"""Public tools next to scoped ones over HTTP: who passes without a token, and what the others are answered."""
+"""Public tools next to scoped tools over HTTP: the status for each caller."""
 
 import asyncio
 import json

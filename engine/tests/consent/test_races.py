@@ -1,4 +1,4 @@
-"""Who renews, revokes and logs in at the same moment: each does what it says, and nobody logs in for nothing."""
+"""Simultaneous renewals, revocations and logins do not overwrite each other."""
 
 import contextlib
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""Settings that are not safe stop the start with one line."""
+"""Unsafe settings stop the start with one line."""
 
 import os
 import socket

@@ -1,4 +1,4 @@
-"""The tools that come along with consent, the three modes, and scopes over HTTP."""
+"""The tools that consent adds, its three modes, and scopes over HTTP."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Who grants must be who asked, and who calls must be who the token names."""
+"""Only the user who asked can grant, and only the user whom the token names can call."""
 
 import time
 from typing import Any

@@ -1,4 +1,4 @@
-"""What is served is what was declared: hints, scopes, read-only; and what a start refuses or names."""
+"""Tools are served as declared: hints, scopes, read-only; and what a start refuses or reports."""
 
 import dataclasses
 import logging

@@ -1,4 +1,4 @@
-"""A name that a tool had: it answers as the new one does, with the same gate and scopes, and is not listed."""
+"""A former name of a tool: it has the gate and scopes of the tool, and is not listed."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""Tools that ask the client something themselves, by answering with their question: ours comes first, and once."""
+"""Tools that ask the client themselves, by returning a question: the gate's question comes first, and once."""
 
 from typing import Any
 

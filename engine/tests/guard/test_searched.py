@@ -1,4 +1,4 @@
-"""A search of FastMCP's in front of a server: what it hides is served, gated, worded and checked as before."""
+"""FastMCP's search in front of a server: hidden tools are served, gated, worded and checked as before."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A part of a server's tools: what is left out is neither listed nor called, whoever leaves it out."""
+"""A subset of a server's tools: an excluded tool is neither listed nor called, whoever excludes it."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager

@@ -1,4 +1,4 @@
-"""A metadata file reaches every text of a server and no hint, and what it must not say stops the start."""
+"""A metadata file can override every text of a server and no hint; an invalid file stops the start."""
 
 import json
 import os

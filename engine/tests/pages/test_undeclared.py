@@ -1,4 +1,4 @@
-"""What nobody declared, where the fallback is a page: it runs once somebody approved there, and every other answer is an error."""
+"""An undeclared tool, where the fallback is a page: it runs once after the user approves there."""
 
 import httpx2
 import pytest
