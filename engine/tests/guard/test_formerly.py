@@ -166,7 +166,7 @@ async def test_a_deprecated_tool_works_and_is_marked(
     destroy_tool = await fetch_definition(server, era, "destroy")
     raze_tool = await fetch_definition(make_renamed_server(), era, "zz_raze")
     assert destroy_tool["description"].endswith(
-        "without a word to the policy. Two-step confirmation.\n\nDeprecated: Use wipe."
+        "undeclared. Two-step confirmation.\n\nDeprecated: Use wipe."
     )
     assert raze_tool["description"] == (
         'Raze one. Two-step confirmation.\n\nDeprecated: Use "wipe".'
