@@ -86,7 +86,7 @@ def test_a_plan_of_servers_of_eight_kinds(tmp_path: Path) -> None:
     before = [(bytes_of(project), git(project, "for-each-ref")) for project in projects]
     (tmp_path / "plain").mkdir()
     own = copiers_own_seconds(projects, tmp_path / "plain")
-    words = ["fleet", "--plan", "--trust", "--ref", "v2.0.0", *projects]
+    words = ["fleet", "--plan", "--trust", "--ref", "v2.0.0", *map(str, projects)]
     walls = {}
     for jobs in (1, 2):
         started, cpu = time.monotonic(), cpu_seconds()
