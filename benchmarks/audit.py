@@ -12,27 +12,27 @@ from benchmarks import figures
 from copier_fastmcp_engine.testing.lock import HINTS
 
 
-def share(hits: int, of: int) -> str:
+def share(hits: int, total: int) -> str:
     """How many of how many, and the percentage."""
-    return f"{hits} of {of} ({hits / of:.1%})" if of else "none"
+    return f"{hits} of {total} ({hits / total:.1%})" if total else "none"
 
 
 def measured(turns: int) -> Iterator[figures.Answer]:
     """A table of hints, and the CPU that many tools take."""
-    found = measure("blind")
+    result = measure("blind")
     rows = [["hint", "faults found", "findings right"]]
     for hint in (*HINTS, None):
-        kinds = (found.share(kind, hint) for kind in ("recall", "precision"))
-        rows.append([hint or "all", *(share(*each) for each in kinds)])
+        kinds = (result.share(kind, hint) for kind in ("recall", "precision"))
+        rows.append([hint or "all", *(share(*pair) for pair in kinds)])
     yield figures.Table(rows)
-    few, many = (
+    hundred, many = (
         statistics.median(cpu(count) for _ in range(turns)) for count in (100, 1000)
     )
     yield figures.Figure(
         what="CPU for 1,000 tools",
         unit="s",
         ours=many,
-        floor=few,
+        floor=hundred,
         beside="100 tools",
         at_most=2,
     )

@@ -78,12 +78,15 @@ def made(name: str, template: Path, folder: Path) -> Path:
 def listed(name: str, project: Path) -> list[dict[str, Any]]:
     """The tools that the started server answers."""
     words = ["notes-mcp", "run"] if name == OURS else ["notes"]
-    own = {"NOTES_MCP_DATABASE": ":memory:", "MCP_DATABASE_PATH": str(project / "x.db")}
-    return first_answer([UV, "run", "--quiet", *words], project, own)
+    settings = {
+        "NOTES_MCP_DATABASE": ":memory:",
+        "MCP_DATABASE_PATH": str(project / "x.db"),
+    }
+    return first_answer([UV, "run", "--quiet", *words], project, settings)
 
 
 def first_answer(
-    command: list[str], folder: Path, own: dict[str, str]
+    command: list[str], folder: Path, settings: dict[str, str]
 ) -> list[dict[str, Any]]:
     """The tools that a server answers over stdio, by hand-written messages."""
     hello = {
@@ -99,7 +102,7 @@ def first_answer(
     process = subprocess.Popen(
         command,
         cwd=folder,
-        env=environ() | own,
+        env=environ() | settings,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -169,11 +172,15 @@ def suite(project: Path) -> float:
 
 def notices(name: str, project: Path, mistake: str) -> bool:
     """Whether the suite fails when the mistake is made."""
-    ours, theirs = MISTAKES[mistake]
+    our_edit, their_edit = MISTAKES[mistake]
     if name == OURS:
-        path, old, new = project / f"src/notes_mcp/tools/{ours[0]}.py", ours[1], ours[2]
+        path, old, new = (
+            project / f"src/notes_mcp/tools/{our_edit[0]}.py",
+            our_edit[1],
+            our_edit[2],
+        )
     else:
-        path, old, new = project / "src/notes/tools.py", theirs[0], theirs[1]
+        path, old, new = project / "src/notes/tools.py", their_edit[0], their_edit[1]
     before = path.read_text() if path.exists() else None
     if before is None:
         path.write_text(new)

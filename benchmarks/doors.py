@@ -120,7 +120,7 @@ def ours(template: Path, *words: str | Path) -> Callable[[Path], None]:
             ROOT,
             "copier-fastmcp",
         ]
-        rest = [
+        answers = [
             "new",
             folder,
             *words,
@@ -129,7 +129,7 @@ def ours(template: Path, *words: str | Path) -> Callable[[Path], None]:
             "--template",
             template,
         ]
-        done = run(*start, *rest, folder=folder.parent)
+        done = run(*start, *answers, folder=folder.parent)
         assert done.returncode == 0, done.stderr
 
     return make
@@ -157,7 +157,7 @@ def from_openapi(document: Path) -> Callable[[Path], None]:
 def doors(template: Path, document: Path, address: str) -> list[Door]:
     """All of them."""
     tools = "add_note, list_notes, get_note, delete_note"
-    chosen = [word for one in OPERATIONS for word in ("--operation", one)]
+    chosen = [word for door in OPERATIONS for word in ("--operation", door)]
     suite = [".venv/bin/python", "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     serve = [UV, "run", "--quiet"]
     alone = [*serve, "--no-project", "--with", "fastmcp>=4.1,<5", "python", "server.py"]
@@ -187,10 +187,10 @@ def opened(door: Door, place: Path) -> float:
 
 async def gated(door: Door, mode: str) -> str:
     """What becomes of a deletion when the person says no."""
-    asked: list[str] = []
+    confirmations: list[str] = []
 
     async def no(message: str, *_: object) -> ElicitResult[Any]:
-        asked.append(message)
+        confirmations.append(message)
         return ElicitResult(action="decline")
 
     transport = StdioTransport(
@@ -211,15 +211,17 @@ async def gated(door: Door, mode: str) -> str:
         arguments = {"owner": "o", "repo": "r", "comment_id": 1}
         if name == "delete_note":
             words = {"title": "Milk", "content": "Two bottles"}
-            made = await client.call_tool("add_note", words)
-            arguments = {"note_id": (made.structured_content or {})["id"]}
+            created = await client.call_tool("add_note", words)
+            arguments = {"note_id": (created.structured_content or {})["id"]}
         DELETED.clear()
         await client.call_tool(name, arguments, raise_on_error=False)
-        gone = bool(DELETED)
+        deleted = bool(DELETED)
         if name == "delete_note":
-            found = await client.call_tool("get_note", arguments, raise_on_error=False)
-            gone = found.is_error
-    return f"{'asked' if asked else 'not asked'}, {'deleted' if gone else 'kept'}"
+            outcomes = await client.call_tool(
+                "get_note", arguments, raise_on_error=False
+            )
+            deleted = outcomes.is_error
+    return f"{'asked' if confirmations else 'not asked'}, {'deleted' if deleted else 'kept'}"
 
 
 def said_no(door: Door, mode: str) -> str:

@@ -136,7 +136,7 @@ def compared(page: str) -> dict[str, list[list[str]]]:
         What is on the wire, how many mistakes the emitted suites notice, how long it takes to the first list, what
         becomes of a deletion that is declined; not each mistake.
     """
-    found = {}
+    sections = {}
     for section in page.split("\n## ")[1:]:
         lines = [line for line in section.splitlines() if line.startswith("|")]
         rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
@@ -147,15 +147,15 @@ def compared(page: str) -> dict[str, list[list[str]]]:
         for row in rows[rows.index(heads[0]) + 1 :]:
             mistake = row[0] in ("mistake", "---") or {"noticed", "missed"} & {*row}
             if len(row) == len(table[0]) and not mistake:
-                known = {"all": "mistakes that the emitted suite notices"}
-                table.append([known.get(row[0], row[0]), *row[1:]])
+                names = {"all": "mistakes that the emitted suite notices"}
+                table.append([names.get(row[0], row[0]), *row[1:]])
         timed = [row for row in rows if row[0] == "nothing to the first tools/list"]
         table += [
             ["from nothing to the first `tools/list`", row[1], row[2].split(" (")[0]]
             for row in timed
         ]
-        found[section.splitlines()[0]] = table
-    return found
+        sections[section.splitlines()[0]] = table
+    return sections
 
 
 def _day(page: str) -> str:
@@ -165,9 +165,9 @@ def _day(page: str) -> str:
 
 def _between(text: str, written: str) -> str:
     """A document with a text between its two comments; as it is where it has none."""
-    before, _, rest = text.partition(BEGIN)
+    before, _, tail = text.partition(BEGIN)
     return (
-        f"{before}{BEGIN}\n\n{written}\n{END}{rest.partition(END)[2]}" if rest else text
+        f"{before}{BEGIN}\n\n{written}\n{END}{tail.partition(END)[2]}" if tail else text
     )
 
 
@@ -198,7 +198,7 @@ def with_door(guide: str, page: str) -> str:
     if len(at) < len(API):
         return guide
     heads = ["twelve of GitHub's operations", OURS, API[1]]
-    table = markdown([heads, *([row[0], *(row[one] for one in at)] for row in rows)])
+    table = markdown([heads, *([row[0], *(row[line] for line in at)] for row in rows)])
     return _between(
         guide, f"{table}\n{_day(page)} with `python -m benchmarks.doors`.\n"
     )
@@ -207,8 +207,8 @@ def with_door(guide: str, page: str) -> str:
 def answers_of(lines: str) -> Iterator[Answer]:
     """What a benchmark printed with --json."""
     for line in filter(None, lines.splitlines()):
-        found = json.loads(line)
-        yield Table(found["rows"]) if "rows" in found else Figure(**found)
+        rows = json.loads(line)
+        yield Table(rows["rows"]) if "rows" in rows else Figure(**rows)
 
 
 def run(measured: Callable[[int], Iterable[Answer]], turns: int) -> None:

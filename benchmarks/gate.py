@@ -75,13 +75,13 @@ def servers() -> dict[str, FastMCP]:
         ),
         "plain": Tool.from_function(probe),
     }
-    made: dict[str, FastMCP] = {}
+    project: dict[str, FastMCP] = {}
     for name, tool in tools.items():
         ours = create_server(Settings(database=":memory:", state="memory"))
-        made[name] = FastMCP("plain") if name == "plain" else ours
-        made[name].add_tool(tool)
-        made[name].add_middleware(Watch())
-    return made
+        project[name] = FastMCP("plain") if name == "plain" else ours
+        project[name].add_tool(tool)
+        project[name].add_middleware(Watch())
+    return project
 
 
 async def medians(era: str, calls: int) -> dict[str, float]:
@@ -108,7 +108,7 @@ def measured(calls: int) -> Iterator[figures.Answer]:
         project = on_the_package(rendered)
         sys.path[:0] = [str(project / "src"), str(ENGINE)]
         for era in ERAS:
-            found = asyncio.run(medians(era, calls))
+            values = asyncio.run(medians(era, calls))
             for what, floor, beside in (
                 ("gated", "declared", "declared, without the gate"),
                 ("declared", "plain", "FastMCP's own tool"),
@@ -116,8 +116,8 @@ def measured(calls: int) -> Iterator[figures.Answer]:
                 yield figures.Figure(
                     what=f"a {what} tool, {era} era",
                     unit="ms",
-                    ours=found[what],
-                    floor=found[floor],
+                    ours=values[what],
+                    floor=values[floor],
                     beside=beside,
                 )
 

@@ -34,8 +34,8 @@ def constant(template: Path, to: Path) -> Path:
         if path.is_file() and "answers_file" not in path.name:
             path.write_text("x = 1\n")
     questions = (to / "copier.yml").read_text()
-    before, _, rest = questions.partition("\nspecs:")
-    after = rest[rest.index("\nresource_specs:") :]
+    before, _, remainder = questions.partition("\nspecs:")
+    after = remainder[remainder.index("\nresource_specs:") :]
     (to / "copier.yml").write_text(f"{before}\n{NAMES_ONLY}{after}")
     git(to, "commit", "--quiet", "--all", "--message=constant")
     git(to, "tag", "--force", "v99.0.0")

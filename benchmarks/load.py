@@ -76,8 +76,8 @@ class Served:
     def lost(self) -> list[str]:
         """Writes that were answered and are not in the database, or that are there unanswered."""
         with contextlib.closing(sqlite3.connect(self.folder / "notes.db")) as db:
-            there = {str(row[0]) for row in db.execute("SELECT id FROM records")}
-        return sorted(there ^ self.kept)
+            present = {str(row[0]) for row in db.execute("SELECT id FROM records")}
+        return sorted(present ^ self.kept)
 
     def unrecorded(self) -> int:
         """How many answered writes have no line in the audit trail."""
@@ -113,8 +113,8 @@ def serving(
             "NOTES_MCP_DATABASE": str(folder / "notes.db"),
             "NOTES_MCP_AUDIT": str(folder / "trail.jsonl") if audit else "",
         }
-        own = [sys.executable, *words]
-        with running(own, port, folder / "log", env=environ) as started:
+        settings = [sys.executable, *words]
+        with running(settings, port, folder / "log", env=environ) as started:
             yield Served(not hand, folder, started, port)
 
 
@@ -202,9 +202,9 @@ async def one(server: Served, until: float) -> None:
                     confirm = (
                         {"confirm": True} if step == "apply" and server.gated else {}
                     )
-                    given = {"note_id": int(name), **confirm}
+                    arguments = {"note_id": int(name), **confirm}
                     came = await client.call(
-                        f"delete_note, {step}", "delete_note", given
+                        f"delete_note, {step}", "delete_note", arguments
                     )
                     if server.gated and came["outcome"] != {"apply": "applied"}.get(
                         step, step
@@ -261,8 +261,8 @@ def measured(
                     server.times.clear()
         time.sleep(SETTLED)
         cost = {
-            name: (each.busy - used[name]) / each.calls
-            for name, each in servers.items()
+            name: (sample.busy - used[name]) / sample.calls
+            for name, sample in servers.items()
         }
         for name in [*servers][:2]:
             yield figures.Figure(
@@ -285,15 +285,20 @@ def measured(
                         beside="by hand, not gated" if "delete" in kind else "by hand",
                     )
         rows = [["", *servers]]
-        rows.append(["calls answered", *(str(each.calls) for each in servers.values())])
-        rows.append(["errors", *(str(len(each.errors)) for each in servers.values())])
         rows.append(
-            ["writes lost", *(str(len(each.lost())) for each in servers.values())]
+            ["calls answered", *(str(sample.calls) for sample in servers.values())]
+        )
+        rows.append(
+            ["errors", *(str(len(sample.errors)) for sample in servers.values())]
+        )
+        rows.append(
+            ["writes lost", *(str(len(sample.lost())) for sample in servers.values())]
         )
         unrecorded = servers["ours, with an audit trail"].unrecorded()
         rows.append(["writes not in the audit trail", "", str(unrecorded), ""])
         held = [
-            f"{began[name]:.0f} -> {each.memory:.0f}" for name, each in servers.items()
+            f"{began[name]:.0f} -> {sample.memory:.0f}"
+            for name, sample in servers.items()
         ]
         rows.append(["memory after the first 2 s and at the end, MiB", *held])
         yield figures.Table(rows)

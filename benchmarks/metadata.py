@@ -105,10 +105,10 @@ async def both(count: int, turns: int, path: Path) -> tuple[list[float], list[fl
         for _ in range(turns):
             taken[0].append(await asked(ours))
             taken[1].append(await asked(floor))
-    one, other = (
+    first, second = (
         [statistics.median(kind) for kind in zip(*runs, strict=True)] for runs in taken
     )
-    return one, other
+    return first, second
 
 
 def measured(turns: int) -> Iterator[figures.Answer]:

@@ -20,22 +20,23 @@ def measured(turns: int) -> Iterator[figures.Answer]:
     for server in SERVERS:
         with tempfile.TemporaryDirectory() as folder:
             all_rows = rows(server)
-            said = findings(write(server, all_rows, Path(folder)))
+            findings_by_tool = findings(write(server, all_rows, Path(folder)))
         lying = [row for row in all_rows if row.finds]
         correct = [row.name for row in all_rows if not row.finds]
-        found = sum(
+        count = sum(
             any(
-                re.search(row.finds, text, re.DOTALL) for text in said.get(row.name, [])
+                re.search(row.finds, text, re.DOTALL)
+                for text in findings_by_tool.get(row.name, [])
             )
             for row in lying
         )
         counts = [
-            found,
+            count,
             len(lying),
-            sum(name in said for name in correct),
+            sum(name in findings_by_tool for name in correct),
             len(correct),
         ]
-        sums = [one + other for one, other in zip(sums, counts, strict=True)]
+        sums = [total + added for total, added in zip(sums, counts, strict=True)]
         table.append(line(server, counts))
     yield figures.Table([*table, line("all", sums)])
 

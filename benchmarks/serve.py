@@ -107,7 +107,8 @@ async def answers(
     """The median milliseconds of what servers of several kinds answer; all of them run, and are asked in turns."""
     async with contextlib.AsyncExitStack() as stack:
         clients = [
-            await stack.enter_async_context(started(each, environ)) for each in kinds
+            await stack.enter_async_context(started(answer, environ))
+            for answer in kinds
         ]
         return await timed(clients, work, times)
 
@@ -131,8 +132,8 @@ def measured(turns: int) -> Iterator[figures.Answer]:
             "NOTES_MCP_DATABASE": ":memory:",
         }
         command = ["-c", "from notes_mcp.cli import main; main()"]
-        theirs = [str(by_hand(project))]
-        kinds = [[*command, "run"], theirs]
+        their_seconds = [str(by_hand(project))]
+        kinds = [[*command, "run"], their_seconds]
         starts = [partial(first, words, environ) for words in kinds]
         figures.in_turns(1, *starts)  # which compiles the bytecode
         aims = [
@@ -143,8 +144,8 @@ def measured(turns: int) -> Iterator[figures.Answer]:
             ("tools/call", 1.1, lambda client: client.call_tool("search_notes", {})),
         ]
         for what, aim, work in calls:
-            found = asyncio.run(answers(kinds, environ, work, CALLS * turns))
-            aims.append((what, aim, found))
+            rows = asyncio.run(answers(kinds, environ, work, CALLS * turns))
+            aims.append((what, aim, rows))
         names = ", ".join(["search_notes", *(f"get_note{n}" for n in range(MANY - 1))])
         many = render(template, Path(place, "many"), {"tools": names})
         listed = asyncio.run(

@@ -42,11 +42,14 @@ def cpu() -> float:
 def seconds(folder: Path, *words: str) -> float:
     """The CPU time of a Python that succeeds, with no more of pytest's plugins than the project has."""
     before = cpu()
-    own = {"PYTHONPATH": str(folder / "src"), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    settings = {
+        "PYTHONPATH": str(folder / "src"),
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+    }
     done = subprocess.run(
         [sys.executable, *words],
         cwd=folder,
-        env=os.environ | own,
+        env=os.environ | settings,
         capture_output=True,
         text=True,
     )
@@ -59,7 +62,7 @@ def measured(turns: int) -> Iterator[figures.Answer]:
     """Figures for each number of tools, and what one more tool costs."""
     with tempfile.TemporaryDirectory() as work:
         template = clone_template(Path(work, "template"))
-        found: dict[str, list[float]] = {
+        series: dict[str, list[float]] = {
             "the whole suite": [],
             "annotations and probes": [],
         }
@@ -76,8 +79,8 @@ def measured(turns: int) -> Iterator[figures.Answer]:
                 partial(seconds, project, *SUITE, *PROOFS),
                 partial(seconds, project, "-c", "from fastmcp import Client, FastMCP"),
             )
-            for name, taken in zip(found, ours, strict=True):
-                found[name].append(taken)
+            for name, taken in zip(series, ours, strict=True):
+                series[name].append(taken)
                 yield figures.Figure(
                     what=f"{name}, {count} tools",
                     unit="s",
@@ -87,9 +90,9 @@ def measured(turns: int) -> Iterator[figures.Answer]:
                     at_most=15 if count == 100 and name == "the whole suite" else None,
                 )
         rows = [["", "each tool more"]]
-        for name, (few, many) in found.items():
-            each = (many - few) / (COUNTS[1] - COUNTS[0])
-            rows.append([name, f"{each * 1000:.1f} ms"])
+        for name, (first, many) in series.items():
+            tool_seconds = (many - first) / (COUNTS[1] - COUNTS[0])
+            rows.append([name, f"{tool_seconds * 1000:.1f} ms"])
         yield figures.Table(rows)
 
 

@@ -22,7 +22,8 @@ from .project.answers import ANSWERS, read_recorded_answers
 from .project.guarded_writes import require_clean, write_files
 from .project.pinned_tools import load_pinned_tools
 from .project.pinning import PIN, TABLE
-from .project.repository import git
+from .project.repository import PLAIN_DIFF, git
+from .project.tool_files import find_tool_file
 from .tools_answer import get_tool_name, list_tools, parse_entries, shorten_entries
 from .updates.checkouts import put_into_tree
 from .updates.tool_changes import change_tools, deliver, inside_worktree
@@ -180,7 +181,7 @@ def add(
                 show=not json_output,
             )
             pinned = load_pinned_tools().get(tool["name"]) if PIN.is_file() else None
-            diff = git(Path(), "diff", "--cached", "--no-color", "--", LOCK, TABLE)
+            diff = git(Path(), "diff", "--cached", *PLAIN_DIFF, "--", LOCK, TABLE)
             put_into_tree(worktree, list(added.files))
     except KeyboardInterrupt:
         print_message("nothing was written")
@@ -217,7 +218,14 @@ def _add_to_generated(
     is_asking: bool,
     show: bool,
 ) -> Added:
-    """Add a tool to a generated server: Copier writes its files."""
+    """Add a tool to a generated server: Copier writes its files.
+
+    Raises:
+        RefusedError: There is such a tool or file, or nobody trusts the template's code.
+    """
+    if by_hand := find_tool_file(tool["name"]):
+        problem = f"{tool['name']} is a tool of {by_hand.as_posix()}"
+        raise RefusedError(f"{problem}; choose another name")
     tools = [*list_tools(answers.get("tools")), *shorten_entries([dict(tool)])]
     with copier_process.render_project({**answers, "tools": tools}) as fresh:
         place = _find_rendered_file(fresh, tool["name"])

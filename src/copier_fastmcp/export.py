@@ -11,10 +11,11 @@ from cyclopts import Parameter
 from copier_fastmcp_engine.testing.lock import FILE
 
 from .behaviors import resolve_profile
-from .errors import RefusedError, UnableError
+from .errors import RefusedError, UnableError, print_message
 from .project.answers import ANSWERS, read_answers
 from .project.pinned_tools import load_pinned_tools
 from .tables import load_tables
+from .updates.tool_differences import parse_tool_files
 
 HINTS = ("read_only", "open_world", "destructive")
 Pinned = Mapping[str, Any]
@@ -224,6 +225,10 @@ def export(
         raise UnableError(
             f"{FILE}: {error} is not as pinning writes it; pin anew"
         ) from error
+    if unpinned := sorted(parse_tool_files(Path()).keys() - load_pinned_tools().keys()):
+        print_message(
+            f"not in {FILE}, so not exported: {', '.join(unpinned)}; pin them"
+        )
     form_parts = _load_form(form, tools) if form else {}
     submission = {"$schema": SCHEMA, "schema_version": 1, "tools": tools, **form_parts}
     print(json.dumps(submission, indent=2, ensure_ascii=False))

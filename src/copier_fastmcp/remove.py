@@ -15,6 +15,7 @@ from .project.tool_files import (
     find_mentions,
     find_tool_file,
     list_tool_functions,
+    refuse_adopted,
     unknown_tool_error,
 )
 from .tools_answer import get_tool_name, list_tools
@@ -70,6 +71,7 @@ def remove(
     read_recorded_answers()
     with inside_worktree() as worktree:
         answers = read_recorded_answers()
+        refuse_adopted(answers, name, "remove")
         before = list_tools(answers.get("tools"))
         files = _find_files(name)
         after = [tool for tool in before if get_tool_name(tool) != name]

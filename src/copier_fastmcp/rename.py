@@ -11,12 +11,13 @@ from cyclopts import Parameter
 
 from .errors import RefusedError
 from .project.answers import ANSWERS, read_recorded_answers
-from .project.repository import git
+from .project.repository import PLAIN_DIFF, git
 from .project.tool_files import (
     FUNCTIONS,
     find_mentions,
     find_tool_file,
     parse_behavior,
+    refuse_adopted,
     unknown_tool_error,
 )
 from .tools_answer import NAME, get_tool_name, infer_from_name, list_tools, parse_entry
@@ -221,6 +222,7 @@ def rename(
     read_recorded_answers()
     with inside_worktree() as worktree:
         answers = read_recorded_answers()
+        refuse_adopted(answers, old, "rename")
         path = find_tool_file(old)
         if path is None:
             raise unknown_tool_error(old)
@@ -250,7 +252,7 @@ def rename(
         mentioned = [
             place for place in find_mentions(old) if not place.startswith(own_places)
         ]
-        stat = git(Path(), "diff", "--cached", "--stat", "--no-color")
+        stat = git(Path(), "diff", "--cached", "--stat", *PLAIN_DIFF)
         branch = branch or f"rename-{old}-{new}"
         place = deliver(worktree, branch, f"Rename the tool {old} to {new}", here=here)
     if json_output:
@@ -266,7 +268,10 @@ def rename(
         print(json.dumps(result, indent=2))
         return 1 if mentioned else 0
     for source, target in moved.items():
-        print(f"{source.as_posix()} -> {target.as_posix()}")
+        if source == target:
+            print(f"{source.as_posix()}: edited")
+        else:
+            print(f"{source.as_posix()} -> {target.as_posix()}")
     print(f"{old} still answers" if alias else f"{old} no longer answers")
     for mention in mentioned:
         print(f"{mention}: names {old}")
@@ -308,9 +313,13 @@ def _move_files(
     for source, target in moved.items():
         texts[target] = rename_identifier(source.read_text("utf-8"), old, new)
     texts[moved[path]] = text
-    for name in new_files("src", "tests/tools"):
-        if Path(name).name in (f"{new}.py", f"test_{new}.py"):
-            Path(name).unlink()
+    stubs = [Path(name) for name in new_files("src", "tests/tools")]
+    for stub in stubs:
+        if stub.name in (f"{new}.py", f"test_{new}.py"):
+            stub.unlink()
+    for stub in stubs:  # the package of a stub, where the author's file is elsewhere
+        if stub.name == "__init__.py" and list(stub.parent.iterdir()) == [stub]:
+            stub.unlink()
     for source, target in moved.items():
         source.unlink()
         target.write_text(texts[target], encoding="utf-8", newline="\n")

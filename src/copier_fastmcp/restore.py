@@ -3,6 +3,7 @@
 import json
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -19,6 +20,7 @@ from .project.ownership import (
     list_policy_files,
 )
 from .project.repository import git, list_changes, split_names
+from .project.tool_files import find_tool_file, list_tool_functions
 
 TOOLS = re.compile("(src/[^/]+|tests)/tools/.+")  # their authors', so only by name
 
@@ -54,6 +56,21 @@ def _compare_tool_files(names: set[str], fresh: Path) -> dict[str, str]:
         elif not is_same_text(path.read_bytes(), (fresh / name).read_bytes()):
             states[name] = "edited"
     return states
+
+
+def _refuse_moved_tools(states: Mapping[str, str], fresh: Path) -> None:
+    """Refuse to write a tool's file anew while another file has the tool: it would be served twice.
+
+    Raises:
+        RefusedError: The author moved the tool.
+    """
+    for name, state in states.items():
+        if state != "missing" or not name.startswith("src/"):
+            continue
+        for tool in list_tool_functions(fresh / name):
+            if place := find_tool_file(tool):
+                problem = f"{name}: {tool} is in {place.as_posix()} now"
+                raise RefusedError(f"{problem}; delete it there first, or leave it")
 
 
 def _find_unsaved(names: list[str]) -> list[str]:
@@ -150,7 +167,9 @@ def restore(
             if files
             else list(states)
         )
-        states |= _compare_tool_files({*names} & {*tool_files}, fresh)
+        tool_states = _compare_tool_files({*names} & {*tool_files}, fresh)
+        _refuse_moved_tools(tool_states, fresh)
+        states |= tool_states
         selected = {name: states[name] for name in names if name in states}
         before = {
             name: at_start.get(name, read_content(Path(name))) for name in selected

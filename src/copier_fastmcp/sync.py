@@ -128,7 +128,7 @@ def _committed_answers(project: Path) -> dict[str, Any]:
         UnableError: There are none.
     """
     try:
-        recorded = yaml.safe_load(git(project, "show", f"HEAD:./{ANSWERS}"))
+        recorded = yaml.safe_load(git(project, "cat-file", "blob", f"HEAD:./{ANSWERS}"))
     except UnableError as error:
         raise UnableError(
             f"{ANSWERS} is in no commit of {project}; run this in the project"
@@ -153,7 +153,7 @@ def _base(project: Path, base: Path | None) -> Before:
     if base:
         return _imported_anew(read(base))
     try:
-        text = git(project, "show", f"HEAD:./{RECORD}")
+        text = git(project, "cat-file", "blob", f"HEAD:./{RECORD}")
     except UnableError as error:
         raise RefusedError(
             f"{RECORD} is in no commit; commit it, or name the document that the server was made from with --base"

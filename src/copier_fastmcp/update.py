@@ -77,12 +77,7 @@ def update(
     require_writable(report)
     if here and branch:
         raise RefusedError("--here makes no branch; leave --branch out")
-    answers = _load_answers(from_) if from_ else {}
-    answers.update(parse_data_options(data))
-    if merge and not answers:
-        raise RefusedError(
-            "--merge applies changed answers; name them with --from FILE or --data"
-        )
+    answers = _collect_answers(from_, data, merge=merge)
     if merge and not ref:
         ref = recorded_version(Path.cwd())
     release = Release(
@@ -126,6 +121,23 @@ def update(
         if step := _next_step(result, delivery):
             print(step)
     return 0 if result.outcome in (CLEAN, CURRENT) else 1
+
+
+def _collect_answers(
+    file: Path | None, data: list[str] | None, *, merge: bool
+) -> dict[str, Any]:
+    """Return the answers that change, from a file and from options.
+
+    Raises:
+        RefusedError: There are none, and only answers can be merged.
+    """
+    answers = _load_answers(file) if file else {}
+    answers.update(parse_data_options(data))
+    if merge and not answers:
+        raise RefusedError(
+            "--merge applies changed answers; name them with --from FILE or --data"
+        )
+    return answers
 
 
 def _load_answers(file: Path) -> dict[str, Any]:

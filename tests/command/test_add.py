@@ -139,6 +139,7 @@ def test_a_file_that_it_changes_must_be_committed(mine: Path) -> None:
     ).read_text() == "# mine, in no commit\n"
 
 
+@pytest.mark.nightly
 def test_other_work_is_no_obstacle_and_stays(started: Path, tmp_path: Path) -> None:
     """In a folder of a larger repository, with changes in it and next to it, some of them staged."""
     mine = shutil.copytree(started, tmp_path / "all/servers/notes")
@@ -244,6 +245,7 @@ def test_the_answer_is_listed_in_any_form(tools: object) -> None:
     assert {get_tool_name(item) for item in list_tools(tools)} == names
 
 
+@pytest.mark.nightly
 def test_where_nothing_pins_it_says_so(mine: Path) -> None:
     git(mine, "rm", "--quiet", "tests/policy/pin.py")
     commit(mine)

@@ -105,6 +105,7 @@ def test_leaving_writes_nothing(mine: Path, at: int) -> None:
 
 
 @TERMINAL
+@pytest.mark.nightly
 def test_saying_no_writes_nothing(mine: Path) -> None:
     code, _ = terminal(mine, [*WALK[:-1], ("Write it?", "n")])
     assert code == 130

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from calling import at_hand, call
-from lifecycle import bytes_of, commit, released, start
+from lifecycle import TEMPLATE, Edit, bytes_of, commit, released, start
 from support import clone_template, git, pin
 
 from copier_fastmcp.fleet import list_projects
@@ -233,14 +233,58 @@ def test_a_listing_of_repositories(tmp_path: Path) -> None:
     assert "not a listing of repositories" in done.stderr
 
 
+# The kinds of change that a fork makes, each with the line of the plan that it causes for two servers.
+RULE = '"text": "Names are short.", "source": "our house", "mend": "shorten it"'
+DATE = '"warns": "v2.0.0", "fails": "2999-01-31"'
+FINER_TEXT = '{"behavior": "read", "tools": ["get_note"], "hint": "open_world", "value": false, "why": "It is ours."}'
+FORK: dict[str, tuple[Edit, str]] = {
+    "a profile's default": (
+        (TABLES, EXPLICIT + '"deletes"', EXPLICIT + '"none"'),
+        "profiles.explicit.confirm: deletes -> none; RELAXED: gate lost: N tools in N servers",
+    ),
+    "a finer rule": (
+        (TABLES, '"finer": [\n', f'"finer": [\n    {FINER_TEXT}\n'),
+        "finer.read.get_note.open_world: new: ",
+    ),
+    "a rule with a date": (
+        (
+            TABLES,
+            '    "name-valid": {',
+            f'    "name-short": {{"profiles": ["policy"], {DATE}, {RULE}}},\n    "name-valid": {{',
+        ),
+        'rules.name-short: new: {"fails": "2999-01-31", ',
+    ),
+    "a text": (
+        ("template/AGENTS.md.jinja", "", "\nTwo.\n"),
+        "AGENTS.md: changed in N servers",
+    ),
+    "a step of CI": (
+        (
+            "template/.github/workflows/ci.yml.jinja",
+            "",
+            "      - name: House check\n        run: echo house\n",
+        ),
+        ".github/workflows/ci.yml: changed in N servers",
+    ),
+    "a module": (
+        (f"{TEMPLATE}policy/house.py", "", '"""Example Corp\'s own."""\n'),
+        "src/*/policy/house.py: new in N servers",
+    ),
+}
+
+
+def assert_one_line(kind: str, output: str, count: int) -> None:
+    """The plan has one line for a kind of change, with the number of servers."""
+    start_of_line = f"  {FORK[kind][1]}".replace("N ", f"{count} ")
+    lines = [line for line in output.splitlines() if line.startswith(start_of_line)]
+    assert len(lines) == 1, f"{start_of_line}\n{output}"
+
+
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """v2 asks nobody before a delete, and brings a step of CI."""
+    """v1, and v2 with every kind of change that a fork makes."""
     made = clone_template(tmp_path_factory.mktemp("plan"), tag="v1.0.0")
-    none = (TABLES, EXPLICIT + '"deletes"', EXPLICIT + '"none"')
-    return released(
-        made, made, "v2.0.0", none, ("template/AGENTS.md.jinja", "", "\nTwo.\n")
-    )
+    return released(made, made, "v2.0.0", *[edit for edit, _ in FORK.values()])
 
 
 def test_a_plan_of_checkouts_and_an_address(template: Path, tmp_path: Path) -> None:
@@ -264,23 +308,24 @@ def test_a_plan_of_checkouts_and_an_address(template: Path, tmp_path: Path) -> N
     done = call(tmp_path, *words, **at_hand(pinned))
     assert done.returncode == 1, done.stderr
     rule = "profiles.explicit.confirm: deletes -> none; RELAXED: gate lost: 3 tools in 3 servers"
-    assert done.stdout.splitlines()[:2] == ["Rules that relax tools:", f"  {rule}"], (
-        done.stdout
-    )
+    lines = done.stdout.splitlines()
+    assert lines[0] == "Rules that relax tools:"
+    assert f"  {rule}" in lines[:4], done.stdout
+    for kind in FORK:
+        assert_one_line(kind, done.stdout, 3)
     unwrapped = " ".join(done.stdout.split())  # a long path breaks the line
     assert (
         f"{tmp_path}/none: {tmp_path}/none is not a folder; name a checkout"
         in unwrapped
     )
-    assert "  AGENTS.md: changed in 3 servers\n" in done.stdout
-    assert "relaxed, gate lost: 1 tool" in done.stderr
+    assert "gate lost: 1 tool" in done.stderr
     assert [bytes_of(project) for project in projects] == before
     assert [git(project, "for-each-ref") for project in projects] == refs
     assert "gate lost: 3 tools in 3 servers" in (tmp_path / "plan.md").read_text()
     commit(pinned)
-    again = call(
-        tmp_path, *words[:-1], "--accept", "profiles.explicit.confirm", "--json"
-    )
+    accepted = ["--accept", "profiles.explicit.confirm"]
+    accepted += ["--accept", "finer.read.get_note.open_world"]
+    again = call(tmp_path, *words[:-1], *accepted, "--json")
     assert again.returncode == 0, again.stderr
     assert "[3/3]" in again.stderr
     assert "[2/3]" not in again.stderr, (

@@ -6,14 +6,18 @@ import re
 import subprocess
 import sys
 import sysconfig
+import tomllib
 from pathlib import Path
 
 import pytest
 from calling import environment
 from programs import fetched, uv
-from support import clone_template, git
+from support import ROOT, clone_template, git
 
-VERSION = "copier-fastmcp 0.1.0\n"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
+    "project"
+]
+VERSION = f"copier-fastmcp {PROJECT['version']}\n"
 
 
 @pytest.fixture(scope="module")

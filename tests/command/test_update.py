@@ -153,6 +153,7 @@ def test_a_conflict_is_on_its_branch_with_what_the_release_changes(mine: Path) -
     assert git(mine, "for-each-ref").count("\n") == refs.count("\n") + 1
 
 
+@pytest.mark.nightly
 def test_a_file_of_the_author_that_the_release_adds_is_refused_by_name(
     mine: Path,
 ) -> None:
@@ -172,6 +173,7 @@ def test_a_file_of_the_author_that_the_release_adds_is_refused_by_name(
         assert git(mine, "for-each-ref") == refs
 
 
+@pytest.mark.nightly
 def test_a_file_that_gitignore_names_is_on_the_branch(mine: Path) -> None:
     (mine / ".gitignore").write_text((mine / ".gitignore").read_text() + ".envrc\n")
     commit(mine)

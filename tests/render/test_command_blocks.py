@@ -191,11 +191,10 @@ def test_the_first_hour_with_an_idea(template: Path, tmp_path: Path) -> None:
     (tmp_path / ".cursor").mkdir()  # as on a machine with this client
     project = tmp_path / "my-notes"
     own = command_lines((project / "README.md").read_text(encoding="utf-8"))
-    kept = [
-        line
-        for line in own
-        if not line.startswith(("curl", "uv run notes-mcp connect claude"))
-    ]
+    # What follows needs a server over HTTP (tests/project/test_http.py runs it).
+    end = next(index for index, line in enumerate(own) if line.startswith("curl"))
+    claude = "uv run notes-mcp connect claude"
+    kept = [line for line in own[:end] if not line.startswith(claude)]
     assert {"uv run pytest", "uv run notes-mcp connect cursor --dry-run"} <= {*kept}
     run_shell(kept, project, HOME=str(tmp_path))
     texts = command_lines((project / "docs/metadata.md").read_text(encoding="utf-8"))

@@ -1,6 +1,7 @@
 """The hook: it changes nothing in a fresh project, writes nothing anywhere else, and always ends well."""
 
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -11,6 +12,9 @@ import copier
 import pytest
 from support import ROOT, git, render
 
+from copier_fastmcp.project.copier_process import run_format_hook
+
+UGLY, PRETTY = '"""Mine."""\n\nx = {  }\n', '"""Mine."""\n\nx = {}\n'
 HOOK = ROOT / "hooks/polish.py"
 
 
@@ -160,3 +164,18 @@ def test_a_repository_that_was_there_keeps_what_it_had(
     assert ("git init" in output) is False
     assert ("cd " in output) == (place == "there")
     assert "uv run tests/policy/pin.py" in output
+
+
+def test_new_runs_it_for_a_trusted_template_only(
+    template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = render(template, tmp_path / "p")
+    ugly = project / "src/notes_mcp/extend.py"
+    ugly.write_text(UGLY)
+    assert run_format_hook(project) == ""
+    assert ugly.read_text() == UGLY
+    settings = tmp_path / "settings.yml"
+    settings.write_text(json.dumps({"trust": [str(template)]}))
+    monkeypatch.setenv("COPIER_SETTINGS_PATH", str(settings))
+    assert run_format_hook(project) == "formatted and linted with ruff"
+    assert ugly.read_text() == PRETTY

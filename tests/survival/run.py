@@ -1,10 +1,13 @@
-"""Whole servers over three releases: is anything of an owner's lost? (`uv run tests/survival/run.py`)
+"""Whole servers over three releases: is anything of an owner's lost?
+
+usage: uv run tests/survival/run.py [--engine package] [SERVER...]
 
 Thirteen servers, edited in more than seventy ways, are brought forward with plain `copier update`. What is lost is told
 by a second hand: fresh renders before and after, git's own three-way merge, and the bytes on the disk. Nothing of the
 guard's code is asked. A refusal is answered as it says; a conflict must be one for git, too.
 """
 
+import argparse
 import os
 import re
 import subprocess
@@ -199,7 +202,9 @@ def _plain(item: tuple[str, Any]) -> tuple[str, str]:
     return item[0], yaml.safe_dump(item[1], sort_keys=True)
 
 
-def live(template: Path, tags: list[str], place: Path, job: tuple[int, str]) -> Life:
+def live(
+    template: Path, tags: list[str], place: Path, engine: str, job: tuple[int, str]
+) -> Life:
     """A server from v1 on: made, edited, brought through every release."""
     number, name = job
     life = Life(name)
@@ -207,7 +212,7 @@ def live(template: Path, tags: list[str], place: Path, job: tuple[int, str]) -> 
     folder.mkdir()
     project = folder / "server"
     data = folder / "answers.yml"
-    answers = {"tools": NOTES, **SERVERS[name]}
+    answers = {"tools": NOTES, "engine": engine, **SERVERS[name]}
     data.write_text(yaml.safe_dump(answers), encoding="utf-8")
     words = ["--skip-tasks", "--data-file", str(data), "--vcs-ref", "v1.0.0"]
     done = copier("copy", *words, str(template), str(project), folder=folder)
@@ -228,17 +233,20 @@ def live(template: Path, tags: list[str], place: Path, job: tuple[int, str]) -> 
 def main() -> int:
     """Let all of them live; 0 when nothing is lost."""
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--engine", default="vendored", choices=["vendored", "package"])
+    parser.add_argument("servers", nargs="*")
+    options = parser.parse_args()
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder).resolve()
         (place / "template").mkdir()
         template = clone_template(place / "template", tag="v1.0.0")
         tags = releases(template)
-        names = sys.argv[1:] or list(SERVERS)
+        names = options.servers or list(SERVERS)
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            lives = list(
-                pool.map(partial(live, template, tags, place), enumerate(names))
-            )
+            bring_up = partial(live, template, tags, place, options.engine)
+            lives = list(pool.map(bring_up, enumerate(names)))
     for life in lives:
         print(f"{life.name}: {life.edits} edits, {life.updates} updates")
         for title in ("refused", "conflicts", "losses"):

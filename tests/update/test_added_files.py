@@ -81,10 +81,10 @@ def test_an_update_creates_what_is_new_in_a_clone(
     first = start(releases, tmp_path / "first", **before)
     git(tmp_path, "clone", "--quiet", str(first), "clone")
     clone = tmp_path / "clone"
-    kept = files(clone)
+    answers_file = files(clone)
     update(clone, "v1.0.0", more)
-    assert files(clone) - kept == wanted
-    assert kept <= files(clone)
+    assert files(clone) - answers_file == wanted
+    assert answers_file <= files(clone)
     if "resource" in case:
         done = server(clone, "tools", "list", "--json")
         assert done.returncode == 0, done.stderr

@@ -71,13 +71,13 @@ def test_a_file_that_could_not_be_copied_is_named(
 
 @pytest.mark.parametrize("name", ["notes", "consent", "orders"])
 def test_a_rendered_engine_is_its_source(name: str) -> None:
-    said = answers(name)
-    files = rendered(said)
+    example_answers = answers(name)
+    files = rendered(example_answers)
     recorded = json.loads(files[MANIFEST])["files"]
     package = next(path.split("/")[1] for path in files if path.startswith("src/"))
     folder = f"src/{package}/engine/"
-    below = {path for path in files if path.startswith((folder, FOLDERS[1]))}
-    assert set(recorded) == below
+    engine_files = {path for path in files if path.startswith((folder, FOLDERS[1]))}
+    assert set(recorded) == engine_files
     for path, digest in recorded.items():
         inner = path.removeprefix(folder).replace(FOLDERS[1], "testing/")
         assert files[path].encode() == (ROOT / ENGINE / inner).read_bytes(), path
@@ -90,11 +90,15 @@ def test_one_file_of_code_names_the_engine() -> None:
         names = re.compile(
             r"(from|import) (copier_fastmcp_engine|\.+engine|notes_mcp\.engine)\b"
         )
-        own = {n: text for n, text in files.items() if not n.startswith(FOLDERS)}
-        found = {
-            n for n, text in own.items() if n.endswith(".py") and names.search(text)
+        project_files = {
+            n: text for n, text in files.items() if not n.startswith(FOLDERS)
         }
-        assert {name for name in found if name.startswith("src/")} == {
+        naming_files = {
+            n
+            for n, text in project_files.items()
+            if n.endswith(".py") and names.search(text)
+        }
+        assert {name for name in naming_files if name.startswith("src/")} == {
             SRC + "policy/__init__.py"
         }
 
@@ -166,15 +170,19 @@ def test_a_folder_without_git_is_said_to_be_of_this_machine() -> None:
 def authors_files(project: Path) -> dict[str, str]:
     """The digest of each file that is an author's, the lock and the tool table among them."""
     names = ("tools/", "backend.py", "settings.py", "extend.py", "metadata.yaml")
-    own = tuple(SRC + name for name in names)
-    rest = (
+    prefixes = tuple(SRC + name for name in names)
+    other_prefixes = (
         "tests/tools/",
         "tests/conftest.py",
         "annotations.lock.json",
         "docs/tools.md",
     )
-    found = bytes_of(project).items()
-    return {name: digest for name, digest in found if name.startswith(own + rest)}
+    digests = bytes_of(project).items()
+    return {
+        name: digest
+        for name, digest in digests
+        if name.startswith(prefixes + other_prefixes)
+    }
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -188,9 +196,9 @@ def test_the_switch_keeps_what_is_an_authors(repository: Path, tmp_path: Path) -
     compiled = project / SRC / "engine/__pycache__/errors.cpython-311.pyc"
     compiled.parent.mkdir(exist_ok=True)
     compiled.write_bytes(b"compiled")
-    own, whole = authors_files(project), bytes_of(project)
+    author_digests, whole = authors_files(project), bytes_of(project)
     update(project, "v1.0.0", {"engine": "package"})
-    assert authors_files(project) == own
+    assert authors_files(project) == author_digests
     assert not (project / SRC / "engine").exists(), (
         "Python would import it as an empty package"
     )

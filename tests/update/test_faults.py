@@ -21,12 +21,12 @@ KILLS = int(os.environ.get("KILLS", "1"))  # ten at night
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """v1; v2 changes policy; v3 the same, but its migration fails; v4 mends that."""
-    made = clone_template(tmp_path_factory.mktemp("faults"), tag="v1.0.0")
-    released(made, made, "v2.0.0", (POLICY, "", "\n# release 2\n"))
+    template = clone_template(tmp_path_factory.mktemp("faults"), tag="v1.0.0")
+    released(template, template, "v2.0.0", (POLICY, "", "\n# release 2\n"))
     failing = MIGRATIONS + '  - version: v3.0.0\n    command: "exit 3"\n'
-    released(made, made, "v3.0.0", ("copier.yml", MIGRATIONS, failing))
-    released(made, made, "v4.0.0", ("copier.yml", failing, MIGRATIONS))
-    return made
+    released(template, template, "v3.0.0", ("copier.yml", MIGRATIONS, failing))
+    released(template, template, "v4.0.0", ("copier.yml", failing, MIGRATIONS))
+    return template
 
 
 def restored(project: Path) -> dict[str, str]:
@@ -58,6 +58,7 @@ def begun(project: Path) -> "subprocess.Popen[bytes]":
     )
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="needs process groups")
 def test_killed_at_random_points(repository: Path, tmp_path: Path) -> None:
     project = start(repository, tmp_path / "p")

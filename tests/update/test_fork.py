@@ -57,19 +57,19 @@ UPSTREAM: list[Edit] = [
 @pytest.fixture
 def fork(repository: Path, tmp_path: Path) -> Path:
     """A clone of upstream's v1 with nine typical edits, each a commit, released as v1.0.0+house.1."""
-    made = tmp_path / "fork"
-    git(tmp_path, "clone", "--quiet", str(repository), str(made))
+    checkout = tmp_path / "fork"
+    git(tmp_path, "clone", "--quiet", str(repository), str(checkout))
     for name, (path, old, new) in HOUSE.items():
-        file = made / path
+        file = checkout / path
         text = file.read_text(encoding="utf-8") if file.exists() else ""
         assert old in text, name
         file.write_text(
             text.replace(old, new, 1) if old else text + new, encoding="utf-8"
         )
-        git(made, "add", "--all")
-        git(made, "commit", "--quiet", f"--message={name}")
-    git(made, "tag", "v1.0.0+house.1")
-    return made
+        git(checkout, "add", "--all")
+        git(checkout, "commit", "--quiet", f"--message={name}")
+    git(checkout, "tag", "v1.0.0+house.1")
+    return checkout
 
 
 def test_upstreams_next_release_is_merged(

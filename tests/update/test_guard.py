@@ -27,6 +27,8 @@ from lifecycle import (
 )
 from support import ROOT, git
 
+from copier_fastmcp.updates.guard import find_harmful_settings
+
 LATIN = "caf\xe9".encode("latin-1")
 RESOURCE = {"uri": "notes://all", "name": "All notes", "description": "Every note."}
 PROFILE = "    end-state - hints of the end state; asks where declared: end-state\n"
@@ -41,19 +43,19 @@ CHECK = "{{ v.resource_errors(resources, tools, _every_error is defined) }}"
 @pytest.fixture(scope="module")
 def releases(first: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """v2 moves a policy file and brings a new one; v3 to v6 each refuse an answer; v7 only changes a word."""
-    made = shutil.copytree(first, tmp_path_factory.mktemp("releases") / "template")
+    template = shutil.copytree(first, tmp_path_factory.mktemp("releases") / "template")
     new: Edit = ("template/.envrc", "", "use uv\n")
     guide: Edit = ("template/README.md.jinja", "", "\nRelease 2.\n")
     texts: Edit = (TEMPLATE + "cli.py.jinja", "", "\n# release 2\n")
     engine: Edit = (ENGINE + "guard.py", "", "\n# release 2\n")
-    released(made, made, "v2.0.0", *move(made), new, guide, texts, engine)
-    released(made, made, "v3.0.0", ("copier.yml", PROFILE, ""))
+    released(template, template, "v2.0.0", *move(template), new, guide, texts, engine)
+    released(template, template, "v3.0.0", ("copier.yml", PROFILE, ""))
     stricter = (
         CHECK + "{% if resources %}{{ resources[0].uri }} is refused now{% endif %}"
     )
     released(
-        made,
-        made,
+        template,
+        template,
         "v4.0.0",
         (
             "copier.yml",
@@ -63,16 +65,16 @@ def releases(first: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("copier.yml", CHECK, stricter),
     )
     released(
-        made,
-        made,
+        template,
+        template,
         "v5.0.0",
         ("copier.yml", stricter, CHECK),
         ("copier.yml", BUNDLE, ""),
     )
     default = "\"{{ before.license | default('MIT') }}\""
     released(
-        made,
-        made,
+        template,
+        template,
         "v6.0.0",
         ("copier.yml", "    registry - server", BUNDLE + "    registry - server"),
         (
@@ -81,10 +83,12 @@ def releases(first: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
             "choices: [MIT, BSD-3-Clause, none]\n  default: MIT",
         ),
     )
-    author = (made / "copier.yml").read_text().split("author:\n")[1].split("\n\n")[0]
+    author = (
+        (template / "copier.yml").read_text().split("author:\n")[1].split("\n\n")[0]
+    )
     released(
-        made,
-        made,
+        template,
+        template,
         "v7.0.0",
         ("copier.yml", "choices: [MIT, BSD", "choices: [MIT, Apache-2.0, BSD"),
         (
@@ -93,7 +97,7 @@ def releases(first: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
             "author: {type: str, when: false, default: ''}\n\nteam:\n  type: str\n  default: ''\n",
         ),
     )
-    return made
+    return template
 
 
 @pytest.fixture(scope="module")
@@ -140,8 +144,8 @@ def refusal(
 def test_files_that_would_be_lost(
     lived: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    found = refusal(lived, "v2.0.0", capfd, license="none")
-    named = {line.partition(":")[0]: line for line in found}
+    lines = refusal(lived, "v2.0.0", capfd, license="none")
+    named = {line.partition(":")[0]: line for line in lines}
     assert set(named) == {
         "LICENSE",
         *EDITED_ENGINE,
@@ -210,18 +214,18 @@ def test_the_package_cannot_be_renamed(
 
 
 def test_every_question_keeps_its_old_answer() -> None:
-    asked = yaml.safe_load((ROOT / "copier.yml").read_text(encoding="utf-8"))
-    names = [name for name in asked if not name.startswith("_")]
+    question = yaml.safe_load((ROOT / "copier.yml").read_text(encoding="utf-8"))
+    names = [name for name in question if not name.startswith("_")]
     assert names[0] == "before", (
         "it holds the old answers only where no question stands before it"
     )
-    kept = {n for n in names if f"before.{n} " in str(asked[n]["default"])}
+    default = {n for n in names if f"before.{n} " in str(question[n]["default"])}
     stored = {
         n
         for n in names
-        if asked[n].get("when") is not False and "secret" not in asked[n]
+        if question[n].get("when") is not False and "secret" not in question[n]
     }
-    assert kept == stored
+    assert default == stored
 
 
 def test_it_needs_nothing_that_copier_does_not_bring() -> None:
@@ -237,14 +241,14 @@ def test_it_needs_nothing_that_copier_does_not_bring() -> None:
 def test_settings_of_git_that_lose_edits(
     lived: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    for name, value in (
-        ("status.showUntrackedFiles", "no"),
-        ("apply.whitespace", "error"),
-    ):
-        git(lived, "config", name, value)
-        found = refusal(lived, "v2.0.0", capfd)
-        git(lived, "config", "--unset", name)
-        assert f"git config {name} is {value}, which loses edits" in "".join(found)
+    git(lived, "config", "apply.whitespace", "error")
+    (line,) = find_harmful_settings(lived)
+    assert line.startswith("git config apply.whitespace is error, which loses edits")
+    git(lived, "config", "--unset", "apply.whitespace")
+    assert list(find_harmful_settings(lived)) == []
+    git(lived, "config", "status.showUntrackedFiles", "no")
+    refused = "".join(refusal(lived, "v2.0.0", capfd))
+    assert "git config status.showUntrackedFiles is no, which loses edits" in refused
 
 
 @pytest.mark.nightly

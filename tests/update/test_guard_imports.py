@@ -27,13 +27,13 @@ def normalized(name: str) -> str:
 
 def needed_by(distribution: str) -> set[str]:
     """The distributions that one needs, itself included."""
-    found: set[str] = set()
+    modules: set[str] = set()
     waiting = [distribution]
     while waiting:
         name = normalized(waiting.pop())
-        if name in found:
+        if name in modules:
             continue
-        found.add(name)
+        modules.add(name)
         try:
             lines = requires(name) or []
         except PackageNotFoundError:
@@ -41,7 +41,7 @@ def needed_by(distribution: str) -> set[str]:
         for line in lines:
             if "extra ==" not in line:
                 waiting.append(re.split(r"[\s;<>=!~\[(]", line)[0])
-    return found
+    return modules
 
 
 def refused_modules() -> list[str]:

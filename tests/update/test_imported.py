@@ -32,6 +32,7 @@ def described(**fields: Any) -> dict[str, Any]:
     }
 
 
+@pytest.mark.nightly
 def test_a_later_document_comes_with_an_update(
     repository: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -12,6 +12,7 @@ TABLES = "src/copier_fastmcp/tables.json"
 ROW = '"explicit": {"hints": "explicit", "destructive": "deletes_and_overwrites"'
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("one_environment")
 def test_copy_pin_edit_update_check(tmp_path: Path) -> None:
     (tmp_path / "template").mkdir()

@@ -39,23 +39,23 @@ def merged(
         yield folder / "base", folder / "change"
 
     monkeypatch.setattr(copier_process, "render_both", renders)
-    found = merge_changed_answers(folder / "project", BEFORE, {**BEFORE, "tools": []})
-    return found, path.read_bytes().decode() if path.is_file() else None
+    merges = merge_changed_answers(folder / "project", BEFORE, {**BEFORE, "tools": []})
+    return merges, path.read_bytes().decode() if path.is_file() else None
 
 
 def test_edits_of_other_lines_stay(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    found, text = merged(monkeypatch, tmp_path, OLD, NEW, OLD.replace("one", "mine"))
+    merges, text = merged(monkeypatch, tmp_path, OLD, NEW, OLD.replace("one", "mine"))
     assert text == NEW.replace("one", "mine")
-    assert found == FileMerges(merged=[NAME])
+    assert merges == FileMerges(merged=[NAME])
 
 
 def test_edits_of_the_same_line_are_a_conflict(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    found, text = merged(monkeypatch, tmp_path, OLD, NEW, OLD.replace("five", "mine"))
-    assert found == FileMerges(conflicts=[NAME])
+    merges, text = merged(monkeypatch, tmp_path, OLD, NEW, OLD.replace("five", "mine"))
+    assert merges == FileMerges(conflicts=[NAME])
     assert text is not None
     assert (
         "<<<<<<< before updating\nmine\n=======\nFIVE\n>>>>>>> after updating" in text
@@ -64,42 +64,42 @@ def test_edits_of_the_same_line_are_a_conflict(
 
 def test_line_ends_are_no_edit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     mine = OLD.replace("\n", "\r\n")
-    found, text = merged(monkeypatch, tmp_path, OLD, NEW, mine)
-    assert (found, text) == (FileMerges(merged=[NAME]), NEW.replace("\n", "\r\n"))
+    merges, text = merged(monkeypatch, tmp_path, OLD, NEW, mine)
+    assert (merges, text) == (FileMerges(merged=[NAME]), NEW.replace("\n", "\r\n"))
 
 
 @pytest.mark.parametrize(
-    ("mine", "kept"),
+    ("mine", "expected"),
     [(OLD, None), (OLD + "mine\n", OLD + "mine\n")],
     ids=["unedited", "edited"],
 )
 def test_a_file_that_no_answer_needs_goes_only_without_edits(
-    mine: str, kept: str | None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    mine: str, expected: str | None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    found, text = merged(monkeypatch, tmp_path, OLD, None, mine)
-    assert text == kept
-    assert found.removed == ([] if kept else [NAME])
-    assert len(found.kept) == (1 if kept else 0)
+    merges, text = merged(monkeypatch, tmp_path, OLD, None, mine)
+    assert text == expected
+    assert merges.removed == ([] if expected else [NAME])
+    assert len(merges.kept) == (1 if expected else 0)
 
 
 def test_a_file_that_was_there_before_stays(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    found, text = merged(monkeypatch, tmp_path, None, NEW, "mine\n")
+    merges, text = merged(monkeypatch, tmp_path, None, NEW, "mine\n")
     assert text == "mine\n"
-    assert len(found.kept) == 1
+    assert len(merges.kept) == 1
 
 
 def test_a_deleted_file_stays_deleted(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    found, text = merged(monkeypatch, tmp_path, OLD, NEW, None)
+    merges, text = merged(monkeypatch, tmp_path, OLD, NEW, None)
     assert text is None
-    assert len(found.kept) == 1
+    assert len(merges.kept) == 1
 
 
 @pytest.mark.parametrize(
-    ("mine", "theirs", "merged"),
+    ("mine", "release_text", "merged"),
     [
         ("A2345", "1B345", "AB345"),
         ("A2345", "A2345", "A2345"),
@@ -113,8 +113,8 @@ def test_a_deleted_file_stays_deleted(
     ],
 )
 def test_only_lines_that_both_change_are_a_conflict(
-    mine: str, theirs: str, merged: str | None
+    mine: str, release_text: str, merged: str | None
 ) -> None:
-    texts = ["\n".join(text).encode() + b"\n" for text in (mine, "12345", theirs)]
-    found = merge_lines(*texts)
-    assert found == (None if merged is None else ("\n".join(merged) + "\n").encode())
+    texts = ["\n".join(text).encode() + b"\n" for text in (mine, "12345", release_text)]
+    merges = merge_lines(*texts)
+    assert merges == (None if merged is None else ("\n".join(merged) + "\n").encode())

@@ -45,20 +45,21 @@ def test_e_a_stricter_validator_with_a_migration(
     before = bytes_of(project)
     old = "{{ v.tool_errors(tools, policy.confirm) }}"
     refused = "{% if 'delete_note' in tools %}delete_note is refused now{% endif %}"
-    kept = [tool for tool in TOOLS if tool != "delete_note"]
+    answers_file = [tool for tool in TOOLS if tool != "delete_note"]
     released(
         repository,
         repository,
         "v2.0.0",
         ("copier.yml", old, old + refused),
-        migration("v2.0.0", "before", "answer", "tools", json.dumps(kept)),
+        migration("v2.0.0", "before", "answer", "tools", json.dumps(answers_file)),
     )
     update(project, "v2.0.0")
-    assert said(project)["tools"] == kept
+    assert said(project)["tools"] == answers_file
     assert changed(project, before) == {ANSWERS}
     assert (project / SRC / "tools/delete_note.py").exists(), "the file is its owner's"
 
 
+@pytest.mark.nightly
 def test_e_an_answer_that_is_still_good_is_kept(
     repository: Path, tmp_path: Path
 ) -> None:
@@ -81,6 +82,7 @@ def test_e_an_answer_that_is_still_good_is_kept(
     )
 
 
+@pytest.mark.nightly
 def test_a_template_that_has_moved(repository: Path, tmp_path: Path) -> None:
     project = start(repository, tmp_path / "p")
     before = said(project)
@@ -100,9 +102,9 @@ def test_g_an_engine_file_moves(repository: Path, tmp_path: Path) -> None:
     update(project, "v2.0.0")
     assert not (project / SRC / "engine/texts.py").exists()
     assert (project / SRC / "engine/hygiene.py").exists()
-    found = suite(project)
-    assert "passed" in found
-    assert "failed" not in found
+    names = suite(project)
+    assert "passed" in names
+    assert "failed" not in names
 
 
 def test_policy_that_needs_a_new_file_of_the_owner_creates_it(
@@ -130,6 +132,7 @@ def test_policy_that_needs_a_new_file_of_the_owner_creates_it(
     assert (project / seam).read_text() == '"""Mine."""\n'
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("by", nightly_but(["v3.0.0"], ["v3.0.0", "v2.0.0 v3.0.0"]))
 def test_a_chain_of_releases(repository: Path, tmp_path: Path, by: str) -> None:
     """v2 asks something new and moves a file, v3 renames a question: at once or in steps, the same comes out."""

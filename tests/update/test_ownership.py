@@ -218,6 +218,7 @@ def test_a_tool_added_to_the_answers_gets_its_files_and_touches_no_other(
     assert {n for n in before if before[n] != after[n]} == {".copier-answers.yml"}
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "form", nightly_but(["mappings"], ["list", "typed", "mappings"])
 )
@@ -246,30 +247,31 @@ def test_convergence(releases: Path, tmp_path: Path, tag: str) -> None:
     project = start(releases, tmp_path / "p", tag)
     update(project, "v3.0.0")
     fresh = render(releases, tmp_path / "fresh", {"tools": TOOLS}, vcs_ref="v3.0.0")
-    wanted = bytes_of(fresh)
+    expected = bytes_of(fresh)
     stubs = {
         name
-        for name in wanted
+        for name in expected
         if name.startswith(SRC + "tools/") and "__init__" not in name
     }
-    found = bytes_of(project)
-    assert set(found) == set(wanted)
-    assert {n for n in wanted if wanted[n] != found[n]} <= stubs
+    differing = bytes_of(project)
+    assert set(differing) == set(expected)
+    assert {n for n in expected if expected[n] != differing[n]} <= stubs
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", nightly_but({"unusual"}))
 def test_convergence_of_every_example(
     releases: Path, tmp_path: Path, name: str
 ) -> None:
     """A release that changes policy and no stub: after it, an untouched project is a fresh render."""
-    said = answers(name)
-    project = render(releases, tmp_path / "p", said, vcs_ref="v3.0.0")
+    example_answers = answers(name)
+    project = render(releases, tmp_path / "p", example_answers, vcs_ref="v3.0.0")
     git(project, "init", "--quiet")
     commit(project, "start")
     before = bytes_of(project)
     update(project, "v3.1.0")
     assert bytes_of(project) != before
-    fresh = render(releases, tmp_path / "fresh", said, vcs_ref="v3.1.0")
+    fresh = render(releases, tmp_path / "fresh", example_answers, vcs_ref="v3.1.0")
     assert bytes_of(project) == bytes_of(fresh)
 
 

@@ -32,6 +32,7 @@ RULES = "engine/src/copier_fastmcp_engine/testing/rules.py"
 TABLES = "src/copier_fastmcp/tables.json"
 
 
+@pytest.mark.nightly
 def test_a_hint_of_a_behavior_changes(repository: Path, tmp_path: Path) -> None:
     """The guide's example: one commit in the template, one command in the project, a lock to review."""
     old = '"explicit": {"hints": "explicit", "destructive": "deletes_and_overwrites"'
@@ -51,11 +52,11 @@ def test_a_hint_of_a_behavior_changes(repository: Path, tmp_path: Path) -> None:
     assert all("/policy/" in name for name in changed(project, before) - {ANSWERS})
     wire = json.loads(server(project, "tools", "wire", "update_note").stdout)
     assert wire["annotations"]["destructiveHint"] is False
-    found = suite(project)
-    assert "update_note: RELAXED: destructiveHint true -> false" in found
+    output = suite(project)
+    assert "update_note: RELAXED: destructiveHint true -> false" in output
     failed = {
         line.split("::")[1].split()[0]
-        for line in found.splitlines()
+        for line in output.splitlines()
         if "FAILED" in line
     }
     assert failed >= {
@@ -86,9 +87,9 @@ def test_b_a_new_rule(repository: Path, tmp_path: Path) -> None:
         (RULES, place, check + place),
     )
     update(project, "v2.0.0")
-    found = suite(project)
-    assert "search_notes: the name is long; shorten it (name-short)" in found
-    assert "1 failed" in found
+    output = suite(project)
+    assert "search_notes: the name is long; shorten it (name-short)" in output
+    assert "1 failed" in output
 
 
 def test_c_a_new_question(repository: Path, tmp_path: Path) -> None:
@@ -121,6 +122,7 @@ def test_f_a_changed_stub_reaches_new_tools_only(
     assert "# the new stub" in (project / SRC / "tools/archive_note.py").read_text()
 
 
+@pytest.mark.nightly
 def test_h_every_bound_is_raised_beside_what_uv_added(
     repository: Path, tmp_path: Path
 ) -> None:
@@ -170,17 +172,18 @@ def test_i_an_owner_changes_an_answer_and_changes_it_back(
 ) -> None:
     project = start(first, tmp_path / "p")
     before = bytes_of(project)
-    was = said(project)[name]
+    original = said(project)[name]
     update(project, "v1.0.0", {name: other})
-    there = bytes_of(project)
-    assert there != before
-    found = suite(project)
-    assert "passed" in found
-    assert "failed" not in found
-    update(project, "v1.0.0", {name: was})
+    changed_project = bytes_of(project)
+    assert changed_project != before
+    differing = suite(project)
+    assert "passed" in differing
+    assert "failed" not in differing
+    update(project, "v1.0.0", {name: original})
     assert changed(project, before) <= {ANSWERS}
 
 
+@pytest.mark.nightly
 def test_rolling_back_is_reverting_the_commit(repository: Path, tmp_path: Path) -> None:
     project = start(repository, tmp_path / "p")
     before = bytes_of(project)

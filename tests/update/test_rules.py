@@ -40,6 +40,7 @@ def test_every_finer_row_can_be_read() -> None:
         assert row["tools"]
 
 
+@pytest.mark.nightly
 def test_a_hint_finer_than_a_behavior(repository: Path, tmp_path: Path) -> None:
     """One line in the table: hints, lock, tool table and decision record of an updated server follow."""
     if TABLES["finer"]:
@@ -66,9 +67,9 @@ def test_a_hint_finer_than_a_behavior(repository: Path, tmp_path: Path) -> None:
         for name in ("archive_note", "put_note", "unarchive_note")
     }
     assert served == {"archive_note": False, "put_note": True, "unarchive_note": True}
-    found = suite(project)
-    assert RELAXED in found
-    assert "put_note" not in found
+    output = suite(project)
+    assert RELAXED in output
+    assert "put_note" not in output
     assert RELAXED in pin(project).splitlines()
     lock = json.loads((project / "annotations.lock.json").read_text())["tools"]
     why = {
@@ -131,20 +132,16 @@ def test_a_rule_warns_then_fails_and_is_waived(
     pin(project)
     commit(project, "pinned")
     released_rule(repository, "v2.0.0", warns="v2.0.0", fails="2999-01-31")
-    released_rule(repository, "v2.1.0", warns="v2.0.0", fails="v2.2.0")
     released_rule(repository, "v2.2.0", warns="v2.0.0", fails="v2.2.0")
-    released_rule(repository, "v2.3.0", warns="v2.0.0", fails="2026-01-31")
     warning = "NOTE search_notes: the name is long; shorten it (name-short, a warning since v2.0.0, "
-    for tag, fails in (("v2.0.0", "2999-01-31"), ("v2.1.0", "v2.2.0")):
-        update(project, tag)
-        found = suite(project)
-        assert f"{warning}fails from {fails})\n" in found
-        assert "failed" not in found
-    for tag in ("v2.2.0", "v2.3.0"):
-        update(project, tag)
-        found = suite(project)
-        assert "search_notes: the name is long; shorten it (name-short)" in found
-        assert "1 failed" in found
+    update(project, "v2.0.0")
+    output = suite(project)
+    assert f"{warning}fails from 2999-01-31)\n" in output
+    assert "failed" not in output
+    update(project, "v2.2.0")
+    output = suite(project)
+    assert "search_notes: the name is long; shorten it (name-short)" in output
+    assert "1 failed" in output
     probe = project / "tests/tools/test_search_notes.py"
     text = probe.read_text()
     waiver = '\nwaivers = [{"rule": "name-short", "until": "UNTIL", "why": "It has \\"users\\"."}]\n'
@@ -155,18 +152,18 @@ def test_a_rule_warns_then_fails_and_is_waived(
         'name-short waived until 2999-01-31: It has "users".'
         in (project / PAGE).read_text()
     )
-    found = suite(project)
-    assert '(name-short, waived until 2999-01-31: It has "users".)\n' in found
-    assert "failed" not in found
+    output = suite(project)
+    assert '(name-short, waived until 2999-01-31: It has "users".)\n' in output
+    assert "failed" not in output
     probe.write_text(text + waiver.replace("UNTIL", "2026-01-31"))
     pin(project)
-    found = suite(project)
+    output = suite(project)
     assert (
         "search_notes: the waiver of name-short ended on 2026-01-31; mend what it waives"
-        in found
+        in output
     )
-    assert "search_notes: the name is long; shorten it (name-short)" in found
-    assert "2 failed" in found
+    assert "search_notes: the name is long; shorten it (name-short)" in output
+    assert "2 failed" in output
 
 
 @pytest.mark.parametrize(
@@ -210,11 +207,11 @@ def test_a_waiver_that_is_amiss(tmp_path: Path, waivers: str, why: str) -> None:
 
 def test_a_waiver_holds_through_its_last_day() -> None:
     waiver = {"rule": "title-written", "until": "2026-11-22", "why": "Soon."}
-    said = [
+    waivers_text = [
         find_waiver_mistake(waiver, TABLES | {"today": f"2026-11-{day}"})
         for day in (22, 23)
     ]
-    assert said == ["", "the waiver of title-written ended on 2026-11-22"]
+    assert waivers_text == ["", "the waiver of title-written ended on 2026-11-22"]
 
 
 @pytest.mark.parametrize(

@@ -174,8 +174,8 @@ def _plan_settings(root: Path, removal: Removal) -> None:
         if not added:
             return
         name = f"./{path.name}"
-        before = git(root, "show", f"{added[-1]}^:{name}")
-        after = git(root, "show", f"{added[-1]}:{name}")
+        before = git(root, "cat-file", "blob", f"{added[-1]}^:{name}")
+        after = git(root, "cat-file", "blob", f"{added[-1]}:{name}")
     except UnableError:
         removal.left.append(
             "pyproject.toml: take out the dependencies that adopt added"

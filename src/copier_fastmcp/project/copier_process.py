@@ -21,7 +21,7 @@ import yaml
 
 from ..errors import AnswersError, RefusedError, UnableError, one_line
 from . import origin
-from .answers import strip_copier_keys
+from .answers import ANSWERS, read_answers, strip_copier_keys
 from .repository import isolated_environment
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ CHECKED = "COPIER_FASTMCP_CHECKED"  # set, the guard trusts that somebody has lo
 PINS_ENGINE = "COPIER_FASTMCP_PINS_ENGINE"
 PYTHON, SOURCE = "{{ _copier_python }}", "{{ _copier_conf.src_path }}/"
 WHEN = {"{{ _copier_operation == 'copy' }}": "in a new project only"}
+FORMAT_HOOK = "hooks/polish.py"
 CONFLICT = "<<<<<<< before updating"
 _ONE_THREAD = RLock()
 
@@ -319,12 +320,43 @@ def require_trust(source: str, before: str, ref: str | None, *, trust: bool) -> 
     return runs
 
 
+def run_format_hook(project: Path) -> str:
+    """Run the template's format and lint hook in a fresh render.
+
+    Args:
+        project: The render; nobody else writes in it.
+
+    Returns:
+        The hook's line; empty where its code is not trusted, or the template has none.
+
+    Raises:
+        UnableError: The template cannot be reached.
+    """
+    answers = read_answers(project / ANSWERS)
+    source, version = str(answers["_src_path"]), str(answers["_commit"])
+    if not _is_trusted_by_copier(source):
+        return ""
+    script = read_template_file(source, version, (FORMAT_HOOK,))
+    if not script:
+        return ""
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", script],
+        cwd=project,
+        env=isolated_environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=SECONDS,
+    )
+    return _find_last_error(done.stdout + done.stderr)
+
+
 def _is_trusted_by_copier(source: str) -> bool:
     """Whether a template is one that was trusted before."""
     from copier import load_settings
     from copier._settings import is_trusted_repository
 
-    if is_trusted_repository(load_settings().trust, source):
+    if is_trusted_repository(load_settings().trust, source) or origin.is_own(source):
         return True
     with _open_template(source, None) as template:
-        return origin.is_own(source) or origin.is_own(template.url_expanded)
+        return origin.is_own(template.url_expanded)

@@ -14,6 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import RefusedError, UnableError
+from .interrupted_writes import (
+    ASIDE,
+    Digests,
+    WriteJournal,
+    aside_prefix,
+    digest_of,
+    refuse_interrupted_write,
+)
 from .repository import list_changes, list_ignored
 
 EXECUTABLE = 0o111
@@ -129,19 +137,43 @@ def write_changes(changes: Mapping[Path, Change]) -> None:
     """Bring each path from what it holds before to what it holds after: all of them or none.
 
     Raises:
-        RefusedError: A path does not hold what is expected; it was changed meanwhile.
+        RefusedError: A path does not hold what is expected; it was changed meanwhile. Or a killed run left files
+            half written.
         OSError: A file cannot be written.
     """
+    if changes:
+        refuse_interrupted_write(next(iter(changes)).parent)
     for path, change in changes.items():
         if read_content(path) != change.before:
             raise RefusedError(
                 f"{path} was changed meanwhile; nothing was written, try again"
             )
+    pending = {}
+    for path, change in changes.items():
+        if change.before != change.after:
+            pending[path] = change
+    journal = _record_write(pending)
+    try:
+        _write_all(pending)
+    finally:
+        journal.close()
+
+
+def _record_write(changes: Mapping[Path, Change]) -> WriteJournal:
+    """Record the write for a later run, which finds the record if this one is killed."""
+    files = {}
+    for path, change in changes.items():
+        before = digest_of(change.before.data) if change.before else None
+        after = digest_of(change.after.data) if change.after else None
+        files[path] = Digests(before, after)
+    return WriteJournal(files)
+
+
+def _write_all(changes: Mapping[Path, Change]) -> None:
+    """Write all paths, or undo those that were written."""
     steps: list[_Replacement] = []
     try:
         for path, change in changes.items():
-            if change.before == change.after:
-                continue
             step = _Replacement(path, change)
             steps.append(step)
             step.do()
@@ -199,9 +231,9 @@ class _Replacement:
         )
 
     def _temporary(self) -> Path:
-        prefix = f".{self.path.name[:40]}."
+        prefix = aside_prefix(self.path)
         handle, name = tempfile.mkstemp(
-            dir=self.path.parent, prefix=prefix, suffix=".tmp"
+            dir=self.path.parent, prefix=prefix, suffix=ASIDE
         )
         os.close(handle)
         os.unlink(name)

@@ -22,8 +22,16 @@ LOCATIONS = {
     "GIT_PREFIX",
     "GIT_WORK_TREE",
 }
-# Settings of every git process below this command: no hook of the author's runs, nothing is packed.
-SETTINGS = {"core.hooksPath": os.devnull, "gc.auto": "0", "maintenance.auto": "false"}
+# Settings of every git process below this command: no program that a checkout names runs, nothing is packed.
+SETTINGS = {
+    "core.hooksPath": os.devnull,
+    "core.fsmonitor": "false",
+    "submodule.recurse": "false",
+    "gc.auto": "0",
+    "maintenance.auto": "false",
+}
+# For `git diff` and `git show`: no program of .git/config shows a file.
+PLAIN_DIFF = ("--no-ext-diff", "--no-textconv", "--no-color")
 VARIABLES = {
     "LC_ALL": "C",  # messages are parsed
     "GIT_OPTIONAL_LOCKS": "0",  # `git status` does not write the index

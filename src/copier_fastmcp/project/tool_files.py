@@ -1,18 +1,21 @@
 """A project's tools as its files hold them."""
 
 import ast
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from copier_fastmcp_engine.testing.lock import FILE as LOCK
 
 from ..errors import RefusedError, UnableError
 from ..tables import load_tables
-from .pinning import TABLE
+from .pinning import PIN, TABLE
 from .repository import git
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 FILES = "src/*/tools/**/*.py"
+SHOWN = 5
 
 
 def unknown_tool_error(name: str) -> RefusedError:
@@ -45,7 +48,7 @@ def parse_behavior(function: Function) -> tuple[str, ast.Call | None]:
 
 
 def list_tool_functions(path: Path) -> list[str]:
-    """The decorated functions at the top of a file: its tools.
+    """The functions at the top of a file that declare a behavior: its tools.
 
     Raises:
         RefusedError: It is not Python.
@@ -54,11 +57,33 @@ def list_tool_functions(path: Path) -> list[str]:
         body = ast.parse(path.read_bytes()).body
     except (SyntaxError, ValueError) as error:
         raise RefusedError(f"{path.as_posix()} is not Python: {error}") from error
-    return [
-        node.name
-        for node in body
-        if isinstance(node, FUNCTIONS) and node.decorator_list
-    ]
+    names = []
+    for node in body:
+        if isinstance(node, FUNCTIONS) and parse_behavior(node)[0]:
+            names.append(node.name)
+    return names
+
+
+def refuse_adopted(answers: Mapping[str, Any], name: str, verb: str) -> None:
+    """Refuse to change a tool of an adopted server, whose layout is its author's.
+
+    Args:
+        answers: The recorded answers.
+        name: The tool.
+        verb: What the author does instead, as "rename".
+
+    Raises:
+        RefusedError: The server was adopted; the message names the places of the tool.
+    """
+    if not answers.get("adopted"):
+        return
+    places = find_mentions(name)
+    if not places:
+        raise unknown_tool_error(name)
+    remainder = f" and {len(places) - SHOWN} more" if len(places) > SHOWN else ""
+    shown = ", ".join(places[:SHOWN]) + remainder
+    problem = f"an adopted server has its author's layout, and {name} is in {shown}"
+    raise RefusedError(f"{problem}; {verb} it there, then pin: uv run {PIN.as_posix()}")
 
 
 def find_mentions(name: str) -> list[str]:

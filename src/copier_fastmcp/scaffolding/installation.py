@@ -18,6 +18,7 @@ from ..errors import (
     print_message,
 )
 from ..project.answers import ANSWERS, read_answers
+from ..project.copier_process import run_format_hook
 from ..project.pinning import pin, uv
 from ..project.proofs import Proofs, run_proofs
 from ..terminal.text_tables import print_table
@@ -173,6 +174,7 @@ def write_server(plan: Plan, answers: Mapping[str, Any], project: Path) -> int:
         0; 1 if a proof of the installed server fails; 2 if the files are written but could not be installed.
     """
     destination = plan.destination(project)
+    hook_line = run_format_hook(project)
     failure = ""
     installed = False
     proofs: Proofs | None = None
@@ -192,6 +194,8 @@ def write_server(plan: Plan, answers: Mapping[str, Any], project: Path) -> int:
     else:
         count = format_count(len(parse_entries(answers.get("tools"))), "tool")
         print(f"{server} is in {destination}: {len(written)} files, {count}")
+        if hook_line:
+            print(hook_line)
         if not plan.asking:
             _print_tools(answers)
         for line in proofs.lines() if proofs else []:

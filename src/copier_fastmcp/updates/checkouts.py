@@ -15,6 +15,7 @@ import yaml
 from ..errors import RefusedError, UnableError, one_line, print_message
 from ..project import answers, copier_process
 from ..project.engine_requirement import ENGINE_PIN, pin_adopted_engine
+from ..project.formatting import find_style_violations
 from ..project.guarded_writes import (
     Change,
     delete_empty_folders,
@@ -33,7 +34,7 @@ from .policy_changes import (
     find_consequences,
     load_release_tables,
 )
-from .tool_differences import find_outdated_files, parse_tool_files, tool_names
+from .tool_differences import find_outdated_files, find_unmatched_tools
 from .worktrees import Worktree, is_merged, project_prefix, shorten
 
 MOVED = (
@@ -315,60 +316,30 @@ def bring_release(
         UnableError: Copier, git or the check fails.
     """
     project = worktree.project
-    if (
-        not (project / answers.ANSWERS).is_file()
-        and (worktree.checkout / answers.ANSWERS).is_file()
-    ):
-        raise UnableError(f"{answers.ANSWERS} is in no commit; commit it first")
-    recorded = answers.read_answers(
-        project / answers.ANSWERS, shown_folder=worktree.checkout
-    )
+    recorded = _read_committed_answers(worktree)
     before = _require_answer(recorded, "_commit")
-    recorded_source = _require_answer(recorded, "_src_path")
-    source = release.template or recorded_source
-    if not answers.is_absolute(source):
-        raise UnableError(
-            answers.describe_relative_template(source, bool(release.template))
-        )
+    source = _resolve_source(recorded, release)
     if delivery is Delivery.TREE:
         require_clean(worktree.repository, "since the change goes into the tree")
     elif release.ref or release.branch:
         worktree.require_free(release.branch_for(release.ref or "", worktree.prefix))
-    code = copier_process.require_trust(
-        source, before, release.ref, trust=release.trust
-    )
-    if code and code not in release.announced:
-        release.announced.append(code)
-        print_message(code)
+    is_trusted = _require_trust(source, before, release)
     if release.check:
         result.check.append(run_check(project, release.check))
         worktree.restore()
     release.require_running()
-    if source != recorded_source:
+    if source != recorded["_src_path"]:
         _record_template(worktree, source)
     # The guard looks for what a release or other answers would lose; these answers alone lose nothing.
     is_same_version = release.ref == before and release.data.keys() <= TOOL_ANSWERS
-    result.differs = copier_process.update(
-        project,
-        release.ref,
-        release.data,
-        trust=bool(code),
-        guarded=not (release.is_preview or is_same_version),
+    conflicts = _run_copier(
+        worktree,
+        release,
+        recorded,
+        result,
+        is_trusted=is_trusted,
+        is_same_version=is_same_version,
     )
-    _move_engine_pin(project, recorded)
-    conflicts = conflicting_files(worktree.root)
-    worktree.stage()
-    result.files = worktree.files()
-    may_lose = release.is_preview and not is_same_version
-    if may_lose and _may_lose_work(worktree, release, recorded, result.files):
-        worktree.restore()
-        result.differs = copier_process.update(
-            project, release.ref, release.data, trust=bool(code)
-        )
-        _move_engine_pin(project, recorded)
-        conflicts = conflicting_files(worktree.root)
-        worktree.stage()
-        result.files = worktree.files()
     fresh = answers.read_answers(project / answers.ANSWERS)
     if release.merge:
         conflicts += _merge_into_files(worktree, recorded, fresh, result)
@@ -382,14 +353,9 @@ def bring_release(
         result.outcome = CURRENT
         result.detail = [before]
         return
-    after = recorded_version(project)
-    subject = release.subject or f"Update the template to {after}"
     result.answers = _changed_answers(recorded, fresh)
     result.notes = _describe_delivery(worktree, result, delivery)
-    if unanswered := sorted(parse_tool_files(project).keys() - tool_names(fresh)):
-        result.notes.append(
-            f"tools that you added by hand, and the answers do not name: {shorten(unanswered)}"
-        )
+    result.notes += find_unmatched_tools(project, fresh)
     consequences = Consequences()
     if not is_same_version:
         consequences = _compute_consequences(
@@ -398,6 +364,118 @@ def bring_release(
     result.consequences = consequences.as_json()
     result.rules = describe_consequences(consequences)
     worktree.refuse_clashes()
+    _commit_update(worktree, release, result, before, conflicts)
+    if result.outcome == CLEAN and _has_relaxations(consequences, result):
+        result.outcome = RELAXED
+
+
+def _read_committed_answers(worktree: Worktree) -> dict[str, Any]:
+    """Return the answers in the last commit.
+
+    Raises:
+        UnableError: The answers file is in no commit.
+    """
+    committed = worktree.project / answers.ANSWERS
+    if not committed.is_file() and (worktree.checkout / answers.ANSWERS).is_file():
+        raise UnableError(f"{answers.ANSWERS} is in no commit; commit it first")
+    return answers.read_answers(committed, shown_folder=worktree.checkout)
+
+
+def _resolve_source(recorded: dict[str, Any], release: Release) -> str:
+    """Return the template's address.
+
+    Raises:
+        UnableError: It depends on the current folder.
+    """
+    source = release.template or _require_answer(recorded, "_src_path")
+    if not answers.is_absolute(source):
+        raise UnableError(
+            answers.describe_relative_template(source, bool(release.template))
+        )
+    return source
+
+
+def _require_trust(source: str, before: str, release: Release) -> bool:
+    """Name the code of the template that would run, once for all checkouts; whether there is any.
+
+    Raises:
+        RefusedError: There is code, and nobody trusts it.
+    """
+    code = copier_process.require_trust(
+        source, before, release.ref, trust=release.trust
+    )
+    if code and code not in release.announced:
+        release.announced.append(code)
+        print_message(code)
+    return bool(code)
+
+
+def _run_copier(
+    worktree: Worktree,
+    release: Release,
+    recorded: dict[str, Any],
+    result: Result,
+    *,
+    is_trusted: bool,
+    is_same_version: bool,
+) -> list[str]:
+    """Run Copier, for a preview without the guard unless something may be lost.
+
+    Returns:
+        The files with a conflict, as paths in the repository.
+    """
+    is_guarded = not (release.is_preview or is_same_version)
+    conflicts = _update_files(
+        worktree, release, recorded, result, is_trusted, is_guarded
+    )
+    may_lose = release.is_preview and not is_same_version
+    if may_lose and _may_lose_work(worktree, release, recorded, result.files):
+        worktree.restore()
+        conflicts = _update_files(worktree, release, recorded, result, is_trusted, True)
+    return conflicts
+
+
+def _update_files(
+    worktree: Worktree,
+    release: Release,
+    recorded: dict[str, Any],
+    result: Result,
+    is_trusted: bool,
+    is_guarded: bool,
+) -> list[str]:
+    """Run Copier once, and stage what it wrote.
+
+    Returns:
+        The files with a conflict, as paths in the repository.
+    """
+    result.differs = copier_process.update(
+        worktree.project,
+        release.ref,
+        release.data,
+        trust=is_trusted,
+        guarded=is_guarded,
+    )
+    _move_engine_pin(worktree.project, recorded)
+    conflicts = conflicting_files(worktree.root)
+    worktree.stage()
+    result.files = worktree.files()
+    return conflicts
+
+
+def _commit_update(
+    worktree: Worktree,
+    release: Release,
+    result: Result,
+    before: str,
+    conflicts: list[str],
+) -> None:
+    """Commit the change: with markers where there is a conflict, else pinned and checked.
+
+    Raises:
+        UnableError: The check does not pass.
+    """
+    after = recorded_version(worktree.project)
+    subject = release.subject or f"Update the template to {after}"
     if conflicts:
         result.outcome = CONFLICT
         result.detail = conflicts
@@ -408,13 +486,18 @@ def bring_release(
     _pin_and_check(worktree, release, result)
     release.require_running()
     worktree.commit(subject)
-    is_relaxed = consequences.has_relaxations()
-    is_relaxed = is_relaxed or any(": RELAXED: " in line for line in result.tools)
-    result.outcome = RELAXED if is_relaxed else CLEAN
     is_same = before == after
+    result.outcome = CLEAN
     result.detail = [
         f"the template stays at {after}" if is_same else f"{before} -> {after}"
     ]
+
+
+def _has_relaxations(consequences: Consequences, result: Result) -> bool:
+    """Return whether a client may do more than before: by the tables, or by the lock."""
+    if consequences.has_relaxations():
+        return True
+    return any(": RELAXED: " in line for line in result.tools)
 
 
 def _merge_into_files(
@@ -537,6 +620,7 @@ def _pin_and_check(worktree: Worktree, release: Release, result: Result) -> None
         result.tools = renew_lock(worktree.project)
         worktree.stage_files(PINNED)
         result.files = worktree.files()
+        result.notes += _check_style(worktree, result.files)
     if not release.check:
         return
     result.check.append(run_check(worktree.project, release.check))
@@ -549,6 +633,15 @@ def _pin_and_check(worktree: Worktree, release: Release, result: Result) -> None
     reason = result.check[0 if failed_before else -1]
     command = check_command(worktree.project, release.check)
     raise UnableError(f"the check {when}: {command}: {reason}")
+
+
+def _check_style(worktree: Worktree, files: dict[str, str]) -> list[str]:
+    """Check format and lint of the written files; an adopted server has its author's style."""
+    if answers.read_answers(worktree.project / answers.ANSWERS).get("adopted"):
+        return []
+    prefix = f"{worktree.prefix}/" if worktree.prefix else ""
+    names = [name.removeprefix(prefix) for name in files if name.startswith(prefix)]
+    return find_style_violations(worktree.project, names)
 
 
 def is_delivered(result: Result, release: Release) -> bool:

@@ -40,7 +40,7 @@ from ..project.ownership import (
     read_text,
 )
 from ..project.repository import git, list_changes, read_setting
-from .tool_differences import find_outdated_files
+from .tool_differences import find_outdated_files, find_unmatched_tools
 
 SEEN = "copier-fastmcp-update.json"  # in .git, from before an update until after it
 # Under these, git hides a rejected edit from Copier, or changes or refuses its lines.
@@ -314,9 +314,9 @@ def main(template: Path, answers_file: str, data: str) -> int:
             place.unlink()
             _remove_bytecode(Path(), taken.get("engine_gone", []))
             recorded = _read_recorded(answers_file)
-            lines = find_outdated_files(
-                Path(), recorded, read_answers(Path(answers_file))
-            )
+            answers = read_answers(Path(answers_file))
+            lines = find_outdated_files(Path(), recorded, answers)
+            lines += find_unmatched_tools(Path(), answers)
             lines += [
                 DIFFERS + line
                 for line in find_differing(Path(), taken, _read_release())
@@ -376,7 +376,7 @@ def _read_release() -> str:
 def _read_recorded(answers_file: str) -> Answers:
     """The answers that the project had before the update."""
     place = Path(answers_file).as_posix()
-    return dict(yaml.safe_load(git(Path(), "show", f"HEAD:./{place}")))
+    return dict(yaml.safe_load(git(Path(), "cat-file", "blob", f"HEAD:./{place}")))
 
 
 def _check_before(

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import UnableError, one_line
-from ..project.repository import git
+from ..project.repository import PLAIN_DIFF, git
 from ..project.tool_files import FILES, FUNCTIONS, parse_behavior
 from ..tools_answer import infer_behavior, parse_entries
 
@@ -106,6 +106,28 @@ def find_tool_differences(project: Path, answers: Mapping[str, Any]) -> list[str
     return lines
 
 
+def find_unmatched_tools(project: Path, answers: Mapping[str, Any]) -> list[str]:
+    """Return a line for tools that only files declare, and one for those that only the answers name.
+
+    Args:
+        project: The project; of an adopted one the answers name no tools.
+        answers: Its answers.
+    """
+    if answers.get("adopted"):
+        return []
+    files = parse_tool_files(project)
+    lines = []
+    if by_hand := sorted(files.keys() - tool_names(answers)):
+        lines.append(
+            f"tools that you added by hand, and the answers do not name: {', '.join(by_hand)}"
+        )
+    if without_file := sorted(_tools_by_name(answers).keys() - files.keys()):
+        problem = f"tools that the answers name, and no file declares: {', '.join(without_file)}"
+        fix = f"copier-fastmcp restore writes the file that you name, remove {without_file[0]} takes it out"
+        lines.append(f"{problem}; {fix}")
+    return lines
+
+
 def tool_names(answers: Mapping[str, Any]) -> set[str]:
     """Return the names of the tools in the answers, former names included."""
     names = set(_tools_by_name(answers))
@@ -188,7 +210,8 @@ def _format_removal(name: str, file: ToolFile, same_request: str) -> str:
 def _was_answered(project: Path, name: str) -> bool:
     """Return whether the answers named a tool in an earlier commit."""
     pattern = rf"(name: |- |^tools:.*[ ,])['\"]?{re.escape(name)}(['\"=, ]|$)"
-    words = ["log", "-1", "--format=%h", "--extended-regexp", "-G", pattern]
+    words = ["log", "-1", "--format=%h", *PLAIN_DIFF]
+    words += ["--extended-regexp", "-G", pattern]
     try:
         return bool(git(project, *words, "--", ".copier-answers.yml"))
     except UnableError:

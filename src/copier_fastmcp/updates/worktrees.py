@@ -6,7 +6,6 @@ something: the registration of the worktree while it exists, objects, and in the
 
 import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from types import TracebackType
 from typing import BinaryIO
 
 from ..errors import RefusedError, UnableError, print_message
+from ..project.interrupted_writes import refuse_interrupted_write, try_lock
 from ..project.repository import (
     NO_REPOSITORY,
     git,
@@ -52,22 +52,6 @@ def shorten(names: Iterable[str]) -> str:
     return ", ".join(names[:SHOWN]) + remainder
 
 
-def _try_lock(file: BinaryIO) -> bool:
-    """Lock a file if no living process holds it; the system unlocks it when its process ends."""
-    try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
-
-
 @dataclass
 class Registration:
     """A locked file in `.git` with the path of a temporary folder, so that a later run finds a killed one's."""
@@ -91,7 +75,7 @@ class Registration:
                 f"{registry} cannot be written: {error.strerror}"
             ) from error
         # A run that cleans up at this moment would find an unlocked file; an empty one it leaves alone.
-        _try_lock(file)
+        try_lock(file)
         file.write(os.fsencode(folder))
         return cls(path, file)
 
@@ -120,7 +104,7 @@ def remove_leftovers(root: Path) -> list[Path]:
         try:
             with path.open("rb+", buffering=0) as file:
                 folder = Path(os.fsdecode(file.read()))
-                if not folder.name.startswith(PREFIX) or not _try_lock(file):
+                if not folder.name.startswith(PREFIX) or not try_lock(file):
                     continue
                 _remove_folder(root, folder)
         except OSError:  # its process has just removed it, or locks it on Windows
@@ -198,8 +182,10 @@ class Worktree:
         """Create the checkout.
 
         Raises:
+            RefusedError: A killed run left files of the author's tree half written.
             UnableError: Git cannot, or the commit is changed by checking it out.
         """
+        refuse_interrupted_write(self.checkout)
         remove_leftovers(self.repository)
         self._folder = Path(tempfile.mkdtemp(prefix=PREFIX)).resolve()
         try:
@@ -334,7 +320,7 @@ class Worktree:
 
     def is_mergeable(self, name: str) -> bool:
         """Return whether a merge keeps every byte that a file had at the start: it was UTF-8 without NUL."""
-        text = git(self.root, "show", f"{self.start}:{name}")
+        text = git(self.root, "cat-file", "blob", f"{self.start}:{name}")
         return "\0" not in text and not any(
             "\ud800" <= character <= "\udfff" for character in text
         )
