@@ -123,7 +123,7 @@ def check_metrics(reader: InMemoryMetricReader) -> None:
     """Compare the count of fallbacks with the decisions."""
     data = reader.get_metrics_data()
     assert data is not None
-    points = []
+    points: list[Any] = []
     for resource in data.resource_metrics:
         for scope in resource.scope_metrics:
             for metric in scope.metrics:
