@@ -118,10 +118,11 @@ class Figures:
 def load_labels(name: str) -> dict[tuple[str, str], str]:
     """Load the label letters of each tool."""
     path = AUDIT / name if name != "unseen.tsv" else Path(__file__).with_name(name)
-    rows = []
+    labels = {}
     for line in path.read_text("utf-8").splitlines():
-        rows.append(line.split("\t"))
-    return {(row[0], row[1]): row[2] for row in rows}
+        server, tool, letters, *_ = line.split("\t")
+        labels[server, tool] = letters
+    return labels
 
 
 def load_recorded_names(server: str) -> set[str]:

@@ -39,8 +39,11 @@ def load_tools(server: str) -> list[dict[str, Any]]:
 
 def load_labels(path: Path = HERE / "labels.tsv") -> dict[tuple[str, str], str]:
     """Load four letters for each server and tool, in the order of HINTS."""
-    rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
-    return {(server, tool): letters for server, tool, letters in rows}
+    labels = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        server, tool, letters = line.split("\t")
+        labels[server, tool] = letters
+    return labels
 
 
 @dataclass

@@ -33,13 +33,11 @@ SOURCES: dict[str, dict[str, Any]] = json.loads(
 
 def load_labels(name: str) -> dict[tuple[str, str], set[str]]:
     """Load the accepted behaviors of each document and operation."""
-    rows = []
+    labels = {}
     for line in (HERE / name).read_text(encoding="utf-8").splitlines():
-        rows.append(line.split("\t"))
-    labels_of_operations = {}
-    for document, operation, text in rows:
-        labels_of_operations[(document, operation)] = set(text.split("|"))
-    return labels_of_operations
+        document, operation, text = line.split("\t")
+        labels[document, operation] = set(text.split("|"))
+    return labels
 
 
 def draw_operations(folder: Path) -> Iterator[tuple[str, Operation]]:
