@@ -191,9 +191,9 @@ def score_blind(folder: Path, name: str = "blind.tsv") -> list[str]:
                 f"{outcome}: {' '.join(at)}: {derivations.get(at)}, {'|'.join(sorted(behaviors))}"
             )
     families = set()
-    for at, row in derivations.items():
-        if row.asked:
-            families.add((at[0], row.family or at[1]))
+    for at, derivation in derivations.items():
+        if derivation.asked:
+            families.add((at[0], derivation.family or at[1]))
     printed = ", ".join(
         f"{counts[key]} {key}" for key in ("right", "asked", "wrong", "missing")
     )

@@ -93,7 +93,7 @@ def test_every_python_file_of_a_project_is_checked(example: Renders, name: str) 
 
 
 def test_every_python_file_of_the_template_is_in_an_example() -> None:
-    rendered_names = set()
+    rendered_names: set[str] = set()
     for example in EXAMPLES:
         rendered_names.update(rendered(answers(example)))
     template = ROOT / "template"
