@@ -22,9 +22,9 @@ def interruptible() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def environment(**more: str) -> dict[str, str]:
+def environment(**variables: str) -> dict[str, str]:
     """An environment in which no setting of whoever runs the tests counts."""
-    ours = (
+    prefixes = (
         "COPIER_",
         "FASTMCP_",
         "PYTEST_",
@@ -33,10 +33,12 @@ def environment(**more: str) -> dict[str, str]:
         "PYTHONDONTWRITEBYTECODE",
     )
     clean = {
-        name: value for name, value in os.environ.items() if not name.startswith(ours)
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(prefixes)
     }
     nowhere = {"XDG_CONFIG_HOME": os.devnull, "NO_COLOR": "1", "COLUMNS": "100"}
-    return clean | nowhere | WHO | more
+    return clean | nowhere | WHO | variables
 
 
 def call(

@@ -30,12 +30,12 @@ def _once(
     self: Environment,
     source: str | nodes.Template,
     name: str | None = None,
-    *rest: Any,
-    **more: Any,
+    *arguments: Any,
+    **keywords: Any,
 ) -> Any:
     """What Jinja makes of a source; what else it depends on are the class and the settings, and these are in the key."""
-    if not isinstance(source, str) or more or any(rest[1:]):
-        return _compile(self, source, name, *rest, **more)
+    if not isinstance(source, str) or keywords or any(arguments[1:]):
+        return _compile(self, source, name, *arguments, **keywords)
     settings = (
         self.autoescape,
         self.optimized,
@@ -45,7 +45,7 @@ def _once(
     key = (str(type(self)), settings, *sorted(self.extensions), source, name)
     if key not in _codes:
         _codes[key] = _kept(key, CodeType) or _keep(
-            key, _compile(self, source, name, *rest)
+            key, _compile(self, source, name, *arguments)
         )
     self.preprocess(source, name)  # where Copier's `yield` forgets the template before
     return _codes[key]
@@ -60,20 +60,20 @@ def _path(key: Key) -> Path:
 def _kept(key: Key, kind: type[T]) -> T | None:
     """What another process compiled, or None."""
     try:
-        made = marshal.loads(_path(key).read_bytes())
+        value = marshal.loads(_path(key).read_bytes())
     except (OSError, ValueError, EOFError, KeyError):
         return None
-    return made if isinstance(made, kind) else None
+    return value if isinstance(value, kind) else None
 
 
-def _keep(key: Key, made: T) -> T:
+def _keep(key: Key, value: T) -> T:
     """Write what was compiled for the other processes, whole or not at all."""
     if "COMPILED_TEMPLATES" in os.environ:
-        path, said = _path(key), marshal.dumps(cast("Any", made))
+        path, content = _path(key), marshal.dumps(cast("Any", value))
         with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-            file.write(said)
+            file.write(content)
         Path(file.name).replace(path)
-    return made
+    return value
 
 
 @cache
@@ -82,18 +82,18 @@ def modules() -> None:
     rewriting: Any = importlib.import_module("_pytest.assertion.rewrite")
     compiled, rewritten = SourceFileLoader.source_to_code, rewriting._rewrite_test
 
-    def source_to_code(self: Any, data: Any, path: Any, **more: Any) -> CodeType:
-        key = ("module", data, *more.items())
+    def source_to_code(self: Any, data: Any, path: Any, **options: Any) -> CodeType:
+        key = ("module", data, *options.items())
         if code := _kept(key, CodeType):
             return _placed(code, str(path))
-        return _keep(key, compiled(self, data, path, **more))
+        return _keep(key, compiled(self, data, path, **options))
 
     def rewrite(path: Path, config: Any) -> tuple[bytes, CodeType]:
         key = ("tests", path.read_bytes())
-        if found := _kept(key, tuple):
-            return found[0], _placed(found[1], str(path))
-        made: tuple[bytes, CodeType] = rewritten(path, config)
-        return _keep(key, made)
+        if stored := _kept(key, tuple):
+            return stored[0], _placed(stored[1], str(path))
+        result: tuple[bytes, CodeType] = rewritten(path, config)
+        return _keep(key, result)
 
     SourceFileLoader.source_to_code = source_to_code  # type: ignore[method-assign]
     rewriting._rewrite_test = rewrite
@@ -123,15 +123,15 @@ def ask_git_once() -> None:
     original = main.Worker._sync_git_index_executable_bit
 
     def synchronize(worker: Any, path: Path, mode: int) -> None:
-        kept = vars(worker.subproject)
-        if "file_mode_is_off" not in kept:
+        cache = vars(worker.subproject)
+        if "file_mode_is_off" not in cache:
             git = main.get_git(context_dir=worker.subproject.local_abspath)
             try:
                 setting = git("config", "--type=bool", "--get", "core.fileMode")
             except failed:
                 setting = ""
-            kept["file_mode_is_off"] = setting.strip() == "false"
-        if kept["file_mode_is_off"]:
+            cache["file_mode_is_off"] = setting.strip() == "false"
+        if cache["file_mode_is_off"]:
             original(worker, path, mode)
 
     main.Worker._sync_git_index_executable_bit = synchronize

@@ -61,9 +61,9 @@ def tool_language() -> str:
 def readme(project: Path) -> str:
     """The README, with the tool file and the size of a project that the default answers make, and what was measured."""
     file = (project / "src/notes_mcp/tools/delete_note.py").read_text(encoding="utf-8")
-    kept = (ROOT / "README.md").read_text(encoding="utf-8")
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
     tool = f"```python\n{file}```"
-    kept = re.sub(r"```python\n.*?```", lambda _: tool, kept, count=1, flags=re.DOTALL)
+    text = re.sub(r"```python\n.*?```", lambda _: tool, text, count=1, flags=re.DOTALL)
     package = project / "src/notes_mcp"
     sizes = (
         lines(package / "policy") + lines(package / "engine"),
@@ -72,18 +72,18 @@ def readme(project: Path) -> str:
     price = "{:,} lines of policy and {:,} of its tests".format(
         *(round(n, -2) for n in sizes)
     )
-    kept, count = re.subn(
-        "[0-9,]+ lines of policy and [0-9,]+ of its tests", price, kept
+    text, count = re.subn(
+        "[0-9,]+ lines of policy and [0-9,]+ of its tests", price, text
     )
     assert count == 1
     measured = (ROOT / "docs/performance.md").read_text(encoding="utf-8")
-    return with_peers(kept, measured)
+    return with_peers(text, measured)
 
 
 def guide_to_an_api() -> str:
     """docs/api.md with what was measured."""
-    kept = (ROOT / "docs/api.md").read_text(encoding="utf-8")
-    return with_door(kept, (ROOT / "docs/performance.md").read_text(encoding="utf-8"))
+    text = (ROOT / "docs/api.md").read_text(encoding="utf-8")
+    return with_door(text, (ROOT / "docs/performance.md").read_text(encoding="utf-8"))
 
 
 def lines(folder: Path) -> int:
@@ -127,8 +127,8 @@ def add_light_form(svg: str) -> str:
 
 def words(svg: str) -> str:
     """The text in a picture, which stays when rich draws it in another way."""
-    found = re.findall(r"<text[^>]*>([^<]*)</text>", svg)
-    return " ".join("".join(found).replace("&#160;", " ").split())
+    pieces = re.findall(r"<text[^>]*>([^<]*)</text>", svg)
+    return " ".join("".join(pieces).replace("&#160;", " ").split())
 
 
 def runs(cells: Iterable[Any]) -> Iterator[tuple[str, bool, str]]:
@@ -190,19 +190,19 @@ def prompts(template: Path, folder: Path) -> Text:
     words = ("copier", "copy", "--quiet", "--skip-tasks", str(template), "my-orders")
     child, screen, stream = terminal(folder, 70, *words)
     questions = yaml.safe_load((ROOT / "copier.yml").read_text(encoding="utf-8"))
-    asked = {
-        name: of["help"].splitlines()[0]
-        for name, of in questions.items()
-        if name[0] != "_" and "help" in of
+    labels = {
+        name: question["help"].splitlines()[0]
+        for name, question in questions.items()
+        if name[0] != "_" and "help" in question
     }
     while (
         at := child.expect_exact(
-            [*asked.values(), importlib.import_module("pexpect").EOF]
+            [*labels.values(), importlib.import_module("pexpect").EOF]
         )
-    ) < len(asked):
+    ) < len(labels):
         stream.feed(child.before + child.after)
-        name = list(asked)[at]
-        asked.pop(name)
+        name = list(labels)[at]
+        labels.pop(name)
         child.send((CLEAR + TYPED[name] if name in TYPED else "") + "\r")
     stream.feed(child.before)
     child.close()

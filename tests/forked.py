@@ -33,13 +33,16 @@ def forking(serve: Callable[[list[str]], object]) -> Iterator[list[str]]:
     Args:
         serve: The server, run in the folder and with the variables of the program; it gets further words.
     """
-    with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as here:
-        here.bind(address := str(Path(folder, "s")))
-        here.listen()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        socket.socket(socket.AF_UNIX) as listener,
+    ):
+        listener.bind(address := str(Path(folder, "s")))
+        listener.listen()
         watched, held = os.pipe()  # closed with this process, however it ends
         if not (child := os.fork()):
             os.close(held)
-            _wait(here, watched, serve)
+            _wait(listener, watched, serve)
         os.close(watched)
         try:
             yield [sys.executable, *RELAY, address]
@@ -49,22 +52,22 @@ def forking(serve: Callable[[list[str]], object]) -> Iterator[list[str]]:
 
 
 def _wait(
-    here: socket.socket, watched: int, serve: Callable[[list[str]], object]
+    listener: socket.socket, watched: int, serve: Callable[[list[str]], object]
 ) -> None:
     """Fork for each program that connects, until the tests are over."""
-    while watched not in select.select([here.fileno(), watched], [], [])[0]:
-        there, _ = here.accept()
+    while watched not in select.select([listener.fileno(), watched], [], [])[0]:
+        connection, _ = listener.accept()
         _reap()
         if not os.fork():
             if child := os.fork():
-                _tell(there, child)
+                _tell(connection, child)
             atexit._clear()  # what the tests clean up at their end, such as the folder of the socket
-            words = _become(there)
+            words = _become(connection)
             try:
                 serve(words)
             finally:
                 warm.leave(1)
-        there.close()
+        connection.close()
     _reap()
     os._exit(0)
 
@@ -76,25 +79,25 @@ def _reap() -> None:
             pass
 
 
-def _tell(there: socket.socket, child: int) -> None:
+def _tell(connection: socket.socket, child: int) -> None:
     """Wait for a program, and tell how it ended."""
     _, status = os.waitpid(child, 0)
     with suppress(OSError):  # who started it may be gone
-        there.send(str(os.waitstatus_to_exitcode(status)).encode())
+        connection.send(str(os.waitstatus_to_exitcode(status)).encode())
     os._exit(0)
 
 
-def _become(there: socket.socket) -> list[str]:
+def _become(connection: socket.socket) -> list[str]:
     """Take on the streams, the folder and the variables of a program, and end when it is ended; its words."""
-    told, streams, *_ = socket.recv_fds(there, 65_536, 3)
-    while not told.endswith(b"\n"):
-        told += there.recv(65_536)
+    message, streams, *_ = socket.recv_fds(connection, 65_536, 3)
+    while not message.endswith(b"\n"):
+        message += connection.recv(65_536)
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
     sys.stdin, sys.stdout = open(0), open(1, "w")  # noqa: SIM115
     sys.stderr = open(2, "w", buffering=1, errors="backslashreplace")  # noqa: SIM115
-    order = json.loads(told)
+    order = json.loads(message)
     os.chdir(order["folder"])
     os.environ.clear()
     os.environ.update(order["environ"])
@@ -102,7 +105,7 @@ def _become(there: socket.socket) -> list[str]:
         plumbum.local.env.__init__()  # else Copier hands on the variables from when it was imported
 
     def watch() -> None:
-        there.recv(1)
+        connection.recv(1)
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
@@ -165,17 +168,21 @@ def run(
         return None
     order = {"words": [*words], "folder": str(folder), "environ": {**environ}}
     with (
-        tempfile.TemporaryDirectory() as kept,
-        socket.socket(socket.AF_UNIX) as there,
+        tempfile.TemporaryDirectory() as directory,
+        socket.socket(socket.AF_UNIX) as connection,
     ):
-        out, err = Path(kept, "out"), Path(kept, "err")
-        there.connect(_started()[0])
-        there.settimeout(seconds)
-        with open(os.devnull) as nothing, out.open("w") as told, err.open("w") as said:
-            streams = [file.fileno() for file in (nothing, told, said)]
-            socket.send_fds(there, [json.dumps(order).encode() + b"\n"], streams)
+        out, err = Path(directory, "out"), Path(directory, "err")
+        connection.connect(_started()[0])
+        connection.settimeout(seconds)
+        with (
+            open(os.devnull) as nothing,
+            out.open("w") as out_file,
+            err.open("w") as err_file,
+        ):
+            streams = [file.fileno() for file in (nothing, out_file, err_file)]
+            socket.send_fds(connection, [json.dumps(order).encode() + b"\n"], streams)
         try:
-            code = int(there.recv(8) or 1)
+            code = int(connection.recv(8) or 1)
         except TimeoutError:
             raise subprocess.TimeoutExpired([*words], seconds) from None
         texts = out.read_text("utf-8"), err.read_text("utf-8")
@@ -185,8 +192,8 @@ def run(
 def minimal_environment() -> dict[str, str]:
     """The variables that a program without the tests' own environment needs to fork, and to find compiled templates."""
     names = ("COMPILED_TEMPLATES", "PYTHONPATH")
-    kept = {name: os.environ[name] for name in names if name in os.environ}
-    return kept | handing_on()
+    variables = {name: os.environ[name] for name in names if name in os.environ}
+    return variables | handing_on()
 
 
 def python(words: Sequence[str]) -> list[str]:

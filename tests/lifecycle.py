@@ -108,8 +108,8 @@ def write_manifest(template: Path) -> None:
 
 def said(project: Path) -> Answers:
     """The answers that a project keeps."""
-    found: Answers = yaml.safe_load((project / ANSWERS).read_text(encoding="utf-8"))
-    return found
+    answers: Answers = yaml.safe_load((project / ANSWERS).read_text(encoding="utf-8"))
+    return answers
 
 
 def changed(project: Path, before: dict[str, str]) -> set[str]:

@@ -56,9 +56,13 @@ def running(
     words: Sequence[str], port: int, log: Path | None = None, **settings: Any
 ) -> Iterator["subprocess.Popen[bytes]"]:
     """A program that listens on a port, from when it does until the block ends; what it says is added to its log."""
-    with (log or Path(os.devnull)).open("ab") as said:
+    with (log or Path(os.devnull)).open("ab") as log_file:
         process = subprocess.Popen(
-            words, stdin=subprocess.DEVNULL, stdout=said, stderr=said, **settings
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=log_file,
+            stderr=log_file,
+            **settings,
         )
     try:
         listens(port, process, log)

@@ -34,14 +34,16 @@ def pytest_runtest_makereport() -> Generator[
 ]:
     """Turn a skip for want of something into a failure that says how to allow it."""
     report = yield
-    said: Any = report.longrepr
+    longrepr: Any = report.longrepr
     skipped = (
-        report.skipped and not hasattr(report, "wasxfail") and isinstance(said, tuple)
+        report.skipped
+        and not hasattr(report, "wasxfail")
+        and isinstance(longrepr, tuple)
     )
-    if ON_CI and skipped and missing(said[2]):
+    if ON_CI and skipped and missing(longrepr[2]):
         mend = "install it (scripts/_system), or name it in MAY_SKIP"
         report.outcome, report.longrepr = (
             "failed",
-            f"{said[2]}\nOn CI this is a failure: {mend}.",
+            f"{longrepr[2]}\nOn CI this is a failure: {mend}.",
         )
     return report

@@ -40,10 +40,10 @@ def fetched(
             done = run(*words, folder=folder, **environ)  # registries have bad moments
     except FileNotFoundError:
         pytest.skip(f"{words[0]} is not installed")
-    said = done.stdout + done.stderr
-    if done.returncode and (why := re.search(f".*({UNREACHABLE}).*", said)):
-        pytest.skip(f"{words[0]}: {why[0]}")
-    assert done.returncode in codes, said[-4000:]
+    output = done.stdout + done.stderr
+    if done.returncode and (failure := re.search(f".*({UNREACHABLE}).*", output)):
+        pytest.skip(f"{words[0]}: {failure[0]}")
+    assert done.returncode in codes, output[-4000:]
     return done
 
 

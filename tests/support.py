@@ -65,8 +65,8 @@ def draws(count: int) -> int:
 def answers(name: str) -> Answers:
     """The answers of a named example."""
     path = ROOT / "examples" / f"{name}.yml"
-    said: Answers = yaml.safe_load(path.read_text(encoding="utf-8"))
-    return said
+    document: Answers = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return document
 
 
 @cache
@@ -86,16 +86,16 @@ def environment() -> SandboxedEnvironment:
 
 def macro(file: str, name: str, *arguments: object) -> str:
     """What one macro of `macros/` or `writing/` answers."""
-    found = environment().select_template(
+    template = environment().select_template(
         [f"macros/{file}.jinja", f"writing/{file}.jinja"]
     )
-    return str(getattr(found.module, name)(*arguments))
+    return str(getattr(template.module, name)(*arguments))
 
 
 def specs(tools: object) -> list[dict[str, Any]]:
     """The full specification of each tool in an answer."""
-    found: list[dict[str, Any]] = json.loads(macro("specs", "specs", tools))
-    return found
+    tool_specs: list[dict[str, Any]] = json.loads(macro("specs", "specs", tools))
+    return tool_specs
 
 
 @cache
@@ -105,8 +105,14 @@ def _text(source: str) -> Template:
 
 @cache
 def _questions() -> Answers:
-    found: Answers = yaml.safe_load((ROOT / "copier.yml").read_text(encoding="utf-8"))
-    return {name: asked for name, asked in found.items() if not name.startswith("_")}
+    document: Answers = yaml.safe_load(
+        (ROOT / "copier.yml").read_text(encoding="utf-8")
+    )
+    return {
+        name: question
+        for name, question in document.items()
+        if not name.startswith("_")
+    }
 
 
 @cache
@@ -119,28 +125,37 @@ def _sources() -> dict[str, str]:
 
 def answered(answers: Answers) -> Answers:
     """The context of a render, computed as Copier does with `--defaults`; ValueError for a refused answer."""
-    known: Answers = dict(answers) | {
+    context: Answers = dict(answers) | {
         "_copier_conf": {"answers_file": ".copier-answers.yml"}
     }
-    known["_copier_answers"] = remembered = {"_commit": "v99.0.0", "_src_path": "here"}
-    for name, asked in _questions().items():
-        wanted = (
-            asked.get("when", True) is True
-            or _text(str(asked["when"])).render(known) == "True"
+    context["_copier_answers"] = remembered = {
+        "_commit": "v99.0.0",
+        "_src_path": "here",
+    }
+    for name, question in _questions().items():
+        is_asked = (
+            question.get("when", True) is True
+            or _text(str(question["when"])).render(context) == "True"
         )
-        given = name in answers and wanted
-        value = answers[name] if given else _text(str(asked["default"])).render(known)
-        if isinstance(value, str) and asked["type"] != "str":
+        is_given = name in answers and is_asked
+        value = (
+            answers[name]
+            if is_given
+            else _text(str(question["default"])).render(context)
+        )
+        if isinstance(value, str) and question["type"] != "str":
             value = (
-                json.loads(value) if asked["type"] == "json" else yaml.safe_load(value)
+                json.loads(value)
+                if question["type"] == "json"
+                else yaml.safe_load(value)
             )
-        known[name] = value
-        if wanted:
-            if not asked.get("secret"):
+        context[name] = value
+        if is_asked:
+            if not question.get("secret"):
                 remembered[name] = value
-            if wrong := _text(asked.get("validator", "")).render(known).strip():
-                raise ValueError(f"{name}: {wrong}")
-    return known
+            if error := _text(question.get("validator", "")).render(context).strip():
+                raise ValueError(f"{name}: {error}")
+    return context
 
 
 YIELD = re.compile(r"{% yield (\w+) from (\w+) %}(.*){% endyield %}")
@@ -149,28 +164,28 @@ YIELD = re.compile(r"{% yield (\w+) from (\w+) %}(.*){% endyield %}")
 def rendered(answers: Answers) -> dict[str, str]:
     """Every file of a project by its path, without Copier: fast enough for thousands of projects."""
     context = answered(answers)
-    found = {}
+    files = {}
     for source, text in _sources().items():
-        each = YIELD.search(source)
-        for item in context[each[2]] if each else [None]:
-            local = context | ({each[1]: item} if each else {})
+        loop = YIELD.search(source)
+        for item in context[loop[2]] if loop else [None]:
+            local = context | ({loop[1]: item} if loop else {})
             whole = YIELD.sub(r"\3", source)
             parts = [
                 _text(p).render(local) if "{" in p else p for p in whole.split("/")
             ]
             if not all(part.removesuffix(".jinja") for part in parts):
                 continue
-            found["/".join(parts).removesuffix(".jinja")] = (
+            files["/".join(parts).removesuffix(".jinja")] = (
                 environment().get_template(f"template/{source}").render(local)
                 if source.endswith(".jinja")
                 else text
             )
-    return found
+    return files
 
 
 def git(folder: Path, *words: str) -> str:
     """Run git in a folder under a fixed author."""
-    who = [
+    identity = [
         "-c",
         "user.name=t",
         "-c",
@@ -179,7 +194,11 @@ def git(folder: Path, *words: str) -> str:
         "commit.gpgsign=false",
     ]
     return subprocess.run(
-        ["git", *who, *words], cwd=folder, check=True, capture_output=True, text=True
+        ["git", *identity, *words],
+        cwd=folder,
+        check=True,
+        capture_output=True,
+        text=True,
     ).stdout
 
 
@@ -187,13 +206,13 @@ def clone_template(to: Path, tag: str = "v99.0.0") -> Path:
     """The working tree, dirty files but no tests included, as a repository under a tag above every release."""
     shared = os.environ.get("COMPILED_TEMPLATES")  # set where pytest runs
     if shared:
-        kept = Path(shared, "clone")
-        if not kept.is_dir():
+        shared_clone = Path(shared, "clone")
+        if not shared_clone.is_dir():
             with tempfile.TemporaryDirectory(dir=shared) as folder:
                 clone = commit_working_tree(Path(folder, "clone"))
                 with suppress(OSError):  # another process was faster
-                    clone.rename(kept)
-        shutil.copytree(kept, to, symlinks=True, dirs_exist_ok=True)
+                    clone.rename(shared_clone)
+        shutil.copytree(shared_clone, to, symlinks=True, dirs_exist_ok=True)
     else:
         commit_working_tree(to)
     git(to, "tag", tag)
@@ -234,12 +253,14 @@ def render(
     What one test has rendered is copied for the next one, also in another process: see `_kept_render`.
     """
     settings = {"defaults": True, "skip_tasks": True, "quiet": True} | options
-    kept = _kept_render(template, to, answers or {}, settings)
-    if kept and kept.is_dir():
-        return Path(shutil.copytree(kept, to, symlinks=True, dirs_exist_ok=True))
+    cached_render = _kept_render(template, to, answers or {}, settings)
+    if cached_render and cached_render.is_dir():
+        return Path(
+            shutil.copytree(cached_render, to, symlinks=True, dirs_exist_ok=True)
+        )
     copier.run_copy(str(template), to, data=answers or {}, **settings)
-    if kept:
-        keep_render(to, kept)
+    if cached_render:
+        keep_render(to, cached_render)
     return to
 
 
@@ -279,10 +300,12 @@ def shared_render(template: Path, *key: object) -> Path | None:
     return folder / name
 
 
-def rendered_example(template: Path, to: Path, name: str, **more: object) -> Path:
+def rendered_example(template: Path, to: Path, name: str, **overrides: object) -> Path:
     """The render of an example with a fixed text in place of what changes with each commit."""
-    kept = render(template, to, answers(name) | more) / ".copier-answers.yml"
-    text = kept.read_text(encoding="utf-8")
+    answers_file = (
+        render(template, to, answers(name) | overrides) / ".copier-answers.yml"
+    )
+    text = answers_file.read_text(encoding="utf-8")
     text = re.sub(
         "^_commit: .*$",
         "_commit: the commit that this file is in",
@@ -292,7 +315,7 @@ def rendered_example(template: Path, to: Path, name: str, **more: object) -> Pat
     text = re.sub(
         "^_src_path: .*$", "_src_path: copier-fastmcp", text, flags=re.MULTILINE
     )
-    kept.write_text(text, encoding="utf-8", newline="\n")
+    answers_file.write_text(text, encoding="utf-8", newline="\n")
     project_file = to / "pyproject.toml"
     text = project_file.read_text(encoding="utf-8")
     text = ENGINE_SOURCE.sub(
@@ -312,8 +335,8 @@ def committed_renders(template: Path, folder: Path) -> None:
             others the files that are the same as there are left out.
     """
     first = next(iter(COMMITTED))
-    for name, more in COMMITTED.items():
-        project = rendered_example(template, folder / name, name, **more)
+    for name, overrides in COMMITTED.items():
+        project = rendered_example(template, folder / name, name, **overrides)
         for part in (
             "src/*/engine",
             "tests/policy/copier_fastmcp_suite",
@@ -345,7 +368,7 @@ def python(
     clean = {
         k: v for k, v in os.environ.items() if not k.startswith(("FASTMCP_", "PYTEST_"))
     }
-    own = {
+    settings = {
         "PYTHONPATH": os.pathsep.join([str(project / "src"), str(compiled.SITE)]),
         "HOME": str(project),
         "XDG_DATA_HOME": str(project / ".data"),
@@ -356,7 +379,7 @@ def python(
         "PYTEST_ADDOPTS": "-p anyio",
         **forked.handing_on(),
     }
-    variables = clean | own | environ
+    variables = clean | settings | environ
     if done := forked.run(words, project, variables, SECONDS):
         return done
     return subprocess.run(

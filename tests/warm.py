@@ -81,10 +81,10 @@ def environment() -> dict[str, str]:
     return clean | {"NO_COLOR": "1", "HOME": os.devnull}
 
 
-def imported(*more: str) -> None:
+def imported(*modules: str) -> None:
     """Import what programs share."""
     plugins = importlib.import_module("_pytest.config").default_plugins
-    for name in (*SHARED, *more, *(f"_pytest.{plugin}" for plugin in plugins)):
+    for name in (*SHARED, *modules, *(f"_pytest.{plugin}" for plugin in plugins)):
         importlib.import_module(name)
     for name, module in [*sys.modules.items()]:
         if (

@@ -59,12 +59,12 @@ def http(project: Path, home: Path, *options: str) -> Iterator[str]:
         words = forked.python(
             command(project, "run", "--http", "--port", str(port), *options)[1:]
         )
-        own = {"env": environ(project, home), "cwd": project}
-        with running(words, port, home / "stderr", **own):
+        process = {"env": environ(project, home), "cwd": project}
+        with running(words, port, home / "stderr", **process):
             yield f"http://127.0.0.1:{port}/mcp"
 
 
-async def agree(*asked: object) -> ElicitResult[dict[str, bool]]:
+async def agree(*arguments: object) -> ElicitResult[dict[str, bool]]:
     """A person who says yes."""
     return ElicitResult(action="accept", content={"confirm": True})
 

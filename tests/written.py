@@ -19,16 +19,16 @@ def parsed(source: str) -> ast.Module:
 
 def asked_tools(answers: Answers) -> list[Spec]:
     """The tools of an answer set as mappings, read without the macros."""
-    said = answers.get("tools", [])
-    items = re.split("[,\n]", said) if isinstance(said, str) else said
-    found = []
+    tools = answers.get("tools", [])
+    items = re.split("[,\n]", tools) if isinstance(tools, str) else tools
+    specs = []
     for item in items:
         if isinstance(item, dict):
-            found.append(item)
+            specs.append(item)
         elif item.strip():
             name, _, behavior = item.strip().partition("=")
-            found.append({"name": name} | ({"behavior": behavior} if behavior else {}))
-    return found
+            specs.append({"name": name} | ({"behavior": behavior} if behavior else {}))
+    return specs
 
 
 def value(node: ast.expr) -> Any:
@@ -47,11 +47,14 @@ def written(source: str) -> Spec:
     """What a tool file declares: decorator, keywords and parameters by wire name."""
     tree = parsed(source)
     (function,) = (node for node in tree.body if isinstance(node, ast.AsyncFunctionDef))
-    *more, call = function.decorator_list
-    assert [ast.unparse(one) for one in more] in ([], ["requires_consent"])
+    *decorators, call = function.decorator_list
+    assert [ast.unparse(decorator) for decorator in decorators] in (
+        [],
+        ["requires_consent"],
+    )
     assert isinstance(call, ast.Call)
     assert isinstance(call.func, ast.Name)
-    said: Spec = {str(word.arg): value(word.value) for word in call.keywords}
+    keywords: Spec = {str(word.arg): value(word.value) for word in call.keywords}
     arguments = function.args
     first = [None] * (len(arguments.args) - len(arguments.defaults))
     pairs: list[tuple[str, ast.expr | None, ast.expr | None]] = [
@@ -83,27 +86,27 @@ def written(source: str) -> Spec:
         if default is not None:
             words["default"] = value(default)
         params[str(words.pop("alias", name))] = words
-    return said | {
+    return keywords | {
         "name": function.name,
         "behavior": call.func.id,
-        "description": said.get("description") or ast.get_docstring(function),
+        "description": keywords.get("description") or ast.get_docstring(function),
         "params": params,
     }
 
 
 def check_tool_file(source: str, tool: Spec) -> None:
     """Every text, default and constraint an author gave is in the file, unchanged."""
-    found = written(source)
-    assert (found["name"], found["behavior"]) == (tool["name"], behavior(tool))
+    actual = written(source)
+    assert (actual["name"], actual["behavior"]) == (tool["name"], behavior(tool))
     for key in {"title", "description", "why", "scopes", "icon", "confirm"} & set(tool):
-        assert found.get(key, []) == tool[key], key
-    assert found.get("exceptions", []) == tool.get("exceptions", [])
-    assert found.get("open_world", True) == tool.get("open_world", True)
+        assert actual.get(key, []) == tool[key], key
+    assert actual.get("exceptions", []) == tool.get("exceptions", [])
+    assert actual.get("open_world", True) == tool.get("open_world", True)
     if "params" not in tool:
         return
-    assert list(found["params"]) == [param["name"] for param in tool["params"]]
+    assert list(actual["params"]) == [param["name"] for param in tool["params"]]
     for param in tool["params"]:
-        words = found["params"][param["name"]]
+        words = actual["params"][param["name"]]
         for key in set(param) - {
             "name",
             "type",

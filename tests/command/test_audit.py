@@ -36,7 +36,7 @@ def log(tmp_path: Path) -> Path:
 @pytest.fixture
 def check(tmp_path: Path) -> Check:
     """Run `audit` where no project is."""
-    return lambda *words, **more: call(tmp_path, "audit", *words, **more)
+    return lambda *words, **settings: call(tmp_path, "audit", *words, **settings)
 
 
 def command(which: str, log: Path, *words: str) -> str:
@@ -46,7 +46,7 @@ def command(which: str, log: Path, *words: str) -> str:
 
 def findings(done: "subprocess.CompletedProcess[str]") -> Findings:
     """The findings of `--json`."""
-    return [(each["rule"], each["tool"]) for each in json.loads(done.stdout)]
+    return [(finding["rule"], finding["tool"]) for finding in json.loads(done.stdout)]
 
 
 def planted(rows: list[tuple[str, dict[str, Any]]]) -> Findings:
@@ -101,9 +101,9 @@ def test_it_reads_the_wire_and_not_a_model_of_it(log: Path, check: Check) -> Non
 
 def test_for_people(log: Path, check: Check) -> None:
     good = check("--server", command("good", log))
-    asked, counted = good.stdout.splitlines()
+    question, counted = good.stdout.splitlines()
     assert (good.returncode, counted) == (0, "10 tools checked, 0 findings, 1 question")
-    assert asked.startswith("? delete_queue_report: readOnlyHint: ")
+    assert question.startswith("? delete_queue_report: readOnlyHint: ")
     bad = check("--server", command("bad", log))
     last = bad.stdout.splitlines()[-1]
     rows = len(PLANTED) - 1  # two tools of one name are one row
@@ -119,10 +119,12 @@ def test_for_code_scanning(log: Path, check: Check) -> None:
     (run,) = sarif["runs"]
     driver = run["tool"]["driver"]
     assert driver["name"]
-    known = {rule["id"] for rule in driver["rules"] if rule["shortDescription"]["text"]}
-    assert len(known) == len(driver["rules"])
+    rule_ids = {
+        rule["id"] for rule in driver["rules"] if rule["shortDescription"]["text"]
+    }
+    assert len(rule_ids) == len(driver["rules"])
     for result in run["results"]:
-        assert result["ruleId"] in known
+        assert result["ruleId"] in rule_ids
         assert result["level"] in {"none", "note", "warning", "error"}
         assert result["message"]["text"]
         for place in result["locations"]:
@@ -145,7 +147,7 @@ def test_a_directory_asks_its_own_rules(
         "description-present", "text-clean", "name-valid", "one-action", "name-unique",
         "overwrite-is-destructive", "text-commands",
     }  # fmt: skip
-    own = {
+    directory_rules = {
         "anthropic": {"title-not-name", "applicable-hint", "free-path-named"},
         "openai": {
             *("parameters-described", "directory-hints", "verb-reads", "output-schema"),
@@ -155,7 +157,7 @@ def test_a_directory_asks_its_own_rules(
     tools = json.dumps([tool for _, tool in (*PLANTED, *DIRECTORIES)])
     done = check("--file", "-", "--json", "--directory", directory, stdin=tools)
     assert done.returncode == 1
-    assert {rule for rule, _ in findings(done)} == everybody | own
+    assert {rule for rule, _ in findings(done)} == everybody | directory_rules
     run = shlex.join(forked.python(["-m", "notes_mcp", "run"]))
     environ = {"PYTHONPATH": str(started / "src"), "NOTES_MCP_METADATA": "none"}
     words = ("--directory", directory)
@@ -251,7 +253,7 @@ def test_a_file_without_tools_is_one_line(
 
 
 @pytest.mark.parametrize(
-    ("words", "why"),
+    ("words", "message"),
     [
         (
             ["--server", "x", "--url", "y"],
@@ -264,12 +266,12 @@ def test_a_file_without_tools_is_one_line(
         ),
     ],
 )
-def test_two_at_once_are_refused(words: list[str], why: str, check: Check) -> None:
+def test_two_at_once_are_refused(words: list[str], message: str, check: Check) -> None:
     done = check(*words)
     assert (done.returncode, done.stdout, done.stderr) == (
         1,
         "",
-        f"copier-fastmcp: {why}\n",
+        f"copier-fastmcp: {message}\n",
     )
 
 

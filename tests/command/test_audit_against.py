@@ -149,7 +149,7 @@ def test_a_lock_against_a_list_compares_what_the_wire_shows(
 
 
 @pytest.mark.parametrize(
-    ("old", "code", "why"),
+    ("old", "code", "message"),
     [
         ("none.json", 2, "none.json is not there"),
         ("http://127.0.0.1:9/mcp", 2, "could not check http://127.0.0.1:9/mcp: "),
@@ -159,7 +159,7 @@ def test_a_lock_against_a_list_compares_what_the_wire_shows(
     ],
 )
 def test_what_cannot_be_compared_is_one_line(
-    old: str, code: int, why: str, tmp_path: Path
+    old: str, code: int, message: str, tmp_path: Path
 ) -> None:
     (tmp_path / "new.json").write_text("[]")
     (tmp_path / "text.txt").write_text("a text")
@@ -167,11 +167,11 @@ def test_what_cannot_be_compared_is_one_line(
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (code, "", 1), (
         done.stderr
     )
-    assert why in done.stderr
+    assert message in done.stderr
 
 
 @pytest.mark.parametrize(
-    ("words", "why"),
+    ("words", "message"),
     [
         (["--clients"], "--against and --clients"),
         (["--sarif"], "--against and --sarif"),
@@ -183,13 +183,13 @@ def test_what_cannot_be_compared_is_one_line(
     ],
 )
 def test_what_does_not_go_with_a_comparison(
-    words: list[str], why: str, tmp_path: Path
+    words: list[str], message: str, tmp_path: Path
 ) -> None:
     done = call(tmp_path, "audit", "--file", "a.json", "--against", "old.json", *words)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1), (
         done.stderr
     )
-    assert why in done.stderr
+    assert message in done.stderr
 
 
 SOURCE = '''from fastmcp import FastMCP
@@ -225,8 +225,8 @@ def test_the_patch_applies_and_nothing_is_written(tmp_path: Path) -> None:
         ["git", "-C", folder, "apply", "-"], input=done.stdout, text=True, check=True
     )
     assert "readOnlyHint" in (folder / "server.py").read_text("utf-8")
-    again = call(folder, "audit", "--patch")
-    assert (again.returncode, again.stdout) == (0, "")
+    second = call(folder, "audit", "--patch")
+    assert (second.returncode, second.stdout) == (0, "")
 
 
 def test_the_patch_names_served_tools_that_the_source_does_not_show(

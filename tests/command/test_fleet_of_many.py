@@ -25,7 +25,7 @@ OWNED = re.compile(
 
 def drawn(count: int) -> list[Answers]:
     """Different answer sets, the same ones each time."""
-    found: list[Answers] = []
+    samples: list[Answers] = []
 
     @seed(SEED)
     @settings(
@@ -37,12 +37,12 @@ def drawn(count: int) -> list[Answers]:
     )
     @given(answer_sets())
     def keep(answers: Answers) -> None:
-        if answers not in found:
-            found.append(answers)
+        if answers not in samples:
+            samples.append(answers)
 
     keep()
-    found.sort(key=lambda answers: len(str(answers)), reverse=True)
-    return found[:count]
+    samples.sort(key=lambda answers: len(str(answers)), reverse=True)
+    return samples[:count]
 
 
 def lived_in(project: Path, chance: random.Random) -> None:
@@ -115,26 +115,26 @@ def test_a_fleet_of_different_servers(repository: Path, tmp_path: Path) -> None:
     assert done.stdout.endswith(
         f"{SIZE} projects: {SIZE} clean, 0 up to date, 0 to look at\n"
     )
-    told = report.read_text(encoding="utf-8")
-    assert [p.name for p in projects if f"## {p.name}: clean\n" not in told] == []
-    for project, was in zip(projects, before, strict=True):
-        assert bytes_of(project) == was, "the checkout is as it was"
+    text = report.read_text(encoding="utf-8")
+    assert [p.name for p in projects if f"## {p.name}: clean\n" not in text] == []
+    for project, original in zip(projects, before, strict=True):
+        assert bytes_of(project) == original, "the checkout is as it was"
         git(project, "switch", "--quiet", "template-v2.0.0")
-        now = bytes_of(project)
-        mine = {name: digest for name, digest in was.items() if OWNED.match(name)}
-        assert {name: now.get(name) for name in mine} == mine
-        assert not [name for name in now if name.endswith((".rej", ".orig"))]
+        current = bytes_of(project)
+        mine = {name: digest for name, digest in original.items() if OWNED.match(name)}
+        assert {name: current.get(name) for name in mine} == mine
+        assert not [name for name in current if name.endswith((".rej", ".orig"))]
         assert "Release 2." in (project / "AGENTS.md").read_text(encoding="utf-8")
         assert server(project, "tools", "list").returncode == 0
         pinned = json.loads(
             (project / "annotations.lock.json").read_text(encoding="utf-8")
         )
-        meant = {name for name in pinned["tools"] if len(name) > LONG}
-        found = failing(project)
+        long_names = {name for name in pinned["tools"] if len(name) > LONG}
+        failures = failing(project)
         rule = "test_every_tool_keeps_the_rule[{}]".format
-        assert (rule("name-short") in found) == bool(meant), (project, found)
+        assert (rule("name-short") in failures) == bool(long_names), (project, failures)
         # Words that were drawn may say the contrary of what their tool does, in v1 too.
         # and so long that a model would read more than the budget, which is an owner's to raise.
         budget = "test_what_a_model_reads_of_the_tools_keeps_its_budget"
-        known = {rule("name-short"), rule("words-match-behavior"), budget}
-        assert found <= known, (project, found)
+        allowed_rules = {rule("name-short"), rule("words-match-behavior"), budget}
+        assert failures <= allowed_rules, (project, failures)

@@ -49,8 +49,8 @@ def server(folder: Path, *, locked: bool = True) -> Path:
     place = folder / "src/notes_mcp/tools"
     place.mkdir(parents=True)
     pinned: dict[str, Any] = {}
-    for name, (behavior, hints, gated, more) in TOOLS.items():
-        text = f'@{behavior}(title="A"{more})\nasync def {name}() -> None: ...\n'
+    for name, (behavior, hints, gated, options) in TOOLS.items():
+        text = f'@{behavior}(title="A"{options})\nasync def {name}() -> None: ...\n'
         (place / f"{name}.py").write_text(text)
         entry: dict[str, Any] = dict.fromkeys(
             ("title", "description", "why", "effect"), ""
@@ -65,14 +65,14 @@ def server(folder: Path, *, locked: bool = True) -> Path:
 
 def changed(**changes: Any) -> dict[str, Any]:
     """The tables with values replaced; `__` stands for a dot, a single value for a new row."""
-    made = copy.deepcopy(load_tables())
+    tables = copy.deepcopy(load_tables())
     for name, value in changes.items():
         *path, last = name.split("__")
-        row = made
+        row = tables
         for key in path:
             row = row[key.replace("_", "-") if key not in row else key]
         row[last.replace("_", "-") if last not in row else last] = value
-    return made
+    return tables
 
 
 FINER = [
@@ -128,20 +128,24 @@ CHANGES: dict[str, tuple[dict[str, Any], str, set[tuple[str, str, bool]]]] = {
 @pytest.mark.parametrize("kind", CHANGES)
 def test_what_a_rule_means_for_tools(kind: str, tmp_path: Path) -> None:
     new, line, effects = CHANGES[kind]
-    found = find_consequences(server(tmp_path), ANSWERS, ANSWERS, load_tables(), new)
-    (rule,) = [f"{name}: {change}" for name, change in found.rules.items()]
+    consequences = find_consequences(
+        server(tmp_path), ANSWERS, ANSWERS, load_tables(), new
+    )
+    (rule,) = [f"{name}: {change}" for name, change in consequences.rules.items()]
     assert rule.startswith(line)
-    assert {(e.tool, e.change, e.is_relaxed) for e in found.effects} == effects
-    assert {effect.rule for effect in found.effects} <= {*found.rules}
-    assert (found.unknown, found.is_static) == ([], False)
+    assert {(e.tool, e.change, e.is_relaxed) for e in consequences.effects} == effects
+    assert {effect.rule for effect in consequences.effects} <= {*consequences.rules}
+    assert (consequences.unknown, consequences.is_static) == ([], False)
 
 
 def test_two_rules_are_told_apart_and_joint_ones_are_named_so(tmp_path: Path) -> None:
     new = changed(
         profiles__explicit__confirm="none", profiles__explicit__destructive="deletes"
     )
-    found = find_consequences(server(tmp_path), ANSWERS, ANSWERS, load_tables(), new)
-    assert {(effect.tool, effect.rule) for effect in found.effects} == {
+    consequences = find_consequences(
+        server(tmp_path), ANSWERS, ANSWERS, load_tables(), new
+    )
+    assert {(effect.tool, effect.rule) for effect in consequences.effects} == {
         ("delete_note", "profiles.explicit.confirm"),
         ("set_note", "profiles.explicit.destructive"),
     }
@@ -150,23 +154,23 @@ def test_two_rules_are_told_apart_and_joint_ones_are_named_so(tmp_path: Path) ->
         behaviors__put__destructive=True, profiles__explicit__confirm="destructive"
     )
     without = changed(behaviors__put__destructive=False)
-    found = find_consequences(tmp_path, ANSWERS, ANSWERS, without, joint)
-    assert found.unknown == ["set_note"], "its lock is of other tables"
+    consequences = find_consequences(tmp_path, ANSWERS, ANSWERS, without, joint)
+    assert consequences.unknown == ["set_note"], "its lock is of other tables"
     (tmp_path / "annotations.lock.json").unlink()
-    found = find_consequences(tmp_path, ANSWERS, ANSWERS, without, joint)
-    assert found.is_static
-    causes = {(effect.change, effect.rule) for effect in found.effects}
+    consequences = find_consequences(tmp_path, ANSWERS, ANSWERS, without, joint)
+    assert consequences.is_static
+    causes = {(effect.change, effect.rule) for effect in consequences.effects}
     assert ("gate gained", "several") in causes
 
 
 def test_an_answer_that_an_update_changes_is_the_cause(tmp_path: Path) -> None:
     answers = {"profile": "end-state"}
-    found = find_consequences(
+    consequences = find_consequences(
         server(tmp_path), ANSWERS, answers, load_tables(), load_tables()
     )
     gates = {
         (effect.tool, effect.rule)
-        for effect in found.effects
+        for effect in consequences.effects
         if "gate" in effect.change
     }
     assert gates == {("delete_note", "answers")}
@@ -174,7 +178,7 @@ def test_an_answer_that_an_update_changes_is_the_cause(tmp_path: Path) -> None:
 
 def test_fifty_servers_in_one_report(tmp_path: Path) -> None:
     new, _, _ = CHANGES["a gate is lost"]
-    found = find_consequences(
+    consequences = find_consequences(
         server(tmp_path), ANSWERS, ANSWERS, load_tables(), new
     ).as_json()
     files = {
@@ -183,7 +187,11 @@ def test_fifty_servers_in_one_report(tmp_path: Path) -> None:
     }
     results = [
         Result(
-            f"/servers/s{n}", "relaxed", ["v1 -> v2"], consequences=found, files=files
+            f"/servers/s{n}",
+            "relaxed",
+            ["v1 -> v2"],
+            consequences=consequences,
+            files=files,
         )
         for n in range(48)
     ]
@@ -283,8 +291,8 @@ def assert_one_line(kind: str, output: str, count: int) -> None:
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """v1, and v2 with every kind of change that a fork makes."""
-    made = clone_template(tmp_path_factory.mktemp("plan"), tag="v1.0.0")
-    return released(made, made, "v2.0.0", *[edit for edit, _ in FORK.values()])
+    clone = clone_template(tmp_path_factory.mktemp("plan"), tag="v1.0.0")
+    return released(clone, clone, "v2.0.0", *[edit for edit, _ in FORK.values()])
 
 
 def test_a_plan_of_checkouts_and_an_address(template: Path, tmp_path: Path) -> None:
@@ -325,13 +333,13 @@ def test_a_plan_of_checkouts_and_an_address(template: Path, tmp_path: Path) -> N
     commit(pinned)
     accepted = ["--accept", "profiles.explicit.confirm"]
     accepted += ["--accept", "finer.read.get_note.open_world"]
-    again = call(tmp_path, *words[:-1], *accepted, "--json")
-    assert again.returncode == 0, again.stderr
-    assert "[3/3]" in again.stderr
-    assert "[2/3]" not in again.stderr, (
+    second = call(tmp_path, *words[:-1], *accepted, "--json")
+    assert second.returncode == 0, second.stderr
+    assert "[3/3]" in second.stderr
+    assert "[2/3]" not in second.stderr, (
         "only the server with a new commit is planned again"
     )
-    assert json.loads(again.stdout)["rules"][0]["accepted"] is True
+    assert json.loads(second.stdout)["rules"][0]["accepted"] is True
 
 
 @pytest.mark.nightly

@@ -125,10 +125,10 @@ def test_every_verb_of_the_wheel_works(program: Path, mine: Path) -> None:
     exported = json.loads(run(program, "export", "openai", folder=mine).stdout)
     assert exported["tools"].keys() == lock["tools"].keys()
     served = f"{sys.executable} -m notes_mcp run"
-    here = {"PYTHONPATH": str(mine / "src"), "NOTES_MCP_DATABASE": ":memory:"}
+    variables = {"PYTHONPATH": str(mine / "src"), "NOTES_MCP_DATABASE": ":memory:"}
     done = subprocess.run(
         [str(program), "audit", "--server", served],
-        env=environment(**here, NOTES_MCP_METADATA="none"),
+        env=environment(**variables, NOTES_MCP_METADATA="none"),
         capture_output=True,
         text=True,
         check=False,

@@ -41,14 +41,14 @@ def terminal(
     **environ: str,
 ) -> tuple[int, str]:
     """Walk `new`, or what `words` say, in a terminal; its exit code and all that was on the screen."""
-    said = list(words) or ["new", "mine", "--template", str(template)]
+    arguments = list(words) or ["new", "mine", "--template", str(template)]
     pexpect = pytest.importorskip("pexpect")
     calm = environment(PROMPT_TOOLKIT_NO_CPR="1", TERM="xterm")
     calm |= forked.handing_on() | environ
     calm.pop("COLUMNS")
     child = pexpect.spawn(
         sys.executable,
-        ["-P", "-m", "copier_fastmcp", *said],
+        ["-P", "-m", "copier_fastmcp", *arguments],
         cwd=folder,
         env=calm,
         preexec_fn=interruptible,
@@ -280,5 +280,5 @@ def test_many_operations_are_chosen_from(template: Path, tmp_path: Path) -> None
     assert code == 0, screen
     tools = yaml.safe_load((tmp_path / "many.yml").read_text())["tools"]
     assert [tool["http"] for tool in tools] == [f"GET /a{n}" for n in range(3, 50, 2)]
-    again = call(tmp_path, "import", "many.json", "--out", "many.yml", "--unattended")
-    assert "nothing has changed" in again.stderr, "the choice is remembered"
+    second = call(tmp_path, "import", "many.json", "--out", "many.yml", "--unattended")
+    assert "nothing has changed" in second.stderr, "the choice is remembered"

@@ -44,8 +44,10 @@ def rearrange(project: Path) -> None:
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """v1, and v2 that changes a text of the policy."""
-    made = clone_template(tmp_path_factory.mktemp("template"), tag="v1.0.0")
-    return released(made, made, "v2.0.0", ("template/AGENTS.md.jinja", "", "\nTwo.\n"))
+    clone = clone_template(tmp_path_factory.mktemp("template"), tag="v1.0.0")
+    return released(
+        clone, clone, "v2.0.0", ("template/AGENTS.md.jinja", "", "\nTwo.\n")
+    )
 
 
 def arranged(template: Path, to: Path, engine: str) -> Path:

@@ -85,7 +85,7 @@ def test_a_plan_of_servers_of_eight_kinds(tmp_path: Path) -> None:
     projects = servers(template, tmp_path / "servers")
     before = [(bytes_of(project), git(project, "for-each-ref")) for project in projects]
     (tmp_path / "plain").mkdir()
-    own = copiers_own_seconds(projects, tmp_path / "plain")
+    copier_seconds = copiers_own_seconds(projects, tmp_path / "plain")
     words = ["fleet", "--plan", "--trust", "--ref", "v2.0.0", *projects]
     walls = {}
     for jobs in (1, 2):
@@ -95,10 +95,10 @@ def test_a_plan_of_servers_of_eight_kinds(tmp_path: Path) -> None:
         cost = (cpu_seconds() - cpu) / len(projects)
         print(
             f"{len(projects)} servers, {jobs} at a time: {walls[jobs]:.0f} s, {cost:.2f} CPU s each, "
-            f"Copier's own {own:.2f}; load {os.getloadavg()[0]:.1f}"
+            f"Copier's own {copier_seconds:.2f}; load {os.getloadavg()[0]:.1f}"
         )
         assert done.returncode == 1, done.stderr
-        assert cost - own <= MOST_SECONDS
+        assert cost - copier_seconds <= MOST_SECONDS
     if os.getloadavg()[0] <= CALM + 2:  # the two jobs themselves
         assert walls[2] <= 0.6 * walls[1], "in parallel it takes about half"
     after = [(bytes_of(project), git(project, "for-each-ref")) for project in projects]

@@ -49,9 +49,9 @@ def test_version_changelog_commit_and_tag(checkout: Path) -> None:
     assert done.stdout.endswith("then: git push origin HEAD v0.2.0\n")
     assert 'version = "0.2.0"' in (checkout / "pyproject.toml").read_text()
     text = (checkout / "CHANGELOG.md").read_text()
-    head, _, rest = text.partition("## 0.2.0, 20")
+    head, _, remainder = text.partition("## 0.2.0, 20")
     assert head == "# Changelog\n\n## Unreleased\n\n"
-    assert "\n\n- New.\n\n## 0.1.0\n" in rest
+    assert "\n\n- New.\n\n## 0.1.0\n" in remainder
     assert git(checkout, "log", "-1", "--format=%s") == "Release 0.2.0\n"
     assert git(checkout, "rev-parse", "v0.2.0^{}") == git(checkout, "rev-parse", "HEAD")
     assert git(checkout, "status", "--porcelain") == ""
@@ -60,7 +60,7 @@ def test_version_changelog_commit_and_tag(checkout: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "why"),
+    ("words", "message"),
     [
         (["0.1.0"], "0.1.0 is not newer than v0.1.0"),
         (["0.2"], "'0.2' is not a version; write it as 0.2.0"),
@@ -68,7 +68,7 @@ def test_version_changelog_commit_and_tag(checkout: Path) -> None:
     ],
 )
 def test_what_cannot_be_released_changes_nothing(
-    checkout: Path, words: list[str], why: str
+    checkout: Path, words: list[str], message: str
 ) -> None:
     (checkout / "scripts/_uv").write_text("#!/bin/sh\nexit 1\n")
     (checkout / "scripts/_uv").chmod(0o755)
@@ -76,7 +76,7 @@ def test_what_cannot_be_released_changes_nothing(
     head = git(checkout, "rev-parse", "HEAD")
     done = release(checkout, *words)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
-    assert why in done.stderr
+    assert message in done.stderr
     assert git(checkout, "status", "--porcelain") == ""
     assert git(checkout, "rev-parse", "HEAD") == head
     (checkout / "mine.txt").write_text("mine\n")

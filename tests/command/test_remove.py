@@ -45,11 +45,11 @@ def test_a_tool_by_hand_and_who_still_names_it(mine: Path) -> None:
     files = bytes_of(mine)
     done = call(mine, "remove", "find_note", "--json", **at_hand(mine))
     assert done.returncode == 1, done.stderr
-    told = json.loads(done.stdout)
-    assert told["deleted"] == [SRC + "tools/mine.py"]
-    assert told["named"] == ["docs/adr/mine.md:3"]
+    report = json.loads(done.stdout)
+    assert report["deleted"] == [SRC + "tools/mine.py"]
+    assert report["named"] == ["docs/adr/mine.md:3"]
     assert bytes_of(mine) == files, "the change is on a branch"
-    git(mine, "merge", "--quiet", told["branch"])
+    git(mine, "merge", "--quiet", report["branch"])
     assert said(mine) == before
     assert not (mine / SRC / "tools/mine.py").exists()
 
@@ -64,10 +64,10 @@ def test_what_is_refused_changes_nothing(mine: Path) -> None:
         "no_such": "no_such is not a tool of this server",
         "get_note": "get_note.py holds get_note and see_note; take get_note out of it by hand",
     }
-    for name, why in cases.items():
+    for name, message in cases.items():
         done = call(mine, "remove", "--trust", name)
         assert (done.returncode, done.stdout) == (1, "")
-        assert why in done.stderr
+        assert message in done.stderr
     assert bytes_of(mine) == before
 
 
@@ -96,9 +96,9 @@ def test_another_name_everywhere(mine: Path) -> None:
     assert text.count('formerly=["delete_note"]') == 1
     back = call(mine, *words, "scrap_note", "delete_note", "--forget", **at_hand(mine))
     assert back.returncode == 1, back.stdout + back.stderr
-    again = call(mine, "rename", "scrap_note", "get_note")
-    assert (again.returncode, again.stdout) == (1, "")
-    assert "'get_note' is taken" in again.stderr
+    second = call(mine, "rename", "scrap_note", "get_note")
+    assert (second.returncode, second.stdout) == (1, "")
+    assert "'get_note' is taken" in second.stderr
     assert call(mine, "drift").returncode == 0
 
 
@@ -121,9 +121,9 @@ def test_a_decorator_learns_the_old_name(decorator: str) -> None:
     text = (
         '"""Ä."""\n\n@above\nDECORATOR\nasync def new() -> None:\n    """Do (it)."""\n'
     )
-    found = add_alias(text.replace("DECORATOR", decorator), "new", "old")
-    assert found == text.replace("DECORATOR", LAYOUTS[decorator] or decorator)
-    ast.parse(found)
+    result = add_alias(text.replace("DECORATOR", decorator), "new", "old")
+    assert result == text.replace("DECORATOR", LAYOUTS[decorator] or decorator)
+    ast.parse(result)
 
 
 @pytest.mark.nightly
@@ -135,7 +135,7 @@ def test_a_policy_that_knows_no_old_names(mine: Path) -> None:
     done = call(
         mine, "rename", "--trust", "get_note", "read_note", "--json", **at_hand(mine)
     )
-    told = json.loads(done.stdout)
-    assert (told["formerly"], told["branch"]) == ([], "rename-get_note-read_note")
-    git(mine, "merge", "--quiet", told["branch"])
+    report = json.loads(done.stdout)
+    assert (report["formerly"], report["branch"]) == ([], "rename-get_note-read_note")
+    git(mine, "merge", "--quiet", report["branch"])
     assert "read_note" in said(mine)["tools"]

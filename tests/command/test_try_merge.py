@@ -43,5 +43,5 @@ def test_findings_reach_the_files_of_a_server(tmp_path: Path) -> None:
     assert "weight: str" in merged
     assert '"""Mine."""' in merged
     assert f"api: {api.address}" in (project / ".copier-answers.yml").read_text()
-    again = call(project, "try", "--dry-run")
-    assert again.returncode == 0, again.stderr
+    second = call(project, "try", "--dry-run")
+    assert second.returncode == 0, second.stderr

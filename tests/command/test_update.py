@@ -30,10 +30,10 @@ def releases(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 
 @pytest.fixture(scope="module")
-def made(releases: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def pinned_project(releases: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A pinned server from v1."""
     project = start(
-        releases, tmp_path_factory.mktemp("made") / "p", tools=[*TOOLS, "update_note"]
+        releases, tmp_path_factory.mktemp("pinned") / "p", tools=[*TOOLS, "update_note"]
     )
     pin(project)
     commit(project, "pinned")
@@ -41,9 +41,9 @@ def made(releases: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def mine(made: Path, tmp_path: Path) -> Path:
+def mine(pinned_project: Path, tmp_path: Path) -> Path:
     """A copy of it to write in."""
-    return shutil.copytree(made, tmp_path / "my notes")
+    return shutil.copytree(pinned_project, tmp_path / "my notes")
 
 
 def update(project: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -106,8 +106,8 @@ def test_the_change_is_on_a_branch_and_nothing_else_changes(
     assert max(map(len, text.splitlines())) <= 200
     git(mine, "merge", "--quiet", "template-v3.0.0")
     assert (mine / "notes.txt").read_text() == "in no commit\n"
-    again = update(mine)
-    assert (again.returncode, again.stdout) == (0, "up to date: v3.0.0\n")
+    second = update(mine)
+    assert (second.returncode, second.stdout) == (0, "up to date: v3.0.0\n")
 
 
 def test_here_puts_the_change_into_a_clean_tree(mine: Path) -> None:

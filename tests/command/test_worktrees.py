@@ -460,7 +460,9 @@ def test_a_list_of_verbs_is_no_call_of_git() -> None:
 def test_nothing_in_the_command_resets_cleans_or_stashes() -> None:
     """A temporary checkout is restored; the author's never, but for the answers under plain Copier."""
     modules = sorted((ROOT / "src/copier_fastmcp").rglob("*.py"))
-    found = {path.name: git_words(path.read_text("utf-8")) for path in modules}
+    words_by_module = {
+        path.name: git_words(path.read_text("utf-8")) for path in modules
+    }
     forbidden = {
         "reset",
         "--hard",
@@ -471,9 +473,11 @@ def test_nothing_in_the_command_resets_cleans_or_stashes() -> None:
         "checkout-index",
     }
     harmless = {"checkouts.py"}  # an outcome is called clean there
-    for name, words in found.items():
+    for name, words in words_by_module.items():
         assert words & forbidden == (
             {"clean"} & words if name in harmless else set()
         ), name
-    restoring = {name for name, words in found.items() if "--worktree" in words}
+    restoring = {
+        name for name, words in words_by_module.items() if "--worktree" in words
+    }
     assert restoring == {"worktrees.py"}

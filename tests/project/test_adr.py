@@ -119,9 +119,9 @@ def test_the_policy_that_is_named_is_the_codes(profile: str) -> None:
 def test_no_record_lists_tools(profile: str) -> None:
     """They come and go; docs/tools.md has them, and the records point there."""
     tools = {"tools": ["get_owl", "delete_owl", "send_owl"]}
-    plain, other = rendered(ANSWERS[profile]), rendered(ANSWERS[profile] | tools)
+    plain, with_tools = rendered(ANSWERS[profile]), rendered(ANSWERS[profile] | tools)
     records = {name for name in plain if name.startswith(ADRS)}
-    assert {name for name in records if plain[name] != other[name]} == set()
+    assert {name for name in records if plain[name] != with_tools[name]} == set()
     pointing = {name for name in records if "(../../tools.md)" in plain[name]}
     assert len(pointing) >= 3
 
@@ -160,10 +160,10 @@ def test_the_tools_that_a_record_shows_are_served_as_it_says(
     copied = shutil.copytree(project, tmp_path / "copied")
     text = (copied / ADRS / "0005-tool-interface.md").read_text(encoding="utf-8")
     first, second, asks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    shown = (
+    code = (
         HEAD + f"{first}\n\n{second}" + ASKS.format(body=textwrap.indent(asks, "    "))
     )
-    (copied / "src/notes_mcp/tools/drafts.py").write_text(shown, encoding="utf-8")
+    (copied / "src/notes_mcp/tools/drafts.py").write_text(code, encoding="utf-8")
     served = {}
     for name in ("delete_draft", "move_drafts", "send_reminders"):
         done = server(copied, "tools", "wire", name)

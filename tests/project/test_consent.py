@@ -43,9 +43,9 @@ def test_a_server_without_consent_has_not_one_line_of_it(
 ) -> None:
     files = rendered({"domain": "notes", "backend": backend, "resources": resources})
     assert [path for path in files if OURS.search(path)] == []
-    own = [text for path, text in files.items() if not ENGINE.search(path)]
-    assert len(own) < len(files)
-    lines = {line.strip() for text in own for line in text.splitlines()}
+    sources = [text for path, text in files.items() if not ENGINE.search(path)]
+    assert len(sources) < len(files)
+    lines = {line.strip() for text in sources for line in text.splitlines()}
     assert [line for line in lines - KNOWN if OURS.search(line)] == []
 
 
@@ -135,15 +135,15 @@ def test_behind_a_proxy_its_pages_are_reached_and_their_queries_not_logged(
     with http(example("consent"), tmp_path) as address:
         query = {"code": "the-code-that-is-secret", "state": "the-state-that-is-secret"}
         page = address.replace("/mcp", "/oauth/callback")
-        seen = [
+        statuses = [
             httpx2.get(page, params=query, headers={"Host": host}).status_code
             for host in ("mcp.example.com", "evil.example.com")
         ]
-        asked = httpx2.post(address, json={}, headers={"Host": "mcp.example.com"})
-    assert seen == [400, 421]
-    assert asked.status_code == 401
+        response = httpx2.post(address, json={}, headers={"Host": "mcp.example.com"})
+    assert statuses == [400, 421]
+    assert response.status_code == 401
     place = "https://mcp.example.com/.well-known/oauth-protected-resource/mcp"
-    assert place in asked.headers["www-authenticate"]
+    assert place in response.headers["www-authenticate"]
     logged = (tmp_path / "stderr").read_text()
     assert "GET /oauth/callback" in logged
     assert "secret" not in logged
@@ -168,10 +168,14 @@ def test_a_generated_resource_asks_what_the_reading_tools_of_its_records_ask() -
 
 def test_every_setting_is_in_its_guide(example: Renders) -> None:
     guide = (example("consent") / "docs/consent.md").read_text(encoding="utf-8")
-    own = ConsentSettings.model_fields.keys() - PolicySettings.model_fields.keys()
-    assert own
+    consent_settings = (
+        ConsentSettings.model_fields.keys() - PolicySettings.model_fields.keys()
+    )
+    assert consent_settings
     missing = [
-        name for name in own if f"| `{NAME.upper()}_{name.upper()}` |" not in guide
+        name
+        for name in consent_settings
+        if f"| `{NAME.upper()}_{name.upper()}` |" not in guide
     ]
     assert missing == []
 

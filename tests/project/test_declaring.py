@@ -108,7 +108,7 @@ def test_other_decorators_and_plain_functions_work(mine: Path, name: str) -> Non
 
 
 @pytest.mark.parametrize(
-    ("decorators", "more"),
+    ("decorators", "extra"),
     [
         (["@careless", READ], ""),
         ([READ], "\nmine = None\n"),
@@ -117,9 +117,9 @@ def test_other_decorators_and_plain_functions_work(mine: Path, name: str) -> Non
     ids=["no functools.wraps above", "its name is taken", "defined twice"],
 )
 def test_a_declared_tool_is_never_lost_in_silence(
-    mine: Path, decorators: list[str], more: str
+    mine: Path, decorators: list[str], extra: str
 ) -> None:
-    path = written(mine, decorators, BODY + more)
+    path = written(mine, decorators, BODY + extra)
     done = python(mine, "-c", START)
     assert done.stdout == (
         f"{path}: the tool mine is hidden: a decorator above it lacks functools.wraps, "

@@ -52,12 +52,12 @@ def test_the_wheel_holds_the_package_and_nothing_else(
     (wheel,) = tmp_path.glob("*.whl")
     held = {n for n in names_in(wheel) if ".dist-info/" not in n and n[-1] != "/"}
     package = project / "src/notes_mcp"
-    kept = {
+    sources = {
         p.relative_to(project / "src").as_posix()
         for p in package.rglob("*")
         if p.is_file()
     }
-    assert held == {name for name in kept if "__pycache__" not in name}
+    assert held == {name for name in sources if "__pycache__" not in name}
     assert not {
         name for name in held if "rules" in name or "lock" in name or "test" in name
     }

@@ -33,12 +33,12 @@ def parameters(spec: dict[str, Any]) -> set[str]:
     )
 
 
-def faults(tool: Tool, wanted: Specs) -> list[str]:
+def faults(tool: Tool, specs: Specs) -> list[str]:
     """What is wrong with one tool on the wire."""
-    if tool.name not in wanted:
+    if tool.name not in specs:
         return [] if tool.name == "list_resources" else ["nobody asked for it"]
     spec, annotations, taken = (
-        wanted[tool.name],
+        specs[tool.name],
         tool.annotations,
         tool.input_schema["properties"],
     )
@@ -60,12 +60,14 @@ def faults(tool: Tool, wanted: Specs) -> list[str]:
     return [fault for fault, fine in checks.items() if not fine]
 
 
-async def ask(client: Client[Any], wanted: Specs, hidden: Collection[str] = ()) -> None:
+async def ask(client: Client[Any], specs: Specs, hidden: Collection[str] = ()) -> None:
     """List the tools as one client sees them, and hold them against what was asked for."""
     async with client:
         tools = await client.list_tools()
-    assert wanted.keys() - hidden <= {tool.name for tool in tools}
-    assert {tool.name: found for tool in tools if (found := faults(tool, wanted))} == {}
+    assert specs.keys() - hidden <= {tool.name for tool in tools}
+    assert {
+        tool.name: errors for tool in tools if (errors := faults(tool, specs))
+    } == {}
 
 
 @pytest.mark.parametrize("name", nightly_but({"unusual"}))  # CI has a job for each
@@ -88,27 +90,27 @@ def test_the_metadata_file_in_its_guide_is_valid(
     example: Renders, tmp_path: Path, name: str
 ) -> None:
     guide = (example(name) / "docs/metadata.md").read_text(encoding="utf-8")
-    own = tmp_path / "metadata.yaml"
-    own.write_text(
+    metadata = tmp_path / "metadata.yaml"
+    metadata.write_text(
         guide.partition("```yaml\n")[2].partition("```")[0], encoding="utf-8"
     )
-    own.chmod(0o600)
+    metadata.chmod(0o600)
     package = next((example(name) / "src").iterdir()).name.upper()
     done = server(
-        example(name), "metadata", "validate", **{f"{package}_METADATA": str(own)}
+        example(name), "metadata", "validate", **{f"{package}_METADATA": str(metadata)}
     )
-    assert (done.returncode, done.stdout) == (0, f"{own} is valid\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, f"{metadata} is valid\n"), done.stderr
 
 
 @pytest.mark.parametrize("name", nightly_but({"unusual"}))
 def test_it_serves_over_http(example: Renders, tmp_path: Path, name: str) -> None:
-    wanted = asked_for(example(name), name)
+    specs = asked_for(example(name), name)
     scoped = {
-        tool for tool, spec in wanted.items() if spec["scopes"]
+        tool for tool, spec in specs.items() if spec["scopes"]
     }  # this caller has no token
     with http(example(name), tmp_path) as address:
         for era in ERAS:
-            asyncio.run(ask(Client(address, mode=era), wanted, hidden=scoped))
+            asyncio.run(ask(Client(address, mode=era), specs, hidden=scoped))
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -120,9 +122,11 @@ def test_orders_keep_the_defaults_and_bounds_of_their_seed(
             example("orders"), tmp_path, era, elicitation_handler=agree
         ) as client:
             tools = {tool.name: tool.input_schema for tool in await client.list_tools()}
-            one = tools["update_order_status"]["properties"]
+            properties = tools["update_order_status"]["properties"]
             assert {
-                name: one[name]["default"] for name in one if "default" in one[name]
+                name: properties[name]["default"]
+                for name in properties
+                if "default" in properties[name]
             } == {
                 "public": False,
                 "email_customer": True,
@@ -142,11 +146,11 @@ def test_orders_keep_the_defaults_and_bounds_of_their_seed(
             }
 
             change = {"order_ids": [1, 2], "status_code": "st000003"}
-            seen = (
+            preview = (
                 await client.call_tool("bulk_update_order_status", change)
             ).structured_content
-            assert seen is not None
-            assert (seen["outcome"], seen["result"]) == ("preview", None)
+            assert preview is not None
+            assert (preview["outcome"], preview["result"]) == ("preview", None)
             assert (await client.call_tool("list_orders")).structured_content[
                 "total"
             ] == 0
@@ -170,19 +174,21 @@ def test_orders_keep_the_defaults_and_bounds_of_their_seed(
             assert order is not None
             assert (order["status_code"], order["public"]) == ("st000003", False)
             for ids, limit in (([], "at least 1 item"), ([7] * 51, "at most 50 items")):
-                told = f"^order_ids: List should have {limit} after validation, not {len(ids)}$"
-                with pytest.raises(ToolError, match=told):
+                pattern = f"^order_ids: List should have {limit} after validation, not {len(ids)}$"
+                with pytest.raises(ToolError, match=pattern):
                     await client.call_tool(
                         "bulk_update_order_status", change | {"order_ids": ids}
                     )
-            wrong = {"status_code": "x", "public": "\n", "secret": "hunter2"}
+            arguments = {"status_code": "x", "public": "\n", "secret": "hunter2"}
             with pytest.raises(
                 ToolError, match=r"^order_id: Missing .*; status_code: .*; secret: Un"
             ) as raised:
-                await client.call_tool("update_order_status", wrong)
+                await client.call_tool("update_order_status", arguments)
             assert "\n" not in str(raised.value)
             assert "hunter2" not in str(raised.value)
-            assert {str(found.uri) for found in await client.list_resources()} == {
+            assert {
+                str(resource.uri) for resource in await client.list_resources()
+            } == {
                 "statuspro://statuses",
                 "statuspro://help",
             }
@@ -201,8 +207,8 @@ def test_instruments_are_read_through_their_resources(
             await client.call_tool("add_instrument", sensor)
             (listed,) = await client.read_resource("resource://available_instruments")
             assert "dmm" in listed.text
-            (found,) = await client.read_resource("resource://instruments/dmm")
-            assert "volt" in found.text
+            (content,) = await client.read_resource("resource://instruments/dmm")
+            assert "volt" in content.text
             info = await client.call_tool("qcodes_instrument_info", {"name": "dmm"})
             assert info.structured_content["parameters"] == {"volt": 1.5}
 

@@ -68,13 +68,13 @@ def test_the_suite_finds_what_only_requests_show(http: Path, tmp_path: Path) -> 
     copy = Path(shutil.copytree(http, tmp_path / "copy"))
     for tool, (line, _) in MUTATIONS.items():
         path = copy / f"src/notes_mcp/tools/{tool}.py"
-        text, made = re.subn(
+        text, count = re.subn(
             r"\n    (response =|return) ",
             rf"\n    {line}\n    \1 ",
             path.read_text(),
             count=1,
         )
-        assert made == 1
+        assert count == 1
         path.write_text(text)
     probe = copy / "tests/tools/test_list_charges.py"
     probe.write_text(f"{FULL}\n{probe.read_text()}")

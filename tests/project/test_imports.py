@@ -33,12 +33,15 @@ def undeclared(names: set[str], requirements: list[str]) -> set[str]:
         re.split(r"[\[<>=!~; ]", line)[0].lower().replace("_", "-")
         for line in requirements
     }
-    known = packages_distributions()
+    distributions = packages_distributions()
     return {
         name
         for name in names
         if not declared
-        & {one.lower().replace("_", "-") for one in [name, *known.get(name, [])]}
+        & {
+            candidate.lower().replace("_", "-")
+            for candidate in [name, *distributions.get(name, [])]
+        }
     }
 
 
@@ -49,23 +52,25 @@ def test_every_import_is_declared(example: Renders, name: str) -> None:
     package = next((project / "src").iterdir())
     needed = about["project"]["dependencies"]
     assert undeclared(imported(package) - {package.name}, needed) == set()
-    more = [*needed, *about["dependency-groups"]["dev"]]
-    own = {package.name, "copier_fastmcp_suite"}
-    assert undeclared(imported(project / "tests") - own, more) == set()
+    requirements = [*needed, *about["dependency-groups"]["dev"]]
+    local_packages = {package.name, "copier_fastmcp_suite"}
+    assert (
+        undeclared(imported(project / "tests") - local_packages, requirements) == set()
+    )
     assert undeclared({"fastmcp"}, []) == {"fastmcp"}
 
 
-def write_package(said: Answers, folder: Path) -> Path:
+def write_package(answers: Answers, folder: Path) -> Path:
     """Write the package of a rendered project.
 
     Args:
-        said: The answers of the project.
+        answers: The answers of the project.
         folder: An empty folder.
 
     Returns:
         The folder of the package.
     """
-    for name, text in rendered(said).items():
+    for name, text in rendered(answers).items():
         if name.startswith("src/"):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(text, encoding="utf-8")
@@ -82,14 +87,14 @@ def written_layers() -> dict[str, set[str]]:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "profile",
     [answers("notes"), answers("unusual"), HTTP],
     ids=["notes", "unusual", "http"],
 )
-def test_a_part_imports_only_lower_ones(said: Answers, tmp_path: Path) -> None:
+def test_a_part_imports_only_lower_ones(profile: Answers, tmp_path: Path) -> None:
     layers = written_layers()
     assert find_cycle(layers) == []
-    graph = import_graph(write_package(said, tmp_path))
+    graph = import_graph(write_package(profile, tmp_path))
     assert find_cycle(graph) == []
     graph.pop("__init__", None)
     graph.pop("__main__", None)

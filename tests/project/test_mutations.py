@@ -128,11 +128,11 @@ def table() -> Iterator[None]:
 def mutants(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One project with a mutated tool file for each row of FILES, its lock and table written anew."""
     rows = [(name, changes) for _, _, name, changes in FILES] + PROVEN
-    said = {
+    answers = {
         "server_name": "mutants-mcp",
         "tools": [*CLEAN, *(name for name, _ in rows)],
     }
-    project = render(template, tmp_path_factory.mktemp("mutants"), said)
+    project = render(template, tmp_path_factory.mktemp("mutants"), answers)
     for name, changes in rows:
         path = project / f"src/{NAME}/tools/{name}.py"
         text = path.read_text(encoding="utf-8")
@@ -161,9 +161,9 @@ def suite(project: Path, *only: str) -> dict[str, str]:
     files = ["tests/policy/test_annotations.py", "tests/policy/test_behavior.py"]
     python(project, *PYTEST, f"--junitxml={report}", *only, *files)
     return {
-        case.attrib["name"]: (wrong.text or "").removeprefix("Failed: ")
+        case.attrib["name"]: (failure.text or "").removeprefix("Failed: ")
         for case in ET.parse(report).iter("testcase")
-        for wrong in [*case.findall("failure"), *case.findall("error")]
+        for failure in [*case.findall("failure"), *case.findall("error")]
     }
 
 
@@ -175,11 +175,11 @@ def failures(mutants: Path) -> dict[str, str]:
 
 def words_of(message: str) -> str:
     """What a behavior probe found, in short."""
-    if found := re.search(
+    if match := re.search(
         r"it says ([\w -]+), but .* behavior '(\w+)' would be true", message
     ):
-        return f"says {found[1]}: {found[2]}"
-    known = {
+        return f"says {match[1]}: {match[2]}"
+    labels = {
         "it says not destructive, but lost": "says not destructive",
         "has no probe": "no probe",
         "a person declined": "declined",
@@ -188,27 +188,27 @@ def words_of(message: str) -> str:
         "it says delete": "says delete",
         "has to return its arguments": "no arguments",
     }
-    return next((short for words, short in known.items() if words in message), message)
+    return next((short for words, short in labels.items() if words in message), message)
 
 
 @pytest.fixture(scope="module")
 def caught(failures: dict[str, str]) -> dict[str, set[str]]:
     """Each tool with what caught it: rules, and probes in both eras."""
-    found: dict[str, set[str]] = {}
+    findings: dict[str, set[str]] = {}
     eras: dict[tuple[str, str], set[str]] = {}
     for test, message in failures.items():
         if test.startswith("test_hints_are_true["):
             era, _, tool = test[len("test_hints_are_true[") : -1].rpartition("-")
-            found.setdefault(tool, set()).add(words_of(message))
+            findings.setdefault(tool, set()).add(words_of(message))
             eras.setdefault((tool, words_of(message)), set()).add(era)
         else:
             for tool, rule in re.findall(r"(?m)^(\S+): .* \(([\w-]+)\)$", message):
-                found.setdefault(tool, set()).add(rule)
-    assert all("2026-07-28" in seen for seen in eras.values()), (
+                findings.setdefault(tool, set()).add(rule)
+    assert all("2026-07-28" in versions for versions in eras.values()), (
         eras
     )  # where every case is run
-    assert len([seen for seen in eras.values() if len(seen) == 2]) > 12
-    return found
+    assert len([versions for versions in eras.values() if len(versions) == 2]) > 12
+    return findings
 
 
 @pytest.mark.parametrize(
@@ -232,28 +232,28 @@ def test_nothing_else_was_caught(
 
 def test_a_name_alone_contradicts_nothing(caught: dict[str, set[str]]) -> None:
     assert len(PROVEN) == len([rule for _, rule, _, _ in FILES if rule in BY_NAME]) >= 8
-    assert {n: of for n, of in caught.items() if n in dict(PROVEN)} == {}
+    assert {n: findings for n, findings in caught.items() if n in dict(PROVEN)} == {}
 
 
 def test_every_rule_is_broken_once() -> None:
     broken = {row[1] for row in (*FILES, *ON_THE_WIRE)} | {"name-unique"}
     assert {
-        name for name, of in TABLES["rules"].items() if "policy" in of["profiles"]
+        name for name, rule in TABLES["rules"].items() if "policy" in rule["profiles"]
     } <= broken
 
 
 def test_the_suite_names_a_stale_lock_and_a_stale_table(mutants: Path) -> None:
     lock, page = mutants / "annotations.lock.json", mutants / "docs/tools.md"
-    kept = lock.read_text(encoding="utf-8"), page.read_text(encoding="utf-8")
-    pinned = json.loads(kept[0])
+    originals = lock.read_text(encoding="utf-8"), page.read_text(encoding="utf-8")
+    pinned = json.loads(originals[0])
     pinned["tools"]["get_clean"]["hints"]["openWorldHint"] = True
     del pinned["tools"]["create_clean"]
     lock.write_text(json.dumps(pinned), encoding="utf-8")
-    page.write_text(kept[1].replace("Get Clean", "Get"), encoding="utf-8")
-    found = suite(mutants, "-k", "lock or table")
-    lock.write_text(kept[0], encoding="utf-8")
-    page.write_text(kept[1], encoding="utf-8")
-    assert found == {
+    page.write_text(originals[1].replace("Get Clean", "Get"), encoding="utf-8")
+    failures = suite(mutants, "-k", "lock or table")
+    lock.write_text(originals[0], encoding="utf-8")
+    page.write_text(originals[1], encoding="utf-8")
+    assert failures == {
         "test_the_lock_pins_every_hint_and_gate": "create_clean: is new\nget_clean: RELAXED: openWorldHint true -> false\n"
         "review it, then run `uv run tests/policy/pin.py`",
         "test_the_tool_table_is_up_to_date": "docs/tools.md is stale; run `uv run tests/policy/pin.py`",

@@ -33,8 +33,8 @@ FILES = {
 def test_a_project_has_the_packaging_files_that_were_asked_for(
     packages: list[str],
 ) -> None:
-    there = rendered({"packages": packages}).keys() & set().union(*FILES.values())
-    assert there == set().union(*(FILES[name] for name in packages))
+    paths = rendered({"packages": packages}).keys() & set().union(*FILES.values())
+    assert paths == set().union(*(FILES[name] for name in packages))
 
 
 @pytest.fixture(scope="module")
@@ -150,11 +150,11 @@ def test_the_wheel_alone_serves(built: Path, tmp_path: Path) -> None:
     )
     program = folder / "notes-mcp"
     about = "import asyncio, sys\nfrom fastmcp import Client\nfrom notes_mcp.server import create_server\n"
-    asked = "async def main():\n async with Client(create_server()) as c: print(c.server_info.version)\n"
-    said = run(
-        folder / "python", "-c", f"{about}{asked}asyncio.run(main())", folder=tmp_path
+    script = "async def main():\n async with Client(create_server()) as c: print(c.server_info.version)\n"
+    result = run(
+        folder / "python", "-c", f"{about}{script}asyncio.run(main())", folder=tmp_path
     )
-    assert said.stdout == "0.1.0\n", said.stderr
+    assert result.stdout == "0.1.0\n", result.stderr
     assert run(program, "--version", folder=tmp_path).stdout == "0.1.0\n"
     assert len(tools(str(program), "run")) == 9
     listed = run(program, "tools", "list", "--json", folder=tmp_path)
@@ -173,8 +173,8 @@ def test_the_bundle_is_valid_small_and_serves(mine: Path, tmp_path: Path) -> Non
     start = json.loads((tmp_path / "bundle/manifest.json").read_text())["server"][
         "mcp_config"
     ]
-    here = str(tmp_path / "bundle")
-    words = [word.replace("${__dirname}", here) for word in start["args"]]
+    folder = str(tmp_path / "bundle")
+    words = [word.replace("${__dirname}", folder) for word in start["args"]]
     assert start["command"] == "uv"
     fetched(uv(), "sync", "--quiet", "--no-dev", folder=tmp_path / "bundle")
     assert len(tools(uv(), *words)) == 9

@@ -47,12 +47,17 @@ def address(
 def test_the_conformance_suite_misses_its_own_fixtures_only(
     address: str, tmp_path: Path
 ) -> None:
-    known = Path(__file__).with_name("conformance.yml")
-    asked = ["--requirements", "2026-07-28", "--expected-failures", str(known)]
-    done = fetched(*CONFORMANCE, "server", "--url", address, *asked, folder=tmp_path)
-    found = re.search(r"Total: (\d+) passed", done.stdout)
-    assert found, done.stdout
-    assert int(found[1]) >= 112
+    expected_failures = Path(__file__).with_name("conformance.yml")
+    options = [
+        "--requirements",
+        "2026-07-28",
+        "--expected-failures",
+        str(expected_failures),
+    ]
+    done = fetched(*CONFORMANCE, "server", "--url", address, *options, folder=tmp_path)
+    match = re.search(r"Total: (\d+) passed", done.stdout)
+    assert match, done.stdout
+    assert int(match[1]) >= 112
 
 
 @pytest.mark.nightly

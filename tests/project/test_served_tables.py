@@ -24,10 +24,10 @@ NAMES = {
     "action": "send_note",
 }
 ACTIONS = {
-    f"run_{'_'.join(key + '_' + str(value).lower() for key, value in said.items())}": said
+    f"run_{'_'.join(key + '_' + str(value).lower() for key, value in flags.items())}": flags
     for destructive in (True, False)
     for idempotent in (True, False)
-    for said in [{"destructive": destructive, "idempotent": idempotent}]
+    for flags in [{"destructive": destructive, "idempotent": idempotent}]
 }
 WHY = "Because it is so."
 
@@ -35,14 +35,14 @@ WHY = "Because it is so."
 def exception(hint: str, value: bool) -> Row:
     """A `put` whose author excepts one hint."""
     name = f"put_{hint}_{str(value).lower()}"
-    reads = (
+    read_exceptions = (
         [{"hint": "destructive", "value": False, "why": WHY}]
         if hint == "read_only"
         else []
     )
     return {
         "name": name,
-        "exceptions": [{"hint": hint, "value": value, "why": WHY}, *reads],
+        "exceptions": [{"hint": hint, "value": value, "why": WHY}, *read_exceptions],
     }
 
 
@@ -57,7 +57,7 @@ TOOLS: list[Row] = [
         {"name": f"open_{b}", "behavior": b, "open_world": True, "why": WHY}
         for b in BEHAVIORS
     ),
-    *({"name": name, "behavior": "action"} | said for name, said in ACTIONS.items()),
+    *({"name": name, "behavior": "action"} | flags for name, flags in ACTIONS.items()),
     *EXCEPTED,
     {"name": "get_asked_note", "confirm": True},
     {"name": "create_worded_note", "confirm": "Really?"},
@@ -161,7 +161,7 @@ def test_who_asks(served: tuple[Row, dict[str, Row], set[str]]) -> None:
     """Spelled out for each answer of `confirm`; a tool's own word goes before it."""
     policy, _, gated = served
     overwrites = {"update_note", "put_note"}
-    harmless = {name for name, said in ACTIONS.items() if not said["destructive"]}
+    harmless = {name for name, flags in ACTIONS.items() if not flags["destructive"]}
     deletes = {"delete_note", "send_note", *(ACTIONS.keys() - harmless)}
     expected = {
         "none": set(),

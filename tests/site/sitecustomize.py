@@ -23,13 +23,13 @@ class Finder:
             def after(module: ModuleType) -> None:
                 execute(module)
                 path = os.path.join(os.path.dirname(__file__), os.pardir, "compiled.py")
-                found = importlib.util.spec_from_file_location(
+                spec = importlib.util.spec_from_file_location(
                     "compiled_templates", path
                 )
-                assert found
-                assert found.loader
-                compiled = importlib.util.module_from_spec(found)
-                found.loader.exec_module(compiled)
+                assert spec
+                assert spec.loader
+                compiled = importlib.util.module_from_spec(spec)
+                spec.loader.exec_module(compiled)
                 compiled.once()
 
             spec.loader.exec_module = after  # type: ignore[method-assign]

@@ -51,7 +51,7 @@ def test_the_version_changes_whenever_a_file_does(engine: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "why"),
+    ("content", "message"),
     [
         (b"x = '{{ 7 * 7 }}'\n", "{{ would be read by Jinja"),
         (b"x = '{# gone #}'\n", "{# would be read by Jinja"),
@@ -60,13 +60,13 @@ def test_the_version_changes_whenever_a_file_does(engine: Path) -> None:
     ],
 )
 def test_a_file_that_could_not_be_copied_is_named(
-    engine: Path, content: bytes, why: str
+    engine: Path, content: bytes, message: str
 ) -> None:
     (engine / "src/copier_fastmcp_engine/new.py").write_bytes(content)
     for words in ([], ["--check"]):
         done = manifest_script(engine, *words)
         assert done.returncode == 1
-        assert done.stderr.startswith(f"new.py: {why}")
+        assert done.stderr.startswith(f"new.py: {message}")
 
 
 @pytest.mark.parametrize("name", ["notes", "consent", "orders"])

@@ -126,13 +126,13 @@ def lived(releases: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def refusal(
-    project: Path, tag: str, capfd: pytest.CaptureFixture[str], **given: object
+    project: Path, tag: str, capfd: pytest.CaptureFixture[str], **answers: object
 ) -> set[str]:
     """What an update to a release is refused with; the project is as it was."""
     before = bytes_of(project)
     capfd.readouterr()
     with pytest.raises(TaskError):
-        update(project, tag, given)
+        update(project, tag, answers)
     assert bytes_of(project) == before
     assert git(project, "status", "--porcelain") == ""
     lines = capfd.readouterr().err.splitlines()
@@ -183,7 +183,7 @@ def test_the_way_on(lived: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("tag", "why"),
+    ("tag", "message"),
     [
         (
             "v3.0.0",
@@ -199,9 +199,9 @@ def test_the_way_on(lived: Path, tmp_path: Path) -> None:
     ],
 )
 def test_answers_that_would_be_lost(
-    lived: Path, capfd: pytest.CaptureFixture[str], tag: str, why: str
+    lived: Path, capfd: pytest.CaptureFixture[str], tag: str, message: str
 ) -> None:
-    assert why in refusal(lived, tag, capfd)
+    assert message in refusal(lived, tag, capfd)
 
 
 def test_the_package_cannot_be_renamed(

@@ -35,7 +35,7 @@ def merged(
             file.write_bytes(text.encode())
 
     @contextmanager
-    def renders(one: object, other: object) -> Iterator[tuple[Path, Path]]:
+    def renders(former: object, latter: object) -> Iterator[tuple[Path, Path]]:
         yield folder / "base", folder / "change"
 
     monkeypatch.setattr(copier_process, "render_both", renders)

@@ -176,20 +176,20 @@ def lived(
 def test_survival_matrix(
     lived: tuple[str, Path, dict[str, str], dict[str, str]], done: str
 ) -> None:
-    way, project, before, after = lived
-    _, shown, expected, on_recopy = CELLS[done]
-    if shown not in after:
+    operation, project, before, after = lived
+    _, path, expected, on_recopy = CELLS[done]
+    if path not in after:
         became = "absent"
-    elif shown not in before:
+    elif path not in before:
         became = "created"
-    elif after[shown] == before[shown]:
+    elif after[path] == before[path]:
         became = "kept"
     else:
         became = (
-            "forward" if "# release" in (project / shown).read_text() else "overwritten"
+            "forward" if "# release" in (project / path).read_text() else "overwritten"
         )
-    print(f"{done} x {way}: {became}")
-    assert became == (on_recopy if way == "recopy" else expected)
+    print(f"{done} x {operation}: {became}")
+    assert became == (on_recopy if operation == "recopy" else expected)
 
 
 def test_no_byte_of_an_owner_changes(

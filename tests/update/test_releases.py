@@ -159,7 +159,7 @@ def test_h_every_bound_is_raised_beside_what_uv_added(
 
 @pytest.mark.nightly
 @pytest.mark.parametrize(
-    ("name", "other"),
+    ("name", "value"),
     [
         ("profile", "confirm-all"),
         pytest.param("profile", "narrow", marks=pytest.mark.nightly),
@@ -168,12 +168,12 @@ def test_h_every_bound_is_raised_beside_what_uv_added(
     ],
 )
 def test_i_an_owner_changes_an_answer_and_changes_it_back(
-    first: Path, tmp_path: Path, name: str, other: str
+    first: Path, tmp_path: Path, name: str, value: str
 ) -> None:
     project = start(first, tmp_path / "p")
     before = bytes_of(project)
     original = said(project)[name]
-    update(project, "v1.0.0", {name: other})
+    update(project, "v1.0.0", {name: value})
     changed_project = bytes_of(project)
     assert changed_project != before
     differing = suite(project)

@@ -72,13 +72,13 @@ def test_a_hint_finer_than_a_behavior(repository: Path, tmp_path: Path) -> None:
     assert "put_note" not in output
     assert RELAXED in pin(project).splitlines()
     lock = json.loads((project / "annotations.lock.json").read_text())["tools"]
-    why = {
+    exception = {
         "by": "policy",
         "hint": "destructive",
         "value": False,
         "why": 'It | can be taken "back".',
     }
-    assert lock["archive_note"]["exceptions"] == [why]
+    assert lock["archive_note"]["exceptions"] == [exception]
     assert lock["unarchive_note"]["exceptions"] == [MINE]
     row = next(
         r
@@ -167,7 +167,7 @@ def test_a_rule_warns_then_fails_and_is_waived(
 
 
 @pytest.mark.parametrize(
-    ("waivers", "why"),
+    ("waivers", "message"),
     [
         (
             "[{'rule': 'title-written'}]",
@@ -192,17 +192,17 @@ def test_a_rule_warns_then_fails_and_is_waived(
         ),
     ],
 )
-def test_a_waiver_that_is_amiss(tmp_path: Path, waivers: str, why: str) -> None:
+def test_a_waiver_that_is_amiss(tmp_path: Path, waivers: str, message: str) -> None:
     path = tmp_path / "test_get_note.py"
     assert parse_probe(path) == {}
     path.write_text(f'"""Mine."""\n\nwaivers: list = {waivers}\n')
-    said = parse_probe(path)["waivers"]
+    parsed = parse_probe(path)["waivers"]
     tool = Tool(
-        {"name": "get_note"}, waivers=said if isinstance(said, list) else [said]
+        {"name": "get_note"}, waivers=parsed if isinstance(parsed, list) else [parsed]
     )
-    found = examine([tool], TABLES | {"today": "2026-11-22"})
-    (finding,) = [one for one in found if one.rule == "waiver-valid"]
-    assert finding.message.startswith(why)
+    findings = examine([tool], TABLES | {"today": "2026-11-22"})
+    (finding,) = [row for row in findings if row.rule == "waiver-valid"]
+    assert finding.message.startswith(message)
 
 
 def test_a_waiver_holds_through_its_last_day() -> None:
