@@ -15,6 +15,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+import warm
 import yaml
 from rich.console import Console
 from rich.style import Style
@@ -88,9 +89,10 @@ def guide_to_an_api() -> str:
 
 def lines(folder: Path) -> int:
     """The lines of Python in a folder."""
-    return sum(
-        len(path.read_text("utf-8").splitlines()) for path in folder.rglob("*.py")
-    )
+    counts = []
+    for path in folder.rglob("*.py"):
+        counts.append(len(path.read_text("utf-8").splitlines()))
+    return sum(counts)
 
 
 def picture(text: Text, title: str) -> str:
@@ -236,9 +238,7 @@ def review(template: Path, folder: Path) -> Text:
 
 def ran(*command: str | Path, folder: Path, **environ: str) -> Text:
     """What a program prints in a terminal with colors."""
-    clean = {
-        k: v for k, v in os.environ.items() if not k.startswith(("FASTMCP_", "PYTEST_"))
-    }
+    clean = warm.clean_environment()
     clean.pop("NO_COLOR", None)
     wide = {
         "FORCE_COLOR": "1",

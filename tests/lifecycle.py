@@ -68,14 +68,24 @@ def uncommitted(project: Path) -> set[str]:
     return {line[3:] for line in lines}
 
 
+def list_own_changes(project: Path) -> set[str]:
+    """List the uncommitted files other than the decision records of the policy."""
+    names = set()
+    for name in uncommitted(project):
+        if not name.startswith("docs/adr/policy/"):
+            names.add(name)
+    return names
+
+
 def bytes_of(project: Path) -> dict[str, str]:
     """The hash of every file but git's own, caches and data."""
-    return {
-        str(path.relative_to(project)): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(project.rglob("*"))
-        if path.is_file()
-        and not {".git", ".data", "__pycache__"} & {*path.relative_to(project).parts}
-    }
+    ignored = {".git", ".data", "__pycache__"}
+    digests = {}
+    for path in sorted(project.rglob("*")):
+        name = path.relative_to(project)
+        if path.is_file() and not ignored.intersection(name.parts):
+            digests[str(name)] = hashlib.sha256(path.read_bytes()).hexdigest()
+    return digests
 
 
 def released(template: Path, to: Path, tag: str, *edits: Edit, **files: str) -> Path:

@@ -219,9 +219,10 @@ def answer_sets(draw: DrawFn) -> Answers:
             unique_by=camel,
         )
     )
-    answers["tools"] = [
-        draw(tools(name, policy_of(answers)["confirm"])) for name in names
-    ]
+    drawn_tools = []
+    for name in names:
+        drawn_tools.append(draw(tools(name, policy_of(answers)["confirm"])))
+    answers["tools"] = drawn_tools
     modules = {t.get("module") for t in answers["tools"] if isinstance(t, dict)}
     answers["tools"] = [
         t

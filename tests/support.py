@@ -18,6 +18,7 @@ import compiled
 import copier
 import forked
 import pytest
+import warm
 import yaml
 from jinja2 import FileSystemLoader, StrictUndefined, Template
 from jinja2.sandbox import SandboxedEnvironment
@@ -51,10 +52,12 @@ EXAMPLES = sorted(path.stem for path in (ROOT / "examples").glob("*.yml"))
 
 def nightly_but(always: Collection[Any], names: Iterable[Any] = EXAMPLES) -> list[Any]:
     """The names as parameters of a test, of which every run takes `always` and the nightly run the others."""
-    return [
-        name if name in always else pytest.param(name, marks=pytest.mark.nightly)
-        for name in names
-    ]
+    params = []
+    for name in names:
+        params.append(
+            name if name in always else pytest.param(name, marks=pytest.mark.nightly)
+        )
+    return params
 
 
 def draws(count: int) -> int:
@@ -108,19 +111,20 @@ def _questions() -> Answers:
     document: Answers = yaml.safe_load(
         (ROOT / "copier.yml").read_text(encoding="utf-8")
     )
-    return {
-        name: question
-        for name, question in document.items()
-        if not name.startswith("_")
-    }
+    questions = {}
+    for name, question in document.items():
+        if not name.startswith("_"):
+            questions[name] = question
+    return questions
 
 
 @cache
 def _sources() -> dict[str, str]:
     paths = filter(Path.is_file, sorted((ROOT / "template").rglob("*")))
-    return {
-        p.relative_to(ROOT / "template").as_posix(): p.read_text("utf-8") for p in paths
-    }
+    sources = {}
+    for p in paths:
+        sources[p.relative_to(ROOT / "template").as_posix()] = p.read_text("utf-8")
+    return sources
 
 
 def answered(answers: Answers) -> Answers:
@@ -365,9 +369,7 @@ def python(
     project: Path, *words: str, **environ: str
 ) -> subprocess.CompletedProcess[str]:
     """Run Python in a project with its package importable and its user's own settings out of reach."""
-    clean = {
-        k: v for k, v in os.environ.items() if not k.startswith(("FASTMCP_", "PYTEST_"))
-    }
+    clean = warm.clean_environment()
     settings = {
         "PYTHONPATH": os.pathsep.join([str(project / "src"), str(compiled.SITE)]),
         "HOME": str(project),

@@ -73,12 +73,18 @@ def can_fork(words: Sequence[str], environ: Mapping[str, str]) -> bool:
     return hasattr(os, "fork") and not late and not is_other
 
 
+def clean_environment() -> dict[str, str]:
+    """Return the variables of this process without the settings of FastMCP and pytest."""
+    variables = {}
+    for name, value in os.environ.items():
+        if not name.startswith(("FASTMCP_", "PYTEST_")):
+            variables[name] = value
+    return variables
+
+
 def environment() -> dict[str, str]:
     """The variables with which the imports are done."""
-    clean = {
-        k: v for k, v in os.environ.items() if not k.startswith(("FASTMCP_", "PYTEST_"))
-    }
-    return clean | {"NO_COLOR": "1", "HOME": os.devnull}
+    return clean_environment() | {"NO_COLOR": "1", "HOME": os.devnull}
 
 
 def imported(*modules: str) -> None:

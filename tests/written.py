@@ -48,32 +48,28 @@ def written(source: str) -> Spec:
     tree = parsed(source)
     (function,) = (node for node in tree.body if isinstance(node, ast.AsyncFunctionDef))
     *decorators, call = function.decorator_list
-    assert [ast.unparse(decorator) for decorator in decorators] in (
-        [],
-        ["requires_consent"],
-    )
+    decorator_names = [ast.unparse(decorator) for decorator in decorators]
+    assert decorator_names in ([], ["requires_consent"])
     assert isinstance(call, ast.Call)
     assert isinstance(call.func, ast.Name)
     keywords: Spec = {str(word.arg): value(word.value) for word in call.keywords}
     arguments = function.args
-    first = [None] * (len(arguments.args) - len(arguments.defaults))
-    pairs: list[tuple[str, ast.expr | None, ast.expr | None]] = [
-        *(
-            (a.arg, a.annotation, d)
-            for a, d in zip(arguments.args, [*first, *arguments.defaults], strict=True)
-        ),
-        *(
-            (a.arg, a.annotation, d)
-            for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-        ),
-    ]
-    models = [
-        n
-        for n in tree.body
-        if isinstance(n, ast.ClassDef) and n.name.endswith("Request")
-    ]
+    required = [None] * (len(arguments.args) - len(arguments.defaults))
+    defaults = [*required, *arguments.defaults, *arguments.kw_defaults]
+    pairs: list[tuple[str, ast.expr | None, ast.expr | None]] = []
+    for argument, default in zip(
+        [*arguments.args, *arguments.kwonlyargs], defaults, strict=True
+    ):
+        pairs.append((argument.arg, argument.annotation, default))
+    models = []
+    for n in tree.body:
+        if isinstance(n, ast.ClassDef) and n.name.endswith("Request"):
+            models.append(n)
     if models and [name for name, _, _ in pairs] == ["request"]:
-        fields = [node for node in models[0].body if isinstance(node, ast.AnnAssign)]
+        fields = []
+        for node in models[0].body:
+            if isinstance(node, ast.AnnAssign):
+                fields.append(node)
         pairs = [(ast.unparse(f.target), f.annotation, f.value) for f in fields]
     params = {}
     for name, annotation, default in pairs:

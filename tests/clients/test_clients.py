@@ -108,7 +108,10 @@ def drive(
         timeout=SECONDS,
     )
     assert done.returncode == 0, done.stderr
-    lines = [line for line in done.stderr.splitlines() if line.startswith("{")]
+    lines = []
+    for line in done.stderr.splitlines():
+        if line.startswith("{"):
+            lines.append(line)
     events = [json.loads(line) for line in lines]
     confirmations = [event for event in events if event["event"] == "confirmation"]
     report: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])

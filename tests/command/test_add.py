@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 from calling import add, at_hand, call
-from lifecycle import SRC, bytes_of, commit, start, uncommitted
+from lifecycle import SRC, bytes_of, commit, list_own_changes, start, uncommitted
 from support import clone_template, git
 
 from copier_fastmcp.tools_answer import get_tool_name, list_tools
@@ -44,9 +44,7 @@ def test_in_one_line(mine: Path) -> None:
     assert "hooks/polish.py" in done.stderr, "what runs is named"
     assert done.stderr.count("\n") == 1
     new = {SRC + "tools/shelf/archive_note.py", "tests/tools/test_archive_note.py"}
-    other_files = {
-        name for name in uncommitted(mine) if not name.startswith("docs/adr/policy/")
-    }
+    other_files = list_own_changes(mine)
     assert other_files - {SRC + "tools/shelf/__init__.py"} == ADDED | new
     text = (mine / SRC / "tools/shelf/archive_note.py").read_text()
     assert text in done.stdout

@@ -50,9 +50,9 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
 
 def labeled(done: "subprocess.CompletedProcess[str]") -> list[tuple[str, str, str]]:
     """The labeled changes of `--json`, sorted."""
-    rows = [
-        (row["tool"], row["label"], row["change"]) for row in json.loads(done.stdout)
-    ]
+    rows = []
+    for row in json.loads(done.stdout):
+        rows.append((row["tool"], row["label"], row["change"]))
     return sorted(row for row in rows if row[1])
 
 

@@ -154,12 +154,16 @@ def test_in_a_pipe_a_finding_is_a_line_and_none_is_cut(
     findings = json.loads(call(tmp_path, "audit", "--file", listed, "--json").stdout)
     done = call(tmp_path, "audit", "--file", listed, COLUMNS="40")
     lines = done.stdout.splitlines()[: len(findings)]
-    whole = {
-        (finding["tool"], finding["message"], finding["mend"]) for finding in findings
-    }
-    assert {(line.split("\t")[0], *line.split("\t")[2:]) for line in lines} == {
-        tuple(" ".join(part.split()) for part in finding) for finding in whole
-    }
+    whole = set()
+    for finding in findings:
+        whole.add((finding["tool"], finding["message"], finding["mend"]))
+    rows = set()
+    for line in lines:
+        rows.add((line.split("\t")[0], *line.split("\t")[2:]))
+    cells = set()
+    for finding in whole:
+        cells.add(tuple(" ".join(part.split()) for part in finding))
+    assert rows == cells
     assert all(finding["mend"] in done.stdout for finding in findings)
 
 
@@ -182,7 +186,10 @@ def test_in_a_terminal_the_table_fits(
         sys.executable, words, encoding="utf-8", cwd=tmp_path, **size
     )  # type: ignore[no-untyped-call]
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", process.read())  # type: ignore[no-untyped-call]
-    drawn = [len(line) for line in text.splitlines() if line[:1] in "┏┃┡│├└"]
+    drawn = []
+    for line in text.splitlines():
+        if line[:1] in "┏┃┡│├└":
+            drawn.append(len(line))
     assert drawn
     assert max(drawn) <= columns
 
@@ -207,10 +214,9 @@ def test_several_files_are_several_servers(tmp_path: Path) -> None:
     named = ("--file", "one.json", "--file", "sub/one.json", "--sarif")
     results = json.loads(call(tmp_path, "audit", *named).stdout)["runs"][0]["results"]
     places = [result["locations"][0]["physicalLocation"] for result in results]
-    findings = {
-        (entry["artifactLocation"]["uri"], entry["region"]["startLine"])
-        for entry in places
-    }
+    findings = set()
+    for entry in places:
+        findings.add((entry["artifactLocation"]["uri"], entry["region"]["startLine"]))
     assert findings == {("one.json", 1), ("sub/one.json", 3)}
 
 
@@ -288,9 +294,9 @@ ROWS = [
 
 @pytest.mark.parametrize(("hints", "row"), ROWS)
 def test_what_clients_do(hints: dict[str, Any], row: str) -> None:
-    decisions = [
-        what.replace(" each time", "+") for what in list_decisions(hints).values()
-    ]
+    decisions = []
+    for what in list_decisions(hints).values():
+        decisions.append(what.replace(" each time", "+"))
     assert decisions == row.split()
     assert all(client.source and client.rule for client in CLIENTS)
 
@@ -303,10 +309,8 @@ def test_the_table_of_clients_also_of_a_project(started: Path, tmp_path: Path) -
     path = tmp_path / "tools.json"
     path.write_text(json.dumps([*GOOD, {"name": "odd", "annotations": "none"}]))
     output = call(tmp_path, "audit", "--clients", "--file", path).stdout
-    assert all(
-        f"{client.name}: {client.rule} ({client.source})" in output
-        for client in CLIENTS
-    )
+    for client in CLIENTS:
+        assert f"{client.name}: {client.rule} ({client.source})" in output, client
     assert "odd\task each time" in output
     assert output.startswith("Tool\tChatGPT\t")
 

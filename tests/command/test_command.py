@@ -25,7 +25,10 @@ def test_help_names_every_verb_and_every_verb_helps(tmp_path: Path) -> None:
         assert "--json: " in result.stdout
         assert "Exit codes: 0 done or clean" in result.stdout
         assert "--no-" not in result.stdout
-        rows = [line for line in result.stdout.splitlines() if line.startswith("  ")]
+        rows = []
+        for line in result.stdout.splitlines():
+            if line.startswith("  "):
+                rows.append(line)
         assert [row for row in rows if ": " not in row] == [], (
             "each word says what it does"
         )

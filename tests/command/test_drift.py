@@ -209,10 +209,9 @@ def test_what_answers_and_files_say_differently_is_told(mine: Path) -> None:
     answers_file = mine / ".copier-answers.yml"
     answers = yaml.safe_load(answers_file.read_text())
     names = [name for name in answers["tools"] if name != "search_notes"]
-    new = [
-        {"name": "get_note", "behavior": "delete"} if n == "get_note" else n
-        for n in names
-    ]
+    new = []
+    for n in names:
+        new.append({"name": "get_note", "behavior": "delete"} if n == "get_note" else n)
     answers_file.write_text(yaml.safe_dump(answers | {"tools": new}))
     done = call(mine, "drift")
     clash, missing, *remainder = done.stdout.splitlines()

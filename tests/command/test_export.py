@@ -156,9 +156,10 @@ def test_the_justifications_are_true(
     project = render(template, tmp_path / "p", {"tools": TOOLS, **policy})
     overwrites = policy["profile"] in ("explicit", "narrow")
     tools = exported(project)
-    assert tools.keys() == {
-        tool["name"] if isinstance(tool, dict) else tool for tool in TOOLS
-    }
+    tool_names = set()
+    for tool in TOOLS:
+        tool_names.add(tool["name"] if isinstance(tool, dict) else tool)
+    assert tools.keys() == tool_names
     for name, entry in tools.items():
         for key, hint in HINTS.items():
             sentence = entry["justifications"][key]
@@ -180,9 +181,10 @@ def test_the_justifications_are_true(
     assert tools["create_note"]["justifications"]["destructive_justification"] == (
         "It removes nothing: each call adds a new note and changes no existing one."
     )
-    destructive = {
-        name for name in tools if tools[name]["annotations"]["destructiveHint"]
-    }
+    destructive = set()
+    for name in tools:
+        if tools[name]["annotations"]["destructiveHint"]:
+            destructive.add(name)
     replaces = (
         {"update_note", "set_note", "archive_note", "put_flag"} if overwrites else set()
     )

@@ -34,10 +34,10 @@ def projects(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
 @pytest.fixture
 def three(projects: Path, tmp_path: Path) -> list[Path]:
     """A copy of them to write in."""
-    return [
-        shutil.copytree(projects / name, tmp_path / name)
-        for name in ("clean", "edited", "dirty")
-    ]
+    copies = []
+    for name in ("clean", "edited", "dirty"):
+        copies.append(shutil.copytree(projects / name, tmp_path / name))
+    return copies
 
 
 BRANCH = "template-v2.0.0"

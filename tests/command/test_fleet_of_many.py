@@ -78,7 +78,11 @@ def failing(project: Path) -> set[str]:
     )
     assert done.returncode in (0, 1), done.stdout + done.stderr
     cases = ET.parse(report).iter("testcase")
-    return {case.attrib["name"] for case in cases if case.find("failure") is not None}
+    failing_cases = set()
+    for case in cases:
+        if case.find("failure") is not None:
+            failing_cases.add(case.attrib["name"])
+    return failing_cases
 
 
 @pytest.mark.nightly
@@ -121,15 +125,22 @@ def test_a_fleet_of_different_servers(repository: Path, tmp_path: Path) -> None:
         assert bytes_of(project) == original, "the checkout is as it was"
         git(project, "switch", "--quiet", "template-v2.0.0")
         current = bytes_of(project)
-        mine = {name: digest for name, digest in original.items() if OWNED.match(name)}
+        mine = {}
+        for name, digest in original.items():
+            if OWNED.match(name):
+                mine[name] = digest
         assert {name: current.get(name) for name in mine} == mine
-        assert not [name for name in current if name.endswith((".rej", ".orig"))]
+        for name in current:
+            assert not name.endswith((".rej", ".orig")), name
         assert "Release 2." in (project / "AGENTS.md").read_text(encoding="utf-8")
         assert server(project, "tools", "list").returncode == 0
         pinned = json.loads(
             (project / "annotations.lock.json").read_text(encoding="utf-8")
         )
-        long_names = {name for name in pinned["tools"] if len(name) > LONG}
+        long_names = set()
+        for name in pinned["tools"]:
+            if len(name) > LONG:
+                long_names.add(name)
         failures = failing(project)
         rule = "test_every_tool_keeps_the_rule[{}]".format
         assert (rule("name-short") in failures) == bool(long_names), (project, failures)

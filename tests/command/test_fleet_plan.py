@@ -168,11 +168,10 @@ def test_an_answer_that_an_update_changes_is_the_cause(tmp_path: Path) -> None:
     consequences = find_consequences(
         server(tmp_path), ANSWERS, answers, load_tables(), load_tables()
     )
-    gates = {
-        (effect.tool, effect.rule)
-        for effect in consequences.effects
-        if "gate" in effect.change
-    }
+    gates = set()
+    for effect in consequences.effects:
+        if "gate" in effect.change:
+            gates.add((effect.tool, effect.rule))
     assert gates == {("delete_note", "answers")}
 
 
@@ -185,16 +184,17 @@ def test_fifty_servers_in_one_report(tmp_path: Path) -> None:
         ".github/workflows/ci.yml": "changed",
         "src/notes_mcp/policy/new.py": "new",
     }
-    results = [
-        Result(
-            f"/servers/s{n}",
-            "relaxed",
-            ["v1 -> v2"],
-            consequences=consequences,
-            files=files,
+    results = []
+    for n in range(48):
+        results.append(
+            Result(
+                f"/servers/s{n}",
+                "relaxed",
+                ["v1 -> v2"],
+                consequences=consequences,
+                files=files,
+            )
         )
-        for n in range(48)
-    ]
     results.append(
         Result(
             "/servers/c",
@@ -284,7 +284,10 @@ FORK: dict[str, tuple[Edit, str]] = {
 def assert_one_line(kind: str, output: str, count: int) -> None:
     """The plan has one line for a kind of change, with the number of servers."""
     start_of_line = f"  {FORK[kind][1]}".replace("N ", f"{count} ")
-    lines = [line for line in output.splitlines() if line.startswith(start_of_line)]
+    lines = []
+    for line in output.splitlines():
+        if line.startswith(start_of_line):
+            lines.append(line)
     assert len(lines) == 1, f"{start_of_line}\n{output}"
 
 

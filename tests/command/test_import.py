@@ -76,9 +76,10 @@ def test_answers_are_written_with_what_says_so(
 ) -> None:
     out = first(tmp_path)
     result, text = answers(out), capsys.readouterr().err
-    assert {
-        key: result[key] for key in ("domain", "server_name", "backend", "api")
-    } == {
+    general = {}
+    for key in ("domain", "server_name", "backend", "api"):
+        general[key] = result[key]
+    assert general == {
         "domain": "notes",
         "server_name": "notes-mcp",
         "backend": "http",
@@ -202,10 +203,9 @@ def test_a_later_document_changes_what_is_not_yours(
     capsys.readouterr()
     assert imported(document(tmp_path, paths=later), "--out", out) == 0
     printed, result = capsys.readouterr(), answers(out)
-    tools = {
-        tool if isinstance(tool, str) else tool["name"]: tool
-        for tool in result["tools"]
-    }
+    tools = {}
+    for tool in result["tools"]:
+        tools[tool if isinstance(tool, str) else tool["name"]] = tool
     assert [*tools] == [
         "list_notes",
         "create_note",

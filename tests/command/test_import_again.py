@@ -10,9 +10,10 @@ from command.test_import import answers, document, first, imported, paths
 
 
 def names_of(out: Path) -> list[str]:
-    return [
-        row if isinstance(row, str) else row["name"] for row in answers(out)["tools"]
-    ]
+    names = []
+    for row in answers(out)["tools"]:
+        names.append(row if isinstance(row, str) else row["name"])
+    return names
 
 
 def test_an_import_that_is_not_remembered_doubles_nothing(
@@ -46,17 +47,15 @@ def test_a_name_is_given_once_and_stays(tmp_path: Path) -> None:
     by_name["get_note"]["name"] = "open_note"
     mine["tools"].append("find_note")
     out.write_text(yaml.safe_dump(mine, sort_keys=False))
-    extra = {
-        f"/{word}": {"get": {"operationId": word}}
-        for word in ("open_note", "find_note")
-    }
+    extra = {}
+    for word in ("open_note", "find_note"):
+        extra[f"/{word}"] = {"get": {"operationId": word}}
     later = {"/v2/notes": {"get": {"operationId": "listNotes"}}, **paths(), **extra}
     assert imported(document(tmp_path, paths=later), "--out", out) == 0
-    result = {
-        row["http"]: row["name"]
-        for row in answers(out)["tools"]
-        if isinstance(row, dict)
-    }
+    result = {}
+    for row in answers(out)["tools"]:
+        if isinstance(row, dict):
+            result[row["http"]] = row["name"]
     assert result["GET /notes"] == "list_notes", "who had a name first keeps it"
     assert result["GET /notes/{id}"] == "open_note"
     assert len({*names_of(out)}) == len(names_of(out)) == 10

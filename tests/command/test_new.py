@@ -203,9 +203,9 @@ def test_the_table_says_who_is_asked_and_what_says_so() -> None:
     assert rows["send_note"][2] == "no"
     assert rows["delete_note"][2] == "no (said)"
     assert rows["close"][3] == "two signals"
-    narrow = {
-        row[0]: row[2] for row in build_rows({"tools": tools, "profile": "narrow"})
-    }
+    narrow = {}
+    for row in build_rows({"tools": tools, "profile": "narrow"}):
+        narrow[row[0]] = row[2]
     assert narrow["search_notes"] == "readOnly=yes idempotent=yes"
     assert find_name_mistake("search_notes, get_note=read") == ""
 
@@ -270,24 +270,25 @@ BEHAVES = {"create_note": "create", "send_note": "action", "delete_note": "delet
 
 
 def test_what_is_left_to_do_after_an_import_is_a_page_of_the_project() -> None:
-    tools: list[Any] = [
-        {
-            "name": name,
-            "behavior": BEHAVES.get(name, "read"),
-            "http": "GET /notes",
-            "why": f"It is so ({source}).",
-        }
-        for name, source in WHY.items()
-    ]
+    tools: list[Any] = []
+    for name, source in WHY.items():
+        tools.append(
+            {
+                "name": name,
+                "behavior": BEHAVES.get(name, "read"),
+                "http": "GET /notes",
+                "why": f"It is so ({source}).",
+            }
+        )
     lines = page(
         {"tools": [*tools, "find_note", {"name": "list_notes", "http": "GET /a"}]}
     ).splitlines()
     assert lines[0] == "# From the API's document to a server"
-    assert [
-        line.split(" | ")[:3]
-        for line in lines
-        if line[:3] in ("| 1", "| 2", "| 3", "| 4")
-    ] == [
+    rows = []
+    for line in lines:
+        if line[:3] in ("| 1", "| 2", "| 3", "| 4"):
+            rows.append(line.split(" | ")[:3])
+    assert rows == [
         ["| 1. Decide", "critical", "1: `send_note`"],
         ["| 2. Prove what asks a person", "high", "1: `delete_note`"],
         ["| 3. Prove what else writes", "medium", "1: `create_note`"],

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from calling import at_hand, call
-from lifecycle import SRC, bytes_of, commit, said, uncommitted
+from lifecycle import SRC, bytes_of, commit, list_own_changes, said
 from support import git, server
 
 from copier_fastmcp.rename import add_alias
@@ -23,15 +23,13 @@ GONE = {
 def test_nothing_of_it_is_left(mine: Path) -> None:
     done = call(mine, "remove", "--here", "--trust", "delete_note", **at_hand(mine))
     assert done.returncode == 0, done.stdout + done.stderr
-    assert {
-        n for n in uncommitted(mine) if not n.startswith("docs/adr/policy/")
-    } == GONE
+    assert list_own_changes(mine) == GONE
     assert said(mine)["tools"] == ["get_note"]
     assert "delete_note" not in (mine / "annotations.lock.json").read_text()
-    assert [
-        row["name"]
-        for row in json.loads(server(mine, "tools", "list", "--json").stdout)
-    ] == ["get_note"]
+    served_names = []
+    for row in json.loads(server(mine, "tools", "list", "--json").stdout):
+        served_names.append(row["name"])
+    assert served_names == ["get_note"]
 
 
 def test_a_tool_by_hand_and_who_still_names_it(mine: Path) -> None:
@@ -80,9 +78,7 @@ def test_another_name_everywhere(mine: Path) -> None:
     done = call(mine, *words, "delete_note", "scrap_note", **at_hand(mine))
     assert done.returncode == 0, done.stdout + done.stderr
     new = {SRC + "tools/scrap_note.py", "tests/tools/test_scrap_note.py"}
-    assert {
-        n for n in uncommitted(mine) if not n.startswith("docs/adr/policy/")
-    } == GONE | new
+    assert list_own_changes(mine) == GONE | new
     entry = {"name": "scrap_note", "behavior": "delete", "formerly": ["delete_note"]}
     assert said(mine)["tools"] == ["get_note", entry]
     assert "delete_note still answers\n" in done.stdout

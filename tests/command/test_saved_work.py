@@ -82,7 +82,11 @@ def lost(author: Author) -> list[str]:
     for name, data in author.saved.items():
         path = author.project / name
         places = [path, path.with_name(f"{path.name}.yours")]
-        if data not in [place.read_bytes() for place in places if place.exists()]:
+        contents = []
+        for place in places:
+            if place.exists():
+                contents.append(place.read_bytes())
+        if data not in contents:
             names.append(name)
     return names
 
@@ -225,7 +229,10 @@ def assert_saved_work_is_kept(
     output = done.stdout + done.stderr
     assert "Traceback" not in output
     assert lost(author) == [], output
-    new_files = [name for name in author.saved if name.startswith("work-")]
+    new_files = []
+    for name in author.saved:
+        if name.startswith("work-"):
+            new_files.append(name)
     assert len(new_files) >= 2, "it ran long enough"
     assert (git(project, "rev-parse", "HEAD"), (project / ".git/HEAD").read_text()) == (
         head,

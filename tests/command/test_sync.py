@@ -78,9 +78,11 @@ def remove(project: Path, tool: str) -> None:
     """Remove a tool, from answers and files."""
     path = project / ".copier-answers.yml"
     answers = yaml.safe_load(path.read_text())
-    answers["tools"] = [
-        remaining for remaining in answers["tools"] if remaining["name"] != tool
-    ]
+    remaining_tools = []
+    for remaining in answers["tools"]:
+        if remaining["name"] != tool:
+            remaining_tools.append(remaining)
+    answers["tools"] = remaining_tools
     path.write_text(yaml.safe_dump(answers, sort_keys=False))
     (project / TOOLS / f"{tool}.py").unlink()
     (project / f"tests/tools/test_{tool}.py").unlink()

@@ -261,11 +261,17 @@ def test_a_killed_run_is_cleaned_up_by_the_next_and_a_living_one_is_not(
     mine: Path,
 ) -> None:
     command = [sys.executable, "-c", HOLD, str(mine)]
-    runs = [
-        subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment())
-        for _ in range(2)
-    ]
-    roots = [Path(run.stdout.readline().strip()) for run in runs if run.stdout]
+    runs = []
+    for _ in range(2):
+        runs.append(
+            subprocess.Popen(
+                command, stdout=subprocess.PIPE, text=True, env=environment()
+            )
+        )
+    roots = []
+    for run in runs:
+        if run.stdout:
+            roots.append(Path(run.stdout.readline().strip()))
     assert remove_leftovers(mine) == []
     runs[0].kill()
     runs[0].wait()
@@ -353,11 +359,10 @@ def test_what_is_saved_while_files_are_written_is_kept(
         refused = "changed meanwhile" in str(error) or "saved meanwhile" in str(error)
     thread.join()
     for path in paths:
-        held = [
-            file.read_bytes()
-            for file in (path, path.with_name(f"{path.name}.yours"))
-            if file.exists()
-        ]
+        held = []
+        for file in (path, path.with_name(f"{path.name}.yours")):
+            if file.exists():
+                held.append(file.read_bytes())
         expected = saved.get(path, b"old\n" if refused else b"ours\n")
         assert expected in held, (path, refused, held)
 
@@ -436,8 +441,16 @@ def git_words(text: str) -> set[str]:
         if not isinstance(node, (ast.Call, ast.List, ast.Tuple)):
             continue
         parts = node.args if isinstance(node, ast.Call) else node.elts
-        words |= {part.value for part in parts if isinstance(part, ast.Constant)}
-    return {word for word in words if isinstance(word, str)}
+        constants = set()
+        for part in parts:
+            if isinstance(part, ast.Constant):
+                constants.add(part.value)
+        words |= constants
+    texts = set()
+    for word in words:
+        if isinstance(word, str):
+            texts.add(word)
+    return texts
 
 
 @pytest.mark.parametrize(
@@ -460,9 +473,9 @@ def test_a_list_of_verbs_is_no_call_of_git() -> None:
 def test_nothing_in_the_command_resets_cleans_or_stashes() -> None:
     """A temporary checkout is restored; the author's never, but for the answers under plain Copier."""
     modules = sorted((ROOT / "src/copier_fastmcp").rglob("*.py"))
-    words_by_module = {
-        path.name: git_words(path.read_text("utf-8")) for path in modules
-    }
+    words_by_module = {}
+    for path in modules:
+        words_by_module[path.name] = git_words(path.read_text("utf-8"))
     forbidden = {
         "reset",
         "--hard",
@@ -477,7 +490,8 @@ def test_nothing_in_the_command_resets_cleans_or_stashes() -> None:
         assert words & forbidden == (
             {"clean"} & words if name in harmless else set()
         ), name
-    restoring = {
-        name for name, words in words_by_module.items() if "--worktree" in words
-    }
+    restoring = set()
+    for name, words in words_by_module.items():
+        if "--worktree" in words:
+            restoring.add(name)
     assert restoring == {"worktrees.py"}

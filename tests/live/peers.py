@@ -199,9 +199,9 @@ async def play_peer(
             judgements.append(Judgement(step.operation, "no tool"))
             continue
         names = re.findall(r"\{([^}]+)\}", step.operation)
-        arguments = {
-            n: fill(v, values_kept) for n, v in zip(names, step.path, strict=True)
-        }
+        arguments = {}
+        for n, v in zip(names, step.path, strict=True):
+            arguments[n] = fill(v, values_kept)
         arguments |= {
             name: fill(value, values_kept) for name, value in step.query.items()
         }

@@ -320,9 +320,11 @@ def difference(before: Any, after: Any, place: str = "") -> str:
 def stable(value: Any) -> Any:
     """A value without what changes by itself."""
     if isinstance(value, dict):
-        return {
-            name: stable(item) for name, item in value.items() if name not in VOLATILE
-        }
+        stable_items = {}
+        for name, item in value.items():
+            if name not in VOLATILE:
+                stable_items[name] = stable(item)
+        return stable_items
     if isinstance(value, list):
         return [stable(item) for item in value]
     return value

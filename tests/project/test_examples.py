@@ -20,10 +20,10 @@ def asked_for(project: Path, name: str) -> Specs:
     """The tools of an example as the macros understand its answers, with what the server computes of each."""
     done = server(project, "tools", "list", "--json")
     rows = {row["name"]: row for row in json.loads(done.stdout)}
-    return {
-        spec["name"]: rows[spec["name"]] | spec
-        for spec in specs(answers(name)["tools"])
-    }
+    tool_specs = {}
+    for spec in specs(answers(name)["tools"]):
+        tool_specs[spec["name"]] = rows[spec["name"]] | spec
+    return tool_specs
 
 
 def parameters(spec: dict[str, Any]) -> set[str]:
@@ -65,9 +65,11 @@ async def ask(client: Client[Any], specs: Specs, hidden: Collection[str] = ()) -
     async with client:
         tools = await client.list_tools()
     assert specs.keys() - hidden <= {tool.name for tool in tools}
-    assert {
-        tool.name: errors for tool in tools if (errors := faults(tool, specs))
-    } == {}
+    faults_of_tool = {}
+    for tool in tools:
+        if errors := faults(tool, specs):
+            faults_of_tool[tool.name] = errors
+    assert faults_of_tool == {}
 
 
 @pytest.mark.parametrize("name", nightly_but({"unusual"}))  # CI has a job for each
@@ -123,11 +125,11 @@ def test_orders_keep_the_defaults_and_bounds_of_their_seed(
         ) as client:
             tools = {tool.name: tool.input_schema for tool in await client.list_tools()}
             properties = tools["update_order_status"]["properties"]
-            assert {
-                name: properties[name]["default"]
-                for name in properties
-                if "default" in properties[name]
-            } == {
+            defaults = {}
+            for name in properties:
+                if "default" in properties[name]:
+                    defaults[name] = properties[name]["default"]
+            assert defaults == {
                 "public": False,
                 "email_customer": True,
                 "email_additional": True,
@@ -138,9 +140,10 @@ def test_orders_keep_the_defaults_and_bounds_of_their_seed(
                 1,
                 50,
             )
-            assert {
-                name: many[name]["default"] for name in ("public", "email_customer")
-            } == {
+            defaults_of_many = {}
+            for name in ("public", "email_customer"):
+                defaults_of_many[name] = many[name]["default"]
+            assert defaults_of_many == {
                 "public": False,
                 "email_customer": True,
             }

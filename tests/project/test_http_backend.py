@@ -96,5 +96,6 @@ def test_a_tool_may_be_called_test_hook(http: Path) -> None:
 
 def test_the_default_project_has_nothing_of_it() -> None:
     files = rendered({})
-    assert not [path for path in files if path.endswith("fake.py")]
+    for path in files:
+        assert not path.endswith("fake.py"), path
     assert not [path for path in files if "/engine/api/" in path]

@@ -27,22 +27,23 @@ def imported(folder: Path) -> set[str]:
     return {name.partition(".")[0] for name in names} - sys.stdlib_module_names
 
 
+def normalize(name: str) -> str:
+    """Normalize the name of a distribution."""
+    return name.lower().replace("_", "-")
+
+
 def undeclared(names: set[str], requirements: list[str]) -> set[str]:
     """Those of no distribution in a list of requirements."""
-    declared = {
-        re.split(r"[\[<>=!~; ]", line)[0].lower().replace("_", "-")
-        for line in requirements
-    }
+    declared = set()
+    for line in requirements:
+        declared.add(normalize(re.split(r"[\[<>=!~; ]", line)[0]))
     distributions = packages_distributions()
-    return {
-        name
-        for name in names
-        if not declared
-        & {
-            candidate.lower().replace("_", "-")
-            for candidate in [name, *distributions.get(name, [])]
-        }
-    }
+    missing = set()
+    for name in names:
+        candidates = [name, *distributions.get(name, [])]
+        if not declared & {normalize(candidate) for candidate in candidates}:
+            missing.add(name)
+    return missing
 
 
 @pytest.mark.parametrize("name", ["notes", "orders", "consent"])

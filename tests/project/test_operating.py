@@ -90,7 +90,11 @@ def waited(text: str, file: Path) -> str:
 def events(file: Path) -> list[dict[str, Any]]:
     """The structured lines of a log."""
     lines = file.read_text(encoding="utf-8").splitlines()
-    return [json.loads(line) for line in lines if line.startswith("{")]
+    events = []
+    for line in lines:
+        if line.startswith("{"):
+            events.append(json.loads(line))
+    return events
 
 
 def request(
@@ -256,7 +260,11 @@ def documented(text: str) -> dict[str, tuple[set[str], set[str]]]:
 @pytest.mark.parametrize("answers", [{}, {"consent": "url"}], ids=["plain", "consent"])
 def test_every_event_of_the_code_is_in_the_guide(answers: Answers) -> None:
     files = rendered(answers)
-    code = "".join(text for name, text in files.items() if name.startswith("src/"))
+    modules = []
+    for name, text in files.items():
+        if name.startswith("src/"):
+            modules.append(text)
+    code = "".join(modules)
     for path in (ROOT / "engine/src/copier_fastmcp_engine").rglob("*.py"):
         if "consent" in answers or path.parent.name != "consent":
             code += path.read_text(encoding="utf-8")

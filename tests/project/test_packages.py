@@ -109,11 +109,15 @@ def test_versions_that_differ_are_named(packaged: Path, tmp_path: Path) -> None:
 
 def test_wheel_and_sdist_hold_what_they_should(built: Path, mine: Path) -> None:
     wheel = zipfile.ZipFile(next(built.glob("*.whl")))
-    packed = [name for name in wheel.namelist() if not name.endswith("/")]
+    packed = []
+    for name in wheel.namelist():
+        if not name.endswith("/"):
+            packed.append(name)
     inside = {name for name in packed if ".dist-info/" not in name}
-    assert inside == {
-        p.relative_to(mine / "src").as_posix() for p in mine.glob("src/**/*.*")
-    }
+    sources = set()
+    for p in mine.glob("src/**/*.*"):
+        sources.add(p.relative_to(mine / "src").as_posix())
+    assert inside == sources
     about = wheel.read("notes_mcp-0.1.0.dist-info/METADATA").decode()
     assert "mcp-name: com.example/notes-mcp" in about
     assert "License-File: LICENSE" in about
@@ -169,7 +173,11 @@ def test_the_bundle_is_valid_small_and_serves(mine: Path, tmp_path: Path) -> Non
         names = bundle.namelist()
         bundle.extractall(tmp_path / "bundle")
     top = {"LICENSE", "README.md", "manifest.json", "pyproject.toml"}
-    assert {name for name in names if not name.startswith("src/notes_mcp/")} == top
+    outside = set()
+    for name in names:
+        if not name.startswith("src/notes_mcp/"):
+            outside.add(name)
+    assert outside == top
     start = json.loads((tmp_path / "bundle/manifest.json").read_text())["server"][
         "mcp_config"
     ]
@@ -266,13 +274,15 @@ def test_a_privacy_policy_is_a_safe_https_address(address: str) -> None:
 
 def test_the_image_is_built_from_what_its_ignore_file_lets_in(packaged: Path) -> None:
     lines = (packaged / ".dockerignore").read_text(encoding="utf-8").splitlines()
-    allowed = {line[2:] for line in lines if line.startswith("!/")}
-    copied = {
-        word.rstrip("*").replace("[k]", "k")
-        for line in (packaged / "Dockerfile").read_text(encoding="utf-8").splitlines()
-        if line.startswith("COPY ") and "--from" not in line
-        for word in line.split()[1:-1]
-    }
+    allowed = set()
+    for line in lines:
+        if line.startswith("!/"):
+            allowed.add(line[2:])
+    copied = set()
+    for line in (packaged / "Dockerfile").read_text(encoding="utf-8").splitlines():
+        if line.startswith("COPY ") and "--from" not in line:
+            for word in line.split()[1:-1]:
+                copied.add(word.rstrip("*").replace("[k]", "k"))
     assert "/*" in lines
     assert copied == allowed
 
@@ -280,7 +290,10 @@ def test_the_image_is_built_from_what_its_ignore_file_lets_in(packaged: Path) ->
 def test_the_container_runs_as_nobody_and_is_asked_how_it_is(packaged: Path) -> None:
     """There is no Docker where this runs; what stands in the file is checked line by line."""
     lines = (packaged / "Dockerfile").read_text().splitlines()
-    words = [line.split()[0] for line in lines if line and not line.startswith("#")]
+    words = []
+    for line in lines:
+        if line and not line.startswith("#"):
+            words.append(line.split()[0])
     assert words.count("FROM") == 2
     assert words.index("USER") > len(words) - words[::-1].index("FROM") - 1
     assert "USER app" in lines

@@ -24,10 +24,13 @@ NAMES = {
     "action": "send_note",
 }
 ACTIONS = {
-    f"run_{'_'.join(key + '_' + str(value).lower() for key, value in flags.items())}": flags
-    for destructive in (True, False)
-    for idempotent in (True, False)
-    for flags in [{"destructive": destructive, "idempotent": idempotent}]
+    "run_destructive_true_idempotent_true": {"destructive": True, "idempotent": True},
+    "run_destructive_true_idempotent_false": {"destructive": True, "idempotent": False},
+    "run_destructive_false_idempotent_true": {"destructive": False, "idempotent": True},
+    "run_destructive_false_idempotent_false": {
+        "destructive": False,
+        "idempotent": False,
+    },
 }
 WHY = "Because it is so."
 
@@ -47,30 +50,30 @@ def exception(hint: str, value: bool) -> Row:
 
 
 EXCEPTED = [exception(hint, value) for hint in WIRE for value in (True, False)]
-TOOLS: list[Row] = [
-    *({"name": name} for name in NAMES.values()),
-    *(
-        {"name": f"local_{b}", "behavior": b, "open_world": False, "why": WHY}
-        for b in BEHAVIORS
-    ),
-    *(
-        {"name": f"open_{b}", "behavior": b, "open_world": True, "why": WHY}
-        for b in BEHAVIORS
-    ),
-    *({"name": name, "behavior": "action"} | flags for name, flags in ACTIONS.items()),
-    *EXCEPTED,
-    {"name": "get_asked_note", "confirm": True},
-    {"name": "create_worded_note", "confirm": "Really?"},
-    *(
-        {
-            "name": f"quiet_{behavior}",
-            "behavior": behavior,
-            "confirm": False,
-            "exceptions": [{"hint": "confirm", "value": False, "why": WHY}],
-        }
-        for behavior in BEHAVIORS
-    ),
-]
+
+
+def build_tools() -> list[Row]:
+    """Build a tool for each cell of the tables."""
+    tools: list[Row] = [
+        *EXCEPTED,
+        {"name": "get_asked_note", "confirm": True},
+        {"name": "create_worded_note", "confirm": "Really?"},
+    ]
+    for name in NAMES.values():
+        tools.append({"name": name})
+    for name, flags in ACTIONS.items():
+        tools.append({"name": name, "behavior": "action", **flags})
+    unconfirmed = [{"hint": "confirm", "value": False, "why": WHY}]
+    for behavior in BEHAVIORS:
+        row = {"behavior": behavior, "why": WHY}
+        tools.append({"name": f"local_{behavior}", "open_world": False, **row})
+        tools.append({"name": f"open_{behavior}", "open_world": True, **row})
+        quiet = {"confirm": False, "exceptions": unconfirmed}
+        tools.append({"name": f"quiet_{behavior}", "behavior": behavior, **quiet})
+    return tools
+
+
+TOOLS = build_tools()
 CUSTOM = [
     ("explicit", "deletes", "destructive"),
     ("explicit", "deletes_and_overwrites", "destructive"),
@@ -114,9 +117,15 @@ def served(
         place.write_text(text, encoding="utf-8", newline="\n")
     done = python(folder, "-c", LIST)
     assert done.returncode == 0, done.stderr[-3000:]
-    rows = [json.loads(line) for line in done.stdout.splitlines()]
     policy = PROFILES.get(request.param, answers)
-    return policy, {row[0]: row[1] for row in rows}, {row[0] for row in rows if row[2]}
+    hints = {}
+    gated = set()
+    for line in done.stdout.splitlines():
+        name, annotations, has_gate = json.loads(line)
+        hints[name] = annotations
+        if has_gate:
+            gated.add(name)
+    return policy, hints, gated
 
 
 def shown(mode: str, value: bool) -> bool | None:
@@ -152,9 +161,8 @@ def test_an_exception_is_on_the_wire_whatever_the_table(
 ) -> None:
     for tool in EXCEPTED:
         for excepted in tool["exceptions"]:
-            assert (
-                served[1][tool["name"]][WIRE[excepted["hint"]]] is excepted["value"]
-            ), tool
+            hints = served[1][tool["name"]]
+            assert hints[WIRE[excepted["hint"]]] is excepted["value"], tool
 
 
 def test_who_asks(served: tuple[Row, dict[str, Row], set[str]]) -> None:
@@ -173,7 +181,8 @@ def test_who_asks(served: tuple[Row, dict[str, Row], set[str]]) -> None:
     plain = {*NAMES.values(), *ACTIONS}
     assert gated & plain == expected
     assert {"get_asked_note", "create_worded_note"} <= gated
-    assert not {name for name in gated if name.startswith("quiet_")}
+    for name in gated:
+        assert not name.startswith("quiet_"), name
 
 
 def test_what_new_shows_before_it_writes_is_what_is_served(
@@ -182,9 +191,10 @@ def test_what_new_shows_before_it_writes_is_what_is_served(
     answers, hints, gated = served
     policy = build_policy({"profile": "custom", **answers})
     for tool in TOOLS:
-        expected = {
-            name: value for name, value in hints[tool["name"]].items() if name != WORLD
-        }
+        expected = {}
+        for name, value in hints[tool["name"]].items():
+            if name != WORLD:
+                expected[name] = value
         assert compute_hints(tool, policy) == expected, tool
         assert describe_gate(tool, policy).startswith("yes") == (
             tool["name"] in gated

@@ -79,10 +79,9 @@ def refusals(
 ) -> dict[str, str | None]:
     """What each wrong file made the start say."""
     mine = shutil.copytree(project, tmp_path_factory.mktemp("wrong") / "mine")
-    texts = {
-        name: GOOD.replace(old, new) if old else GOOD
-        for name, (old, new, _) in WRONG.items()
-    }
+    texts = {}
+    for name, (old, new, _) in WRONG.items():
+        texts[name] = GOOD.replace(old, new) if old else GOOD
     assert all(text != GOOD for name, text in texts.items() if name != "nothing wrong")
     (mine / "texts.json").write_text(json.dumps(texts))
     done = python(

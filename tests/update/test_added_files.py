@@ -131,10 +131,9 @@ def test_a_tool_under_an_old_name_is_not_served_twice(
     commit(project)
     update(project, "v1.0.0", {"license": "none"})
     assert not path.exists()
-    names = [
-        row["name"]
-        for row in json.loads(server(project, "tools", "list", "--json").stdout)
-    ]
+    names = []
+    for row in json.loads(server(project, "tools", "list", "--json").stdout):
+        names.append(row["name"])
     assert [name for name in names if name in ("delete_note", "scrap_note")] == [
         "scrap_note"
     ]

@@ -76,7 +76,10 @@ def test_a_rendered_engine_is_its_source(name: str) -> None:
     recorded = json.loads(files[MANIFEST])["files"]
     package = next(path.split("/")[1] for path in files if path.startswith("src/"))
     folder = f"src/{package}/engine/"
-    engine_files = {path for path in files if path.startswith((folder, FOLDERS[1]))}
+    engine_files = set()
+    for path in files:
+        if path.startswith((folder, FOLDERS[1])):
+            engine_files.add(path)
     assert set(recorded) == engine_files
     for path, digest in recorded.items():
         inner = path.removeprefix(folder).replace(FOLDERS[1], "testing/")
@@ -90,14 +93,14 @@ def test_one_file_of_code_names_the_engine() -> None:
         names = re.compile(
             r"(from|import) (copier_fastmcp_engine|\.+engine|notes_mcp\.engine)\b"
         )
-        project_files = {
-            n: text for n, text in files.items() if not n.startswith(FOLDERS)
-        }
-        naming_files = {
-            n
-            for n, text in project_files.items()
-            if n.endswith(".py") and names.search(text)
-        }
+        project_files = {}
+        for n, text in files.items():
+            if not n.startswith(FOLDERS):
+                project_files[n] = text
+        naming_files = set()
+        for n, text in project_files.items():
+            if n.endswith(".py") and names.search(text):
+                naming_files.add(n)
         assert {name for name in naming_files if name.startswith("src/")} == {
             SRC + "policy/__init__.py"
         }
@@ -178,11 +181,11 @@ def authors_files(project: Path) -> dict[str, str]:
         "docs/tools.md",
     )
     digests = bytes_of(project).items()
-    return {
-        name: digest
-        for name, digest in digests
-        if name.startswith(prefixes + other_prefixes)
-    }
+    kept_digests = {}
+    for name, digest in digests:
+        if name.startswith(prefixes + other_prefixes):
+            kept_digests[name] = digest
+    return kept_digests
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")

@@ -136,9 +136,11 @@ def refusal(
     assert bytes_of(project) == before
     assert git(project, "status", "--porcelain") == ""
     lines = capfd.readouterr().err.splitlines()
-    return {
-        line.removeprefix("not updated: ") for line in lines if "not updated: " in line
-    }
+    refusals = set()
+    for line in lines:
+        if "not updated: " in line:
+            refusals.add(line.removeprefix("not updated: "))
+    return refusals
 
 
 def test_files_that_would_be_lost(
@@ -220,11 +222,10 @@ def test_every_question_keeps_its_old_answer() -> None:
         "it holds the old answers only where no question stands before it"
     )
     default = {n for n in names if f"before.{n} " in str(question[n]["default"])}
-    stored = {
-        n
-        for n in names
-        if question[n].get("when") is not False and "secret" not in question[n]
-    }
+    stored = set()
+    for n in names:
+        if question[n].get("when") is not False and "secret" not in question[n]:
+            stored.add(n)
     assert default == stored
 
 
@@ -281,9 +282,11 @@ def test_what_is_missing_after_an_update_is_named(
         update(project, "v2.0.0")
     lines = capfd.readouterr().err.splitlines()
     back = "`git restore --source=HEAD"
-    assert {
-        line.removeprefix("lost: ") for line in lines if line.startswith("lost: ")
-    } == {
+    losses = set()
+    for line in lines:
+        if line.startswith("lost: "):
+            losses.add(line.removeprefix("lost: "))
+    assert losses == {
         f"mine.txt: is not as you left it; {back} mine.txt` brings it back",
         f"README.md: 1 lines of yours are gone; {back} README.md` has them",
     }

@@ -78,11 +78,10 @@ def test_a_later_document_comes_with_an_update(
     update = ["-m", "copier", "update", "--defaults", "--trust"]
     done = python(project, *update, "--data-file", str(answers))
     assert done.returncode == 0, done.stdout + done.stderr
-    notes = {
-        line.partition(":")[0]: line
-        for line in done.stderr.splitlines()
-        if TOOLS in line
-    }
+    notes = {}
+    for line in done.stderr.splitlines():
+        if TOOLS in line:
+            notes[line.partition(":")[0]] = line
     assert {name: line.partition("; src/")[0] for name, line in notes.items()} == {
         "delete_parcel": f"delete_parcel: is no longer in the answers, but {TOOLS}delete_parcel.py "
         "still serves it; if it may go: copier-fastmcp remove delete_parcel; if not, put it back "
@@ -102,19 +101,19 @@ def test_a_later_document_comes_with_an_update(
     changed = git(project, "status", "--porcelain").splitlines()
     assert "?? src/parcels_mcp/tools/send_parcel.py" in changed
     assert "?? tests/tools/test_send_parcel.py" in changed
-    assert not [
-        line for line in changed if "set_parcel" in line or "delete_parcel" in line
-    ]
+    for line in changed:
+        assert "set_parcel" not in line, line
+        assert "delete_parcel" not in line, line
     assert "Set a parcel" in mine.read_text(), (
         "a tool that is there belongs to its author"
     )
     commit(project, "updated")
     second = python(project, *update, "--data-file", str(answers))
     assert TOOLS not in second.stderr, "it is told once; drift tells what is left"
-    assert [
-        line.partition("; src/")[0]
-        for line in find_tool_differences(project, new_answers)
-    ] == [
+    differences = []
+    for line in find_tool_differences(project, new_answers):
+        differences.append(line.partition("; src/")[0])
+    assert differences == [
         notes["delete_parcel"],
         notes["list_parcels"].replace(
             " beside browse_parcels, which sends the same request", ""

@@ -200,8 +200,9 @@ def test_no_byte_of_an_owner_changes(
     assert {name: after.get(name) for name in mine} == {
         name: before[name] for name in mine
     }
-    assert not [name for name in after if name.endswith((".rej", ".orig"))]
-    assert not [name for name in after if b"<<<<<<< " in (project / name).read_bytes()]
+    for name in after:
+        assert not name.endswith((".rej", ".orig")), name
+        assert b"<<<<<<< " not in (project / name).read_bytes(), name
 
 
 def test_a_tool_added_to_the_answers_gets_its_files_and_touches_no_other(
@@ -248,11 +249,10 @@ def test_convergence(releases: Path, tmp_path: Path, tag: str) -> None:
     update(project, "v3.0.0")
     fresh = render(releases, tmp_path / "fresh", {"tools": TOOLS}, vcs_ref="v3.0.0")
     expected = bytes_of(fresh)
-    stubs = {
-        name
-        for name in expected
-        if name.startswith(SRC + "tools/") and "__init__" not in name
-    }
+    stubs = set()
+    for name in expected:
+        if name.startswith(SRC + "tools/") and "__init__" not in name:
+            stubs.add(name)
     differing = bytes_of(project)
     assert set(differing) == set(expected)
     assert {n for n in expected if expected[n] != differing[n]} <= stubs

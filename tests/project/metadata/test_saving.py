@@ -80,15 +80,16 @@ def test_eight_changes_at_once_are_all_kept(lab: Path, home: Path, mine: Path) -
         ["delete_meter", "title", "T 5"],
     ]
     changes += [["lab://meters", "name", "T 6"], ["lab://help", "description", "T 7"]]
-    ends = [
-        subprocess.Popen(
-            forked.python(["-c", EIGHT, *words]),
-            env=environ(lab, home),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
+    ends = []
+    for words in changes:
+        ends.append(
+            subprocess.Popen(
+                forked.python(["-c", EIGHT, *words]),
+                env=environ(lab, home),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+            )
         )
-        for words in changes
-    ]
     for end in ends:
         assert end.stdout
         assert end.stdout.readline() == b"ready\n"
