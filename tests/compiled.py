@@ -1,7 +1,7 @@
 """What is compiled is compiled once for a run of the tests: each template, and each module of the projects.
 
 A third of what a render costs is Jinja's compiler, in this process and in those of Copier that it starts: they find
-`tests/site/sitecustomize.py`, which calls `once`. The same modules and tests are in hundreds of projects; the programs
+`tests/site/sitecustomize.py`, which calls `compile_once`. The same modules and tests are in hundreds of projects; the programs
 that run there (`warm.py`) call `modules`.
 """
 
@@ -26,7 +26,7 @@ Key = tuple[object, ...]
 T = TypeVar("T")
 
 
-def _once(
+def _compile_once(
     self: Environment,
     source: str | nodes.Template,
     name: str | None = None,
@@ -44,7 +44,7 @@ def _once(
     )
     key = (str(type(self)), settings, *sorted(self.extensions), source, name)
     if key not in _codes:
-        _codes[key] = _kept(key, CodeType) or _keep(
+        _codes[key] = _load_compiled(key, CodeType) or _store_compiled(
             key, _compile(self, source, name, *arguments)
         )
     self.preprocess(source, name)  # where Copier's `yield` forgets the template before
@@ -57,8 +57,8 @@ def _path(key: Key) -> Path:
     return Path(os.environ["COMPILED_TEMPLATES"], name)
 
 
-def _kept(key: Key, kind: type[T]) -> T | None:
-    """What another process compiled, or None."""
+def _load_compiled(key: Key, kind: type[T]) -> T | None:
+    """Load what another process compiled, or None."""
     try:
         value = marshal.loads(_path(key).read_bytes())
     except (OSError, ValueError, EOFError, KeyError):
@@ -66,7 +66,7 @@ def _kept(key: Key, kind: type[T]) -> T | None:
     return value if isinstance(value, kind) else None
 
 
-def _keep(key: Key, value: T) -> T:
+def _store_compiled(key: Key, value: T) -> T:
     """Write what was compiled for the other processes, whole or not at all."""
     if "COMPILED_TEMPLATES" in os.environ:
         path, content = _path(key), marshal.dumps(cast("Any", value))
@@ -84,33 +84,33 @@ def modules() -> None:
 
     def source_to_code(self: Any, data: Any, path: Any, **options: Any) -> CodeType:
         key = ("module", data, *options.items())
-        if code := _kept(key, CodeType):
-            return _placed(code, str(path))
-        return _keep(key, compiled(self, data, path, **options))
+        if code := _load_compiled(key, CodeType):
+            return _relocate(code, str(path))
+        return _store_compiled(key, compiled(self, data, path, **options))
 
     def rewrite(path: Path, config: Any) -> tuple[bytes, CodeType]:
         key = ("tests", path.read_bytes())
-        if stored := _kept(key, tuple):
-            return stored[0], _placed(stored[1], str(path))
+        if stored := _load_compiled(key, tuple):
+            return stored[0], _relocate(stored[1], str(path))
         result: tuple[bytes, CodeType] = rewritten(path, config)
-        return _keep(key, result)
+        return _store_compiled(key, result)
 
     SourceFileLoader.source_to_code = source_to_code  # type: ignore[method-assign]
     rewriting._rewrite_test = rewrite
 
 
-def _placed(code: CodeType, path: str) -> CodeType:
-    """The code as if it had been compiled at a path."""
+def _relocate(code: CodeType, path: str) -> CodeType:
+    """Return the code as if it had been compiled at a path."""
     consts = (
-        _placed(c, path) if isinstance(c, CodeType) else c for c in code.co_consts
+        _relocate(c, path) if isinstance(c, CodeType) else c for c in code.co_consts
     )
     return code.replace(co_filename=path, co_consts=tuple(consts))
 
 
 @cache
-def once() -> None:
-    """Begin to keep them."""
-    Environment.compile = _once  # type: ignore[method-assign]
+def compile_once() -> None:
+    """Compile each template once for all processes from now on."""
+    Environment.compile = _compile_once  # type: ignore[method-assign]
 
 
 def ask_git_once() -> None:

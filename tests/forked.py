@@ -1,7 +1,7 @@
 """Programs that fork from a process that has FastMCP and Copier imported: the hundredth costs no import.
 
 A client starts a small program that hands its standard streams on; that process forks, and the server runs there. With
-the variables of `handing_on`, each Python that starts hands itself on so: `tests/site/sitecustomize.py` asks `FORKS`.
+the variables of `fork_variables`, each Python that starts hands itself on so: `tests/site/sitecustomize.py` asks `FORKS`.
 """
 
 import atexit
@@ -66,7 +66,7 @@ def _wait(
             try:
                 serve(words)
             finally:
-                warm.leave(1)
+                warm.end_process(1)
         connection.close()
     _reap()
     os._exit(0)
@@ -117,8 +117,8 @@ _servers: list[subprocess.Popen[bytes]] = []
 
 
 @cache
-def _started() -> tuple[str, object]:
-    """The address of a process that forks Python programs; it ends with this one, and its folder goes."""
+def _start_server() -> tuple[str, object]:
+    """Start the process that forks Python programs and return its address; it ends with this one, and its folder goes."""
     folder = tempfile.TemporaryDirectory(prefix="forks")
     address = str(Path(folder.name, "s"))
     process = subprocess.Popen(
@@ -142,9 +142,9 @@ def stop() -> None:
         process.wait()
 
 
-def handing_on() -> dict[str, str]:
-    """The variables with which a program and those that it starts fork, where the system can."""
-    return {"FORKS": _started()[0]} if hasattr(os, "fork") else {}
+def fork_variables() -> dict[str, str]:
+    """Return the variables with which a program and those that it starts fork, where the system can."""
+    return {"FORKS": _start_server()[0]} if hasattr(os, "fork") else {}
 
 
 def run(
@@ -172,7 +172,7 @@ def run(
         socket.socket(socket.AF_UNIX) as connection,
     ):
         out, err = Path(directory, "out"), Path(directory, "err")
-        connection.connect(_started()[0])
+        connection.connect(_start_server()[0])
         connection.settimeout(seconds)
         with (
             open(os.devnull) as nothing,
@@ -193,12 +193,12 @@ def minimal_environment() -> dict[str, str]:
     """The variables that a program without the tests' own environment needs to fork, and to find compiled templates."""
     names = ("COMPILED_TEMPLATES", "PYTHONPATH")
     variables = {name: os.environ[name] for name in names if name in os.environ}
-    return variables | handing_on()
+    return variables | fork_variables()
 
 
 def python(words: Sequence[str]) -> list[str]:
     """The words of a Python program, which forks where the system can."""
-    relay = [*RELAY, _started()[0]] if hasattr(os, "fork") else []
+    relay = [*RELAY, _start_server()[0]] if hasattr(os, "fork") else []
     return [sys.executable, *relay, *words]
 
 
@@ -206,11 +206,17 @@ if __name__ == "__main__":
     sys.path.remove(
         str(Path(__file__).parent)
     )  # no program finds what is beside this file
-    warm.imported(*MAKERS)
+    warm.import_shared(*MAKERS)
     compiled.ask_git_once()
     compiled.parse_settings_fast()
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(sys.argv[1])
         listening.listen()
         print("here", flush=True)
-        _wait(listening, 0, lambda words: warm.leave(warm.play(warm.settled(words))))
+        _wait(
+            listening,
+            0,
+            lambda words: warm.end_process(
+                warm.run_program(warm.set_import_path(words))
+            ),
+        )

@@ -11,7 +11,7 @@ from pathlib import Path
 import copier
 import forked
 import yaml
-from support import PYTEST, Answers, git, packed, python, render
+from support import PYTEST, Answers, git, pack_objects, python, render
 
 TOOLS = ["search_notes", "get_note", "create_note", "delete_note"]
 SRC = "src/notes_mcp/"
@@ -45,7 +45,7 @@ def start(template: Path, to: Path, tag: str = "v1.0.0", **answers: object) -> P
 def update(project: Path, tag: str, answers: Answers | None = None) -> None:
     """Bring a release to a project, as `copier update --defaults` does, and commit it."""
     before = dict(os.environ)
-    os.environ |= forked.handing_on()  # the guard starts Copier twice
+    os.environ |= forked.fork_variables()  # the guard starts Copier twice
     try:
         copier.run_update(
             project,
@@ -106,7 +106,7 @@ def released(template: Path, to: Path, tag: str, *edits: Edit, **files: str) -> 
         git(to, "add", "--all")
     git(to, "commit", "--quiet", f"--message={tag}")
     git(to, "tag", tag)
-    packed(to)
+    pack_objects(to)
     return to
 
 
@@ -116,19 +116,19 @@ def write_manifest(template: Path) -> None:
     subprocess.run([sys.executable, script], cwd=template, check=True)
 
 
-def said(project: Path) -> Answers:
-    """The answers that a project keeps."""
+def load_answers(project: Path) -> Answers:
+    """Load the answers of a project."""
     answers: Answers = yaml.safe_load((project / ANSWERS).read_text(encoding="utf-8"))
     return answers
 
 
-def changed(project: Path, before: dict[str, str]) -> set[str]:
-    """The files that are otherwise than before, new and gone ones among them."""
+def find_changes(project: Path, before: dict[str, str]) -> set[str]:
+    """Find the files that were changed, added or removed."""
     after = bytes_of(project)
     return {name for name in before | after if before.get(name) != after.get(name)}
 
 
-def suite(project: Path, *words: str) -> str:
+def run_suite(project: Path, *words: str) -> str:
     """What the project's own annotation suite says; its server is not started over stdio, which costs most of the time."""
     file = "tests/policy/test_annotations.py"
     started = f"--deselect={file}::test_stdio_serves_the_same_tools"
@@ -175,7 +175,7 @@ def rename_author(repository: Path, version: str) -> Path:
     )
 
 
-def move(repository: Path) -> list[Edit]:
+def move_module(repository: Path) -> list[Edit]:
     """engine/texts.py becomes engine/hygiene.py."""
     folder = repository / ENGINE
     (folder / "texts.py").rename(folder / "hygiene.py")

@@ -20,7 +20,7 @@ DECIDED = re.compile(
 )
 
 
-def missing(reason: str) -> bool:
+def is_missing(reason: str) -> bool:
     """Whether a test was skipped for want of something that CI should have."""
     allowed = os.environ.get("MAY_SKIP", "").lower().split()
     return not DECIDED.search(reason) and not any(
@@ -40,7 +40,7 @@ def pytest_runtest_makereport() -> Generator[
         and not hasattr(report, "wasxfail")
         and isinstance(longrepr, tuple)
     )
-    if ON_CI and skipped and missing(longrepr[2]):
+    if ON_CI and skipped and is_missing(longrepr[2]):
         mend = "install it (scripts/_system), or name it in MAY_SKIP"
         report.outcome, report.longrepr = (
             "failed",

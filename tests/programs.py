@@ -30,7 +30,7 @@ def run(
     )
 
 
-def fetched(
+def run_fetched(
     *words: str | Path, folder: Path, codes: tuple[int, ...] = (0,), **environ: str
 ) -> subprocess.CompletedProcess[str]:
     """Run what needs a registry: skip with its own words where it has none, else it must end with one of `codes`."""

@@ -60,12 +60,12 @@ def texts(most: int, *, lines: bool = False) -> SearchStrategy[str]:
         ["Get a note.", "Do it, then say so (twice)!", "It's 100% done."]
     ).map(lambda text: text[:most])
     drawn = st.one_of(mixed, mixed, mixed, plain, long)
-    return drawn.map(composed).filter(
+    return drawn.map(compose_accents).filter(
         lambda text: 0 < len(text.strip()) <= len(text) <= most
     )
 
 
-def composed(text: str) -> str:
+def compose_accents(text: str) -> str:
     """The form in which a keyboard types a letter with its accent."""
     return unicodedata.normalize("NFC", text)
 

@@ -24,7 +24,7 @@ from jinja2 import FileSystemLoader, StrictUndefined, Template
 from jinja2.sandbox import SandboxedEnvironment
 from pydantic_core import to_jsonable_python
 
-compiled.once()
+compiled.compile_once()
 compiled.ask_git_once()
 compiled.parse_settings_fast()
 ROOT = Path(__file__).parent.parent
@@ -127,7 +127,7 @@ def _sources() -> dict[str, str]:
     return sources
 
 
-def answered(answers: Answers) -> Answers:
+def complete_answers(answers: Answers) -> Answers:
     """The context of a render, computed as Copier does with `--defaults`; ValueError for a refused answer."""
     context: Answers = dict(answers) | {
         "_copier_conf": {"answers_file": ".copier-answers.yml"}
@@ -167,7 +167,7 @@ YIELD = re.compile(r"{% yield (\w+) from (\w+) %}(.*){% endyield %}")
 
 def rendered(answers: Answers) -> dict[str, str]:
     """Every file of a project by its path, without Copier: fast enough for thousands of projects."""
-    context = answered(answers)
+    context = complete_answers(answers)
     files = {}
     for source, text in _sources().items():
         loop = YIELD.search(source)
@@ -234,11 +234,11 @@ def commit_working_tree(to: Path) -> Path:
     git(to, "init", "--quiet", "--initial-branch=main")
     git(to, "add", "--all")
     git(to, "commit", "--quiet", "--message=template")
-    packed(to)
+    pack_objects(to)
     return to
 
 
-def packed(repository: Path) -> None:
+def pack_objects(repository: Path) -> None:
     """Keep its objects in few files: Copier clones a template several times for each update, and removes it again.
 
     Nothing is compressed well, since what is packed here is read a few times only.
@@ -257,7 +257,7 @@ def render(
     What one test has rendered is copied for the next one, also in another process: see `_kept_render`.
     """
     settings = {"defaults": True, "skip_tasks": True, "quiet": True} | options
-    cached_render = _kept_render(template, to, answers or {}, settings)
+    cached_render = _find_shared_render(template, to, answers or {}, settings)
     if cached_render and cached_render.is_dir():
         return Path(
             shutil.copytree(cached_render, to, symlinks=True, dirs_exist_ok=True)
@@ -276,7 +276,7 @@ def keep_render(project: Path, folder: Path) -> None:
             Path(copy).rename(folder)
 
 
-def _kept_render(
+def _find_shared_render(
     template: Path, to: Path, answers: Answers, settings: dict[str, Any]
 ) -> Path | None:
     """The folder that keeps a render for all tests of a run.
@@ -379,7 +379,7 @@ def python(
         # Of the plugins that are installed here, a project has one.
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         "PYTEST_ADDOPTS": "-p anyio",
-        **forked.handing_on(),
+        **forked.fork_variables(),
     }
     variables = clean | settings | environ
     if done := forked.run(words, project, variables, SECONDS):

@@ -87,7 +87,7 @@ def environment() -> dict[str, str]:
     return clean_environment() | {"NO_COLOR": "1", "HOME": os.devnull}
 
 
-def imported(*modules: str) -> None:
+def import_shared(*modules: str) -> None:
     """Import what programs share."""
     plugins = importlib.import_module("_pytest.config").default_plugins
     for name in (*SHARED, *modules, *(f"_pytest.{plugin}" for plugin in plugins)):
@@ -104,7 +104,7 @@ def imported(*modules: str) -> None:
     gc.freeze()  # else each fork copies what it looks through
 
 
-def settled(words: list[str]) -> list[str]:
+def set_import_path(words: list[str]) -> list[str]:
     """Look for modules where a program that is started with these words looks for them; the words."""
     safe = words[0] == "-P"
     words = words[safe:]
@@ -116,7 +116,7 @@ def settled(words: list[str]) -> list[str]:
     return words
 
 
-def play(words: Sequence[str]) -> int:
+def run_program(words: Sequence[str]) -> int:
     """Run the program; what it would exit with."""
     try:
         if words[0] == "-m":
@@ -137,7 +137,7 @@ def play(words: Sequence[str]) -> int:
     return 0
 
 
-def leave(code: int) -> None:
+def end_process(code: int) -> None:
     """End this process; to take down what was imported costs a second."""
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()

@@ -12,12 +12,12 @@ Spec = dict[str, Any]
 
 
 @cache
-def parsed(source: str) -> ast.Module:
+def parse_file(source: str) -> ast.Module:
     """The syntax tree of a Python file; most files are the same in every project."""
     return ast.parse(source)
 
 
-def asked_tools(answers: Answers) -> list[Spec]:
+def list_tools(answers: Answers) -> list[Spec]:
     """The tools of an answer set as mappings, read without the macros."""
     tools = answers.get("tools", [])
     items = re.split("[,\n]", tools) if isinstance(tools, str) else tools
@@ -45,7 +45,7 @@ def value(node: ast.expr) -> Any:
 
 def written(source: str) -> Spec:
     """What a tool file declares: decorator, keywords and parameters by wire name."""
-    tree = parsed(source)
+    tree = parse_file(source)
     (function,) = (node for node in tree.body if isinstance(node, ast.AsyncFunctionDef))
     *decorators, call = function.decorator_list
     decorator_names = [ast.unparse(decorator) for decorator in decorators]
@@ -133,11 +133,13 @@ def check_tool_file(source: str, tool: Spec) -> None:
         ) is False
         assert words["type"].endswith(" | None") == optional
         assert ("default" in words) == (optional or "default" in param)
-        assert iso(words.get("default")) == iso(param.get("default"))
+        assert normalize_default(words.get("default")) == normalize_default(
+            param.get("default")
+        )
 
 
-def iso(default: Any) -> Any:
+def normalize_default(default: Any) -> Any:
     """A default with UTC written one way."""
     if isinstance(default, list):
-        return [iso(item) for item in default]
+        return [normalize_default(item) for item in default]
     return re.sub("Z$", "+00:00", default) if isinstance(default, str) else default

@@ -42,7 +42,7 @@ def shell(tmp_path: Path) -> dict[str, str]:
     return {
         **os.environ,
         **who,
-        **forked.handing_on(),
+        **forked.fork_variables(),
         "PATH": f"{programs}{os.pathsep}{own}{os.pathsep}{os.environ['PATH']}",
     }
 

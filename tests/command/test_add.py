@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from calling import add, at_hand, call
+from calling import add, call, uv_settings
 from lifecycle import SRC, bytes_of, commit, list_own_changes, start, uncommitted
 from support import clone_template, git
 
@@ -214,7 +214,7 @@ def test_what_fails_after_writing_is_undone(mine: Path) -> None:
 
 def test_no_code_runs_unless_somebody_says_so(mine: Path) -> None:
     before = bytes_of(mine)
-    done = call(mine, "add", "archive_note", **at_hand(mine))
+    done = call(mine, "add", "archive_note", **uv_settings(mine))
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
     assert " at v1.0.0 (" in done.stderr
     assert "hooks/polish.py" in done.stderr
@@ -228,12 +228,12 @@ def test_a_template_that_copiers_own_settings_trust(mine: Path, tmp_path: Path) 
     settings_file = tmp_path / "settings.yml"
     settings_file.write_text(yaml.safe_dump({"trust": [source]}))
     settings = {"COPIER_SETTINGS_PATH": str(settings_file)}
-    done = call(mine, "add", "archive_note", **at_hand(mine), **settings)
+    done = call(mine, "add", "archive_note", **uv_settings(mine), **settings)
     assert done.returncode == 0, done.stderr
     assert "hooks/polish.py" in done.stderr, "what runs is named here, too"
     settings_file.write_text("trust: [1")
     commit(mine)
-    broken = call(mine, "add", "archive_notes", **at_hand(mine), **settings)
+    broken = call(mine, "add", "archive_notes", **uv_settings(mine), **settings)
     assert (broken.returncode, broken.stdout, broken.stderr.count("\n")) == (2, "", 1)
 
 

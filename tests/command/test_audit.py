@@ -49,7 +49,7 @@ def findings(done: "subprocess.CompletedProcess[str]") -> Findings:
     return [(finding["rule"], finding["tool"]) for finding in json.loads(done.stdout)]
 
 
-def planted(rows: list[tuple[str, dict[str, Any]]]) -> Findings:
+def list_planted(rows: list[tuple[str, dict[str, Any]]]) -> Findings:
     """What has to be found; tools of one name are one finding."""
     return list(dict.fromkeys((rule, tool["name"]) for rule, tool in rows))
 
@@ -59,7 +59,7 @@ def requests(log: Path) -> set[str]:
 
 
 @contextmanager
-def over_http(which: str, log: Path) -> Iterator[str]:
+def serve_http(which: str, log: Path) -> Iterator[str]:
     """A foreign server at an address of its own."""
     with free_port() as port:
         words = [SERVER, which, str(log), "--http", str(port)]
@@ -78,23 +78,23 @@ def test_over_stdio_in_both_eras(
     good = check("--server", command("good", log, *words), "--json")
     assert (good.returncode, good.stdout, good.stderr) == (0, "[]\n", "")
     bad = check("--server", command("bad", log, *words), "--json")
-    assert (bad.returncode, sorted(findings(bad))) == (1, sorted(planted(PLANTED)))
+    assert (bad.returncode, sorted(findings(bad))) == (1, sorted(list_planted(PLANTED)))
     assert requests(log) == {f"{era} tools/list"}
 
 
 def test_over_http(log: Path, check: Check) -> None:
-    with over_http("good", log) as url:
+    with serve_http("good", log) as url:
         good = check("--url", url, "--json")
-    with over_http("bad", log) as url:
+    with serve_http("bad", log) as url:
         bad = check("--url", url, "--json")
     assert (good.returncode, good.stdout, good.stderr) == (0, "[]\n", "")
-    assert (bad.returncode, sorted(findings(bad))) == (1, sorted(planted(PLANTED)))
+    assert (bad.returncode, sorted(findings(bad))) == (1, sorted(list_planted(PLANTED)))
     assert requests(log) == {"2026-07-28 tools/list"}
 
 
 def test_it_reads_the_wire_and_not_a_model_of_it(log: Path, check: Check) -> None:
     done = check("--server", command("raw", log), "--json")
-    assert (done.returncode, findings(done)) == (1, planted(RAW))
+    assert (done.returncode, findings(done)) == (1, list_planted(RAW))
     assert "raw tools/list" in requests(log)
     assert "raw tools/call" not in requests(log)
 
@@ -238,7 +238,7 @@ def test_of_a_file(
     bad = check(
         "--file", "-", "--json", stdin=json.dumps(shape([tool for _, tool in PLANTED]))
     )
-    assert (bad.returncode, sorted(findings(bad))) == (1, sorted(planted(PLANTED)))
+    assert (bad.returncode, sorted(findings(bad))) == (1, sorted(list_planted(PLANTED)))
 
 
 @pytest.mark.parametrize("text", ["", "{", "1", '{"tools": 1}', '["get_note"]', "\x80"])

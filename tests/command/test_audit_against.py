@@ -48,8 +48,10 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
     return old, new
 
 
-def labeled(done: "subprocess.CompletedProcess[str]") -> list[tuple[str, str, str]]:
-    """The labeled changes of `--json`, sorted."""
+def list_changes(
+    done: "subprocess.CompletedProcess[str]",
+) -> list[tuple[str, str, str]]:
+    """List the labeled changes of `--json`, sorted."""
     rows = []
     for row in json.loads(done.stdout):
         rows.append((row["tool"], row["label"], row["change"]))
@@ -60,11 +62,13 @@ def test_two_files(files: tuple[Path, Path], tmp_path: Path) -> None:
     old, new = files
     done = call(tmp_path, "audit", "--file", new, "--against", old, "--json")
     assert (done.returncode, done.stderr) == (1, "")
-    assert labeled(done) == LABELED
+    assert list_changes(done) == LABELED
     back = call(tmp_path, "audit", "--file", old, "--against", new, "--json")
-    assert ("delete_note", "RELAXED", "destructiveHint false -> true") not in labeled(
-        back
-    )
+    assert (
+        "delete_note",
+        "RELAXED",
+        "destructiveHint false -> true",
+    ) not in list_changes(back)
 
 
 def test_the_loud_changes_come_first_for_people(
@@ -100,7 +104,7 @@ def test_a_command_against_a_command_and_a_file(tmp_path: Path) -> None:
     old = tmp_path / "old.json"
     old.write_text(json.dumps([*GOOD, tool("get_more", READ)]))
     done = call(tmp_path, "audit", "--server", command, "--against", old, "--json")
-    assert labeled(done) == [("get_more", "BREAKING", "is gone")]
+    assert list_changes(done) == [("get_more", "BREAKING", "is gone")]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a script with a mode")
@@ -133,7 +137,7 @@ def test_a_lock_against_a_lock_keeps_what_no_wire_shows(
     folder, old = project
     word, stdin = ("-", old.read_text("utf-8")) if from_stdin else (str(old), "")
     done = call(folder, "audit", "--against", word, "--json", stdin=stdin)
-    assert labeled(done) == [("delete_note", "RELAXED", "gate lost")]
+    assert list_changes(done) == [("delete_note", "RELAXED", "gate lost")]
 
 
 def test_a_lock_against_a_list_compares_what_the_wire_shows(

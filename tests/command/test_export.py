@@ -123,7 +123,7 @@ def test_a_rule_explains_itself(tmp_path: Path) -> None:
     )
 
 
-def exported(project: Path) -> dict[str, Any]:
+def export(project: Path) -> dict[str, Any]:
     pinned = python(project, "tests/policy/pin.py")
     assert pinned.returncode == 0, pinned.stderr
     done = call(project, "export", "openai")
@@ -155,7 +155,7 @@ def test_the_justifications_are_true(
 ) -> None:
     project = render(template, tmp_path / "p", {"tools": TOOLS, **policy})
     overwrites = policy["profile"] in ("explicit", "narrow")
-    tools = exported(project)
+    tools = export(project)
     tool_names = set()
     for tool in TOOLS:
         tool_names.add(tool["name"] if isinstance(tool, dict) else tool)

@@ -23,8 +23,8 @@ OWNED = re.compile(
 )
 
 
-def drawn(count: int) -> list[Answers]:
-    """Different answer sets, the same ones each time."""
+def draw_answers(count: int) -> list[Answers]:
+    """Draw different answer sets, the same ones each time."""
     samples: list[Answers] = []
 
     @seed(SEED)
@@ -45,7 +45,7 @@ def drawn(count: int) -> list[Answers]:
     return samples[:count]
 
 
-def lived_in(project: Path, chance: random.Random) -> None:
+def edit_as_owner(project: Path, chance: random.Random) -> None:
     """What an owner may have done: edits, deletions, own files."""
     src = next((project / "src").iterdir())
     tools = sorted(
@@ -70,8 +70,8 @@ def lived_in(project: Path, chance: random.Random) -> None:
         )
 
 
-def failing(project: Path) -> set[str]:
-    """The tests of a project's own suite that fail."""
+def find_failing_tests(project: Path) -> set[str]:
+    """Find the failing tests of a project's own suite."""
     report = project / ".data/report.xml"
     done = python(
         project, "-m", "pytest", "-p", "no:cacheprovider", f"--junitxml={report}"
@@ -89,7 +89,7 @@ def failing(project: Path) -> set[str]:
 def test_a_fleet_of_different_servers(repository: Path, tmp_path: Path) -> None:
     chance = random.Random(SEED)
     projects = []
-    for number, answers in enumerate(drawn(SIZE)):
+    for number, answers in enumerate(draw_answers(SIZE)):
         project = render(
             repository, tmp_path / f"server {number}", answers, vcs_ref="v1.0.0"
         )
@@ -97,7 +97,7 @@ def test_a_fleet_of_different_servers(repository: Path, tmp_path: Path) -> None:
         pinned = python(project, "tests/policy/pin.py")
         assert pinned.returncode == 0, pinned.stderr
         commit(project, "start")
-        lived_in(project, chance)
+        edit_as_owner(project, chance)
         commit(project)
         projects.append(project)
     assert len(projects) == SIZE
@@ -141,7 +141,7 @@ def test_a_fleet_of_different_servers(repository: Path, tmp_path: Path) -> None:
         for name in pinned["tools"]:
             if len(name) > LONG:
                 long_names.add(name)
-        failures = failing(project)
+        failures = find_failing_tests(project)
         rule = "test_every_tool_keeps_the_rule[{}]".format
         assert (rule("name-short") in failures) == bool(long_names), (project, failures)
         # Words that were drawn may say the contrary of what their tool does, in v1 too.

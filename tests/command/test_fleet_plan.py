@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from calling import at_hand, call
+from calling import call, uv_settings
 from lifecycle import TEMPLATE, Edit, bytes_of, commit, released, start
 from support import clone_template, git, pin
 
@@ -63,7 +63,7 @@ def server(folder: Path, *, locked: bool = True) -> Path:
     return folder
 
 
-def changed(**changes: Any) -> dict[str, Any]:
+def change_tables(**changes: Any) -> dict[str, Any]:
     """The tables with values replaced; `__` stands for a dot, a single value for a new row."""
     tables = copy.deepcopy(load_tables())
     for name, value in changes.items():
@@ -93,32 +93,32 @@ DATED = {
 }
 CHANGES: dict[str, tuple[dict[str, Any], str, set[tuple[str, str, bool]]]] = {
     "a gate is lost": (
-        changed(profiles__explicit__confirm="none"),
+        change_tables(profiles__explicit__confirm="none"),
         "profiles.explicit.confirm: deletes -> none",
         {("delete_note", "gate lost", True)},
     ),
     "a gate is gained": (
-        changed(profiles__explicit__confirm="writes"),
+        change_tables(profiles__explicit__confirm="writes"),
         "profiles.explicit.confirm: deletes -> writes",
         {("set_note", "gate gained", False), ("send_note", "gate gained", False)},
     ),
     "overwriting is no longer destructive": (
-        changed(profiles__explicit__destructive="deletes"),
+        change_tables(profiles__explicit__destructive="deletes"),
         "profiles.explicit.destructive: deletes_and_overwrites -> deletes",
         {("set_note", "destructiveHint true -> false", True)},
     ),
     "a finer rule": (
-        changed(finer=FINER),
+        change_tables(finer=FINER),
         "finer.read.get_note.open_world: new: ",
         {("get_note", "openWorldHint true -> false", True)},
     ),
     "a hint that is left out": (
-        changed(on_the_wire__explicit__read__open_world="never"),
+        change_tables(on_the_wire__explicit__read__open_world="never"),
         "on_the_wire.explicit.read.open_world: always -> never",
         {("get_note", "openWorldHint true -> absent", False)},
     ),
     "a rule with a date": (
-        changed(rules__name_short=DATED),
+        change_tables(rules__name_short=DATED),
         "rules.name-short: new: ",
         set(),
     ),
@@ -139,7 +139,7 @@ def test_what_a_rule_means_for_tools(kind: str, tmp_path: Path) -> None:
 
 
 def test_two_rules_are_told_apart_and_joint_ones_are_named_so(tmp_path: Path) -> None:
-    new = changed(
+    new = change_tables(
         profiles__explicit__confirm="none", profiles__explicit__destructive="deletes"
     )
     consequences = find_consequences(
@@ -150,10 +150,10 @@ def test_two_rules_are_told_apart_and_joint_ones_are_named_so(tmp_path: Path) ->
         ("set_note", "profiles.explicit.destructive"),
     }
     assert len(find_rule_changes(load_tables(), new)) == 2
-    joint = changed(
+    joint = change_tables(
         behaviors__put__destructive=True, profiles__explicit__confirm="destructive"
     )
-    without = changed(behaviors__put__destructive=False)
+    without = change_tables(behaviors__put__destructive=False)
     consequences = find_consequences(tmp_path, ANSWERS, ANSWERS, without, joint)
     assert consequences.unknown == ["set_note"], "its lock is of other tables"
     (tmp_path / "annotations.lock.json").unlink()
@@ -316,7 +316,7 @@ def test_a_plan_of_checkouts_and_an_address(template: Path, tmp_path: Path) -> N
         bare.as_uri(),
         tmp_path / "none",
     ]
-    done = call(tmp_path, *words, **at_hand(pinned))
+    done = call(tmp_path, *words, **uv_settings(pinned))
     assert done.returncode == 1, done.stderr
     rule = "profiles.explicit.confirm: deletes -> none; RELAXED: gate lost: 3 tools in 3 servers"
     lines = done.stdout.splitlines()

@@ -21,14 +21,14 @@ SHARED = (
 )
 
 
-def written() -> dict[str, set[str]]:
-    """The packages that each package may import, as the guide has them."""
+def parse_layers() -> dict[str, set[str]]:
+    """Parse the packages that each package may import from the guide."""
     text = (ROOT / "docs/architecture.md").read_text("utf-8")
     rows = re.findall(r"(?m)^\| `(\w+)/` \|[^|]*\| ([^|]*) \|$", text)
     return {package: set(re.findall(r"`(\w+)/`", cell)) for package, cell in rows}
 
 
-def imported(module: Path, text: str) -> Iterator[str]:
+def find_imports(module: Path, text: str) -> Iterator[str]:
     """The first part below copier_fastmcp of everything that a module imports, early or late."""
     package = ".".join(["copier_fastmcp", *module.parts[:-1]])
     for node in ast.walk(ast.parse(text)):
@@ -43,8 +43,8 @@ def imported(module: Path, text: str) -> Iterator[str]:
         )
 
 
-def forbidden(module: Path, text: str, packages: dict[str, set[str]]) -> set[str]:
-    """What a module imports and must not."""
+def find_forbidden(module: Path, text: str, packages: dict[str, set[str]]) -> set[str]:
+    """Find the forbidden imports of a module."""
     package = module.parts[0].removesuffix(".py")
     may = {package, *packages[package]} if package in packages else set()
     may |= (
@@ -54,11 +54,11 @@ def forbidden(module: Path, text: str, packages: dict[str, set[str]]) -> set[str
         if package in STARTS
         else set()
     )
-    return set(imported(module, text)) - SHARED - may
+    return set(find_imports(module, text)) - SHARED - may
 
 
 def test_every_package_is_in_the_guide_and_none_imports_in_a_circle() -> None:
-    packages = written()
+    packages = parse_layers()
     folders = set()
     for path in MODULES:
         if len(path.parts) > 1:
@@ -88,7 +88,10 @@ def test_the_terms_of_the_guide_lead_to_their_places() -> None:
 
 @pytest.mark.parametrize("module", MODULES, ids=str)
 def test_a_module_imports_what_it_may(module: Path) -> None:
-    assert forbidden(module, (SOURCE / module).read_text("utf-8"), written()) == set()
+    assert (
+        find_forbidden(module, (SOURCE / module).read_text("utf-8"), parse_layers())
+        == set()
+    )
 
 
 @pytest.mark.parametrize(
@@ -111,4 +114,4 @@ def test_a_module_imports_what_it_may(module: Path) -> None:
     ],
 )
 def test_a_forbidden_import_is_seen(module: str, text: str, expected: set[str]) -> None:
-    assert forbidden(Path(module), text, written()) == expected
+    assert find_forbidden(Path(module), text, parse_layers()) == expected

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import copier
 import pytest
-from lifecycle import commit, said
-from programs import fetched, uv
+from lifecycle import commit, load_answers
+from programs import run_fetched, uv
 from support import ROOT, clone_template, git, render
 
 CHANGES = "# Changelog\n\n## Unreleased\n\n- New.\n\n## 0.1.0\n\n- First.\n"
@@ -98,9 +98,9 @@ def test_a_release_reaches_a_server(tmp_path: Path) -> None:
     project = render(template, tmp_path / "notes", answers, vcs_ref="v9.0.0")
     git(project, "init", "--quiet")
     commit(project)
-    fetched(uv(), "sync", "--quiet", folder=project)
-    fetched(uv(), "run", "--no-sync", "tests/policy/pin.py", folder=project)
-    fetched(uv(), "run", "--no-sync", "pytest", "-q", folder=project)
+    run_fetched(uv(), "sync", "--quiet", folder=project)
+    run_fetched(uv(), "run", "--no-sync", "tests/policy/pin.py", folder=project)
+    run_fetched(uv(), "run", "--no-sync", "pytest", "-q", folder=project)
     commit(project)
     changes = template / "CHANGELOG.md"
     text = changes.read_text()
@@ -110,7 +110,7 @@ def test_a_release_reaches_a_server(tmp_path: Path) -> None:
     commit(template)
     assert release(template, "9.1.0", "--no-wheels").returncode == 0
     copier.run_update(project, defaults=True, overwrite=True, unsafe=True, quiet=True)
-    assert said(project)["_commit"] == "v9.1.0"
+    assert load_answers(project)["_commit"] == "v9.1.0"
     assert "Release 9.1." in (project / "AGENTS.md").read_text()
     revision = git(template, "rev-parse", "v9.1.0^{}").strip()
     assert revision in (project / "pyproject.toml").read_text()

@@ -5,8 +5,8 @@ import json
 from pathlib import Path
 
 import pytest
-from calling import at_hand, call
-from lifecycle import SRC, bytes_of, commit, list_own_changes, said
+from calling import call, uv_settings
+from lifecycle import SRC, bytes_of, commit, list_own_changes, load_answers
 from support import git, server
 
 from copier_fastmcp.rename import add_alias
@@ -21,10 +21,10 @@ GONE = {
 
 
 def test_nothing_of_it_is_left(mine: Path) -> None:
-    done = call(mine, "remove", "--here", "--trust", "delete_note", **at_hand(mine))
+    done = call(mine, "remove", "--here", "--trust", "delete_note", **uv_settings(mine))
     assert done.returncode == 0, done.stdout + done.stderr
     assert list_own_changes(mine) == GONE
-    assert said(mine)["tools"] == ["get_note"]
+    assert load_answers(mine)["tools"] == ["get_note"]
     assert "delete_note" not in (mine / "annotations.lock.json").read_text()
     served_names = []
     for row in json.loads(server(mine, "tools", "list", "--json").stdout):
@@ -39,16 +39,16 @@ def test_a_tool_by_hand_and_who_still_names_it(mine: Path) -> None:
     (mine / SRC / "tools/mine.py").write_text(by_hand.replace("GetNote", "FindNote"))
     (mine / "docs/adr/mine.md").write_text("# Why\n\nWe have find_note.\n")
     commit(mine)
-    before = said(mine)
+    before = load_answers(mine)
     files = bytes_of(mine)
-    done = call(mine, "remove", "find_note", "--json", **at_hand(mine))
+    done = call(mine, "remove", "find_note", "--json", **uv_settings(mine))
     assert done.returncode == 1, done.stderr
     report = json.loads(done.stdout)
     assert report["deleted"] == [SRC + "tools/mine.py"]
     assert report["named"] == ["docs/adr/mine.md:3"]
     assert bytes_of(mine) == files, "the change is on a branch"
     git(mine, "merge", "--quiet", report["branch"])
-    assert said(mine) == before
+    assert load_answers(mine) == before
     assert not (mine / SRC / "tools/mine.py").exists()
 
 
@@ -75,12 +75,12 @@ def test_another_name_everywhere(mine: Path) -> None:
     path.write_text(path.read_text() + "\n\n# mine, of delete_note\n")
     commit(mine)
     words = ("rename", "--here", "--trust")
-    done = call(mine, *words, "delete_note", "scrap_note", **at_hand(mine))
+    done = call(mine, *words, "delete_note", "scrap_note", **uv_settings(mine))
     assert done.returncode == 0, done.stdout + done.stderr
     new = {SRC + "tools/scrap_note.py", "tests/tools/test_scrap_note.py"}
     assert list_own_changes(mine) == GONE | new
     entry = {"name": "scrap_note", "behavior": "delete", "formerly": ["delete_note"]}
-    assert said(mine)["tools"] == ["get_note", entry]
+    assert load_answers(mine)["tools"] == ["get_note", entry]
     assert "delete_note still answers\n" in done.stdout
     lock = json.loads((mine / "annotations.lock.json").read_text())["tools"]
     assert lock["scrap_note"]["formerly"] == ["delete_note"]
@@ -90,7 +90,9 @@ def test_another_name_everywhere(mine: Path) -> None:
     assert text.endswith("# mine, of scrap_note\n")
     commit(mine)
     assert text.count('formerly=["delete_note"]') == 1
-    back = call(mine, *words, "scrap_note", "delete_note", "--forget", **at_hand(mine))
+    back = call(
+        mine, *words, "scrap_note", "delete_note", "--forget", **uv_settings(mine)
+    )
     assert back.returncode == 1, back.stdout + back.stderr
     second = call(mine, "rename", "scrap_note", "get_note")
     assert (second.returncode, second.stdout) == (1, "")
@@ -129,9 +131,15 @@ def test_a_policy_that_knows_no_old_names(mine: Path) -> None:
         path.write_text(path.read_text().replace("formerly", "once"))
     commit(mine)
     done = call(
-        mine, "rename", "--trust", "get_note", "read_note", "--json", **at_hand(mine)
+        mine,
+        "rename",
+        "--trust",
+        "get_note",
+        "read_note",
+        "--json",
+        **uv_settings(mine),
     )
     report = json.loads(done.stdout)
     assert (report["formerly"], report["branch"]) == ([], "rename-get_note-read_note")
     git(mine, "merge", "--quiet", report["branch"])
-    assert "read_note" in said(mine)["tools"]
+    assert "read_note" in load_answers(mine)["tools"]

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 from adopting.test_adopt import server
-from calling import at_hand, call, environment
+from calling import call, environment, uv_settings
 from command.test_import_changes import parcels, with_prefix
-from command.test_interrupted_writes import commands_in_the_way
+from command.test_interrupted_writes import list_recovery_commands
 from command.test_sync import write_document
 from lifecycle import SRC, bytes_of, commit, uncommitted
 from support import ROOT, clone_template, git, nightly_but
@@ -76,7 +76,7 @@ class Author(threading.Thread):
         self.saved[name] = data
 
 
-def lost(author: Author) -> list[str]:
+def find_lost_files(author: Author) -> list[str]:
     """What was saved and is nowhere: neither where it was saved, nor next to it under a name that says so."""
     names = []
     for name, data in author.saved.items():
@@ -92,7 +92,7 @@ def lost(author: Author) -> list[str]:
 
 
 @contextmanager
-def saving(project: Path, tracked: tuple[str, ...]) -> Iterator[Author]:
+def run_author(project: Path, tracked: tuple[str, ...]) -> Iterator[Author]:
     """An author who works for as long as the block runs."""
     author = Author(project, tracked)
     author.start()
@@ -216,8 +216,8 @@ def assert_saved_work_is_kept(
         (project / ".git/HEAD").read_text(),
     )
     command = [sys.executable, "-P", "-m", "copier_fastmcp", *words_of(project, words)]
-    variables = environment(**at_hand(project))
-    with saving(project, tracked) as author:
+    variables = environment(**uv_settings(project))
+    with run_author(project, tracked) as author:
         done = subprocess.run(
             command,
             cwd=project,
@@ -228,7 +228,7 @@ def assert_saved_work_is_kept(
         )
     output = done.stdout + done.stderr
     assert "Traceback" not in output
-    assert lost(author) == [], output
+    assert find_lost_files(author) == [], output
     new_files = []
     for name in author.saved:
         if name.startswith("work-"):
@@ -243,12 +243,12 @@ def assert_saved_work_is_kept(
     assert git(project, "diff", "--cached", "--name-only") == ""
 
 
-def stopped(project: Path, words: list[str], seconds: float, name: str) -> bool:
+def stop_verb(project: Path, words: list[str], seconds: float, name: str) -> bool:
     """Run the verb and stop it with all its children after some seconds; whether it was still running."""
     running = subprocess.Popen(
         [sys.executable, "-P", "-m", "copier_fastmcp", *words],
         cwd=project,
-        env=environment(**at_hand(project)),
+        env=environment(**uv_settings(project)),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
@@ -278,11 +278,11 @@ def test_interrupted_at_random_moments(
     before = bytes_of(mine)
     longest, count = SECONDS, 0
     while count < KILLS:
-        was_stopped = stopped(mine, words, chance.uniform(0, longest), signal_name)
+        was_stopped = stop_verb(mine, words, chance.uniform(0, longest), signal_name)
         count += was_stopped
         if not was_stopped:
             longest /= 2
-        if commands := commands_in_the_way(mine):
+        if commands := list_recovery_commands(mine):
             subprocess.run(["sh", "-c", commands], check=True)
             assert bytes_of(mine) == before
         elif bytes_of(mine) != before:
@@ -292,7 +292,7 @@ def test_interrupted_at_random_moments(
         for branch in git(mine, "branch", "--list", "rename-*").split():
             git(mine, "branch", "-D", branch)
     command = [sys.executable, "-P", "-m", "copier_fastmcp", *words]
-    variables = environment(**at_hand(mine))
+    variables = environment(**uv_settings(mine))
     done = subprocess.run(
         command, cwd=mine, env=variables, capture_output=True, text=True, check=False
     )

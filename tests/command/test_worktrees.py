@@ -63,22 +63,22 @@ def change(worktree: Worktree, name: str = "new.txt", text: str = "new\n") -> No
     worktree.commit("Change")
 
 
-def everything(project: Path) -> tuple[object, ...]:
-    """What must not change: the tree, the index, the stash, HEAD."""
+def capture_state(project: Path) -> tuple[object, ...]:
+    """Capture what must not change: the tree, the index, the stash, HEAD."""
     stash = git(project, "stash", "list")
     head = (project / ".git/HEAD").read_text() + git(project, "rev-parse", "HEAD")
     return bytes_of(project), (project / ".git/index").read_bytes(), stash, head
 
 
 def test_only_a_branch_reaches_a_dirty_checkout(mine: Path) -> None:
-    before = everything(mine)
+    before = capture_state(mine)
     with Worktree(mine) as worktree:
         assert (worktree.root / "a.txt").read_text() == "a\n", "the last commit"
         assert not (worktree.root / "untracked.txt").exists()
         change(worktree)
         worktree.publish("ours")
         folder = worktree.root
-    assert everything(mine) == before
+    assert capture_state(mine) == before
     assert not folder.exists()
     assert git(mine, "worktree", "list").count("\n") == 1
     assert list((mine / ".git" / REGISTRY).iterdir()) == []
@@ -276,7 +276,7 @@ def test_a_killed_run_is_cleaned_up_by_the_next_and_a_living_one_is_not(
     runs[0].kill()
     runs[0].wait()
     assert roots[0].is_dir()
-    before = everything(mine)
+    before = capture_state(mine)
     assert remove_leftovers(mine) == [roots[0].parent]
     assert [root.parent.exists() for root in roots] == [False, True]
     assert git(mine, "worktree", "list").count("\n") == 2
@@ -286,7 +286,7 @@ def test_a_killed_run_is_cleaned_up_by_the_next_and_a_living_one_is_not(
         pass
     assert not roots[1].parent.exists()
     assert git(mine, "worktree", "list").count("\n") == 1
-    assert everything(mine) == before
+    assert capture_state(mine) == before
 
 
 def test_a_leftover_whose_folder_is_gone(mine: Path) -> None:

@@ -224,7 +224,7 @@ def test_no_read_changes_anything(service: Service, project: Path, page: str) ->
                 )
             read_only = {**settings, "READ_ONLY": "true"}
             async with served(project, ERAS[1], person, read_only) as client:
-                before = await settled(service, values_kept)
+                before = await read_settled_state(service, values_kept)
                 for tool in await client.list_tools():
                     for arguments in samples(tool.input_schema, values_kept):
                         await client.call_tool(
@@ -285,11 +285,13 @@ def snapshot(service: Service, values_kept: dict[str, Any]) -> list[Any]:
         response = httpx2.request(
             method, url, headers=service.headers(), json=body, timeout=30
         )
-        states.append(stable(response.json() if response.content else None))
+        states.append(drop_volatile(response.json() if response.content else None))
     return states
 
 
-async def settled(service: Service, values_kept: dict[str, Any]) -> list[Any]:
+async def read_settled_state(
+    service: Service, values_kept: dict[str, Any]
+) -> list[Any]:
     """What the service holds once it does nothing by itself, as the first check of a new page."""
     states = [snapshot(service, values_kept)]
     while (
@@ -317,16 +319,16 @@ def difference(before: Any, after: Any, place: str = "") -> str:
     return f"{place}: {str(before)[:80]} -> {str(after)[:80]}"
 
 
-def stable(value: Any) -> Any:
-    """A value without what changes by itself."""
+def drop_volatile(value: Any) -> Any:
+    """Return a value without what changes by itself."""
     if isinstance(value, dict):
         stable_items = {}
         for name, item in value.items():
             if name not in VOLATILE:
-                stable_items[name] = stable(item)
+                stable_items[name] = drop_volatile(item)
         return stable_items
     if isinstance(value, list):
-        return [stable(item) for item in value]
+        return [drop_volatile(item) for item in value]
     return value
 
 

@@ -43,11 +43,11 @@ def test_a_port_that_is_none_is_not_understood(project: Path) -> None:
 def test_the_flags_of_run_serve_a_part(
     project: Path, tmp_path: Path, flags: list[str], names: set[str]
 ) -> None:
-    async def listed() -> set[str]:
+    async def list_names() -> set[str]:
         async with stdio(project, tmp_path, "2026-07-28", *flags) as client:
             return {tool.name for tool in await client.list_tools()}
 
-    assert asyncio.run(listed()) == {
+    assert asyncio.run(list_names()) == {
         f"{name.removesuffix('_note')}_note" for name in names
     }
 

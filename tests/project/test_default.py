@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from programs import fetched, uv
+from programs import run_fetched, uv
 from support import check, rendered
 
 ENGINE_FOLDERS = ("src/notes_mcp/engine/", "tests/policy/copier_fastmcp_suite/")
@@ -49,7 +49,7 @@ def names_in(wheel: Path) -> Iterable[str]:
 def test_the_wheel_holds_the_package_and_nothing_else(
     project: Path, tmp_path: Path
 ) -> None:
-    fetched(
+    run_fetched(
         uv(), "build", "--quiet", "--wheel", "--out-dir", str(tmp_path), folder=project
     )
     (wheel,) = tmp_path.glob("*.whl")

@@ -16,7 +16,7 @@ from wire import ERAS, agree, hints_of, http, stdio
 Specs = dict[str, dict[str, Any]]
 
 
-def asked_for(project: Path, name: str) -> Specs:
+def build_specs(project: Path, name: str) -> Specs:
     """The tools of an example as the macros understand its answers, with what the server computes of each."""
     done = server(project, "tools", "list", "--json")
     rows = {row["name"]: row for row in json.loads(done.stdout)}
@@ -33,8 +33,8 @@ def parameters(spec: dict[str, Any]) -> set[str]:
     )
 
 
-def faults(tool: Tool, specs: Specs) -> list[str]:
-    """What is wrong with one tool on the wire."""
+def find_faults(tool: Tool, specs: Specs) -> list[str]:
+    """Find what is wrong with one tool on the wire."""
     if tool.name not in specs:
         return [] if tool.name == "list_resources" else ["nobody asked for it"]
     spec, annotations, taken = (
@@ -60,14 +60,16 @@ def faults(tool: Tool, specs: Specs) -> list[str]:
     return [fault for fault, fine in checks.items() if not fine]
 
 
-async def ask(client: Client[Any], specs: Specs, hidden: Collection[str] = ()) -> None:
+async def check_tools(
+    client: Client[Any], specs: Specs, hidden: Collection[str] = ()
+) -> None:
     """List the tools as one client sees them, and hold them against what was asked for."""
     async with client:
         tools = await client.list_tools()
     assert specs.keys() - hidden <= {tool.name for tool in tools}
     faults_of_tool = {}
     for tool in tools:
-        if errors := faults(tool, specs):
+        if errors := find_faults(tool, specs):
             faults_of_tool[tool.name] = errors
     assert faults_of_tool == {}
 
@@ -83,7 +85,9 @@ def test_it_serves_over_stdio(
     example: Renders, tmp_path: Path, name: str, era: str
 ) -> None:
     asyncio.run(
-        ask(stdio(example(name), tmp_path, era), asked_for(example(name), name))
+        check_tools(
+            stdio(example(name), tmp_path, era), build_specs(example(name), name)
+        )
     )
 
 
@@ -106,13 +110,13 @@ def test_the_metadata_file_in_its_guide_is_valid(
 
 @pytest.mark.parametrize("name", nightly_but({"unusual"}))
 def test_it_serves_over_http(example: Renders, tmp_path: Path, name: str) -> None:
-    specs = asked_for(example(name), name)
+    specs = build_specs(example(name), name)
     scoped = {
         tool for tool, spec in specs.items() if spec["scopes"]
     }  # this caller has no token
     with http(example(name), tmp_path) as address:
         for era in ERAS:
-            asyncio.run(ask(Client(address, mode=era), specs, hidden=scoped))
+            asyncio.run(check_tools(Client(address, mode=era), specs, hidden=scoped))
 
 
 @pytest.mark.parametrize("era", ERAS)

@@ -109,7 +109,9 @@ FORM: dict[str, Any] = {"elicitation": {}}
 
 
 @contextlib.contextmanager
-def replicas(project: Path, home: Path, state: str) -> Iterator[tuple[Balancer, str]]:
+def run_replicas(
+    project: Path, home: Path, state: str
+) -> Iterator[tuple[Balancer, str]]:
     """Two servers with one state and one database, and the address of what stands before them."""
     environ = {
         "NOTES_MCP_STATE": state,
@@ -132,8 +134,8 @@ def replicas(project: Path, home: Path, state: str) -> Iterator[tuple[Balancer, 
         yield balancer, f"http://127.0.0.1:{balancer.server_address[1]}/mcp"
 
 
-def sent(home: Path) -> Counter[int]:
-    """How often each note was sent."""
+def count_sends(home: Path) -> Counter[int]:
+    """Count how often each note was sent."""
     with contextlib.closing(sqlite3.connect(home / "notes.db")) as db:
         rows = db.execute("SELECT * FROM records").fetchall()
     note_ids = []
@@ -158,15 +160,15 @@ def test_two_replicas_apply_once(
         if state == "redis"
         else str(tmp_path / "state")
     )
-    with replicas(project, tmp_path, where) as (balancer, address):
+    with run_replicas(project, tmp_path, where) as (balancer, address):
         response = post(address, {"note_id": 1}, FORM)
         answer = {"requestState": response["requestState"], "inputResponses": YES}
-        assert not sent(tmp_path)
+        assert not count_sends(tmp_path)
         assert outcome(post(address, {"note_id": 1}, FORM, **answer)) == "applied"
         assert len(set(balancer.served)) == 2
         for _ in range(2):
             assert outcome(post(address, {"note_id": 1}, FORM, **answer)) == "asked"
-        assert sent(tmp_path) == {1: 1}
+        assert count_sends(tmp_path) == {1: 1}
         confirm = {"note_id": 2, "confirm": True}
         results = []
         for call in ({"note_id": 2}, confirm, confirm, confirm):
@@ -179,7 +181,7 @@ def test_two_replicas_apply_once(
         ]
         refusal = "send_note was applied before with these arguments, and is not applied twice"
         assert [result["content"][0]["text"] for result in results[2:]] == [refusal] * 2
-        assert sent(tmp_path) == {1: 1, 2: 1}
+        assert count_sends(tmp_path) == {1: 1, 2: 1}
 
 
 # What one of the two hundred does, by its number, and what its calls come to.
@@ -194,7 +196,7 @@ FLOWS = {
 }
 
 
-def flow(address: str, number: int) -> list[str]:
+def run_flow(address: str, number: int) -> list[str]:
     """Call for one number in the way that is its turn; what the calls came to, those at once in order."""
     kind, note = [*FLOWS][number % len(FLOWS)], {"note_id": number}
     confirm = note | {"confirm": True}
@@ -232,22 +234,22 @@ def test_two_hundred_mixed_confirmations_at_once(
     redis: str, project: Path, tmp_path: Path
 ) -> None:
     numbers = range(1, 201)
-    with replicas(project, tmp_path, redis) as (balancer, address):
+    with run_replicas(project, tmp_path, redis) as (balancer, address):
         with ThreadPoolExecutor(40) as pool:
             came = dict(
-                zip(numbers, pool.map(partial(flow, address), numbers), strict=True)
+                zip(numbers, pool.map(partial(run_flow, address), numbers), strict=True)
             )
         assert len(set(balancer.served)) == 2
     expected = {number: FLOWS[[*FLOWS][number % len(FLOWS)]] for number in numbers}
     assert {n: came[n] for n in numbers if came[n] != expected[n]} == {}
     applied = [number for number in numbers if "applied" in expected[number]]
-    assert sent(tmp_path) == dict.fromkeys(applied, 1)
+    assert count_sends(tmp_path) == dict.fromkeys(applied, 1)
 
 
 def test_two_replicas_share_a_page(template: Path, redis: str, tmp_path: Path) -> None:
     paged = {"profile": "custom", "confirm_fallback": "page"}
     project = render(template, tmp_path / "paged", paged)
-    with replicas(project, tmp_path, redis) as (balancer, address):
+    with run_replicas(project, tmp_path, redis) as (balancer, address):
         waiting = post(address, {"note_id": 1}, {})
         assert outcome(waiting) == "waiting"
         (link,) = re.findall(r"http://\S+link=[\w-]+", waiting["content"][0]["text"])
@@ -271,4 +273,4 @@ def test_two_replicas_share_a_page(template: Path, redis: str, tmp_path: Path) -
         results = [post(address, {"note_id": 1}, {}) for _ in range(3)]
         assert [outcome(result) for result in results] == ["applied", "error", "error"]
         assert len(set(balancer.served)) == 2
-    assert sent(tmp_path) == {1: 1}
+    assert count_sends(tmp_path) == {1: 1}

@@ -15,8 +15,8 @@ from engine.tests.engine_support.graph import find_cycle, import_graph
 HTTP = {"backend": "http", "api": "https://api.example.com", "consent": "url"}
 
 
-def imported(folder: Path) -> set[str]:
-    """The packages that a folder's modules import by name."""
+def find_imports(folder: Path) -> set[str]:
+    """Find the packages that a folder's modules import by name."""
     names: set[str] = set()
     for path in folder.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -32,8 +32,8 @@ def normalize(name: str) -> str:
     return name.lower().replace("_", "-")
 
 
-def undeclared(names: set[str], requirements: list[str]) -> set[str]:
-    """Those of no distribution in a list of requirements."""
+def find_undeclared(names: set[str], requirements: list[str]) -> set[str]:
+    """Find the packages of no distribution in a list of requirements."""
     declared = set()
     for line in requirements:
         declared.add(normalize(re.split(r"[\[<>=!~; ]", line)[0]))
@@ -52,13 +52,14 @@ def test_every_import_is_declared(example: Renders, name: str) -> None:
     about = tomllib.loads((project / "pyproject.toml").read_text(encoding="utf-8"))
     package = next((project / "src").iterdir())
     needed = about["project"]["dependencies"]
-    assert undeclared(imported(package) - {package.name}, needed) == set()
+    assert find_undeclared(find_imports(package) - {package.name}, needed) == set()
     requirements = [*needed, *about["dependency-groups"]["dev"]]
     local_packages = {package.name, "copier_fastmcp_suite"}
     assert (
-        undeclared(imported(project / "tests") - local_packages, requirements) == set()
+        find_undeclared(find_imports(project / "tests") - local_packages, requirements)
+        == set()
     )
-    assert undeclared({"fastmcp"}, []) == {"fastmcp"}
+    assert find_undeclared({"fastmcp"}, []) == {"fastmcp"}
 
 
 def write_package(answers: Answers, folder: Path) -> Path:

@@ -79,10 +79,10 @@ CHANGES: list[tuple[tuple[str, ...], object, list[str]]] = [
 ]  # fmt: skip
 
 
-def changed(
+def change_lock(
     place: tuple[str, ...], value: object, versions: dict[str, str] = VERSIONS
 ) -> lock.Lock:
-    """The lock with one value changed."""
+    """Return the lock with one value changed."""
     after = copy.deepcopy(PINNED) | {"versions": versions}
     inner: dict[str, Any] = after["tools"]["drop_note"]
     for key in place[:-1]:
@@ -99,12 +99,12 @@ def changed(
 def test_each_change_has_its_label(
     place: tuple[str, ...], value: object, lines: list[str]
 ) -> None:
-    differences = lock.format_differences(PINNED, changed(place, value))
+    differences = lock.format_differences(PINNED, change_lock(place, value))
     assert differences == [f"drop_note: {line}" for line in lines]
 
 
 def test_a_gate_that_is_added_breaks_callers() -> None:
-    ungated = changed(("gated",), False)
+    ungated = change_lock(("gated",), False)
     assert lock.format_differences(ungated, PINNED) == [
         "drop_note: BREAKING: gate gained"
     ]
@@ -194,14 +194,14 @@ def test_a_result_in_fewer_words_breaks_nothing(
     old_result: object, new_result: object
 ) -> None:
     before, after = (
-        changed((*OUTPUT, "gone"), old_result),
-        changed((*OUTPUT, "gone"), new_result),
+        change_lock((*OUTPUT, "gone"), old_result),
+        change_lock((*OUTPUT, "gone"), new_result),
     )
     older = before | {"versions": {"fastmcp": "4.1.2"}}
     for first, second in ((older, after), (after, older)):
         for line in lock.format_differences(first, second):
             assert ": RENDERED: " in line
-    narrow = changed((*OUTPUT, "gone"), {"type": "integer"})
+    narrow = change_lock((*OUTPUT, "gone"), {"type": "integer"})
     assert "BREAKING" in "".join(lock.format_differences(narrow, after))
 
 
@@ -211,11 +211,11 @@ def test_other_libraries_that_write_the_same_otherwise(
 ) -> None:
     """Under other versions it is RENDERED; under the same ones somebody wrote it so, and nothing breaks."""
     differences = lock.format_differences(
-        PINNED, changed(place, value, VERSIONS | {"pydantic": "2.99.0"})
+        PINNED, change_lock(place, value, VERSIONS | {"pydantic": "2.99.0"})
     )
     assert differences
     assert all(line.startswith("drop_note: RENDERED: input.") for line in differences)
-    same = lock.format_differences(PINNED, changed(place, value))
+    same = lock.format_differences(PINNED, change_lock(place, value))
     rendered_lines = []
     for line in same:
         rendered_lines.append(line.replace("drop_note: ", "drop_note: RENDERED: "))
@@ -223,7 +223,7 @@ def test_other_libraries_that_write_the_same_otherwise(
 
 
 def test_a_real_change_is_breaking_under_other_versions_too() -> None:
-    after = changed(
+    after = change_lock(
         (*INPUT, "note_id", "type"), "string", VERSIONS | {"pydantic": "2.99.0"}
     )
     assert "BREAKING: input.note_id.type" in "".join(

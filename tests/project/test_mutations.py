@@ -26,7 +26,7 @@ def decorator(old: str, new: str, arguments: str = "") -> list[Change]:
     ]
 
 
-def said(arguments: str) -> list[Change]:
+def add_arguments(arguments: str) -> list[Change]:
     """Add arguments to the decorator."""
     return [(r"\n@(\w+)\(", rf"\n@\1({arguments}, ")]
 
@@ -62,7 +62,7 @@ FILES: list[tuple[str, str, str, list[Change]]] = [
     ("newline in the title", "text-clean", "get_broken", title(r"Get\\nBroken")),
     ("accent apart from its letter", "text-clean", "get_accent", title("Get Cafe\u0301")),
     ("text beyond 4,000 characters", "text-clean", "get_novel", [('"""Get a', '"""' + "Get " * 1500)]),
-    ("read with a write scope", "read-needs-no-write-scope", "get_scoped", said('scopes=["a:write"]')),
+    ("read with a write scope", "read-needs-no-write-scope", "get_scoped", add_arguments('scopes=["a:write"]')),
     ("write without why", "write-justified", "create_unexplained", [(r',\s*why="[^"]*"', "")]),
     ("get_* not read-only", "verb-reads", "get_counted", decorator("read", "action", ACTION)),
     ("delete_* read-only", "verb-writes", "delete_reader", [*decorator("delete", "read"), (r"await backend.*\n", "False\n")]),
@@ -72,10 +72,10 @@ FILES: list[tuple[str, str, str, list[Change]]] = [
     ("update with an etag idempotent", "versioned-is-not-idempotent", "update_stamped", decorator("update", "put")),
     ("overwrite not destructive", "overwrite-is-destructive", "write_over", [*decorator("put", "ensure"), (r'\.put\(\s*("\w+"),\s*(\w+),\s*', r".ensure(\1, id=\2, fields=")]),
     ("delete_* not destructive", "overwrite-is-destructive", "remove_softly", [*decorator("delete", "action", "destructive=False, "), (r"await backend.*\n", "False\n")]),
-    ("exception without reason", "hints-match-behavior", "delete_unreasoned", said('exceptions=[{"hint": "idempotent", "value": False, "why": " "}]')),
-    ("read-only and destructive at once", "read-only-excludes-destructive", "get_destroyer", said('exceptions=[{"hint": "destructive", "value": True, "why": "Who knows."}]')),
-    ("gate taken away without reason", "gate-present", "delete_ungated", said("confirm=False")),
-    ("question that names no parameter", "question-names-parameters", "delete_asker", said('confirm="Delete {nope}?"')),
+    ("exception without reason", "hints-match-behavior", "delete_unreasoned", add_arguments('exceptions=[{"hint": "idempotent", "value": False, "why": " "}]')),
+    ("read-only and destructive at once", "read-only-excludes-destructive", "get_destroyer", add_arguments('exceptions=[{"hint": "destructive", "value": True, "why": "Who knows."}]')),
+    ("gate taken away without reason", "gate-present", "delete_ungated", add_arguments("confirm=False")),
+    ("question that names no parameter", "question-names-parameters", "delete_asker", add_arguments('confirm="Delete {nope}?"')),
     ("result without a type", "output-described", "get_untyped", [(r"\) -> \w+:", "):")]),
     ("one tool for reading and purging", "one-action", "run_both", [("import Annotated", "import Annotated, Literal"), (r"(?m)^\) ->", f"    {BOTH} ->")]),
     ("a switch that deletes, in a read", "one-action", "get_switch", [(r"(?m)^\) ->", f"    {SWITCH}) ->")]),
@@ -90,11 +90,11 @@ FILES: list[tuple[str, str, str, list[Change]]] = [
     ("body not idempotent under @delete", "says idempotent: action", "delete_again", body('await backend().act("log", {})')),
     ("body erases under @append", "says not destructive: put", "append_eraser", [(r"\.append\(", ".put(")]),
     ("body erases under @create", "says not destructive: action", "create_eraser", body('await backend().delete("eraser", None)')),
-    ("body erases under @action(destructive=False)", "says not destructive", "send_eraser", [*said("destructive=False"), *body('await backend().delete("eraser", 1)')]),
+    ("body erases under @action(destructive=False)", "says not destructive", "send_eraser", [*add_arguments("destructive=False"), *body('await backend().delete("eraser", 1)')]),
     ("create that creates nothing", "changed nothing", "create_nothing", [(r"await backend\(\)\.create\(.*\)\n", 'await backend().get("nothing", 1000)\n')]),
     ("append that appends nothing", "changed nothing", "append_nothing", [(INSTEAD, UNCHANGED + "\n")]),
     ("update that takes a stale etag", "stale", "update_stale", [(r",\s*etag=etag", "")]),
-    ("action once, said to be more", "says not idempotent: ensure", "send_once", [*said("idempotent=False"), (r"\}\)\n", "}, once=True)\n")]),
+    ("action once, said to be more", "says not idempotent: ensure", "send_once", [*add_arguments("idempotent=False"), (r"\}\)\n", "}, once=True)\n")]),
     ("body deletes under @put", "says put: delete", "set_gone", [(r"\n    return", '\n    await backend().delete("gone", gone_id)\n    return')]),
     ("body puts under @delete", "says delete", "delete_putter", [(r"await backend.*\n", 'bool(await backend().put("putter", putter_id, {"seen": True}))\n')]),
     ("delete that removes nothing", "says delete", "delete_nothing", [(r"await backend.*\n", "False\n")]),
@@ -174,8 +174,8 @@ def failures(mutants: Path) -> dict[str, str]:
     return suite(mutants)
 
 
-def words_of(message: str) -> str:
-    """What a behavior probe found, in short."""
+def summarize(message: str) -> str:
+    """Summarize what a behavior probe found."""
     if match := re.search(
         r"it says ([\w -]+), but .* behavior '(\w+)' would be true", message
     ):
@@ -193,15 +193,15 @@ def words_of(message: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def caught(failures: dict[str, str]) -> dict[str, set[str]]:
+def findings_of_tools(failures: dict[str, str]) -> dict[str, set[str]]:
     """Each tool with what caught it: rules, and probes in both eras."""
     findings: dict[str, set[str]] = {}
     eras: dict[tuple[str, str], set[str]] = {}
     for test, message in failures.items():
         if test.startswith("test_hints_are_true["):
             era, _, tool = test[len("test_hints_are_true[") : -1].rpartition("-")
-            findings.setdefault(tool, set()).add(words_of(message))
-            eras.setdefault((tool, words_of(message)), set()).add(era)
+            findings.setdefault(tool, set()).add(summarize(message))
+            eras.setdefault((tool, summarize(message)), set()).add(era)
         else:
             for tool, rule in re.findall(r"(?m)^(\S+): .* \(([\w-]+)\)$", message):
                 findings.setdefault(tool, set()).add(rule)
@@ -216,23 +216,25 @@ def caught(failures: dict[str, str]) -> dict[str, set[str]]:
     ("what", "rule", "tool"), [pytest.param(*row[:3], id=row[0]) for row in FILES]
 )
 def test_a_mutated_tool_file(
-    what: str, rule: str, tool: str, caught: dict[str, set[str]]
+    what: str, rule: str, tool: str, findings_of_tools: dict[str, set[str]]
 ) -> None:
-    assert caught.get(tool) == {rule}
+    assert findings_of_tools.get(tool) == {rule}
     ROWS.append(f"tool file  {what:46} {rule}")
 
 
 def test_nothing_else_was_caught(
-    caught: dict[str, set[str]], failures: dict[str, str]
+    findings_of_tools: dict[str, set[str]], failures: dict[str, str]
 ) -> None:
-    assert caught.keys() == {name for _, _, name, _ in FILES}
+    assert findings_of_tools.keys() == {name for _, _, name, _ in FILES}
     for test in failures:
         assert "[" in test, f"{test}: the lock and the table were written anew"
 
 
-def test_a_name_alone_contradicts_nothing(caught: dict[str, set[str]]) -> None:
+def test_a_name_alone_contradicts_nothing(
+    findings_of_tools: dict[str, set[str]],
+) -> None:
     assert len(PROVEN) == len([rule for _, rule, _, _ in FILES if rule in BY_NAME]) >= 8
-    assert caught.keys() & dict(PROVEN).keys() == set()
+    assert findings_of_tools.keys() & dict(PROVEN).keys() == set()
 
 
 def test_every_rule_is_broken_once() -> None:

@@ -78,8 +78,8 @@ def running(
             process.communicate()
 
 
-def waited(text: str, file: Path) -> str:
-    """What a file holds once a text is in it."""
+def wait_for_text(text: str, file: Path) -> str:
+    """Wait for a text in a file, and return the content."""
     last = time.monotonic() + PATIENCE
     while text not in (content := file.read_text(encoding="utf-8")):
         assert time.monotonic() < last, content
@@ -87,8 +87,8 @@ def waited(text: str, file: Path) -> str:
     return content
 
 
-def events(file: Path) -> list[dict[str, Any]]:
-    """The structured lines of a log."""
+def load_events(file: Path) -> list[dict[str, Any]]:
+    """Load the structured lines of a log."""
     lines = file.read_text(encoding="utf-8").splitlines()
     events = []
     for line in lines:
@@ -126,8 +126,8 @@ def post(client: httpx2.Client, address: str, tool: str, **arguments: object) ->
     return json.loads(text)["result"]
 
 
-def container_asks(port: str) -> subprocess.CompletedProcess[bytes]:
-    """The health check of the Dockerfile, on this machine."""
+def run_health_check(port: str) -> subprocess.CompletedProcess[bytes]:
+    """Run the health check of the Dockerfile, on this machine."""
     text = rendered({"packages": ["container"]})["Dockerfile"]
     (words,) = re.findall(r"^HEALTHCHECK .*CMD (\[.*\])$", text, re.MULTILINE)
     program, *arguments = json.loads(words)
@@ -162,7 +162,7 @@ def test_a_killed_server_has_recorded_every_call_that_it_answered(
 
     settings = {"AUDIT": str(trail), "STATE_KEYS": KEY}
     with running(mine, tmp_path, "--http", "--port", port, **settings) as process:
-        waited("startup complete", tmp_path / "stderr")
+        wait_for_text("startup complete", tmp_path / "stderr")
         with ThreadPoolExecutor(8) as pool:
             floods = [pool.submit(flood, which) for which in range(8)]
             last = time.monotonic() + PATIENCE
@@ -199,10 +199,12 @@ def test_over_stdio_one_signal_stops_it_while_its_input_is_open(
         )
         process.stdin.write("\n")
         process.stdin.flush()
-        waited("isError", tmp_path / "stdout")
+        wait_for_text("isError", tmp_path / "stdout")
         process.send_signal(number)
         assert process.wait(PATIENCE) == 0
-        assert "the lifespan is closed" in waited("lifespan", tmp_path / "stdout")
+        assert "the lifespan is closed" in wait_for_text(
+            "lifespan", tmp_path / "stdout"
+        )
     assert "Traceback" not in (tmp_path / "stderr").read_text()
 
 
@@ -216,7 +218,7 @@ def test_over_http_one_signal_stops_it_while_a_client_listens(
         "clientInfo": {"name": "raw", "version": "1"},
     }
     with running(mine, tmp_path, "--http", "--port", port, AUDIT="stdout") as process:
-        waited("startup complete", tmp_path / "stderr")
+        wait_for_text("startup complete", tmp_path / "stderr")
         address = f"http://127.0.0.1:{port}"
         headers = {"Accept": "application/json, text/event-stream"}
         with httpx2.Client(headers=headers, timeout=PATIENCE) as client:
@@ -226,7 +228,7 @@ def test_over_http_one_signal_stops_it_while_a_client_listens(
                 client.get(f"{address}/health", headers={"Host": "evil"}).status_code
                 == 421
             )
-            assert container_asks(port).returncode == 0
+            assert run_health_check(port).returncode == 0
             post(client, address, "create_note", title="a", content="b")
             body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
             session = client.post(f"{address}/mcp", json=body).headers["mcp-session-id"]
@@ -234,14 +236,16 @@ def test_over_http_one_signal_stops_it_while_a_client_listens(
             with client.stream("GET", f"{address}/mcp", headers=session_header):
                 process.send_signal(signal.SIGINT)
                 assert process.wait(PATIENCE) == 130
-    assert container_asks(port).returncode == 1
+    assert run_health_check(port).returncode == 1
     assert "the lifespan is closed" in (tmp_path / "stdout").read_text()
-    assert [event["outcome"] for event in events(tmp_path / "stdout")] == ["applied"]
+    assert [event["outcome"] for event in load_events(tmp_path / "stdout")] == [
+        "applied"
+    ]
     assert "Traceback" not in (tmp_path / "stderr").read_text()
 
 
-def documented(text: str) -> dict[str, tuple[set[str], set[str]]]:
-    """The events of the guide, each with the fields that it has always, and sometimes."""
+def parse_events(text: str) -> dict[str, tuple[set[str], set[str]]]:
+    """Parse the events of the guide, each with its required and its optional fields."""
     fields_of_event = {}
     rows = re.findall(
         r"^\| `(\w+)` \| [^|]* \| (.*) \|$",
@@ -269,12 +273,12 @@ def test_every_event_of_the_code_is_in_the_guide(answers: Answers) -> None:
         if "consent" in answers or path.parent.name != "consent":
             code += path.read_text(encoding="utf-8")
     events = re.findall(r'(?:"event": |log_step\(\s*)"(\w+)"', code)
-    assert {*events} == documented(files["docs/operating.md"]).keys()
+    assert {*events} == parse_events(files["docs/operating.md"]).keys()
 
 
 def test_each_line_of_the_log_is_as_the_guide_says(mine: Path, tmp_path: Path) -> None:
     guide = (mine / "docs/operating.md").read_text(encoding="utf-8")
-    fields = documented(guide)
+    fields = parse_events(guide)
     (example,) = re.findall(r"^\{.*\}$", guide, re.MULTILINE)
     fields["write"] = {*json.loads(example)} - {"event"}, set()
     calls = [
@@ -290,10 +294,10 @@ def test_each_line_of_the_log_is_as_the_guide_says(mine: Path, tmp_path: Path) -
         for number, call in enumerate(calls, 1):
             process.stdin.write(json.dumps(call) + "\n")
             process.stdin.flush()
-            waited(f'"id":{number}', tmp_path / "stdout")
+            wait_for_text(f'"id":{number}', tmp_path / "stdout")
         process.stdin.close()
         process.wait(PATIENCE)
-    lines = events(tmp_path / "stderr")
+    lines = load_events(tmp_path / "stderr")
     typo = "NOTES_MCP_READONLY: this server has no such setting; is NOTES_MCP_READ_ONLY meant?"
     output = (tmp_path / "stderr").read_text(encoding="utf-8").splitlines()
     assert [line for line in output if "no such setting" in line] == [typo]

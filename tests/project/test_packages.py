@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from fastmcp import Client
-from programs import fetched, npx, run, uv
+from programs import npx, run, run_fetched, uv
 from support import answers, macro, nightly_but, python, render, rendered
 
 MCPB = npx("@anthropic-ai/mcpb@2.1.2", "mcpb")
@@ -59,7 +59,7 @@ def mine(packaged: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def built(mine: Path) -> Path:
     """The folder with the built wheel and sdist."""
-    fetched(uv(), "build", "--quiet", folder=mine)
+    run_fetched(uv(), "build", "--quiet", folder=mine)
     return mine / "dist"
 
 
@@ -139,10 +139,10 @@ def test_the_wheel_serves(built: Path, tmp_path: Path) -> None:
 @pytest.mark.nightly
 def test_the_wheel_alone_serves(built: Path, tmp_path: Path) -> None:
     empty = tmp_path / "empty"
-    fetched(uv(), "venv", "--quiet", empty, folder=tmp_path)
+    run_fetched(uv(), "venv", "--quiet", empty, folder=tmp_path)
     folder = empty / ("Scripts" if os.name == "nt" else "bin")
     wheel = next(built.glob("*.whl"))
-    fetched(
+    run_fetched(
         uv(),
         "pip",
         "install",
@@ -167,8 +167,8 @@ def test_the_wheel_alone_serves(built: Path, tmp_path: Path) -> None:
 
 @pytest.mark.nightly
 def test_the_bundle_is_valid_small_and_serves(mine: Path, tmp_path: Path) -> None:
-    fetched(*MCPB, "validate", mine / "manifest.json", folder=tmp_path)
-    fetched(*MCPB, "pack", mine, tmp_path / "notes.mcpb", folder=tmp_path)
+    run_fetched(*MCPB, "validate", mine / "manifest.json", folder=tmp_path)
+    run_fetched(*MCPB, "pack", mine, tmp_path / "notes.mcpb", folder=tmp_path)
     with zipfile.ZipFile(tmp_path / "notes.mcpb") as bundle:
         names = bundle.namelist()
         bundle.extractall(tmp_path / "bundle")
@@ -184,7 +184,7 @@ def test_the_bundle_is_valid_small_and_serves(mine: Path, tmp_path: Path) -> Non
     folder = str(tmp_path / "bundle")
     words = [word.replace("${__dirname}", folder) for word in start["args"]]
     assert start["command"] == "uv"
-    fetched(uv(), "sync", "--quiet", "--no-dev", folder=tmp_path / "bundle")
+    run_fetched(uv(), "sync", "--quiet", "--no-dev", folder=tmp_path / "bundle")
     assert len(tools(uv(), *words)) == 9
 
 
@@ -244,7 +244,7 @@ def test_a_manifest_of_any_answers_is_valid(name: str, tmp_path: Path) -> None:
     manifest.write_text(
         rendered(answers(name) | PACKAGES)["manifest.json"], encoding="utf-8"
     )
-    fetched(*MCPB, "validate", manifest, folder=tmp_path)
+    run_fetched(*MCPB, "validate", manifest, folder=tmp_path)
 
 
 def test_a_bundle_names_the_privacy_policy_that_was_given(tmp_path: Path) -> None:
@@ -253,7 +253,7 @@ def test_a_bundle_names_the_privacy_policy_that_was_given(tmp_path: Path) -> Non
     assert json.loads(files["manifest.json"])["privacy_policies"] == [policy]
     assert f"\n## Privacy Policy\n\nPrivacy policy: <{policy}>\n" in files["README.md"]
     (tmp_path / "manifest.json").write_text(files["manifest.json"], encoding="utf-8")
-    fetched(*MCPB, "validate", tmp_path / "manifest.json", folder=tmp_path)
+    run_fetched(*MCPB, "validate", tmp_path / "manifest.json", folder=tmp_path)
     without = rendered(PACKAGES)
     assert "privacy_policies" not in json.loads(without["manifest.json"])
     assert (

@@ -128,8 +128,8 @@ def served(
     return policy, hints, gated
 
 
-def shown(mode: str, value: bool) -> bool | None:
-    """A hint under a cell of the table `on_the_wire`; None where it is absent."""
+def compute_hint(mode: str, value: bool) -> bool | None:
+    """Compute a hint under a cell of the table `on_the_wire`; None where it is absent."""
     return value if mode in ("always", str(value).lower()) else None
 
 
@@ -153,7 +153,10 @@ def test_every_cell_of_the_tables_is_on_the_wire(
             row["destructive"] = overwrites
         modes = TABLES["on_the_wire"][policy["hints"]][behavior]
         for hint, wire in WIRE.items():
-            assert hints[name].get(wire) == shown(modes[hint], row[hint]), (name, hint)
+            assert hints[name].get(wire) == compute_hint(modes[hint], row[hint]), (
+                name,
+                hint,
+            )
 
 
 def test_an_exception_is_on_the_wire_whatever_the_table(

@@ -187,7 +187,7 @@ def missing(paths: Iterable[Path], *roots: Path) -> list[str]:
 def command_help(path: tuple[str, ...]) -> str:
     """What `copier-fastmcp ... --help` prints."""
     words = [sys.executable, "-m", "copier_fastmcp", *path, "--help"]
-    wide = os.environ | {"COLUMNS": "200"} | forked.handing_on()
+    wide = os.environ | {"COLUMNS": "200"} | forked.fork_variables()
     return subprocess.run(
         words, capture_output=True, text=True, check=False, env=wide
     ).stdout

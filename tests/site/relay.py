@@ -26,7 +26,7 @@ def hand_on(address: str, words: Sequence[str]) -> NoReturn:
     os._exit(code)
 
 
-def can(words: Sequence[str]) -> bool:
+def can_relay(words: Sequence[str]) -> bool:
     """Whether a program may run there: it imports much, and no variable would come too late."""
     late = {n for n in os.environ if n.startswith(("FASTMCP_", "PYTHON"))} - IN_TIME
     module, code, *_ = [*words[words[:1] == ["-P"] :], "", ""]

@@ -30,7 +30,7 @@ class Finder:
                 assert spec.loader
                 compiled = importlib.util.module_from_spec(spec)
                 spec.loader.exec_module(compiled)
-                compiled.once()
+                compiled.compile_once()
 
             spec.loader.exec_module = after  # type: ignore[method-assign]
         return spec
@@ -39,7 +39,7 @@ class Finder:
 if FORKS := os.environ.get("FORKS"):
     import relay
 
-    if relay.can(sys.orig_argv[1:]):
+    if relay.can_relay(sys.orig_argv[1:]):
         relay.hand_on(FORKS, sys.orig_argv[1:])
 if "COMPILED_TEMPLATES" in os.environ:
     sys.meta_path.insert(0, Finder())

@@ -24,7 +24,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import yaml
-from lifecycle import commit, said
+from lifecycle import commit, load_answers
 from support import clone_template, git
 from survival.edits import EDITS, LATIN
 from survival.servers import NOTES, SERVERS, releases
@@ -165,7 +165,7 @@ def obey(project: Path, line: str) -> None:
 def bring(life: Life, project: Path, template: Path, tag: str, place: Path) -> None:
     """One release for one server."""
     words = ["--trust", "--vcs-ref", tag]
-    before, answers = disk(project), said(project)
+    before, answers = disk(project), load_answers(project)
     old = fresh(template, place / f"{tag}-old", answers)
     done = copier("update", *words, folder=project)
     refused = [
@@ -186,7 +186,7 @@ def bring(life: Life, project: Path, template: Path, tag: str, place: Path) -> N
         life.losses.append(f"{tag}: {done.stderr.strip().splitlines()[-3:]}")
         return
     life.updates += 1
-    now = said(project)
+    now = load_answers(project)
     new = fresh(template, place / f"{tag}-new", now)
     life.losses += [
         f"{tag}: {loss}" for loss in losses(before, disk(project), old, new)

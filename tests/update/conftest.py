@@ -21,7 +21,7 @@ def unguarded(request: pytest.FixtureRequest) -> Iterator[None]:
     )
     # Copier hands on the variables that plumbum saw when it was imported
     checked = {} if is_guarded else {"COPIER_FASTMCP_CHECKED": "1"}
-    with local.env(**checked, **forked.handing_on()):
+    with local.env(**checked, **forked.fork_variables()):
         yield
 
 

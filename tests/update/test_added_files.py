@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from lifecycle import commit, said, start, update
+from lifecycle import commit, load_answers, start, update
 from support import Answers, clone_template, git, nightly_but, python, server
 
 RESOURCES = [
@@ -137,7 +137,7 @@ def test_a_tool_under_an_old_name_is_not_served_twice(
     assert [name for name in names if name in ("delete_note", "scrap_note")] == [
         "scrap_note"
     ]
-    assert "delete_note" in said(project)["tools"]
+    assert "delete_note" in load_answers(project)["tools"]
     path.write_text(text.replace("def scrap_note", "def delete_note"))
     done = server(project, "tools", "list")
     message = "scrap_note was formerly delete_note, which is the name of another tool; take it out of "

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from lifecycle import ENGINE, SRC, bytes_of, commit, released, start, update
-from programs import fetched, uv
+from programs import run_fetched, uv
 from support import PYTEST, ROOT, answers, git, pin, python, rendered
 
 MANIFEST = "tests/policy/engine.json"
@@ -223,7 +223,7 @@ def test_a_project_that_depends_on_the_engine_works(
     commit(project)
     lock = (project / "annotations.lock.json").read_bytes()
     update(project, "v1.0.0", {"engine": "package"})
-    fetched(uv(), "sync", "--quiet", folder=project)
+    run_fetched(uv(), "sync", "--quiet", folder=project)
     interpreter = project / (
         ".venv/Scripts/python.exe" if sys.platform == "win32" else ".venv/bin/python"
     )
@@ -237,8 +237,8 @@ def test_a_project_that_depends_on_the_engine_works(
         )
         assert done.returncode == 0, done.stdout + done.stderr
     assert (project / "annotations.lock.json").read_bytes() == lock
-    fetched(uv(), "run", "--no-sync", "notes-mcp", "tools", "list", folder=project)
-    fetched(uv(), "build", "--quiet", "--wheel", folder=project)
+    run_fetched(uv(), "run", "--no-sync", "notes-mcp", "tools", "list", folder=project)
+    run_fetched(uv(), "build", "--quiet", "--wheel", folder=project)
     commit(project)
     update(project, "v1.0.0", {"engine": "vendored"})
     assert python(project, *PYTEST).returncode == 0

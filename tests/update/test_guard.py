@@ -20,7 +20,7 @@ from lifecycle import (
     Edit,
     bytes_of,
     commit,
-    move,
+    move_module,
     released,
     start,
     update,
@@ -48,7 +48,9 @@ def releases(first: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     guide: Edit = ("template/README.md.jinja", "", "\nRelease 2.\n")
     texts: Edit = (TEMPLATE + "cli.py.jinja", "", "\n# release 2\n")
     engine: Edit = (ENGINE + "guard.py", "", "\n# release 2\n")
-    released(template, template, "v2.0.0", *move(template), new, guide, texts, engine)
+    released(
+        template, template, "v2.0.0", *move_module(template), new, guide, texts, engine
+    )
     released(template, template, "v3.0.0", ("copier.yml", PROFILE, ""))
     stricter = (
         CHECK + "{% if resources %}{{ resources[0].uri }} is refused now{% endif %}"

@@ -24,7 +24,7 @@ def document(to: Path, **paths: Any) -> Path:
     return to
 
 
-def described(**fields: Any) -> dict[str, Any]:
+def make_document(**fields: Any) -> dict[str, Any]:
     schema = {"type": "object", "properties": fields}
     return {
         "requestBody": {"content": {"application/json": {"schema": schema}}},
@@ -40,7 +40,7 @@ def test_a_later_document_comes_with_an_update(
     text = {"type": "string"}
     item = {
         "get": {"operationId": "getParcel", "responses": OK},
-        "put": {"operationId": "setParcel", **described(note=text)},
+        "put": {"operationId": "setParcel", **make_document(note=text)},
         "delete": {"operationId": "deleteParcel", "responses": OK},
     }
     listed = {"operationId": "listParcels", "responses": OK}
@@ -59,7 +59,7 @@ def test_a_later_document_comes_with_an_update(
     git(project, "init", "--quiet")
     commit(project, "start")
 
-    item["put"] = {"operationId": "setParcel", **described(note=text, weight=text)}
+    item["put"] = {"operationId": "setParcel", **make_document(note=text, weight=text)}
     del item["delete"]
     later = {**first, "/parcels/{id}/send": {"post": {"responses": OK}}}
     capsys.readouterr()

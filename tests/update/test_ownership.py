@@ -34,7 +34,7 @@ def releases(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return repository
 
 
-def again(project: Path, tag: str) -> None:
+def recopy(project: Path, tag: str) -> None:
     """`copier recopy` at a release."""
     copier.run_recopy(
         project,
@@ -48,7 +48,7 @@ def again(project: Path, tag: str) -> None:
     commit(project, "recopy")
 
 
-def twice(project: Path) -> None:
+def update_twice(project: Path) -> None:
     """The same update two times."""
     update(project, "v2.0.0")
     update(project, "v2.0.0")
@@ -56,8 +56,8 @@ def twice(project: Path) -> None:
 
 WAYS: dict[str, Callable[[Path], None]] = {
     "update": lambda project: update(project, "v2.0.0"),
-    "update twice": twice,
-    "recopy": lambda project: again(project, "v2.0.0"),
+    "update twice": update_twice,
+    "recopy": lambda project: recopy(project, "v2.0.0"),
     "across two releases": lambda project: update(project, "v3.0.0"),
 }
 
@@ -85,7 +85,7 @@ def rename(project: Path) -> None:
     )
 
 
-def by_hand(project: Path) -> None:
+def write_tool(project: Path) -> None:
     """An owner who writes a tool the answers never knew."""
     (project / SRC / "tools/my_own.py").write_text("# all mine\n")
 
@@ -108,7 +108,7 @@ CELLS: dict[str, tuple[Callable[[Path], None], str, str, str]] = {
     ),
     "deleted tool": (delete, SRC + "tools/create_note.py", "absent", "created"),
     "renamed tool": (rename, SRC + "tools/find_them.py", "kept", "kept"),
-    "hand-added tool": (by_hand, SRC + "tools/my_own.py", "kept", "kept"),
+    "hand-added tool": (write_tool, SRC + "tools/my_own.py", "kept", "kept"),
     "removed from answers": (drop, SRC + "tools/delete_note.py", "kept", "kept"),
     "edited backend": (edit(SRC + "backend.py"), SRC + "backend.py", "kept", "kept"),
     "edited settings": (edit(SRC + "settings.py"), SRC + "settings.py", "kept", "kept"),
@@ -145,8 +145,8 @@ CELLS: dict[str, tuple[Callable[[Path], None], str, str, str]] = {
 }
 
 
-def owned(names: dict[str, str]) -> set[str]:
-    """The files of a project that are its owner's."""
+def find_owned_files(names: dict[str, str]) -> set[str]:
+    """Find the files of a project that are its owner's."""
     single = {
         SRC + name
         for name in ("backend.py", "settings.py", "extend.py", "metadata.yaml")
@@ -196,7 +196,7 @@ def test_no_byte_of_an_owner_changes(
     lived: tuple[str, Path, dict[str, str], dict[str, str]],
 ) -> None:
     _, project, before, after = lived
-    mine = owned(before)
+    mine = find_owned_files(before)
     assert {name: after.get(name) for name in mine} == {
         name: before[name] for name in mine
     }

@@ -4,7 +4,16 @@ import json
 from pathlib import Path
 
 import pytest
-from lifecycle import ANSWERS, bytes_of, changed, commit, released, start, suite, update
+from lifecycle import (
+    ANSWERS,
+    bytes_of,
+    commit,
+    find_changes,
+    released,
+    run_suite,
+    start,
+    update,
+)
 from support import pin, server
 from tables import BEHAVIORS, TABLES, WIRE
 
@@ -61,12 +70,12 @@ def test_a_hint_finer_than_a_behavior(repository: Path, tmp_path: Path) -> None:
         (TABLE, '  "finer": [\n', f'  "finer": [\n{ROW}'),
     )
     update(project, "v2.0.0")
-    assert all("/policy/" in name for name in changed(project, before) - {ANSWERS})
+    assert all("/policy/" in name for name in find_changes(project, before) - {ANSWERS})
     served = {}
     for name in ("archive_note", "put_note", "unarchive_note"):
         served[name] = hint(project, name)
     assert served == {"archive_note": False, "put_note": True, "unarchive_note": True}
-    output = suite(project)
+    output = run_suite(project)
     assert RELAXED in output
     assert "put_note" not in output
     assert RELAXED in pin(project).splitlines()
@@ -90,7 +99,7 @@ def test_a_hint_finer_than_a_behavior(repository: Path, tmp_path: Path) -> None:
         "| `archive` `unarchive` | `put` | `destructiveHint` | false | It \\| can be"
         in adr
     )
-    assert "failed" not in suite(project)
+    assert "failed" not in run_suite(project)
 
 
 MINE = {"hint": "destructive", "value": True, "why": "Ours is never archived again."}
@@ -134,11 +143,11 @@ def test_a_rule_warns_then_fails_and_is_waived(
     released_rule(repository, "v2.2.0", warns="v2.0.0", fails="v2.2.0")
     warning = "NOTE search_notes: the name is long; shorten it (name-short, a warning since v2.0.0, "
     update(project, "v2.0.0")
-    output = suite(project)
+    output = run_suite(project)
     assert f"{warning}fails from 2999-01-31)\n" in output
     assert "failed" not in output
     update(project, "v2.2.0")
-    output = suite(project)
+    output = run_suite(project)
     assert "search_notes: the name is long; shorten it (name-short)" in output
     assert "1 failed" in output
     probe = project / "tests/tools/test_search_notes.py"
@@ -151,12 +160,12 @@ def test_a_rule_warns_then_fails_and_is_waived(
         'name-short waived until 2999-01-31: It has "users".'
         in (project / PAGE).read_text()
     )
-    output = suite(project)
+    output = run_suite(project)
     assert '(name-short, waived until 2999-01-31: It has "users".)\n' in output
     assert "failed" not in output
     probe.write_text(text + waiver.replace("UNTIL", "2026-01-31"))
     pin(project)
-    output = suite(project)
+    output = run_suite(project)
     assert (
         "search_notes: the waiver of name-short ended on 2026-01-31; mend what it waives"
         in output
