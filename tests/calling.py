@@ -32,11 +32,10 @@ def environment(**variables: str) -> dict[str, str]:
         "VIRTUAL_ENV",
         "PYTHONDONTWRITEBYTECODE",
     )
-    clean = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(prefixes)
-    }
+    clean = {}
+    for name, value in os.environ.items():
+        if not name.startswith(prefixes):
+            clean[name] = value
     nowhere = {"XDG_CONFIG_HOME": os.devnull, "NO_COLOR": "1", "COLUMNS": "100"}
     return clean | nowhere | WHO | variables
 

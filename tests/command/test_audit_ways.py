@@ -229,12 +229,11 @@ def test_a_baseline_leaves_what_is_new(listed: Path, tmp_path: Path) -> None:
         "delete_user", READ | {"destructiveHint": False, "idempotentHint": True}
     )
     worse["description"] = "Delete a user."
-    listed.write_text(
-        json.dumps(
-            [definition for definition in BAD if definition["name"] != "delete_user"]
-            + [worse]
-        )
-    )
+    remaining = []
+    for definition in BAD:
+        if definition["name"] != "delete_user":
+            remaining.append(definition)
+    listed.write_text(json.dumps([*remaining, worse]))
     done = call(tmp_path, "audit", *words, "--json")
     (finding,) = json.loads(done.stdout)
     assert (done.returncode, finding["tool"], finding["hint"]) == (
@@ -298,7 +297,9 @@ def test_what_clients_do(hints: dict[str, Any], row: str) -> None:
     for what in list_decisions(hints).values():
         decisions.append(what.replace(" each time", "+"))
     assert decisions == row.split()
-    assert all(client.source and client.rule for client in CLIENTS)
+    for client in CLIENTS:
+        assert client.source, client
+        assert client.rule, client
 
 
 def test_the_table_of_clients_also_of_a_project(started: Path, tmp_path: Path) -> None:

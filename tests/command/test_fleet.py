@@ -197,7 +197,8 @@ def test_what_is_rehearsed_is_what_will_happen(
         tmp_path / "all", "diff", "--name-only", "HEAD", names.split()[0]
     ).split()
     assert changed != []
-    assert all(name.startswith("servers/one/") for name in changed)
+    for name in changed:
+        assert name.startswith("servers/one/"), name
 
 
 @pytest.mark.parametrize("signal", nightly_but(["TERM"], ["INT", "TERM"]))

@@ -59,6 +59,14 @@ def run_import(*words: object) -> int:
     return main(["import", *map(str, words), "--unattended"])
 
 
+def list_names(out: Path) -> list[str]:
+    """List the names of the tools in an answers file."""
+    names = []
+    for row in answers(out)["tools"]:
+        names.append(row if isinstance(row, str) else row["name"])
+    return names
+
+
 def import_first(folder: Path) -> Path:
     """The answers that the first import of the document writes."""
     out = folder / "notes.yml"
@@ -94,7 +102,8 @@ def test_answers_are_written_with_what_says_so(
         "DELETE /notes/{id}": "delete",
         "POST /notes/{id}/thing": "action",
     }
-    assert all(tool["why"] for tool in result["tools"])
+    for tool in result["tools"]:
+        assert tool["why"], tool
     assert (
         "7 operations: 6 tools (2 read, 1 create, 1 put, 1 delete, 1 action), 1 left out"
         in text
@@ -156,7 +165,7 @@ def test_operations_are_chosen_by_globs(
 ) -> None:
     file, out = document(tmp_path), tmp_path / "notes.yml"
     assert run_import(file, "--out", out, "--tag", "not*", "--method", "get") == 0
-    assert [tool["name"] for tool in answers(out)["tools"]] == [
+    assert list_names(out) == [
         "list_notes",
         "get_note",
     ]
@@ -168,7 +177,7 @@ def test_operations_are_chosen_by_globs(
         )
         == 0
     )
-    assert [tool["name"] for tool in answers(out)["tools"]] == [
+    assert list_names(out) == [
         "list_notes",
         "delete_note",
     ]
@@ -186,9 +195,11 @@ def test_a_later_document_changes_what_is_not_yours(
     by_name["get_note"]["title"] = "Read one note"
     by_name["set_note"]["description"] = "Mine."
     by_name["set_note"]["params"][1]["description"] = "Mine, too."
-    mine["tools"] = [by_name[name] for name in by_name if name != "delete_note"] + [
-        "search_mine"
-    ]
+    remaining = []
+    for name in by_name:
+        if name != "delete_note":
+            remaining.append(by_name[name])
+    mine["tools"] = [*remaining, "search_mine"]
     mine["profile"] = "confirm-all"
     out.write_text(yaml.safe_dump(mine, sort_keys=False))
     later = paths()

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 import yaml
-from command.test_import import answers, document, import_first, paths, run_import
-
-
-def names_of(out: Path) -> list[str]:
-    names = []
-    for row in answers(out)["tools"]:
-        names.append(row if isinstance(row, str) else row["name"])
-    return names
+from command.test_import import (
+    answers,
+    document,
+    import_first,
+    list_names,
+    paths,
+    run_import,
+)
 
 
 def test_an_import_that_is_not_remembered_doubles_nothing(
@@ -21,14 +21,14 @@ def test_an_import_that_is_not_remembered_doubles_nothing(
 ) -> None:
     """Two tools of one name are answers that nothing takes."""
     out = import_first(tmp_path)
-    before = names_of(out)
+    before = list_names(out)
     mine = answers(out)
     mine["tools"][0]["title"] = "Mine"
     out.write_text(yaml.safe_dump(mine, sort_keys=False))
     (tmp_path / "notes.import.json").unlink()
     capsys.readouterr()
     assert run_import(document(tmp_path), "--out", out) == 0
-    assert names_of(out) == before
+    assert list_names(out) == before
     assert answers(out)["tools"][0]["title"] == "Mine"
     assert (
         "kept: GET /notes (list_notes) stays as it is in the answers"
@@ -58,7 +58,7 @@ def test_a_name_is_given_once_and_stays(tmp_path: Path) -> None:
             result[row["http"]] = row["name"]
     assert result["GET /notes"] == "list_notes", "who had a name first keeps it"
     assert result["GET /notes/{id}"] == "open_note"
-    assert len({*names_of(out)}) == len(names_of(out)) == 10
+    assert len({*list_names(out)}) == len(list_names(out)) == 10
 
 
 def test_what_is_remembered_may_be_damaged(

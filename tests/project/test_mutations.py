@@ -205,9 +205,8 @@ def findings_of_tools(failures: dict[str, str]) -> dict[str, set[str]]:
         else:
             for tool, rule in re.findall(r"(?m)^(\S+): .* \(([\w-]+)\)$", message):
                 findings.setdefault(tool, set()).add(rule)
-    assert all("2026-07-28" in versions for versions in eras.values()), (
-        eras
-    )  # where every case is run
+    for versions in eras.values():
+        assert "2026-07-28" in versions, eras
     assert len([versions for versions in eras.values() if len(versions) == 2]) > 12
     return findings
 

@@ -141,10 +141,12 @@ def test_every_cell_of_the_tables_is_on_the_wire(
     actions = {"send_note": {"destructive": True, "idempotent": False}, **ACTIONS}
     # The embedded store is a closed world, which only the explicit table states unasked
     is_open = policy["hints"] != "explicit"
-    cases = [(name, behavior, is_open) for behavior, name in NAMES.items()]
-    cases += [(f"local_{behavior}", behavior, False) for behavior in BEHAVIORS]
-    cases += [(f"open_{behavior}", behavior, True) for behavior in BEHAVIORS]
-    cases += [(name, "action", is_open) for name in ACTIONS]
+    cases = [(name, "action", is_open) for name in ACTIONS]
+    for behavior, name in NAMES.items():
+        cases.append((name, behavior, is_open))
+    for behavior in BEHAVIORS:
+        cases.append((f"local_{behavior}", behavior, False))
+        cases.append((f"open_{behavior}", behavior, True))
     for name, behavior, open_world in cases:
         row = TABLES["behaviors"][behavior] | {"open_world": open_world}
         if behavior == "action":

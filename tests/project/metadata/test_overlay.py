@@ -159,7 +159,8 @@ def test_the_packaged_file_is_all_comments_and_its_example_is_valid(
     lab: Path, over: Callable[[str], Texts]
 ) -> None:
     text = (lab / "src/lab_texts/metadata.yaml").read_text()
-    assert all(line.startswith("#") for line in text.splitlines())
+    for line in text.splitlines():
+        assert line.startswith("#"), line
     example = "".join(line[2:] + "\n" for line in text.split("#\n", 1)[1].splitlines())
     assert over(example)["tools"]["get_meter"]["title"] == "A title for people"
 
