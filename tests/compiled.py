@@ -1,8 +1,8 @@
-"""What is compiled is compiled once for a run of the tests: each template, and each module of the projects.
+"""A cache that compiles each template and each project module once per test run.
 
-A third of what a render costs is Jinja's compiler, in this process and in those of Copier that it starts: they find
-`tests/site/sitecustomize.py`, which calls `compile_once`. The same modules and tests are in hundreds of projects; the programs
-that run there (`warm.py`) call `modules`.
+Jinja's compiler takes a third of the time of a render, in this process and in the Copier processes that it starts: those
+load `tests/site/sitecustomize.py`, which calls `compile_once`. Hundreds of projects contain the same modules and tests;
+their programs (`warm.py`) call `modules`.
 """
 
 import hashlib
@@ -33,7 +33,7 @@ def _compile_once(
     *arguments: Any,
     **keywords: Any,
 ) -> Any:
-    """What Jinja makes of a source; what else it depends on are the class and the settings, and these are in the key."""
+    """Return Jinja's code for a source; the key also contains the class and the settings, on which the code depends."""
     if not isinstance(source, str) or keywords or any(arguments[1:]):
         return _compile(self, source, name, *arguments, **keywords)
     settings = (
@@ -52,7 +52,7 @@ def _compile_once(
 
 
 def _path(key: Key) -> Path:
-    """The file that holds a code for the other processes."""
+    """Return the file that stores a code object for the other processes."""
     name = hashlib.sha256(repr((jinja2.__version__, key)).encode()).hexdigest()
     return Path(os.environ["COMPILED_TEMPLATES"], name)
 
@@ -67,7 +67,7 @@ def _load_compiled(key: Key, kind: type[T]) -> T | None:
 
 
 def _store_compiled(key: Key, value: T) -> T:
-    """Write what was compiled for the other processes, whole or not at all."""
+    """Write a code object for the other processes atomically."""
     if "COMPILED_TEMPLATES" in os.environ:
         path, content = _path(key), marshal.dumps(cast("Any", value))
         with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
@@ -78,7 +78,7 @@ def _store_compiled(key: Key, value: T) -> T:
 
 @cache
 def modules() -> None:
-    """Begin to keep what Python makes of a module, and pytest of a file of tests; what lies elsewhere has its own path."""
+    """Store the code of modules and of rewritten test files from now on; a copy elsewhere gets its own path."""
     rewriting: Any = importlib.import_module("_pytest.assertion.rewrite")
     compiled, rewritten = SourceFileLoader.source_to_code, rewriting._rewrite_test
 
@@ -155,7 +155,7 @@ def parse_settings_fast() -> None:
 
 
 def shared(folder: Path) -> None:
-    """Share them with every process that is started from now on and that keeps PYTHONPATH."""
+    """Share the cache with every process that is started from now on and keeps PYTHONPATH."""
     os.environ["COMPILED_TEMPLATES"] = str(folder)
     paths = [str(SITE), *filter(None, [os.environ.get("PYTHONPATH")])]
     os.environ["PYTHONPATH"] = os.pathsep.join(paths)

@@ -1,7 +1,7 @@
-"""Programs that fork from a process that has FastMCP and Copier imported: the hundredth costs no import.
+"""Programs that fork from a process with FastMCP and Copier imported, so that none imports them again.
 
-A client starts a small program that hands its standard streams on; that process forks, and the server runs there. With
-the variables of `fork_variables`, each Python that starts hands itself on so: `tests/site/sitecustomize.py` asks `FORKS`.
+A client starts a small program that passes its standard streams to that process, which forks and runs the server. With
+the variables of `fork_variables`, every Python program is passed on the same way: `tests/site/sitecustomize.py` reads `FORKS`.
 """
 
 import atexit
@@ -28,7 +28,7 @@ RELAY = ["-IS", str(Path(__file__).parent / "site/relay.py")]
 
 @contextmanager
 def forking(serve: Callable[[list[str]], object]) -> Iterator[list[str]]:
-    """The words of a program that serves over stdio, each time in a process of its own.
+    """Yield the command line of a stdio server that runs in a new process each time.
 
     Args:
         serve: The server, run in the folder and with the variables of the program; it gets further words.
@@ -80,7 +80,7 @@ def _reap() -> None:
 
 
 def _tell(connection: socket.socket, child: int) -> None:
-    """Wait for a program, and tell how it ended."""
+    """Wait for a program and send its exit code."""
     _, status = os.waitpid(child, 0)
     with suppress(OSError):  # who started it may be gone
         connection.send(str(os.waitstatus_to_exitcode(status)).encode())
@@ -88,7 +88,7 @@ def _tell(connection: socket.socket, child: int) -> None:
 
 
 def _become(connection: socket.socket) -> list[str]:
-    """Take on the streams, the folder and the variables of a program, and end when it is ended; its words."""
+    """Adopt the streams, folder and variables of a program, end with it, and return its command line."""
     message, streams, *_ = socket.recv_fds(connection, 65_536, 3)
     while not message.endswith(b"\n"):
         message += connection.recv(65_536)
@@ -190,14 +190,14 @@ def run(
 
 
 def minimal_environment() -> dict[str, str]:
-    """The variables that a program without the tests' own environment needs to fork, and to find compiled templates."""
+    """Return the variables that a program outside the tests' environment needs to fork and to find compiled templates."""
     names = ("COMPILED_TEMPLATES", "PYTHONPATH")
     variables = {name: os.environ[name] for name in names if name in os.environ}
     return variables | fork_variables()
 
 
 def python(words: Sequence[str]) -> list[str]:
-    """The words of a Python program, which forks where the system can."""
+    """Return the command line of a Python program, which forks where the system can."""
     relay = [*RELAY, _start_server()[0]] if hasattr(os, "fork") else []
     return [sys.executable, *relay, *words]
 

@@ -1,4 +1,4 @@
-"""A project over its years: started from one release, changed by its owner, updated to another."""
+"""The life of a project: rendered from one release, changed by its owner, updated to another."""
 
 import hashlib
 import json
@@ -63,7 +63,7 @@ def update(project: Path, tag: str, answers: Answers | None = None) -> None:
 
 
 def uncommitted(project: Path) -> set[str]:
-    """What git sees."""
+    """List the uncommitted files."""
     lines = git(project, "status", "--porcelain", "--untracked-files=all").splitlines()
     return {line[3:] for line in lines}
 
@@ -78,7 +78,7 @@ def list_own_changes(project: Path) -> set[str]:
 
 
 def bytes_of(project: Path) -> dict[str, str]:
-    """The hash of every file but git's own, caches and data."""
+    """Return the hash of every file except git's own, caches and data."""
     ignored = {".git", ".data", "__pycache__"}
     digests = {}
     for path in sorted(project.rglob("*")):
@@ -111,7 +111,7 @@ def released(template: Path, to: Path, tag: str, *edits: Edit, **files: str) -> 
 
 
 def write_manifest(template: Path) -> None:
-    """Write the engine's manifest anew, as every release does."""
+    """Regenerate the engine's manifest, as every release does."""
     script = template / "scripts/engine-manifest"
     subprocess.run([sys.executable, script], cwd=template, check=True)
 
@@ -129,7 +129,7 @@ def find_changes(project: Path, before: dict[str, str]) -> set[str]:
 
 
 def run_suite(project: Path, *words: str) -> str:
-    """What the project's own annotation suite says; its server is not started over stdio, which costs most of the time."""
+    """Run the project's own annotation suite without starting its server over stdio, which takes most of the time."""
     file = "tests/policy/test_annotations.py"
     started = f"--deselect={file}::test_stdio_serves_the_same_tools"
     return python(project, *PYTEST, file, started, *words).stdout
@@ -176,7 +176,7 @@ def rename_author(repository: Path, version: str) -> Path:
 
 
 def move_module(repository: Path) -> list[Edit]:
-    """engine/texts.py becomes engine/hygiene.py."""
+    """Return the edits that rename engine/texts.py to engine/hygiene.py."""
     folder = repository / ENGINE
     (folder / "texts.py").rename(folder / "hygiene.py")
     edits = []

@@ -1,4 +1,4 @@
-"""On CI nothing is skipped in silence: what is missing there fails, unless MAY_SKIP names it.
+"""Failures instead of silent skips on CI: a missing program fails its test unless MAY_SKIP names it.
 
 A platform, a fork of the template, or the answers of a project may decide that a row asks nothing; a program that is not
 installed decides nothing. `MAY_SKIP="redis chromium"` allows reasons with one of these words.
@@ -21,7 +21,7 @@ DECIDED = re.compile(
 
 
 def is_missing(reason: str) -> bool:
-    """Whether a test was skipped for want of something that CI should have."""
+    """Tell whether a test was skipped because a program that CI should have is missing."""
     allowed = os.environ.get("MAY_SKIP", "").lower().split()
     return not DECIDED.search(reason) and not any(
         word in reason.lower() for word in allowed

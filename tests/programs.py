@@ -1,4 +1,4 @@
-"""Programs of other people, fetched from a package registry; where there is none, their test is skipped."""
+"""Third-party programs from a package registry; without a registry their tests are skipped."""
 
 import os
 import re
@@ -33,7 +33,7 @@ def run(
 def run_fetched(
     *words: str | Path, folder: Path, codes: tuple[int, ...] = (0,), **environ: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run what needs a registry: skip with its own words where it has none, else it must end with one of `codes`."""
+    """Run a program that needs a registry; skip with its message if there is none, else require one of `codes`."""
     try:
         done = run(*words, folder=folder, **environ)
         if done.returncode and re.search(UNREACHABLE, done.stdout + done.stderr):

@@ -1,4 +1,4 @@
-"""What every tier uses: the macros' environment, the template as a tagged clone, renders, their programs."""
+"""Helpers of all tests: the macros' environment, the template as a tagged clone, renders, their programs."""
 
 import hashlib
 import json
@@ -51,7 +51,7 @@ EXAMPLES = sorted(path.stem for path in (ROOT / "examples").glob("*.yml"))
 
 
 def nightly_but(always: Collection[Any], names: Iterable[Any] = EXAMPLES) -> list[Any]:
-    """The names as parameters of a test, of which every run takes `always` and the nightly run the others."""
+    """Return the names as test parameters: `always` for every run, the others for the nightly run only."""
     params = []
     for name in names:
         params.append(
@@ -61,7 +61,7 @@ def nightly_but(always: Collection[Any], names: Iterable[Any] = EXAMPLES) -> lis
 
 
 def draws(count: int) -> int:
-    """How many examples a property is tried with: all where `DRAWS=all` is set, as at night, else a quarter."""
+    """Return the number of examples of a property: all with `DRAWS=all`, as at night, else a quarter."""
     return count if os.environ.get("DRAWS") == "all" else count // 4
 
 
@@ -88,7 +88,7 @@ def environment() -> SandboxedEnvironment:
 
 
 def macro(file: str, name: str, *arguments: object) -> str:
-    """What one macro of `macros/` or `writing/` answers."""
+    """Return the output of a macro of `macros/` or `writing/`."""
     template = environment().select_template(
         [f"macros/{file}.jinja", f"writing/{file}.jinja"]
     )
@@ -128,7 +128,7 @@ def _sources() -> dict[str, str]:
 
 
 def complete_answers(answers: Answers) -> Answers:
-    """The context of a render, computed as Copier does with `--defaults`; ValueError for a refused answer."""
+    """Compute the context of a render as Copier does with `--defaults`; ValueError for a refused answer."""
     context: Answers = dict(answers) | {
         "_copier_conf": {"answers_file": ".copier-answers.yml"}
     }
@@ -166,7 +166,7 @@ YIELD = re.compile(r"{% yield (\w+) from (\w+) %}(.*){% endyield %}")
 
 
 def rendered(answers: Answers) -> dict[str, str]:
-    """Every file of a project by its path, without Copier: fast enough for thousands of projects."""
+    """Render every file of a project by its path without Copier, fast enough for thousands of projects."""
     context = complete_answers(answers)
     files = {}
     for source, text in _sources().items():
@@ -239,7 +239,7 @@ def commit_working_tree(to: Path) -> Path:
 
 
 def pack_objects(repository: Path) -> None:
-    """Keep its objects in few files: Copier clones a template several times for each update, and removes it again.
+    """Pack the objects of a repository: Copier clones a template several times for each update, and removes it again.
 
     Nothing is compressed well, since what is packed here is read a few times only.
     """
@@ -269,7 +269,7 @@ def render(
 
 
 def keep_render(project: Path, folder: Path) -> None:
-    """Keep a copy of a render for the tests of other processes, whole or not at all."""
+    """Store a copy of a render for the tests of other processes atomically."""
     with tempfile.TemporaryDirectory(dir=folder.parent) as temporary:
         copy = shutil.copytree(project, Path(temporary, "render"), symlinks=True)
         with suppress(OSError):  # another process was faster
@@ -406,7 +406,7 @@ def server(
 
 
 def check(project: Path) -> dict[str, str]:
-    """What `scripts/check` has to say of a copy of a project; an empty mapping when all is well."""
+    """Return the findings of `scripts/check` in a copy of a project; an empty mapping if there are none."""
     steps = {
         "format": ["-m", "ruff", "format", "--check", "--no-cache", "."],
         "lint": ["-m", "ruff", "check", "--no-cache", "."],

@@ -1,4 +1,4 @@
-"""What a process imports before programs fork from it (tests/forked.py), and how a program runs in the fork.
+"""Imports of the process that programs fork from (tests/forked.py), and running a program in the fork.
 
 A suite starts Python in rendered projects more than a thousand times, and each would spend two seconds on importing
 FastMCP and pytest.
@@ -83,12 +83,12 @@ def clean_environment() -> dict[str, str]:
 
 
 def environment() -> dict[str, str]:
-    """The variables with which the imports are done."""
+    """Return the variables that apply during the imports."""
     return clean_environment() | {"NO_COLOR": "1", "HOME": os.devnull}
 
 
 def import_shared(*modules: str) -> None:
-    """Import what programs share."""
+    """Import the modules that programs share."""
     plugins = importlib.import_module("_pytest.config").default_plugins
     for name in (*SHARED, *modules, *(f"_pytest.{plugin}" for plugin in plugins)):
         importlib.import_module(name)
@@ -105,7 +105,7 @@ def import_shared(*modules: str) -> None:
 
 
 def set_import_path(words: list[str]) -> list[str]:
-    """Look for modules where a program that is started with these words looks for them; the words."""
+    """Set the import path that a program with this command line has, and return the command line."""
     safe = words[0] == "-P"
     words = words[safe:]
     script = not words[0].startswith("-")
@@ -117,7 +117,7 @@ def set_import_path(words: list[str]) -> list[str]:
 
 
 def run_program(words: Sequence[str]) -> int:
-    """Run the program; what it would exit with."""
+    """Run the program and return its exit code."""
     try:
         if words[0] == "-m":
             sys.argv[0] = words[1]
@@ -138,7 +138,7 @@ def run_program(words: Sequence[str]) -> int:
 
 
 def end_process(code: int) -> None:
-    """End this process; to take down what was imported costs a second."""
+    """End this process without the second that the teardown of the imported modules takes."""
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
     sys.stdout.flush()

@@ -62,7 +62,7 @@ def http(project: Path, home: Path, *options: str) -> Iterator[str]:
 
 
 async def agree(*arguments: object) -> ElicitResult[dict[str, bool]]:
-    """A person who says yes."""
+    """Confirm every question."""
     return ElicitResult(action="accept", content={"confirm": True})
 
 

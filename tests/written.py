@@ -1,4 +1,4 @@
-"""What stands in a rendered tool file, read back without the macros, and held against what was asked."""
+"""Rendered tool files, parsed without the macros and compared with the answers."""
 
 import ast
 import re
@@ -44,7 +44,7 @@ def value(node: ast.expr) -> Any:
 
 
 def written(source: str) -> Spec:
-    """What a tool file declares: decorator, keywords and parameters by wire name."""
+    """Parse the declaration of a tool file: decorator, keywords and parameters by wire name."""
     tree = parse_file(source)
     (function,) = (node for node in tree.body if isinstance(node, ast.AsyncFunctionDef))
     *decorators, call = function.decorator_list
