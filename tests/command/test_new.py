@@ -27,17 +27,17 @@ def test_a_server_from_names(template: Path, tmp_path: Path) -> None:
         tmp_path, template, "mine", "--tools", "get_note, archive_note=put", "--json"
     )
     assert done.returncode == 0, done.stderr
-    report = json.loads(done.stdout)
-    assert report["server"] == "mine-mcp"
-    assert [tool["tool"] for tool in report["tools"]] == ["get_note", "archive_note"]
-    assert report["tools"][1]["hints"] == "readOnly=no destructive=yes idempotent=yes"
+    found = json.loads(done.stdout)
+    assert found["server"] == "mine-mcp"
+    assert [tool["tool"] for tool in found["tools"]] == ["get_note", "archive_note"]
+    assert found["tools"][1]["hints"] == "readOnly=no destructive=yes idempotent=yes"
     answers = yaml.safe_load((tmp_path / "mine/.copier-answers.yml").read_text())
     assert answers["_src_path"] == str(template)
     assert (tmp_path / "mine/src/mine_mcp/tools/archive_note.py").is_file()
     assert not (tmp_path / "mine/docs/import.md").exists()
-    second = unattended(tmp_path, template, "mine", "--tools", "get_note")
-    assert second.returncode == 1
-    assert "is a project already" in second.stderr
+    again = unattended(tmp_path, template, "mine", "--tools", "get_note")
+    assert again.returncode == 1
+    assert "is a project already" in again.stderr
 
 
 @pytest.mark.parametrize(
@@ -69,8 +69,8 @@ def test_the_folder_at_hand_has_a_name(
 
 
 def test_any_other_answer_can_be_said(template: Path, tmp_path: Path) -> None:
-    options = ("--data", "license=none", "--data", "packages=[container]", "--json")
-    done = unattended(tmp_path, template, "mine", "--tools", "get_note", *options)
+    more = ("--data", "license=none", "--data", "packages=[container]", "--json")
+    done = unattended(tmp_path, template, "mine", "--tools", "get_note", *more)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "mine/Dockerfile").is_file()
     assert not (tmp_path / "mine/LICENSE").exists()
@@ -99,20 +99,20 @@ def test_every_error_in_the_answers_is_listed(template: Path, tmp_path: Path) ->
 
 
 def test_what_is_there_stays_unless_it_may_go(template: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "mine"
-    folder.mkdir()
-    (folder / "README.md").write_text("Mine.\n")
-    (folder / "notes.txt").write_text("Mine, too.\n")
+    there = tmp_path / "mine"
+    there.mkdir()
+    (there / "README.md").write_text("Mine.\n")
+    (there / "notes.txt").write_text("Mine, too.\n")
     done = unattended(tmp_path, template, "mine", "--tools", "get_note")
     assert done.returncode == 1
     assert "1 file differs from yours: README.md; use --conflicts keep" in done.stderr
-    assert sorted(path.name for path in folder.iterdir()) == ["README.md", "notes.txt"]
+    assert sorted(path.name for path in there.iterdir()) == ["README.md", "notes.txt"]
     done = unattended(
         tmp_path, template, "mine", "--tools", "get_note", "--conflicts", "keep"
     )
     assert done.returncode == 0, done.stderr
-    assert (folder / "README.md").read_text() == "Mine.\n"
-    assert (folder / "pyproject.toml").is_file()
+    assert (there / "README.md").read_text() == "Mine.\n"
+    assert (there / "pyproject.toml").is_file()
 
 
 def test_what_is_wrong_is_one_line_and_nothing_is_written(
@@ -120,7 +120,7 @@ def test_what_is_wrong_is_one_line_and_nothing_is_written(
 ) -> None:
     (tmp_path / "odd.yml").write_text("a: 1\n")
     (tmp_path / "bad.yml").write_text("tools: [{name: get_note, params: 7}]\n")
-    for words, message in (
+    for words, why in (
         (
             ["--tools", "Get Note"],
             "'Get Note' is not a valid name; write get_note",
@@ -139,7 +139,7 @@ def test_what_is_wrong_is_one_line_and_nothing_is_written(
     ):
         done = unattended(tmp_path, template, "mine", *words)
         assert done.returncode == 1, (words, done.stdout, done.stderr)
-        assert message in done.stderr
+        assert why in done.stderr
         assert len(done.stderr.strip().splitlines()) == 1, done.stderr
     assert call(tmp_path, "new", "mine").returncode == 1, "no terminal to ask in"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.yml", "odd.yml"]
@@ -148,28 +148,25 @@ def test_what_is_wrong_is_one_line_and_nothing_is_written(
 def test_stopping_while_it_is_copied_leaves_what_was_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fresh, target = tmp_path / "fresh", tmp_path / "there"
+    fresh, there = tmp_path / "fresh", tmp_path / "there"
     (fresh / "a/b").mkdir(parents=True)
-    target.mkdir()
+    there.mkdir()
     for name in ("a/b/new", "mine", "z"):
         (fresh / name).write_text("template")
-    (target / "mine").write_text("mine")
-    met = compare_files(fresh, target)
+    (there / "mine").write_text("mine")
+    met = compare_files(fresh, there)
     assert (met.new, met.differ) == (["a/b/new", "z"], ["mine"])
 
-    def stop(source: Path, copy: Path) -> None:
-        copy.write_bytes(source.read_bytes())
-        if source.name == "mine":
+    def stop(one: Path, other: Path) -> None:
+        other.write_bytes(one.read_bytes())
+        if one.name == "mine":
             raise KeyboardInterrupt
 
     monkeypatch.setattr("copier_fastmcp.scaffolding.destination.shutil.copy2", stop)
-    with (
-        pytest.raises(KeyboardInterrupt),
-        place_files(fresh, target, met, replace=True),
-    ):
+    with pytest.raises(KeyboardInterrupt), place_files(fresh, there, met, replace=True):
         pass
-    assert [path.name for path in target.rglob("*")] == ["mine"]
-    assert (target / "mine").read_text() == "mine"
+    assert [path.name for path in there.rglob("*")] == ["mine"]
+    assert (there / "mine").read_text() == "mine"
 
 
 def test_the_table_says_who_is_asked_and_what_says_so() -> None:
@@ -186,26 +183,26 @@ def test_the_table_says_who_is_asked_and_what_says_so() -> None:
             "why": "POST: it says close (two signals).",
         }
     ]
-    rows = {row[0]: row[1:] for row in build_rows({"tools": tools})}
-    assert rows["search_notes"] == [
+    found = {row[0]: row[1:] for row in build_rows({"tools": tools})}
+    assert found["search_notes"] == [
         "read",
         "readOnly=yes destructive=no idempotent=yes",
         "no",
         "first word 'search'",
     ]
-    assert rows["update_note"][0] == "update"
-    assert rows["update_tag"] == [
+    assert found["update_note"][0] == "update"
+    assert found["update_tag"] == [
         "put",
         "readOnly=no destructive=yes idempotent=yes",
         "no",
         "first word 'update', no version",
     ]
-    assert rows["send_note"][2] == "no"
-    assert rows["delete_note"][2] == "no (said)"
-    assert rows["close"][3] == "two signals"
-    narrow = {}
-    for row in build_rows({"tools": tools, "profile": "narrow"}):
-        narrow[row[0]] = row[2]
+    assert found["send_note"][2] == "no"
+    assert found["delete_note"][2] == "no (said)"
+    assert found["close"][3] == "two signals"
+    narrow = {
+        row[0]: row[2] for row in build_rows({"tools": tools, "profile": "narrow"})
+    }
     assert narrow["search_notes"] == "readOnly=yes idempotent=yes"
     assert find_name_mistake("search_notes, get_note=read") == ""
 
@@ -218,11 +215,11 @@ def test_the_table_knows_what_is_finer_than_a_behavior(
     finer = [{**row, "tools": ["archive_all"], "value": True}]
     finer += [{**row, "tools": ["archive", "unarchive"], "value": False}]
     monkeypatch.setitem(load_tables(), "finer", finer)
-    exceptions = [{"hint": "destructive", "value": True, "why": "It is so."}]
+    own = [{"hint": "destructive", "value": True, "why": "It is so."}]
     tools = ["archive_note", "archive_all", "set_note"]
     answers: dict[str, Any] = {"hints": "explicit", "confirm": "destructive"}
     answers |= {"profile": "custom", "destructive": "deletes_and_overwrites"}
-    answers["tools"] = [*tools, {"name": "unarchive_note", "exceptions": exceptions}]
+    answers["tools"] = [*tools, {"name": "unarchive_note", "exceptions": own}]
     assert {row[0]: row[2:4] for row in build_rows(answers)} == {
         "archive_note": ["readOnly=no destructive=no idempotent=yes", "no"],
         "archive_all": ["readOnly=no destructive=yes idempotent=yes", "yes"],
@@ -248,16 +245,16 @@ def test_an_api_has_an_address(
         "api: http://localhost:8080/v1"
         in (tmp_path / "mine/.copier-answers.yml").read_text()
     )
-    record = json.loads((tmp_path / "mine/.copier-answers.import.json").read_text())
-    assert [*record["tools"]] == ["GET /a"], (
+    kept = json.loads((tmp_path / "mine/.copier-answers.import.json").read_text())
+    assert [*kept["tools"]] == ["GET /a"], (
         "what a later import of the document merges with"
     )
-    answers = {"backend": "http", "api": "https://a.example"}
-    assert complete_address(answers, asking=False) == answers
+    known = {"backend": "http", "api": "https://a.example"}
+    assert complete_address(known, asking=False) == known
     monkeypatch.setattr(
         "copier_fastmcp.terminal.prompts.ask_text", lambda *_: "https://a.example/"
     )
-    assert complete_address({"backend": "http"}, asking=True) == answers
+    assert complete_address({"backend": "http"}, asking=True) == known
 
 
 WHY = {
@@ -266,33 +263,30 @@ WHY = {
     "delete_note": "method",
     "get_note": "method",
 }
+PHASES = ("| 1", "| 2", "| 3", "| 4")
 BEHAVES = {"create_note": "create", "send_note": "action", "delete_note": "delete"}
 
 
 def test_what_is_left_to_do_after_an_import_is_a_page_of_the_project() -> None:
-    tools: list[Any] = []
-    for name, source in WHY.items():
-        tools.append(
-            {
-                "name": name,
-                "behavior": BEHAVES.get(name, "read"),
-                "http": "GET /notes",
-                "why": f"It is so ({source}).",
-            }
-        )
+    tools: list[Any] = [
+        {
+            "name": name,
+            "behavior": BEHAVES.get(name, "read"),
+            "http": "GET /notes",
+            "why": f"It is so ({source}).",
+        }
+        for name, source in WHY.items()
+    ]
     lines = page(
         {"tools": [*tools, "find_note", {"name": "list_notes", "http": "GET /a"}]}
     ).splitlines()
     assert lines[0] == "# From the API's document to a server"
-    rows = []
-    for line in lines:
-        if line[:3] in ("| 1", "| 2", "| 3", "| 4"):
-            rows.append(line.split(" | ")[:3])
+    rows = [line.split(" | ")[:4] for line in lines if line[:3] in PHASES]
     assert rows == [
-        ["| 1. Decide", "critical", "1: `send_note`"],
-        ["| 2. Prove what asks a person", "high", "1: `delete_note`"],
-        ["| 3. Prove what else writes", "medium", "1: `create_note`"],
-        ["| 4. Describe reads", "low", "1: `get_note`"],
+        ["| 1. Decide", "critical", "5 min", "1: `send_note`"],
+        ["| 2. Prove what asks a person", "high", "10 min", "1: `delete_note`"],
+        ["| 3. Prove what else writes", "medium", "10 min", "1: `create_note`"],
+        ["| 4. Describe reads", "low", "5 min", "1: `get_note`"],
     ]
     assert page({"tools": ["get_note"]}, ["- GET /a: left out"]) == ""
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from calling import call
+from calling import environment
 from command.test_fleet_plan import FORK, assert_one_line
 from lifecycle import bytes_of, commit, released, start
 from support import clone_template, git, pin
@@ -85,20 +85,28 @@ def test_a_plan_of_servers_of_eight_kinds(tmp_path: Path) -> None:
     projects = servers(template, tmp_path / "servers")
     before = [(bytes_of(project), git(project, "for-each-ref")) for project in projects]
     (tmp_path / "plain").mkdir()
-    copier_seconds = copiers_own_seconds(projects, tmp_path / "plain")
-    words = ["fleet", "--plan", "--trust", "--ref", "v2.0.0", *projects]
+    own = copiers_own_seconds(projects, tmp_path / "plain")
+    words = ["fleet", "--plan", "--trust", "--ref", "v2.0.0", *map(str, projects)]
     walls = {}
     for jobs in (1, 2):
         started, cpu = time.monotonic(), cpu_seconds()
-        done = call(tmp_path, *words, "--jobs", jobs, COLUMNS="400")
+        # Not a fork of a warm process, whose CPU time would not count here
+        done = subprocess.run(
+            [sys.executable, "-P", "-m", "copier_fastmcp", *words, "--jobs", str(jobs)],
+            cwd=tmp_path,
+            env=environment(COLUMNS="400"),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         walls[jobs] = time.monotonic() - started
         cost = (cpu_seconds() - cpu) / len(projects)
         print(
             f"{len(projects)} servers, {jobs} at a time: {walls[jobs]:.0f} s, {cost:.2f} CPU s each, "
-            f"Copier's own {copier_seconds:.2f}; load {os.getloadavg()[0]:.1f}"
+            f"Copier's own {own:.2f}; load {os.getloadavg()[0]:.1f}"
         )
         assert done.returncode == 1, done.stderr
-        assert cost - copier_seconds <= MOST_SECONDS
+        assert own < cost <= own + MOST_SECONDS
     if os.getloadavg()[0] <= CALM + 2:  # the two jobs themselves
         assert walls[2] <= 0.6 * walls[1], "in parallel it takes about half"
     after = [(bytes_of(project), git(project, "for-each-ref")) for project in projects]

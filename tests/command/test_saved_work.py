@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from adopting.test_adopt import server
+from adopting.test_adopt import create_server
 from calling import call, environment, uv_settings
 from command.test_import_changes import parcels, with_prefix
 from command.test_interrupted_writes import list_recovery_commands
@@ -76,23 +76,19 @@ class Author(threading.Thread):
         self.saved[name] = data
 
 
-def find_lost_files(author: Author) -> list[str]:
+def lost(author: Author) -> list[str]:
     """What was saved and is nowhere: neither where it was saved, nor next to it under a name that says so."""
     names = []
     for name, data in author.saved.items():
         path = author.project / name
         places = [path, path.with_name(f"{path.name}.yours")]
-        contents = []
-        for place in places:
-            if place.exists():
-                contents.append(place.read_bytes())
-        if data not in contents:
+        if data not in [place.read_bytes() for place in places if place.exists()]:
             names.append(name)
     return names
 
 
 @contextmanager
-def run_author(project: Path, tracked: tuple[str, ...]) -> Iterator[Author]:
+def saving(project: Path, tracked: tuple[str, ...]) -> Iterator[Author]:
     """An author who works for as long as the block runs."""
     author = Author(project, tracked)
     author.start()
@@ -181,7 +177,7 @@ FOREIGN = {
 def test_work_on_a_server_of_its_author_is_kept(
     repository: Path, tmp_path: Path, verb: str
 ) -> None:
-    project = server(tmp_path / "mine")
+    project = create_server(tmp_path / "mine")
     words = [word.replace("TEMPLATE", str(repository)) for word in FOREIGN[verb]]
     if verb == "add to an adopted server":
         adopt = [word.replace("TEMPLATE", str(repository)) for word in FOREIGN["adopt"]]
@@ -217,7 +213,7 @@ def assert_saved_work_is_kept(
     )
     command = [sys.executable, "-P", "-m", "copier_fastmcp", *words_of(project, words)]
     variables = environment(**uv_settings(project))
-    with run_author(project, tracked) as author:
+    with saving(project, tracked) as author:
         done = subprocess.run(
             command,
             cwd=project,
@@ -228,11 +224,8 @@ def assert_saved_work_is_kept(
         )
     output = done.stdout + done.stderr
     assert "Traceback" not in output
-    assert find_lost_files(author) == [], output
-    new_files = []
-    for name in author.saved:
-        if name.startswith("work-"):
-            new_files.append(name)
+    assert lost(author) == [], output
+    new_files = [name for name in author.saved if name.startswith("work-")]
     assert len(new_files) >= 2, "it ran long enough"
     assert (git(project, "rev-parse", "HEAD"), (project / ".git/HEAD").read_text()) == (
         head,
@@ -243,7 +236,7 @@ def assert_saved_work_is_kept(
     assert git(project, "diff", "--cached", "--name-only") == ""
 
 
-def stop_verb(project: Path, words: list[str], seconds: float, name: str) -> bool:
+def stopped(project: Path, words: list[str], seconds: float, name: str) -> bool:
     """Run the verb and stop it with all its children after some seconds; whether it was still running."""
     running = subprocess.Popen(
         [sys.executable, "-P", "-m", "copier_fastmcp", *words],
@@ -278,7 +271,7 @@ def test_interrupted_at_random_moments(
     before = bytes_of(mine)
     longest, count = SECONDS, 0
     while count < KILLS:
-        was_stopped = stop_verb(mine, words, chance.uniform(0, longest), signal_name)
+        was_stopped = stopped(mine, words, chance.uniform(0, longest), signal_name)
         count += was_stopped
         if not was_stopped:
             longest /= 2

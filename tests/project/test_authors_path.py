@@ -46,26 +46,31 @@ def test_the_guide_lets_in_who_has_a_token(
     template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its settings and its verifier, over HTTP, with a provider that publishes its keys."""
-    answers = {
+    said = {
         "domain": "orders",
         "tools": ["search_orders", {"name": "get_order", "scopes": ["o:read"]}],
     }
-    project, (*_, settings, extend) = render(template, tmp_path / "p", answers), BLOCKS
+    project = render(template, tmp_path / "p", said)
+    *_, settings, extend, clients = BLOCKS
     for name, begin, text in (
         ("settings", "class Settings", settings),
         ("extend", "def extend", extend),
     ):
         path = project / f"src/orders_mcp/{name}.py"
         before, _, after = path.read_text(encoding="utf-8").partition(begin)
-        remainder = after.partition("\n\n\n")[2]
+        rest = after.partition("\n\n\n")[2]
         path.write_text(
-            before + text + (f"\n\n{remainder}" if remainder else ""), encoding="utf-8"
+            before + text + (f"\n\n{rest}" if rest else ""), encoding="utf-8"
         )
     for words in (["ruff", "format", "--check"], ["ruff", "check"]):
         done = python(project, "-m", *words, "--no-cache", ".")
         assert done.returncode == 0, done.stdout
     typed = python(project, "-m", "mypy", "--config-file", "config/mypy.ini")
     assert typed.returncode == 0, typed.stdout
+
+    (project / "tests/test_clients.py").write_text(clients, encoding="utf-8")
+    tested = python(project, *PYTEST, "tests/test_clients.py")
+    assert tested.returncode == 0, tested.stdout
 
     keys, stranger = RSAKeyPair.generate(), RSAKeyPair.generate()
     jwk = RSAKey.import_key(keys.public_key).as_dict(private=False)
@@ -163,8 +168,8 @@ def test_the_other_examples_run_through_the_suite(
     extend = find_block("FastMCP.from_openapi(DOCUMENT, CLIENT)")
     seam = package / "extend.py"
     before, _, after = seam.read_text(encoding="utf-8").partition("def extend(")
-    remainder = after.partition("\n\n\n")[2]
-    seam.write_text(f"{before}{SHOP}\n\n{extend}\n\n{remainder}", encoding="utf-8")
+    rest = after.partition("\n\n\n")[2]
+    seam.write_text(f"{before}{SHOP}\n\n{extend}\n\n{rest}", encoding="utf-8")
     (package / "prompts").mkdir()
     prompt = find_block("def late_orders")
     (package / "prompts/late_orders.py").write_text(prompt, encoding="utf-8")
