@@ -97,7 +97,9 @@ def _print_stacked(
         for head in heads
     ]
     for row in rows:
-        print(row[0])
+        # A name stays whole, so that it can be copied.
+        title = wrap(row[0], width, break_long_words=False, break_on_hyphens=False)
+        print("\n".join(title))
         cells = [
             f"{name}: {cell}" for name, cell in zip(names[1:], row[1:], strict=True)
         ]
