@@ -17,7 +17,7 @@ from .derived import SAFE, Derived
 from .evidence import ANYTHING, find_second_action
 from .extensions import declared
 from .imperatives import find_writing_input
-from .operations import Operation, words
+from .operations import Operation, split_words, words
 from .steps import find_side_effect, find_step
 from .verbs import ALL_VERBS, DOING, DOUBLE, MOVING, OBJECTS, READ, base
 
@@ -145,17 +145,24 @@ def _doubts_of_steps(verbs: _Words) -> Iterator[str]:
 
 def _doubts_of_responses(operation: Operation) -> Iterator[str]:
     """Doubts from scopes, statuses and callbacks."""
-    write = re.compile(load_tables()["write_scope"])
-    requirements = [scopes for scopes in operation.scopes if scopes]
-    if requirements and all(
-        any(write.search(scope) for scope in scopes) for scopes in requirements
-    ):
-        scope = next(scope for scope in requirements[0] if write.search(scope))
+    if scope := _find_write_scope(operation):
         yield f"it asks for the scope {scope!r}"
     if "202" in operation.statuses and not {"200", "206"} & set(operation.statuses):
         yield "it answers 202"
     if operation.raw.get("callbacks"):
         yield "it has callbacks"
+
+
+def _find_write_scope(operation: Operation) -> str:
+    """Return a scope for writing where every set of required scopes has one; else nothing."""
+    write = re.compile(load_tables()["write_scope"])
+    write_scopes = []
+    for scopes in filter(None, operation.scopes):
+        write_scope = next(filter(write.search, scopes), "")
+        if not write_scope:
+            return ""
+        write_scopes.append(write_scope)
+    return write_scopes[0] if write_scopes else ""
 
 
 def _doubts_of_inputs(operation: Operation, *, reads: bool) -> Iterator[str]:
@@ -168,9 +175,8 @@ def _doubts_of_inputs(operation: Operation, *, reads: bool) -> Iterator[str]:
         name = str(parameter.get("name"))
         if name.lower() in ANYTHING:
             yield f"its parameter {parameter.get('name')!r} may do anything"
-        acts = any(
-            set(words(choice)) & DOING for choice in _choices(operation, parameter)
-        )
+        choice_words = split_words(_choices(operation, parameter))
+        acts = bool(DOING.intersection(choice_words))
         if not reads and acts and name.lower() in load_tables()["action_parameters"]:
             yield f"its parameter {parameter.get('name')!r} chooses what it does"
 
@@ -178,4 +184,4 @@ def _doubts_of_inputs(operation: Operation, *, reads: bool) -> Iterator[str]:
 def _choices(operation: Operation, parameter: Mapping[str, Any]) -> list[str]:
     schema = operation.document.followed(parameter.get("schema") or {})
     listed = schema.get("enum")
-    return [str(choice) for choice in listed] if isinstance(listed, list) else []
+    return list(map(str, listed)) if isinstance(listed, list) else []

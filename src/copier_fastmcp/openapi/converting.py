@@ -1,5 +1,6 @@
 """The operations of a document that were asked for, as tools and as answers."""
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from ..errors import RefusedError, one_line, print_message
 from .changes import fit_line
 from .choices import parts
 from .document import Document, read
+from .json_values import omit_keys
 from .large import offer_search
 from .matching import Endpoint, parse_endpoint
 from .merging import Before, remembered
@@ -17,7 +19,7 @@ from .phased import ImportNotes
 from .reporting import report, without
 from .selecting import MANY, Selection
 from .server import ANY_ADDRESS, about, relative_base
-from .tools import Imported, Options, imported
+from .tools import Imported, Options, collect_tools, imported
 
 MOST_TOOLS = 3000
 
@@ -27,11 +29,11 @@ def convert(
 ) -> list[Imported]:
     """Operations as tools, with names that are unique among them and those that are taken."""
     names = Names(taken, options.names)
-    return [
-        imported(part, names, options)
-        for operation in listed
-        for part in parts(operation)
-    ]
+    rows = []
+    for operation in listed:
+        for part in parts(operation):
+            rows.append(imported(part, names, options))
+    return rows
 
 
 def endpoints_of(document: Document) -> list[Endpoint]:
@@ -54,14 +56,24 @@ def record_of(
 
 def remembered_selection(document: Document, before: Before) -> Selection:
     """The selection of the last import; where a path in it is gone, the operations that it chose."""
-    selection = Selection(
-        **{key: list(value) for key, value in before.selection.items()}
-    )
+    selection = _copy_selection(before.selection)
     if not selection.unused(list(operations(document))):
         return selection
-    names = dict.fromkeys(" ".join(key.split(" ")[:2]) for key in before.tools)
-    keys = {operation.name for operation in operations(document)}
-    return Selection(operation=[_literal(name) for name in names if name in keys])
+    names = {operation.name for operation in operations(document)}
+    globs: dict[str, None] = {}
+    for key in before.tools:
+        name = " ".join(key.split(" ")[:2])
+        if name in names:
+            globs[_literal(name)] = None
+    return Selection(operation=[*globs])
+
+
+def _copy_selection(globs: Mapping[str, Sequence[str] | None]) -> Selection:
+    """Return a selection with globs of its own."""
+    copied = {}
+    for kind, values in globs.items():
+        copied[kind] = list(values or [])
+    return Selection(**copied)
 
 
 def chosen(document: Document, selection: Selection) -> list[Operation]:
@@ -72,18 +84,11 @@ def chosen(document: Document, selection: Selection) -> list[Operation]:
     """
     everything = list(operations(document))
     if unused := selection.unused(everything):
-        tags = sorted({tag for operation in everything for tag in operation.tags})
-        hint = (
-            f"its tags are {', '.join(tags[:12])}"
-            if "--tag" in unused[0] and tags
-            else "as in POST /a/{b}"
-        )
+        hint = _hint_for(unused[0], everything)
         raise RefusedError(
             one_line(f"{unused[0]} fits no operation of {document.path}; {hint}")
         )
-    operations_chosen = [
-        operation for operation in everything if selection.takes(operation)
-    ]
+    operations_chosen = list(filter(selection.takes, everything))
     if not operations_chosen:
         reason = (
             "no operation that fits all of these globs"
@@ -98,6 +103,16 @@ def chosen(document: Document, selection: Selection) -> list[Operation]:
             f"{len(operations_chosen)} operations are too many; choose with --tag or --path"
         )
     return operations_chosen
+
+
+def _hint_for(unused: str, everything: Sequence[Operation]) -> str:
+    """Return what a glob that fits nothing could be instead."""
+    tags = set[str]()
+    for operation in everything:
+        tags.update(operation.tags)
+    if "--tag" in unused and tags:
+        return f"its tags are {', '.join(sorted(tags)[:12])}"
+    return "as in POST /a/{b}"
 
 
 def gathered(
@@ -124,22 +139,22 @@ def gathered(
     from ..terminal.prompts import run_steps
     from .asking import behaviors_of, operations_of
 
-    wanted, before = list(listed), dict(options.behaviors)
+    selected, before = list(listed), dict(options.behaviors)
     rows: list[Imported] = []
 
     def which() -> None:
-        wanted[:] = operations_of(listed)
+        selected[:] = operations_of(listed)
 
     def what() -> None:
         options.behaviors = dict(before)
-        rows[:] = convert(wanted, options, taken)
+        rows[:] = convert(selected, options, taken)
         if any(row.derived.asked and row.tool for row in rows):
             options.behaviors |= behaviors_of(rows)
-            rows[:] = convert(wanted, options, taken)
+            rows[:] = convert(selected, options, taken)
 
-    run_steps([which, what] if not selection and len(wanted) > MANY else [what])
-    if len(wanted) < len(listed):
-        selection = Selection(operation=[_literal(row.name) for row in wanted])
+    run_steps([which, what] if not selection and len(selected) > MANY else [what])
+    if len(selected) < len(listed):
+        selection = Selection(operation=[_literal(row.name) for row in selected])
     return rows, selection
 
 
@@ -148,7 +163,8 @@ def answers_of(
 ) -> tuple[dict[str, Any], list[str]]:
     """A whole answers file, and what a person should know of it."""
     answers, notes = about(document)
-    return {**answers, "tools": [row.tool for row in rows if row.tool]}, notes
+    answers = {**answers, "tools": collect_tools(rows)}
+    return answers, notes
 
 
 def from_document(
@@ -172,14 +188,14 @@ def from_document(
         KeyboardInterrupt: They left.
     """
     document, options = read(file), Options()
-    selection = Selection(**{key: list(value or []) for key, value in globs.items()})
+    selection = _copy_selection(globs)
     rows, selection = gathered(document, selection, options, asking=asking)
     answers, lines = answers_of(document, rows)
     lines += offer_search(answers, rows, asking=asking)
     if "api" not in answers and not asking and (prefix := relative_base(document)):
         answers["api"] = f"{ANY_ADDRESS}{prefix}"
     record = record_of(document, rows, options, selection)
-    record.answers = {key: value for key, value in answers.items() if key != "tools"}
+    record.answers = omit_keys(answers, ("tools",))
     notes.lines[:] = [*lines, *without(rows)]
     notes.record = remembered(record)
     for line in [*report(rows), *lines]:
@@ -198,4 +214,4 @@ def from_document(
 
 def _literal(name: str) -> str:
     """A name as a glob that fits only it."""
-    return "".join(f"[{c}]" if c in "*?[" else c for c in name)
+    return re.sub(r"[*?\[]", r"[\g<0>]", name)

@@ -13,6 +13,7 @@ from .converting import (
     remembered_selection,
 )
 from .document import Document
+from .json_values import omit_keys
 from .large import group_by_tag, is_grouped, offer_search
 from .matching import keep_path_parameters, match_endpoints
 from .merging import Before, Merged, merge, merge_answers
@@ -85,7 +86,7 @@ def import_document(
     elif is_grouped(before.tools.values()):
         group_by_tag(rows)
     record = record_of(document, rows, options, selection)
-    record.answers = {key: value for key, value in answers.items() if key != "tools"}
+    record.answers = omit_keys(answers, ("tools",))
     if not mine:
         return Import(rows, answers, record, None, notes)
     merged = merge(mine.get("tools") or [], before, record.tools)

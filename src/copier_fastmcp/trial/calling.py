@@ -103,7 +103,7 @@ async def call_reads(
     Args:
         client: The client.
         reads: The reads, lists before what is in them.
-        given: Values by the names of parameters.
+        values: Values by the names of parameters.
     """
     identities = Identities(values)
     trials = [Trial(read) for read in reads]
@@ -158,7 +158,7 @@ def _arguments(trial: Trial, identities: Identities) -> dict[str, Any] | str:
     for param in read.required:
         if param.place == "path":
             continue
-        value = identities.given.get(param.name, param.usual_value())
+        value = identities.values.get(param.name, param.usual_value())
         if value is None:
             return param.name
         sent[param.place][param.wire] = value
@@ -179,7 +179,8 @@ def _compare_calls(trial: Trial) -> None:
 def _differences(before: ApiResponse, after: ApiResponse) -> list[str]:
     changes = find_changes(before.body, after.body)
     is_same = before.body == after.body
-    tags = [response.headers.get("etag") for response in (before, after)]
-    if is_same and tags[0] != tags[1]:
-        changes.append(f"ETag ({tags[0]} -> {tags[1]})")
+    old_tag = before.headers.get("etag")
+    new_tag = after.headers.get("etag")
+    if is_same and old_tag != new_tag:
+        changes.append(f"ETag ({old_tag} -> {new_tag})")
     return changes
