@@ -37,7 +37,7 @@ def answered(
 
     monkeypatch.setattr(prompts, "ask_choice", choose)
     monkeypatch.setattr(prompts, "print_line", lambda *_: None)
-    return asking.behaviors_of(rows()), questions
+    return asking.choose_behaviors(rows()), questions
 
 
 def test_a_family_is_one_question(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ NO_TAG = "(no tag)"
 FEW = 40  # so many are chosen at first, and the others taken out
 
 
-def operations_of(listed: Sequence[Operation]) -> list[Operation]:
+def choose_operations(listed: Sequence[Operation]) -> list[Operation]:
     """The operations that somebody wants, chosen by tag and then one by one.
 
     Raises:
@@ -59,7 +59,7 @@ def _tags_of(operation: Operation) -> list[str]:
     return operation.tags or [NO_TAG]
 
 
-def behaviors_of(rows: Sequence[Imported]) -> dict[str, str]:
+def choose_behaviors(rows: Sequence[Imported]) -> dict[str, str]:
     """What somebody says of operations whose signals clash, by operation.
 
     Operations of one family (`POST .../filter`, a `refresh` parameter throughout) are one question.

@@ -36,7 +36,7 @@ def convert(
     return rows
 
 
-def endpoints_of(document: Document) -> list[Endpoint]:
+def list_endpoints(document: Document) -> list[Endpoint]:
     """Every operation of a document, as a later import recognizes it."""
     endpoints = []
     for operation in operations(document):
@@ -45,16 +45,16 @@ def endpoints_of(document: Document) -> list[Endpoint]:
     return endpoints
 
 
-def record_of(
+def build_record(
     document: Document, rows: Sequence[Imported], options: Options, selection: Selection
 ) -> Before:
     """What the next import has to know of this one, but for the answers."""
     tools = {row.operation.key: row.tool for row in rows if row.tool}
-    operation_ids = {row.key: row.operation_id for row in endpoints_of(document)}
+    operation_ids = {row.key: row.operation_id for row in list_endpoints(document)}
     return Before(tools, options.behaviors, selection.kept(), {}, operation_ids)
 
 
-def remembered_selection(document: Document, before: Before) -> Selection:
+def restore_selection(document: Document, before: Before) -> Selection:
     """The selection of the last import; where a path in it is gone, the operations that it chose."""
     selection = _copy_selection(before.selection)
     if not selection.unused(list(operations(document))):
@@ -115,7 +115,7 @@ def _hint_for(unused: str, everything: Sequence[Operation]) -> str:
     return "as in POST /a/{b}"
 
 
-def gathered(
+def gather_tools(
     document: Document,
     selection: Selection,
     options: Options,
@@ -137,19 +137,19 @@ def gathered(
     if not asking:
         return convert(listed, options, taken), selection
     from ..terminal.prompts import run_steps
-    from .asking import behaviors_of, operations_of
+    from .asking import choose_behaviors, choose_operations
 
     selected, before = list(listed), dict(options.behaviors)
     rows: list[Imported] = []
 
     def which() -> None:
-        selected[:] = operations_of(listed)
+        selected[:] = choose_operations(listed)
 
     def what() -> None:
         options.behaviors = dict(before)
         rows[:] = convert(selected, options, taken)
         if any(row.derived.asked and row.tool for row in rows):
-            options.behaviors |= behaviors_of(rows)
+            options.behaviors |= choose_behaviors(rows)
             rows[:] = convert(selected, options, taken)
 
     run_steps([which, what] if not selection and len(selected) > MANY else [what])
@@ -189,12 +189,12 @@ def from_document(
     """
     document, options = read(file), Options()
     selection = _copy_selection(globs)
-    rows, selection = gathered(document, selection, options, asking=asking)
+    rows, selection = gather_tools(document, selection, options, asking=asking)
     answers, lines = answers_of(document, rows)
     lines += offer_search(answers, rows, asking=asking)
     if "api" not in answers and not asking and (prefix := relative_base(document)):
         answers["api"] = f"{ANY_ADDRESS}{prefix}"
-    record = record_of(document, rows, options, selection)
+    record = build_record(document, rows, options, selection)
     record.answers = omit_keys(answers, ("tools",))
     notes.lines[:] = [*lines, *without(rows)]
     notes.record = remembered(record)

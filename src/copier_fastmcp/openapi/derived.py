@@ -29,7 +29,7 @@ class Derived:
         return f"{self.source}: {self.reason}"
 
 
-def shortly(reason: str) -> tuple[str, int]:
+def shorten_reason(reason: str) -> tuple[str, int]:
     """A reason with what says the same word brought together, and how many say it at most."""
     most = 0
 

@@ -59,7 +59,7 @@ def name_of(operation: Operation) -> str:
     return ""
 
 
-def switched_off(operation: Operation) -> bool:
+def is_switched_off(operation: Operation) -> bool:
     """Whether the document says that this is not a tool."""
     for key in ("x-mcp", "x-speakeasy-mcp", "x-frontmcp"):
         extension = operation.extensions.get(key)

@@ -298,17 +298,17 @@ class Names:
     """Names that are unique among themselves; two that make one class are one name."""
 
     def __init__(
-        self, taken: Iterable[str] = (), kept: Mapping[str, str] | None = None
+        self, taken: Iterable[str] = (), assigned: Mapping[str, str] | None = None
     ) -> None:
-        """Begin with names that are given already; `kept` are those of operations."""
-        self.kept = dict(kept or {})
-        self.taken = set(map(camel, (*taken, *self.kept.values())))
+        """Begin with the names in use; `assigned` are those of operations."""
+        self.assigned = dict(assigned or {})
+        self.taken = set(map(camel, (*taken, *self.assigned.values())))
         self.numbers: dict[str, int] = {}
 
     def give(self, operation: Operation, derived: Derived) -> str:
         """A name for an operation: that which it had, its own words, then words of its path, then a number."""
-        if operation.key in self.kept:
-            return self.kept[operation.key]
+        if operation.key in self.assigned:
+            return self.assigned[operation.key]
         parts = wanted(operation, derived)
         name = self._fit(parts)
         if camel(name) in self.taken:

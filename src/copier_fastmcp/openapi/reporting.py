@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from ..errors import one_line
 from .changes import compare_tools, fit_line
-from .derived import shortly
+from .derived import shorten_reason
 from .merging import Merged
 from .phased import to_do
 from .selecting import cost
@@ -15,7 +15,7 @@ FEW = 5  # of what is alike is named
 LONGEST = 160
 
 
-def to_look_at(rows: Sequence[Imported]) -> list[str]:
+def format_findings(rows: Sequence[Imported]) -> list[str]:
     """What a person should look at, whatever else is printed."""
     lines = []
     for row in rows:
@@ -66,7 +66,7 @@ def without(rows: Sequence[Imported]) -> list[str]:
 def _asked_line(group: Sequence[Imported]) -> str:
     """What was asked about an operation, or about a family of them."""
     first = group[0]
-    reason = shortly(first.derived.reason)[0]
+    reason = shorten_reason(first.derived.reason)[0]
     if len(group) == 1:
         return f"? {key_of(first)}: {first.derived.behavior}, since {reason}; change it in the answers"
     return (
@@ -94,7 +94,7 @@ def report(rows: Sequence[Imported]) -> list[str]:
     for group in group_by_family(doubtful):
         lines.append(_asked_line(group))
     lines += without(rows)
-    lines += to_look_at(rows)
+    lines += format_findings(rows)
     if warning := cost(len(tools), count_bytes(rows)):
         lines.append(warning)
     return lines + to_do(tools, left_out)

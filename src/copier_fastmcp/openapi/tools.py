@@ -10,8 +10,8 @@ from copier_fastmcp_engine.testing.rules import find_contradiction
 
 from ..tables import load_tables
 from .behavior import derive
-from .derived import Derived, shortly
-from .extensions import switched_off
+from .derived import Derived, shorten_reason
+from .extensions import is_switched_off
 from .inputs import Inputs, LeftOutError
 from .naming import Names, title_of
 from .operations import Operation
@@ -158,7 +158,7 @@ def _require_usable(operation: Operation, derived: Derived) -> None:
         raise LeftOutError(operation.broken)
     if operation.raw.get("deprecated") is True:
         raise LeftOutError("it is deprecated")
-    if switched_off(operation):
+    if is_switched_off(operation):
         raise LeftOutError("the document says that it is not a tool")
     if operation.method not in SENT:
         raise LeftOutError(f"{clean(operation.method, 20)} requests are not sent")
@@ -242,7 +242,7 @@ def _description(operation: Operation, name: str, derived: Derived) -> str:
 
 
 def _why(operation: Operation, derived: Derived) -> str:
-    reason, voices = shortly(derived.reason)
+    reason, voices = shorten_reason(derived.reason)
     if operation.method not in reason:
         reason = f"{operation.method}: {reason}"
     source = "three signals" if voices > 2 else derived.source

@@ -35,7 +35,7 @@ class Trial:
         values: The values of its path.
         calls: How often it was called.
         changes: What calling it changed.
-        others: What changed while other reads were called.
+        outside_changes: What changed while other reads were called.
     """
 
     read: Read
@@ -45,7 +45,7 @@ class Trial:
     values: dict[str, Any] = field(default_factory=dict)
     calls: int = 0
     changes: list[str] = field(default_factory=list)
-    others: list[str] = field(default_factory=list)
+    outside_changes: list[str] = field(default_factory=list)
 
     def is_open(self) -> bool:
         """Whether it is called once more."""
@@ -173,7 +173,7 @@ def _compare_calls(trial: Trial) -> None:
     first, second, third = trial.responses
     trial.changes = _differences(second, third)
     if not trial.changes:
-        trial.others = _differences(first, second)
+        trial.outside_changes = _differences(first, second)
 
 
 def _differences(before: ApiResponse, after: ApiResponse) -> list[str]:

@@ -11,7 +11,7 @@ from copier_fastmcp_engine.api.responses import ApiResponse, BodyKind
 
 from ..tools_answer import parse_entries
 from .calling import Trial, fill_path
-from .shapes import FILE, Comparison, compare, documented_shape
+from .shapes import FILE, Comparison, compare, parse_returns
 
 PAGE_PARAMETER = re.compile(
     r"(?i)(^|_)(page|cursor|offset|after|start|skip|token|marker)"
@@ -76,8 +76,8 @@ def find_differences(trial: Trial) -> Finding:
         line = f"calling it changed {', '.join(trial.changes[:3])}"
         finding.lines.append(line)
         _make_action(tool, trial.changes)
-    if trial.others:
-        changed = ", ".join(trial.others[:3])
+    if trial.outside_changes:
+        changed = ", ".join(trial.outside_changes[:3])
         finding.notes.append(f"while other reads were called, {changed} changed")
     if tool != trial.read.tool:
         finding.changed = tool
@@ -88,7 +88,7 @@ def _correct_returns(
     tool: dict[str, Any], responses: Sequence[ApiResponse], finding: Finding
 ) -> None:
     """Correct what a tool documents of its responses."""
-    documented = documented_shape(tool.get("returns"))
+    documented = parse_returns(tool.get("returns"))
     kinds = {response.kind for response in responses}
     bodies = []
     for response in responses:

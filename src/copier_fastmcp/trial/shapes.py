@@ -40,7 +40,7 @@ class Comparison:
     retyped: set[str] = field(default_factory=set)
 
 
-def documented_shape(returns: Any) -> Shape:
+def parse_returns(returns: Any) -> Shape:
     """Return the shape that `returns` of a tool documents."""
     if returns == "file":
         return Shape(FILE)
@@ -54,7 +54,7 @@ def documented_shape(returns: Any) -> Shape:
     return Shape(OBJECT, fields=_spelled_out(returns))
 
 
-def to_returns(shape: Shape) -> Any:
+def format_returns(shape: Shape) -> Any:
     """Return `returns` for a shape; None where it cannot say it."""
     fields: dict[str, Any] = {}
     for name, row in shape.fields.items():
@@ -77,7 +77,7 @@ def _spelled_out(fields: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     return rows
 
 
-def received_shape(body: Any) -> tuple[Shape, list[Mapping[str, Any]]]:
+def detect_shape(body: Any) -> tuple[Shape, list[Mapping[str, Any]]]:
     """Return the kind of a JSON body, and the objects whose fields it documents.
 
     Args:
@@ -103,10 +103,10 @@ def compare(returns: Any, bodies: Sequence[Any]) -> Comparison:
         returns: The key `returns` of the tool; None if it has none.
         bodies: The bodies.
     """
-    documented = documented_shape(returns)
+    documented = parse_returns(returns)
     comparison = Comparison(returns=returns)
     for body in bodies:
-        shape, rows = received_shape(body)
+        shape, rows = detect_shape(body)
         if documented.kind == UNKNOWN and returns is not None:
             continue  # it documents any answer
         if documented.kind == PAGE and isinstance(body, dict):
@@ -118,10 +118,10 @@ def compare(returns: Any, bodies: Sequence[Any]) -> Comparison:
                 line = f"{documented.kind} is documented, {shape.kind} was received"
                 _add(comparison, line)
             documented = _narrowed(shape, rows)
-            comparison.is_changed |= to_returns(documented) != returns
+            comparison.is_changed |= format_returns(documented) != returns
         _compare_fields(documented, rows, comparison)
     if comparison.is_changed:
-        comparison.returns = to_returns(documented)
+        comparison.returns = format_returns(documented)
     return comparison
 
 
