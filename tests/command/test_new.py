@@ -263,6 +263,7 @@ WHY = {
     "delete_note": "method",
     "get_note": "method",
 }
+PHASES = ("| 1", "| 2", "| 3", "| 4")
 BEHAVES = {"create_note": "create", "send_note": "action", "delete_note": "delete"}
 
 
@@ -280,15 +281,12 @@ def test_what_is_left_to_do_after_an_import_is_a_page_of_the_project() -> None:
         {"tools": [*tools, "find_note", {"name": "list_notes", "http": "GET /a"}]}
     ).splitlines()
     assert lines[0] == "# From the API's document to a server"
-    assert [
-        line.split(" | ")[:3]
-        for line in lines
-        if line[:3] in ("| 1", "| 2", "| 3", "| 4")
-    ] == [
-        ["| 1. Decide", "critical", "1: `send_note`"],
-        ["| 2. Prove what asks a person", "high", "1: `delete_note`"],
-        ["| 3. Prove what else writes", "medium", "1: `create_note`"],
-        ["| 4. Describe reads", "low", "1: `get_note`"],
+    rows = [line.split(" | ")[:4] for line in lines if line[:3] in PHASES]
+    assert rows == [
+        ["| 1. Decide", "critical", "5 min", "1: `send_note`"],
+        ["| 2. Prove what asks a person", "high", "10 min", "1: `delete_note`"],
+        ["| 3. Prove what else writes", "medium", "10 min", "1: `create_note`"],
+        ["| 4. Describe reads", "low", "5 min", "1: `get_note`"],
     ]
     assert page({"tools": ["get_note"]}, ["- GET /a: left out"]) == ""
 

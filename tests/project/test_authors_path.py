@@ -50,7 +50,8 @@ def test_the_guide_lets_in_who_has_a_token(
         "domain": "orders",
         "tools": ["search_orders", {"name": "get_order", "scopes": ["o:read"]}],
     }
-    project, (*_, settings, extend) = render(template, tmp_path / "p", said), BLOCKS
+    project = render(template, tmp_path / "p", said)
+    *_, settings, extend, clients = BLOCKS
     for name, begin, text in (
         ("settings", "class Settings", settings),
         ("extend", "def extend", extend),
@@ -66,6 +67,10 @@ def test_the_guide_lets_in_who_has_a_token(
         assert done.returncode == 0, done.stdout
     typed = python(project, "-m", "mypy", "--config-file", "config/mypy.ini")
     assert typed.returncode == 0, typed.stdout
+
+    (project / "tests/test_clients.py").write_text(clients, encoding="utf-8")
+    tested = python(project, *PYTEST, "tests/test_clients.py")
+    assert tested.returncode == 0, tested.stdout
 
     keys, stranger = RSAKeyPair.generate(), RSAKeyPair.generate()
     jwk = RSAKey.import_key(keys.public_key).as_dict(private=False)

@@ -161,6 +161,7 @@ def test_without_a_backend_a_tool_names_the_file_to_edit(
     probe.write_text(
         "async def arrange(backend: object) -> dict[str, object]:\n    return {'note_id': 1}\n"
     )
-    output = python(project, *PYTEST, "tests/policy/test_behavior.py").stdout
+    proofs = ("tests/policy/test_behavior.py", "-k", "hints_are_true")
+    output = python(project, *PYTEST, *proofs).stdout
     assert "write snapshot() in backend.py: without it no hint is proven" in output
     assert "passed" not in output

@@ -43,7 +43,7 @@ def test_e_a_stricter_validator_with_a_migration(
     """Without the migration the update stops (test_ownership.py); with it the answers are mended."""
     project = start(repository, tmp_path / "p")
     before = bytes_of(project)
-    old = "{{ v.tool_errors(tools, policy.confirm) }}"
+    old = "{{ v.tool_errors(tools, policy.confirm, _every_error is defined) }}"
     refused = "{% if 'delete_note' in tools %}delete_note is refused now{% endif %}"
     answers_file = [tool for tool in TOOLS if tool != "delete_note"]
     released(
