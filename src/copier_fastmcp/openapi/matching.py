@@ -108,7 +108,9 @@ def _collect_segments(endpoints: Iterable[Endpoint]) -> set[str]:
     return segments
 
 
-def _collect_requests(endpoints: Iterable[Endpoint]) -> set[tuple[str, str]]:
+def _collect_requests(
+    endpoints: Iterable[Endpoint],
+) -> set[tuple[str, tuple[str, ...]]]:
     """Return methods and paths of some endpoints."""
     return {(endpoint.method, endpoint.path) for endpoint in endpoints}
 
