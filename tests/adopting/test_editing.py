@@ -1,4 +1,4 @@
-"""What adoption adds stands where the owner's own linter wants it."""
+"""Adoption adds code where the owner's linter expects it."""
 
 import subprocess
 import sys

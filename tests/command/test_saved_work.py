@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from adopting.test_adopt import server
+from adopting.test_adopt import create_server
 from calling import at_hand, call, environment
 from command.test_import_changes import parcels, with_prefix
 from command.test_interrupted_writes import commands_in_the_way
@@ -177,7 +177,7 @@ FOREIGN = {
 def test_work_on_a_server_of_its_author_is_kept(
     repository: Path, tmp_path: Path, verb: str
 ) -> None:
-    project = server(tmp_path / "mine")
+    project = create_server(tmp_path / "mine")
     words = [word.replace("TEMPLATE", str(repository)) for word in FOREIGN[verb]]
     if verb == "add to an adopted server":
         adopt = [word.replace("TEMPLATE", str(repository)) for word in FOREIGN["adopt"]]

@@ -1,4 +1,4 @@
-"""Thirteen servers: all profiles, backends, packages, with and without resources and consent; and three releases."""
+"""Thirteen servers with all profiles, backends and packages, and three releases."""
 
 import json
 import re
@@ -64,7 +64,7 @@ SERVERS: dict[str, dict[str, Any]] = {
 
 
 def releases(template: Path) -> list[str]:
-    """Three releases after v1, each of which changes hints, rules, files, questions, defaults and bounds."""
+    """Create three releases after v1 that change hints, rules, files, questions, defaults and bounds."""
     _second(template)
     _third(template)
     _fourth(template)
