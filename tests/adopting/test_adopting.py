@@ -12,7 +12,7 @@ import pytest
 from adopting.samples import ORDINARY
 from adopting.test_adopt import create_server
 from adopting.test_guide import UV
-from calling import at_hand, environment, interruptible
+from calling import environment, interruptible, uv_settings
 from lifecycle import commit, uncommitted
 from support import git, python
 
@@ -131,7 +131,7 @@ def test_in_a_terminal(leave: bool, tmp_path: Path, template: Path) -> None:
         ["-P", "-m", "copier_fastmcp", *words],
         cwd=folder,
         env=environment(
-            **at_hand(folder), PROMPT_TOOLKIT_NO_CPR="1", TERM="xterm", COLUMNS="80"
+            **uv_settings(folder), PROMPT_TOOLKIT_NO_CPR="1", TERM="xterm", COLUMNS="80"
         ),
         preexec_fn=interruptible,
         encoding="utf-8",

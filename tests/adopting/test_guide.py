@@ -41,7 +41,7 @@ def shell(tmp_path: Path) -> dict[str, str]:
     return {
         **os.environ,
         **identity,
-        **forked.handing_on(),
+        **forked.fork_variables(),
         "PATH": f"{programs}{os.pathsep}{interpreter_folder}{os.pathsep}{os.environ['PATH']}",
     }
 

@@ -158,12 +158,10 @@ def test_an_update_writes_nothing_behind_a_link(
     answers = mine / ".copier-answers.yml"
     text = answers.read_text()
     source = json.dumps(str(repository))
-    answers.write_text(
-        "".join(
-            f"_src_path: {source}\n" if line.startswith("_src_path") else line
-            for line in text.splitlines(keepends=True)
-        )
-    )
+    lines = []
+    for line in text.splitlines(keepends=True):
+        lines.append(f"_src_path: {source}\n" if line.startswith("_src_path") else line)
+    answers.write_text("".join(lines))
     commit(mine)
     before = bytes_of(outside)
     for extra in ([], ["--here", "--unpinned"]):

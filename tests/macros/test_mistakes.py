@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
-from support import answered, environment, macro, specs
+from support import complete_answers, environment, macro, specs
 
 from copier_fastmcp.tables import load_tables
 from copier_fastmcp.tools_answer import propose_behavior
@@ -205,7 +205,7 @@ def test_no_hidden_character_in_any_text(place: str, hidden: str) -> None:
 )
 def test_no_hidden_character_in_the_other_answers(key: str, hidden: str) -> None:
     with pytest.raises(ValueError, match=f"^{key}: ") as caught:
-        answered({key: f"a{hidden}b"})
+        complete_answers({key: f"a{hidden}b"})
     assert str(caught.value).isprintable()
 
 
@@ -260,7 +260,7 @@ HYPHENS = "(lower-case letters, digits, single hyphens, 40 at most)"
 )
 def test_mistakes_in_the_other_answers(key: str, answer: str, message: str) -> None:
     with pytest.raises(ValueError, match=key) as caught:
-        answered({key: answer})
+        complete_answers({key: answer})
     most = {"domain": 32, "package_name": 40}.get(key, 0)
     assert str(caught.value) == f"{key}: {message.format(most=most)}"
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from openapi.documents_of import make_document, make_responses
-from support import answered
+from support import complete_answers
 
 from copier_fastmcp.openapi.converting import answers_of, convert
 from copier_fastmcp.openapi.operations import operations
@@ -63,7 +63,7 @@ def test_what_an_operation_becomes_is_taken(
     for row in rows:
         assert row.tool or row.left_out
     if sent:
-        answered(result)
+        complete_answers(result)
 
 
 def test_a_query_names_nothing_twice() -> None:
@@ -72,7 +72,7 @@ def test_a_query_names_nothing_twice() -> None:
     built = make_document({"/notes": {"get": {"parameters": twice, "responses": {}}}})
     result, _ = answers_of(built, convert(list(operations(built)), Options()))
     assert result["tools"][0]["http"] == "GET /notes?a[b]={a_b}"
-    answered(result)
+    complete_answers(result)
 
 
 def test_no_text_begins_with_the_contrary_of_its_tool() -> None:
@@ -92,4 +92,4 @@ def test_no_text_begins_with_the_contrary_of_its_tool() -> None:
 def test_a_server_has_a_name_whatever_the_title(title: str) -> None:
     built = make_document({"/notes": {"get": {"responses": {}}}}, info={"title": title})
     result, _ = answers_of(built, convert(list(operations(built)), Options()))
-    answered(result)
+    complete_answers(result)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from calling import at_hand, call, environment
-from forked import handing_on
+from calling import call, environment, uv_settings
+from forked import fork_variables
 from support import PYTEST, ROOT, git, python
 
 TEXT = (ROOT / "docs/api.md").read_text(encoding="utf-8")
@@ -80,7 +80,7 @@ def test_the_commands_print_what_the_guide_shows(
 @pytest.mark.nightly
 def test_the_guide_is_true(template: Path, tmp_path: Path) -> None:
     project = make_server(template, tmp_path)
-    prompt = {**environment(), **at_hand(project), **handing_on()}
+    prompt = {**environment(), **uv_settings(project), **fork_variables()}
     for line in [
         "uv run tests/policy/pin.py",
         "git init",
@@ -102,7 +102,10 @@ def test_the_guide_is_true(template: Path, tmp_path: Path) -> None:
     write_later_document(tmp_path / "parcels-2.yaml")
     (project / "demo.log").unlink()  # the demo's, not the guide's
     synced = call(
-        project, *parse_command("copier-fastmcp sync"), "--trust", **at_hand(project)
+        project,
+        *parse_command("copier-fastmcp sync"),
+        "--trust",
+        **uv_settings(project),
     )
     assert synced.returncode == 1, "a tool is gone"
     assert "wording: list_parcels has the new optional parameter city" in synced.stdout

@@ -192,7 +192,7 @@ def find_missing_files(paths: Iterable[Path], *roots: Path) -> list[str]:
 def read_command_help(path: tuple[str, ...]) -> str:
     """Return the output of `copier-fastmcp ... --help`."""
     words = [sys.executable, "-m", "copier_fastmcp", *path, "--help"]
-    wide = os.environ | {"COLUMNS": "200"} | forked.handing_on()
+    wide = os.environ | {"COLUMNS": "200"} | forked.fork_variables()
     return subprocess.run(
         words, capture_output=True, text=True, check=False, env=wide
     ).stdout

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from documents import guide_to_an_api, pictures, readme, tool_language, words
+from documents import extract_words, guide_to_an_api, pictures, readme, tool_language
 from fastmcp import Client, FastMCP
 from support import ROOT, macro
 
@@ -84,7 +84,9 @@ def test_the_pictures_are_fresh(template: Path, project: Path, tmp_path: Path) -
     pages = "".join(texts)
     for name, svg in drawings.items():
         committed = (ROOT / "docs" / name).read_text(encoding="utf-8")
-        assert words(committed) == words(svg), f"{name} is stale; {RENEW}"
+        assert extract_words(committed) == extract_words(svg), (
+            f"{name} is stale; {RENEW}"
+        )
         assert f"{name})" in pages
         assert "http" not in committed.replace("http://www.w3.org/2000/svg", "")
 

@@ -18,7 +18,7 @@ from hypothesis import given, seed
 from strategies import answer_sets, drawn
 from strategies_values import Answers
 from support import draws, rendered
-from written import asked_tools, check_tool_file, parsed
+from written import check_tool_file, list_tools, parse_file
 
 SETS = int(os.environ.get("ANSWER_SETS", draws(300)))
 SEED = int(os.environ.get("ANSWER_SEED", "20261121"))
@@ -59,10 +59,10 @@ def check_files(files: dict[str, str], answers: Answers) -> None:
     """Check that every rendered file holds the answers, and that no text breaks out of its literal."""
     for path, text in files.items():
         if path.endswith(".py"):
-            parsed(text)
+            parse_file(text)
     package = next(path.split("/")[1] for path in files if path.startswith("src/"))
     expected = set()
-    for tool in asked_tools(answers):
+    for tool in list_tools(answers):
         path = f"src/{package}/tools/{'/'.join(filter(None, [tool.get('module'), tool['name']]))}.py"
         check_tool_file(files[path], tool)
         expected |= {path, f"tests/tools/test_{tool['name']}.py"}

@@ -15,7 +15,7 @@ from strategies import answer_sets, drawn
 from strategies_values import Answers
 from support import nightly_but, python, rendered
 from tables import WIRE
-from written import asked_tools
+from written import list_tools
 
 SEED = 20261121
 Spec = dict[str, Any]
@@ -223,7 +223,7 @@ def test_copier_renders_the_same_and_a_client_sees_what_was_asked(
     assert done.returncode == 0, done.stderr[-3000:]
     eras = [json.loads(line) for line in done.stdout.splitlines()]
     assert eras[0] == eras[1]
-    declared_tools = {tool["name"]: tool for tool in asked_tools(answers)}
+    declared_tools = {tool["name"]: tool for tool in list_tools(answers)}
     comes_along = {"list_resources"} if answers.get("resources") else set()
     served = {tool["name"]: tool for tool in eras[0]}
     assert set(served) == set(declared_tools) | comes_along

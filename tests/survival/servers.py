@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from lifecycle import TEMPLATE, Edit, migration, move, released, rename_author
+from lifecycle import TEMPLATE, Edit, migration, move_module, released, rename_author
 
 TABLES = "src/copier_fastmcp/tables.json"
 RULES = "engine/src/copier_fastmcp_engine/testing/rules.py"
@@ -135,7 +135,7 @@ def _third(template: Path) -> None:
         "v2.9.0",
         _row("end-state", "deletes", "deletes_and_overwrites"),
         *_rule("name-shorter", 39),
-        *move(template),
+        *move_module(template),
         (TEMPLATE + "policy/errors.py", "# release 2\n", "# release 3\n"),
         ("template/config/ruff.toml", "line-length = 100", "line-length = 101"),
         ("template/README.md.jinja", "\nRelease 2.\n", "\nRelease 3.\n"),
