@@ -260,7 +260,7 @@ def test_an_input_of_one_free_object_is_a_finding(
     tool = make_definition(
         "frob", "Frobs the zoo.", {READ_ONLY: False, DESTRUCTIVE: True}
     )
-    findings, _ = audit_tools([{**tool, "inputSchema": schema}], ours=is_own)
+    findings, _ = audit_tools([{**tool, "inputSchema": schema}], is_own=is_own)
     assert "parameters-typed" in collect_rules(findings)
 
 
