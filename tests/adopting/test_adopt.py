@@ -120,12 +120,13 @@ def test_it_serves_the_same_but_for_hints_titles_and_gate(
             tool["inputSchema"]
         )
         assert bool(gated) is (name in ("delete_note", "read_next"))
-        for key in (
-            "description",
-            "_meta",
-            *(() if gated else ("inputSchema", "outputSchema")),
-        ):
-            assert tool.get(key) == before[name].get(key)
+        assert tool.get("_meta") == before[name].get("_meta")
+        description = tool["description"].removesuffix(" Two-step confirmation.")
+        assert description == before[name]["description"]
+        if not gated:
+            assert description == tool["description"]
+            assert tool["inputSchema"] == before[name]["inputSchema"]
+            assert tool.get("outputSchema") == before[name].get("outputSchema")
     assert (
         after["save_note"]["annotations"]["readOnlyHint"] is False
     )  # its author said true

@@ -48,7 +48,7 @@ def test_in_one_line(mine: Path) -> None:
     assert other_files - {SRC + "tools/shelf/__init__.py"} == ADDED | new
     text = (mine / SRC / "tools/shelf/archive_note.py").read_text()
     assert text in done.stdout
-    assert "destructiveHint=true idempotentHint=true openWorldHint=true" in done.stdout
+    assert "destructiveHint=true idempotentHint=true openWorldHint=false" in done.stdout
     assert '+    "archive_note": {' in done.stdout
     assert "+| `archive_note` | Put 'Away' | put |" in done.stdout
     answers = yaml.safe_load((mine / ".copier-answers.yml").read_text())
@@ -92,8 +92,8 @@ def test_a_name_as_in_the_answers(mine: Path, entry: str, expected: object) -> N
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["shelve_note"], "unknown verb; add =put or =read"),
-        (["get_note"], '"get_note": named twice'),
+        (["shelve_note"], 'write shelve_note=put; "shelve" is no known verb'),
+        (["get_note"], "get_note is a tool of src/notes_mcp/tools/get_note.py"),
         (
             ["archive_note", "--param", ":int:The ID."],
             "--param ':int:The ID.' has no name",
@@ -101,11 +101,11 @@ def test_a_name_as_in_the_answers(mine: Path, entry: str, expected: object) -> N
         (["archive_note", "--param", "a:number:A."], 'type "number" is unknown'),
         (
             ["archive_note", "--param", "a:int:A.\u202e"],
-            "holds a control or invisible character",
+            "has a hidden character",
         ),
         (["archive_note", "--confirm", "Archive {who}?"], "who"),
         (["import"], "import"),
-        (["archive_note, get_shelf"], "archive_note, get_shelf"),
+        (["archive_note, get_shelf"], "write archive_note_get_shelf"),
         (["archive_note=give"], "give"),
         ([], "no terminal to ask in; say it: add NAME"),
     ],
